@@ -11,9 +11,11 @@ import { news, useAnswer } from '../data/answer.ts'
 import type { Revenue, Series, SeriesPoint } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { theme, zone } from '../data/settings.ts'
+import { Card } from '../elements/card.tsx'
 import { Choice } from '../elements/choice.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { When } from '../elements/states.tsx'
+import { type Column, Table } from '../elements/table.tsx'
 import { grossOf, isRefunded, refundedOf, refundWords } from './revenue.tsx'
 
 type Measure = 'revenue' | 'payments'
@@ -62,10 +64,11 @@ export function RevenueChart({ period }: { readonly period: Period }) {
   const pointsOf = ({ points }: Series): readonly Drawn[] =>
     step === 'day' && isByHour ? inDays(points) : points.map((point) => ({ ...point, at: Date.parse(point.at) }))
   return (
-    <section class="card" aria-labelledby="over-time">
-      <header class="card-head">
-        <h2 id="over-time">Over time</h2>
-        <div class="card-tools">
+    <Card
+      id="over-time"
+      title="Over time"
+      tools={
+        <>
           <Choice
             label="What is drawn"
             options={[
@@ -90,8 +93,9 @@ export function RevenueChart({ period }: { readonly period: Period }) {
               }}
             />
           )}
-        </div>
-      </header>
+        </>
+      }
+    >
       <When loaded={loaded} lines={6}>
         {(series) => (
           <Drawing
@@ -107,7 +111,7 @@ export function RevenueChart({ period }: { readonly period: Period }) {
         )}
       </When>
       {!isByHour && zone.value === 'local' && <p class="card-note">Days are those of UTC.</p>}
-    </section>
+    </Card>
   )
 }
 
@@ -123,54 +127,24 @@ interface DrawingProps {
 function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps) {
   const locale = pageLocale()
   const pointed = useSignal<number | undefined>(undefined)
-  const place = useRef<HTMLDivElement>(null)
-  const shape = JSON.stringify([points, step, measure, zone.value, theme.value])
   const when = ({ at }: Drawn) =>
     step === 'day' ? formatDay(at, zone.value, locale) : formatExact(at, zone.value, locale).replace(/:00(?= |$)/, '')
   const howMuch = (point: Drawn) =>
     measure === 'revenue' ? `${formatAmount(point.revenue, locale)} ${unit}` : formatCount(point.payments, locale)
-  // `shape` holds everything that is drawn.
-  useEffect(() => {
-    const box = place.current
-    if (!box) return
-    let end = () => {}
-    let isOver = false
-    const draw = async () => {
-      mendLanguage(navigator)
-      const { drawPlot } = await import('./plot.ts')
-      if (isOver) return
-      const plot = drawPlot(box, {
-        points: points.map((point) => ({ at: point.at, value: Number(point[measure]) })),
-        stepMs: step === 'day' ? dayMs : hourMs,
-        formatTick: (at) => (at % dayMs === 0 || step === 'day' ? formatDay : formatHour)(at, zone.value, locale),
-        formatValue: (value) =>
-          new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 }).format(value),
-        onPoint: (index) => {
-          pointed.value = index
-        },
-      })
-      end = plot.destroy
-    }
-    draw().catch(() => {})
-    // Colours are read when it is drawn.
-    const scheme = matchMedia('(prefers-color-scheme: dark)')
-    const redraw = () => {
-      end()
-      draw().catch(() => {})
-    }
-    scheme.addEventListener('change', redraw)
-    return () => {
-      isOver = true
-      scheme.removeEventListener('change', redraw)
-      end()
-    }
-  }, [shape, isTable])
   const point = pointed.value === undefined ? undefined : points[pointed.value]
   const total = addDecimals(points.map((one) => String(one[measure])))
   const all =
     measure === 'revenue' ? `${formatRounded(total, locale)} ${unit}` : `${formatCount(Number(total), locale)} payments`
   const made = measure === 'revenue' ? refundWords(point ?? addRevenue(points)) : undefined
-  const isEarned = measure === 'revenue' && points.some(isRefunded)
+  const refundColumns: readonly Column<Drawn>[] = [
+    { name: 'Earned', class: 'number', cell: (one) => formatAmount(grossOf(one), locale) },
+    { name: 'Refunded', class: 'number', cell: (one) => formatAmount(refundedOf(one), locale) },
+  ]
+  const columns: readonly Column<Drawn>[] = [
+    { name: 'When', cell: when },
+    ...(measure === 'revenue' && points.some(isRefunded) ? refundColumns : []),
+    { name: measure === 'revenue' ? 'Revenue' : 'Payments', class: 'number', cell: howMuch },
+  ]
   const cells = () => [
     ['from', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
     ...points.map((one) => [
@@ -188,37 +162,17 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
         </span>
       </p>
       {isTable ? (
-        <div class="table-box chart-table">
-          <table>
-            <caption class="unseen">Over time</caption>
-            <thead>
-              <tr>
-                <th scope="col">When</th>
-                {isEarned &&
-                  ['Earned', 'Refunded'].map((name) => (
-                    <th scope="col" class="number" key={name}>
-                      {name}
-                    </th>
-                  ))}
-                <th scope="col" class="number">
-                  {measure === 'revenue' ? 'Revenue' : 'Payments'}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {points.map((one) => (
-                <tr key={one.at}>
-                  <td>{when(one)}</td>
-                  {isEarned && <td class="number">{formatAmount(grossOf(one), locale)}</td>}
-                  {isEarned && <td class="number">{formatAmount(refundedOf(one), locale)}</td>}
-                  <td class="number">{howMuch(one)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table caption="Over time" class="chart-table" columns={columns} rows={points} rowKey={({ at }) => at} />
       ) : (
-        <div class="plot" ref={place} role="img" aria-label={`${measure} over time, ${all} in this period`} />
+        <Plot
+          points={points}
+          step={step}
+          measure={measure}
+          label={`${measure} over time, ${all} in this period`}
+          onPoint={(index) => {
+            pointed.value = index
+          }}
+        />
       )}
       <div class="card-foot">
         <button type="button" class="link-button" onClick={onTable}>
@@ -228,4 +182,50 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
       </div>
     </>
   )
+}
+
+interface PlotProps extends Pick<DrawingProps, 'points' | 'step' | 'measure'> {
+  readonly label: string
+  readonly onPoint: (index: number | undefined) => void
+}
+
+function Plot({ points, step, measure, label, onPoint }: PlotProps) {
+  const locale = pageLocale()
+  const place = useRef<HTMLDivElement>(null)
+  // `shape` holds everything that is drawn.
+  const shape = JSON.stringify([points, step, measure, zone.value, theme.value])
+  useEffect(() => {
+    const box = place.current
+    if (!box) return
+    let end = () => {}
+    let isOver = false
+    const draw = async () => {
+      mendLanguage(navigator)
+      const { drawPlot } = await import('./plot.ts')
+      if (isOver) return
+      const plot = drawPlot(box, {
+        points: points.map((point) => ({ at: point.at, value: Number(point[measure]) })),
+        stepMs: step === 'day' ? dayMs : hourMs,
+        formatTick: (at) => (at % dayMs === 0 || step === 'day' ? formatDay : formatHour)(at, zone.value, locale),
+        formatValue: (value) =>
+          new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 }).format(value),
+        onPoint,
+      })
+      end = plot.destroy
+    }
+    draw().catch(() => {})
+    // Colours are read when it is drawn.
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const redraw = () => {
+      end()
+      draw().catch(() => {})
+    }
+    scheme.addEventListener('change', redraw)
+    return () => {
+      isOver = true
+      scheme.removeEventListener('change', redraw)
+      end()
+    }
+  }, [shape])
+  return <div class="plot" ref={place} role="img" aria-label={label} />
 }

@@ -25,29 +25,28 @@ export function refundWords(line: Revenue): string | undefined {
   return `${formatRounded(grossOf(line), locale)} earned, ${formatRounded(refundedOf(line), locale)} refunded`
 }
 
-/** Two columns before that of the revenue, where any line has something to show in them. */
-export function refundColumns(lines: readonly Revenue[]): readonly Column[] {
-  return lines.some(isRefunded)
-    ? [
-        ['Earned', 'number wide'],
-        ['Refunded', 'number wide'],
-      ]
-    : []
-}
-
-export function RefundCells({ line, lines }: { readonly line: Revenue; readonly lines: readonly Revenue[] }) {
-  if (!lines.some(isRefunded)) return null
+/** The revenue, after what was earned and refunded where any line has a refund. */
+export function revenueColumns<Line extends Revenue>(
+  lines: readonly Line[],
+  token: string,
+  where = 'number',
+): readonly Column<Line>[] {
   const locale = pageLocale()
-  return (
-    <>
-      <td class="number wide" title={formatAmount(grossOf(line), locale)}>
-        {formatRounded(grossOf(line), locale)}
-      </td>
-      <td class="number wide" title={formatAmount(refundedOf(line), locale)}>
-        {formatRounded(refundedOf(line), locale)}
-      </td>
-    </>
-  )
+  const part = (name: string, read: (line: Revenue) => string): Column<Line> => ({
+    name,
+    class: 'number wide',
+    cell: (line) => formatRounded(read(line), locale),
+    title: (line) => formatAmount(read(line), locale),
+  })
+  return [
+    ...(lines.some(isRefunded) ? [part('Earned', grossOf), part('Refunded', refundedOf)] : []),
+    {
+      name: token ? `Revenue, ${token}` : 'Revenue',
+      class: where,
+      cell: ({ revenue }) => formatRounded(revenue, locale),
+      title: (line) => exactRevenue(line, token),
+    },
+  ]
 }
 
 /** With all digits, for who points at it. */

@@ -47,6 +47,11 @@ export function addressWith(changes: Query): string {
   return addressOf(screen, { ...Object.fromEntries(query), ...changes })
 }
 
+/** The class of a row whose record the address has open. */
+export function markOpen(name: string, id: string): string | undefined {
+  return place.value.query.get(name) === id ? 'is-open' : undefined
+}
+
 export function go(address: string, { isReplacing = false } = {}): void {
   const isOtherPath = new URL(address, location.href).pathname !== location.pathname
   if (isReplacing) history.replaceState(null, '', address)

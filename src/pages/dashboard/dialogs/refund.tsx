@@ -1,4 +1,5 @@
 /** Sending a payment back: the question, the order, and how it stands. */
+
 import { useSignal } from '@preact/signals'
 import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -7,10 +8,11 @@ import { type Outcome, post } from '../data/ask.ts'
 import type { Refund, Refunds } from '../data/outgoing.ts'
 import { addressOf } from '../data/route.ts'
 import { session } from '../data/session.ts'
-import { Amount, Moment, Name } from '../elements/cells.tsx'
+import { Card } from '../elements/card.tsx'
+import { Amount, Name } from '../elements/cells.tsx'
 import { Command } from '../elements/copy.tsx'
 import { Link } from '../elements/link.tsx'
-import { OutBadge, type StateWords, sentence, Transaction } from '../elements/outgoing.tsx'
+import { lastColumns, OutBadge, type StateWords, sentence, stateColumn, Transaction } from '../elements/outgoing.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { Dialog } from './dialog.tsx'
 
@@ -161,51 +163,38 @@ const reasons: Readonly<Record<string, string>> = {
   surplus: 'Too much',
 }
 
-const columns: readonly Column[] = [
-  ['Amount', 'number lead'],
-  ['State', 'trail'],
-  ['Why', 'wide'],
-  ['Payment', 'wide'],
-  ['Transaction', 'wide fill'],
-  ['When', 'when wide'],
+const columns: readonly Column<Refund>[] = [
+  {
+    name: 'Amount',
+    class: 'number lead',
+    cell: ({ amount, token, reason }) => (
+      <>
+        <Amount amount={amount} token={token} />
+        <span class="narrow">{reasons[reason] ?? reason}</span>
+      </>
+    ),
+  },
+  stateColumn(words),
+  {
+    name: 'Why',
+    class: 'wide',
+    cellClass: 'waits',
+    cell: ({ reason, state, why }) => (
+      <>
+        {reasons[reason] ?? reason}
+        {state === 'dropped' && <span class="muted"> {sentence(why)}</span>}
+      </>
+    ),
+  },
+  { name: 'Payment', class: 'wide', cell: ({ payment }) => <Transaction tx={payment ?? null} /> },
+  ...lastColumns,
 ]
 
 export function RefundsCard({ refunds: { refunds } }: { readonly refunds: Refunds }) {
   if (refunds.length === 0) return null
   return (
-    <section class="card" aria-labelledby="refunds">
-      <header class="card-head">
-        <h2 id="refunds">Refunds</h2>
-      </header>
-      <Table caption="Refunds, the latest first" columns={columns}>
-        {refunds.map((one) => (
-          <tr key={one.id}>
-            <td class="number lead">
-              <Amount amount={one.amount} token={one.token} />
-              <span class="narrow">{reasons[one.reason] ?? one.reason}</span>
-            </td>
-            <td class="trail">
-              <OutBadge one={one} words={words} />
-              <span class="narrow">
-                <Moment at={one.changedAt} />
-              </span>
-            </td>
-            <td class="wide waits">
-              {reasons[one.reason] ?? one.reason}
-              {one.state === 'dropped' && <span class="muted"> {sentence(one.why)}</span>}
-            </td>
-            <td class="wide">
-              <Transaction tx={one.payment ?? null} />
-            </td>
-            <td class="wide">
-              <Transaction tx={one.tx} />
-            </td>
-            <td class="when wide">
-              <Moment at={one.changedAt} />
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </section>
+    <Card id="refunds" title="Refunds">
+      <Table caption="Refunds, the latest first" columns={columns} rows={refunds} rowKey={({ id }) => id} />
+    </Card>
   )
 }

@@ -1,4 +1,8 @@
-/** One of a few, side by side, or one of many from a list. */
+/** One of a few, side by side or as links, or one of many from a list. */
+import { addressWith } from '../data/route.ts'
+import { Count } from './cells.tsx'
+import { Link } from './link.tsx'
+
 interface ChoiceProps<Value extends string> {
   readonly label: string
   readonly options: readonly (readonly [Value, string])[]
@@ -44,5 +48,30 @@ export function Pick({ label, any, options, value, onChange }: PickProps) {
         ))}
       </select>
     </label>
+  )
+}
+
+interface KindLinksProps<Kind extends string> {
+  readonly label: string
+  /** The parameter of the address that holds the choice. */
+  readonly parameter: string
+  readonly kinds: readonly (readonly [kind: Kind, name: string, count: number])[]
+  readonly value: Kind | undefined
+}
+
+/** Links that show the records of one kind, each with its count. */
+export function KindLinks<Kind extends string>({ label, parameter, kinds, value }: KindLinksProps<Kind>) {
+  const total = kinds.reduce((sum, [, , count]) => sum + count, 0)
+  return (
+    <nav class="kinds" aria-label={label}>
+      {[[undefined, 'All', total] as const, ...kinds].map(([kind, name, count]) => (
+        <Link key={name} href={addressWith({ [parameter]: kind })} isCurrent={kind === value}>
+          {name}{' '}
+          <b>
+            <Count count={count} />
+          </b>
+        </Link>
+      ))}
+    </nav>
   )
 }

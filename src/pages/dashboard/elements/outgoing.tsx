@@ -5,6 +5,7 @@ import { service } from '../data/session.ts'
 import { Count, Moment, Name } from './cells.tsx'
 import { CopyButton, IdLine } from './copy.tsx'
 import { Fact } from './fact.tsx'
+import type { Column } from './table.tsx'
 
 const tones: Readonly<Record<OutState, string>> = { planned: 'quiet', signed: 'warn', landed: 'good', dropped: 'bad' }
 const means: Readonly<Record<OutState, string>> = {
@@ -41,6 +42,27 @@ export function Transaction({ tx }: { readonly tx: string | null }) {
     </>
   )
 }
+
+/** The columns that every list of outgoing transactions has. */
+export function stateColumn(words: StateWords): Column<Outgoing> {
+  return {
+    name: 'State',
+    class: 'trail',
+    cell: (one) => (
+      <>
+        <OutBadge one={one} words={words} />
+        <span class="narrow">
+          <Moment at={one.changedAt} />
+        </span>
+      </>
+    ),
+  }
+}
+
+export const lastColumns: readonly Column<Outgoing>[] = [
+  { name: 'Transaction', class: 'wide fill', cell: ({ tx }) => <Transaction tx={tx} /> },
+  { name: 'When', class: 'when wide', cell: ({ changedAt }) => <Moment at={changedAt} /> },
+]
 
 /** Where anybody can look at a transaction; undefined for a chain that only this machine has. */
 function explorerOf(tx: string): string | undefined {

@@ -1,32 +1,57 @@
-/** A table as all of them are: its caption is for those who do not see it, and what is wide gives way on a phone. */
+/** The table of all lists: one row per record, one description per column. On a phone, wide columns are hidden. */
 import type { ComponentChildren } from 'preact'
 
-/** What a column is called, and its classes. */
-export type Column = readonly [name: ComponentChildren, where?: string]
-
-interface TableProps {
-  readonly caption: string
-  readonly columns: readonly Column[]
-  /** The rows. */
-  readonly children: ComponentChildren
+export interface Column<Row> {
+  readonly name: ComponentChildren
+  /** Classes of the heading and of the cells. */
+  readonly class?: string
+  /** Classes of the cells only. */
+  readonly cellClass?: string
+  readonly cell: (row: Row) => ComponentChildren
+  /** The tooltip of a cell. */
+  readonly title?: (row: Row) => string | undefined
 }
 
-export function Table({ caption, columns, children }: TableProps) {
+interface TableProps<Row> {
+  /** For screen readers. */
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row, index: number) => string | number
+  readonly rowClass?: (row: Row) => string | undefined
+  readonly class?: string
+}
+
+export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: name }: TableProps<Row>) {
   return (
-    <div class="table-box">
+    <div class={joinClasses('table-box', name)}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(([name, where], index) => (
-              <th key={index} scope="col" class={where}>
-                {name}
+            {columns.map((column, index) => (
+              <th key={index} scope="col" class={column.class}>
+                {column.name}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={rowKey(row, at)} class={rowClass?.(row)}>
+              {columns.map((column, index) => (
+                <td key={index} class={joinClasses(column.class, column.cellClass)} title={column.title?.(row)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </div>
   )
+}
+
+function joinClasses(...names: readonly (string | undefined)[]): string | undefined {
+  return names.filter((name) => name !== undefined).join(' ') || undefined
 }

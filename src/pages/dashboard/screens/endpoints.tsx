@@ -1,8 +1,8 @@
 /** What is asked for, paid for and served, endpoint by endpoint. */
-import { formatRounded, formatShare } from '../../look/amounts.ts'
+import { formatShare } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { exactRevenue, grossOf, RefundCells, refundColumns, refundedOf } from '../charts/revenue.tsx'
+import { grossOf, refundedOf, revenueColumns } from '../charts/revenue.tsx'
 import { news, useAnswer } from '../data/answer.ts'
 import type { Analytics, Revenue, RevenueLine, UsageLine } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
@@ -92,52 +92,49 @@ export function Endpoints() {
 }
 
 function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; readonly token: string }) {
-  const locale = pageLocale()
-  const columns: readonly Column[] = [
-    ['Endpoint'],
-    ['Asked (402)', 'number wide'],
-    ['Payments', 'number'],
-    ['Conversion', 'number wide'],
-    ['Calls', 'number wide'],
-    ['Delivered', 'number wide'],
-    ...refundColumns(lines),
-    [token ? `Revenue, ${token}` : 'Revenue', 'number'],
+  const columns: readonly Column<Line>[] = [
+    {
+      name: 'Endpoint',
+      cellClass: 'endpoint',
+      cell: ({ endpoint }) => (
+        <Link href={addressOf('payments', { endpoint })} class="row-link" row={endpoint}>
+          {endpoint}
+        </Link>
+      ),
+      title: ({ endpoint }) => endpoint,
+    },
+    { name: 'Asked (402)', class: 'number wide', cell: ({ challenged }) => <Count count={challenged} /> },
+    { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
+    {
+      name: 'Conversion',
+      class: 'number wide',
+      cell: ({ conversion }) => formatShare(conversion, pageLocale()),
+    },
+    { name: 'Calls', class: 'number wide', cell: ({ calls }) => <Count count={calls} /> },
+    {
+      name: 'Delivered',
+      class: 'number wide',
+      cell: ({ delivered, undelivered }) => (
+        <>
+          <Count count={delivered} />
+          {undelivered > 0 && (
+            <span class="warn-text" title="Paid for, and not delivered">
+              {' '}
+              (−
+              <Count count={undelivered} />)
+            </span>
+          )}
+        </>
+      ),
+    },
+    ...revenueColumns(lines, token),
   ]
   return (
-    <Table caption="Endpoints, those that earned most first" columns={columns}>
-      {lines.map((line) => (
-        <tr key={line.endpoint}>
-          <td class="endpoint" title={line.endpoint}>
-            <Link href={addressOf('payments', { endpoint: line.endpoint })} class="row-link" row={line.endpoint}>
-              {line.endpoint}
-            </Link>
-          </td>
-          <td class="number wide">
-            <Count count={line.challenged} />
-          </td>
-          <td class="number">
-            <Count count={line.payments} />
-          </td>
-          <td class="number wide">{formatShare(line.conversion, locale)}</td>
-          <td class="number wide">
-            <Count count={line.calls} />
-          </td>
-          <td class="number wide">
-            <Count count={line.delivered} />
-            {line.undelivered > 0 && (
-              <span class="warn-text" title="Paid for, and not delivered">
-                {' '}
-                (−
-                <Count count={line.undelivered} />)
-              </span>
-            )}
-          </td>
-          <RefundCells line={line} lines={lines} />
-          <td class="number" title={exactRevenue(line, token)}>
-            {formatRounded(line.revenue, locale)}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      caption="Endpoints, those that earned most first"
+      columns={columns}
+      rows={lines}
+      rowKey={({ endpoint }) => endpoint}
+    />
   )
 }

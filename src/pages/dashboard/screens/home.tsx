@@ -1,15 +1,15 @@
 /** How it goes, at a glance: what came in, from where, and what is coming in right now. */
-import { formatRounded } from '../../look/amounts.ts'
-import { pageLocale } from '../../look/locale.ts'
+
 import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
 import { FunnelBars, TokenBars } from '../charts/bars.tsx'
 import { RevenueChart } from '../charts/chart.tsx'
-import { exactRevenue, grossOf, RefundCells, refundColumns, refundedOf } from '../charts/revenue.tsx'
+import { grossOf, refundedOf, revenueColumns } from '../charts/revenue.tsx'
 import { Tiles } from '../charts/tiles.tsx'
 import { news, useAnswer } from '../data/answer.ts'
 import type { Analytics, Summary } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
 import { addressOf } from '../data/route.ts'
+import { Card } from '../elements/card.tsx'
 import { Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
@@ -39,33 +39,33 @@ export function Home() {
         <div class="grid-main">
           <RevenueChart period={period} />
         </div>
-        <section class="card" aria-labelledby="funnel">
-          <header class="card-head">
-            <h2 id="funnel">From asked to served</h2>
-          </header>
+        <Card id="funnel" title="From asked to served">
           <When loaded={loaded}>{({ funnel }) => <FunnelBars funnel={funnel} />}</When>
-        </section>
-        <section class="card grid-main" aria-labelledby="top">
-          <header class="card-head">
-            <h2 id="top">Top endpoints</h2>
-            <Link href={addressOf('endpoints')} class="card-link">
-              All endpoints
-            </Link>
-            <CsvButton name="top-endpoints" rows={() => endpointCells(loaded.value)} isQuiet />
-          </header>
+        </Card>
+        <Card
+          id="top"
+          title="Top endpoints"
+          class="grid-main"
+          aside={
+            <>
+              <Link href={addressOf('endpoints')} class="card-link">
+                All endpoints
+              </Link>
+              <CsvButton name="top-endpoints" rows={() => endpointCells(loaded.value)} isQuiet />
+            </>
+          }
+        >
           <When loaded={loaded}>{(summary) => <TopEndpoints summary={summary} />}</When>
-        </section>
-        <section class="card" aria-labelledby="tokens">
-          <header class="card-head">
-            <h2 id="tokens">By token</h2>
-            <div class="card-tools">
-              <CsvButton name="tokens" rows={() => tokenCells(tokens.value)} isQuiet />
-            </div>
-          </header>
+        </Card>
+        <Card
+          id="tokens"
+          title="By token"
+          tools={<CsvButton name="tokens" rows={() => tokenCells(tokens.value)} isQuiet />}
+        >
           <When loaded={tokens}>
             {({ tokens: lines = [], revenueToken }) => <TokenBars tokens={lines} revenueToken={revenueToken} />}
           </When>
-        </section>
+        </Card>
       </div>
       <Feed />
     </>
@@ -123,34 +123,27 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
         <p>Choose a longer one above.</p>
       </Notice>
     )
-  const columns: readonly Column[] = [
-    ['Endpoint'],
-    ['Calls', 'number wide'],
-    ['Payments', 'number'],
-    ...refundColumns(topEndpoints),
-    [`Revenue, ${revenueToken}`, 'number'],
+  const columns: readonly Column<Summary['topEndpoints'][number]>[] = [
+    {
+      name: 'Endpoint',
+      cellClass: 'endpoint',
+      cell: ({ path }) => (
+        <Link href={addressOf('payments', { endpoint: path })} class="row-link">
+          {path}
+        </Link>
+      ),
+      title: ({ path }) => path,
+    },
+    { name: 'Calls', class: 'number wide', cell: ({ calls }) => <Count count={calls} /> },
+    { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
+    ...revenueColumns(topEndpoints, revenueToken),
   ]
   return (
-    <Table caption="Endpoints with most payments" columns={columns}>
-      {topEndpoints.slice(0, 6).map(({ path, calls, payments, ...line }) => (
-        <tr key={path}>
-          <td class="endpoint" title={path}>
-            <Link href={addressOf('payments', { endpoint: path })} class="row-link">
-              {path}
-            </Link>
-          </td>
-          <td class="number wide">
-            <Count count={calls} />
-          </td>
-          <td class="number">
-            <Count count={payments} />
-          </td>
-          <RefundCells line={line} lines={topEndpoints} />
-          <td class="number" title={exactRevenue(line, revenueToken)}>
-            {formatRounded(line.revenue, pageLocale())}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      caption="Endpoints with most payments"
+      columns={columns}
+      rows={topEndpoints.slice(0, 6)}
+      rowKey={({ path }) => path}
+    />
   )
 }

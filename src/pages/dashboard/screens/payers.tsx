@@ -1,10 +1,10 @@
 /** Who pays, by pseudonym: wallets are kept as keyed hashes only. */
 import { useSignal } from '@preact/signals'
 import { tokenCodes } from '../../../core/money/tokens.ts'
-import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { exactRevenue, grossOf, RefundCells, refundColumns, refundedOf } from '../charts/revenue.tsx'
+import { grossOf, refundedOf, revenueColumns } from '../charts/revenue.tsx'
 import { news, useAnswer } from '../data/answer.ts'
 import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
 import { pathOf } from '../data/ask.ts'
@@ -89,43 +89,23 @@ function receivedWords({ received }: Payer): string {
 }
 
 function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; readonly token: string }) {
-  const columns: readonly Column[] = [
-    ['Payer'],
-    ['Payments', 'number'],
-    ['Paid', 'number wide'],
-    ...refundColumns(payers),
-    [`Revenue, ${token}`, 'number trail'],
-    ['First', 'when wide'],
-    ['Last', 'when wide'],
+  const columns: readonly Column<Payer>[] = [
+    {
+      name: 'Payer',
+      cell: ({ payer, last }) => (
+        <Link href={addressOf('payments', { payer })} class="row-link" row={payer || 'unknown'}>
+          <Name text={payer} />
+          <span class="narrow">
+            <Moment at={last} />
+          </span>
+        </Link>
+      ),
+    },
+    { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
+    { name: 'Paid', class: 'number wide', cell: receivedWords },
+    ...revenueColumns(payers, token, 'number trail'),
+    { name: 'First', class: 'when wide', cell: ({ first }) => <Moment at={first} /> },
+    { name: 'Last', class: 'when wide', cell: ({ last }) => <Moment at={last} /> },
   ]
-  return (
-    <Table caption="Payers" columns={columns}>
-      {payers.map((one) => (
-        <tr key={one.payer}>
-          <td>
-            <Link href={addressOf('payments', { payer: one.payer })} class="row-link" row={one.payer || 'unknown'}>
-              <Name text={one.payer} />
-              <span class="narrow">
-                <Moment at={one.last} />
-              </span>
-            </Link>
-          </td>
-          <td class="number">
-            <Count count={one.payments} />
-          </td>
-          <td class="number wide">{receivedWords(one)}</td>
-          <RefundCells line={one} lines={payers} />
-          <td class="number trail" title={exactRevenue(one, token)}>
-            {formatRounded(one.revenue, pageLocale())}
-          </td>
-          <td class="when wide">
-            <Moment at={one.first} />
-          </td>
-          <td class="when wide">
-            <Moment at={one.last} />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  )
+  return <Table caption="Payers" columns={columns} rows={payers} rowKey={({ payer }) => payer} />
 }

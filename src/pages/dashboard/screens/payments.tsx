@@ -57,34 +57,23 @@ export function Payments() {
       <section class="card" aria-label="All payments">
         <div class="filters">
           <SearchBox value={q} />
-          <Pick
-            label="Endpoint"
-            any="Endpoint"
-            options={names}
-            value={endpoint}
-            onChange={(value) => change({ endpoint: value })}
-          />
-          <Pick
-            label="Token"
-            any="Token"
-            options={tokenCodes}
-            value={token}
-            onChange={(value) => change({ token: value })}
-          />
-          <Pick
-            label="Status"
-            any="Status"
-            options={statuses}
-            value={status}
-            onChange={(value) => change({ status: value })}
-          />
-          <Pick
-            label="State"
-            any="State"
-            options={states}
-            value={state}
-            onChange={(value) => change({ state: value })}
-          />
+          {(
+            [
+              ['endpoint', 'Endpoint', names],
+              ['token', 'Token', tokenCodes],
+              ['status', 'Status', statuses],
+              ['state', 'State', states],
+            ] as const
+          ).map(([name, label, options]) => (
+            <Pick
+              key={name}
+              label={label}
+              any={label}
+              options={options}
+              value={filters[name] ?? ''}
+              onChange={(value) => change({ [name]: value })}
+            />
+          ))}
           {payer !== '' && (
             <button type="button" class="chip" onClick={() => change({ payer: undefined })}>
               Payer <Name text={payer} /> <Icon name="close" />

@@ -10,7 +10,8 @@ import type { Refunds } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
 import { addressOf, addressWith, place } from '../data/route.ts'
 import { isUnderWay, type Ordered, RefundCell, RefundDialog, RefundsCard, refundOf } from '../dialogs/refund.tsx'
-import { Count, Moment, Name } from '../elements/cells.tsx'
+import { Moment, Name } from '../elements/cells.tsx'
+import { KindLinks } from '../elements/choice.tsx'
 import { CopyButton } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
@@ -87,7 +88,12 @@ export function Problems() {
           <When loaded={loaded} lines={8}>
             {({ counts, records, next }) => (
               <>
-                <Kinds counts={counts} kind={kind} />
+                <KindLinks
+                  label="Kinds of problems"
+                  parameter="kind"
+                  kinds={problemKinds.map((one) => [one, words[one].name, counts[one] ?? 0])}
+                  value={kind}
+                />
                 {kind && <Meaning kind={kind} />}
                 {records.length === 0 ? (
                   <Notice title={kind ? `Nothing is ${words[kind].name.toLowerCase()}` : 'All money went its way'}>
@@ -146,33 +152,6 @@ function cellsOf(records: readonly ProblemRecord[]): readonly (readonly string[]
   ]
 }
 
-interface KindsProps {
-  readonly counts: ProblemsAnswer['counts']
-  readonly kind: ProblemKind | undefined
-}
-
-function Kinds({ counts, kind }: KindsProps) {
-  const total = problemKinds.reduce((sum, one) => sum + (counts[one] ?? 0), 0)
-  return (
-    <nav class="kinds" aria-label="Kinds of problems">
-      <Link href={addressWith({ kind: undefined })} isCurrent={kind === undefined}>
-        All{' '}
-        <b>
-          <Count count={total} />
-        </b>
-      </Link>
-      {problemKinds.map((one) => (
-        <Link key={one} href={addressWith({ kind: one })} isCurrent={kind === one}>
-          {words[one].name}{' '}
-          <b>
-            <Count count={counts[one] ?? 0} />
-          </b>
-        </Link>
-      ))}
-    </nav>
-  )
-}
-
 function Meaning({ kind }: { readonly kind: ProblemKind }) {
   const { means, next } = words[kind]
   return (
@@ -197,17 +176,58 @@ interface ProblemsTableProps {
   readonly refunds: Loaded<Refunds>
 }
 
-const columns: readonly Column[] = [
-  ['Problem'],
-  ['Received', 'number trail'],
-  ['Endpoint', 'wide'],
-  ['Payer', 'wide'],
-  ['When', 'when wide'],
-]
-
 function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
   const asked = useSignal<ProblemRecord | undefined>(undefined)
   const ordered = useSignal<Ordered>(new Map())
+  const columns: readonly Column<ProblemRecord>[] = [
+    {
+      name: 'Problem',
+      cellClass: 'problem',
+      cell: (one) => (
+        <>
+          {one.id === undefined ? (
+            <b>{words[one.kind]?.name ?? one.kind}</b>
+          ) : (
+            <Link href={addressWith({ payment: one.id })} class="row-link" row={one.id}>
+              {words[one.kind]?.name ?? one.kind}
+            </Link>
+          )}
+          <p class="muted">
+            {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
+          </p>
+          <p class="narrow">
+            {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint}
+          </p>
+          <RefundCell
+            one={one}
+            refund={refundOf(one, ordered.value, refunds.value?.refunds ?? [])}
+            onAsk={() => {
+              asked.value = one
+            }}
+          />
+        </>
+      ),
+    },
+    { name: 'Received', class: 'number trail', cell: sumsOf },
+    {
+      name: 'Endpoint',
+      class: 'wide',
+      cellClass: 'endpoint',
+      cell: ({ endpoint }) => endpoint || <span class="muted">none</span>,
+      title: ({ endpoint }) => endpoint,
+    },
+    {
+      name: 'Payer',
+      class: 'wide',
+      cell: ({ payer = '', tx }) => (
+        <>
+          <Name text={payer} />
+          {tx !== undefined && <CopyButton text={tx} what="the transaction" />}
+        </>
+      ),
+    },
+    { name: 'When', class: 'when wide', cell: ({ timestamp }) => timestamp && <Moment at={timestamp} /> },
+  ]
   return (
     <>
       {asked.value && (
@@ -223,43 +243,12 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
           }}
         />
       )}
-      <Table caption="Payments with a problem, the latest first" columns={columns}>
-        {records.map((one, index) => (
-          <tr key={one.id ?? one.tx ?? index}>
-            <td class="problem">
-              {one.id === undefined ? (
-                <b>{words[one.kind]?.name ?? one.kind}</b>
-              ) : (
-                <Link href={addressWith({ payment: one.id })} class="row-link" row={one.id}>
-                  {words[one.kind]?.name ?? one.kind}
-                </Link>
-              )}
-              <p class="muted">
-                {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
-              </p>
-              <p class="narrow">
-                {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint}
-              </p>
-              <RefundCell
-                one={one}
-                refund={refundOf(one, ordered.value, refunds.value?.refunds ?? [])}
-                onAsk={() => {
-                  asked.value = one
-                }}
-              />
-            </td>
-            <td class="number">{sumsOf(one)}</td>
-            <td class="wide endpoint" title={one.endpoint}>
-              {one.endpoint || <span class="muted">none</span>}
-            </td>
-            <td class="wide">
-              <Name text={one.payer ?? ''} />
-              {one.tx !== undefined && <CopyButton text={one.tx} what="the transaction" />}
-            </td>
-            <td class="when wide">{one.timestamp && <Moment at={one.timestamp} />}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        caption="Payments with a problem, the latest first"
+        columns={columns}
+        rows={records}
+        rowKey={({ id, tx }, index) => id ?? tx ?? index}
+      />
     </>
   )
 }

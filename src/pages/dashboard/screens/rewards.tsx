@@ -1,4 +1,5 @@
 /** What payments are shared out to others: accrued, due, under way and paid, to whom, by which rules and from which wallet. */
+
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { addDecimals, compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -7,6 +8,7 @@ import { useAnswer } from '../data/answer.ts'
 import { pathOf } from '../data/ask.ts'
 import type { Rewards as RewardsAnswer, Sums } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
+import { Card } from '../elements/card.tsx'
 import { Count } from '../elements/cells.tsx'
 import { Command } from '../elements/copy.tsx'
 import { Menu } from '../elements/menu.tsx'
@@ -98,28 +100,19 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
       <Figures sums={sums} rewards={rewards} />
       <div class="grid">
         <div class="stack">
-          <section class="card" aria-labelledby="roles">
-            <header class="card-head">
-              <h2 id="roles">By role</h2>
-            </header>
+          <Card id="roles" title="By role">
             <RolesTable roles={roles} token={token} />
-          </section>
+          </Card>
           <PayoutsCard />
         </div>
         <div class="stack">
-          <section class="card" aria-labelledby="wallet">
-            <header class="card-head">
-              <h2 id="wallet">Paid from</h2>
-            </header>
+          <Card id="wallet" title="Paid from">
             <PayingWallet wallet={wallet} due={addDecimals([sums.due, ...unsent])} threshold={threshold} />
-          </section>
+          </Card>
           {rules && (
-            <section class="card" aria-labelledby="rules">
-              <header class="card-head">
-                <h2 id="rules">The rules</h2>
-              </header>
+            <Card id="rules" title="The rules">
               <RulesInWords rules={rules} />
-            </section>
+            </Card>
           )}
         </div>
       </div>

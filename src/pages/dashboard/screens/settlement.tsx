@@ -1,4 +1,5 @@
 /** How what comes in becomes the token that is settled in: balances against thresholds, and conversions. */
+
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -7,6 +8,7 @@ import { useAnswer } from '../data/answer.ts'
 import { pathOf } from '../data/ask.ts'
 import type { Conversion, Settlement as SettlementAnswer, SettlementWallet } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
+import { Card } from '../elements/card.tsx'
 import { Name } from '../elements/cells.tsx'
 import { Command, CopyButton } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
@@ -47,10 +49,7 @@ export function Settlement() {
                 {settlement.wallets.map((wallet) => (
                   <Wallet key={wallet.wallet} wallet={wallet} open={openIn(settlement, wallet)} />
                 ))}
-                <section class="card" aria-labelledby="conversions">
-                  <header class="card-head">
-                    <h2 id="conversions">Conversions</h2>
-                  </header>
+                <Card id="conversions" title="Conversions">
                   {settlement.conversions.length === 0 ? (
                     <Notice title="Nothing was converted yet">
                       <p>The first conversion comes when a balance reaches its threshold.</p>
@@ -61,7 +60,7 @@ export function Settlement() {
                       <Pages {...turning.pages(settlement.next)} />
                     </>
                   )}
-                </section>
+                </Card>
                 <ConversionDrawer conversions={settlement.conversions} />
               </div>
             )

@@ -3,13 +3,13 @@ import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Conversion } from '../data/outgoing.ts'
-import { addressWith, change, place } from '../data/route.ts'
+import { addressWith, change, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { Amount, Moment } from '../elements/cells.tsx'
 import { Command, IdLine } from '../elements/copy.tsx'
 import { Fact, Part } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
-import { checkCommand, OutBadge, OutFacts, type StateWords, Transaction } from '../elements/outgoing.tsx'
+import { checkCommand, lastColumns, OutBadge, OutFacts, type StateWords, stateColumn } from '../elements/outgoing.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 
 const words: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Converted', dropped: 'Given up' }
@@ -36,55 +36,41 @@ function Slippage({ one }: { readonly one: Conversion }) {
   )
 }
 
-const columns: readonly Column[] = [
-  ['Sold', 'number lead'],
-  ['Quoted', 'number wide'],
-  ['Received', 'number wide'],
-  ['Against the quote', 'wide'],
-  ['State', 'trail'],
-  ['Venue', 'wide'],
-  ['Transaction', 'wide fill'],
-  ['When', 'when wide'],
+const columns: readonly Column<Conversion>[] = [
+  {
+    name: 'Sold',
+    class: 'number lead',
+    cell: (one) => (
+      <Link href={addressWith({ conversion: one.id })} class="row-link" row={one.id}>
+        <Amount amount={one.sold ?? one.amount} token={one.sell} />
+        <span class="narrow">
+          for {formatAmount(one.received ?? one.quoted, pageLocale())} {one.buy}
+        </span>
+      </Link>
+    ),
+  },
+  { name: 'Quoted', class: 'number wide', cell: (one) => <Amount amount={one.quoted} token={one.buy} /> },
+  {
+    name: 'Received',
+    class: 'number wide',
+    cell: ({ received, buy }) =>
+      received === null ? <span class="muted">–</span> : <Amount amount={received} token={buy} />,
+  },
+  { name: 'Against the quote', class: 'wide', cell: (one) => <Slippage one={one} /> },
+  stateColumn(words),
+  { name: 'Venue', class: 'wide', cell: ({ venue }) => venue },
+  ...lastColumns,
 ]
 
 export function ConversionsTable({ conversions }: { readonly conversions: readonly Conversion[] }) {
   return (
-    <Table caption="Conversions, the latest first" columns={columns}>
-      {conversions.map((one) => (
-        <tr key={one.id} class={place.value.query.get('conversion') === one.id ? 'is-open' : undefined}>
-          <td class="number lead">
-            <Link href={addressWith({ conversion: one.id })} class="row-link" row={one.id}>
-              <Amount amount={one.sold ?? one.amount} token={one.sell} />
-              <span class="narrow">
-                for {formatAmount(one.received ?? one.quoted, pageLocale())} {one.buy}
-              </span>
-            </Link>
-          </td>
-          <td class="number wide">
-            <Amount amount={one.quoted} token={one.buy} />
-          </td>
-          <td class="number wide">
-            {one.received === null ? <span class="muted">–</span> : <Amount amount={one.received} token={one.buy} />}
-          </td>
-          <td class="wide">
-            <Slippage one={one} />
-          </td>
-          <td class="trail">
-            <OutBadge one={one} words={words} />
-            <span class="narrow">
-              <Moment at={one.changedAt} />
-            </span>
-          </td>
-          <td class="wide">{one.venue}</td>
-          <td class="wide">
-            <Transaction tx={one.tx} />
-          </td>
-          <td class="when wide">
-            <Moment at={one.changedAt} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Table
+      caption="Conversions, the latest first"
+      columns={columns}
+      rows={conversions}
+      rowKey={({ id }) => id}
+      rowClass={({ id }) => markOpen('conversion', id)}
+    />
   )
 }
 

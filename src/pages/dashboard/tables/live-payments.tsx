@@ -8,6 +8,7 @@ import { type Analytics, statuses } from '../data/answers.ts'
 import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
 import { addressOf } from '../data/route.ts'
 import { tick } from '../data/settings.ts'
+import { Card } from '../elements/card.tsx'
 import { Pick } from '../elements/choice.tsx'
 import { ExportMenu } from '../elements/export.tsx'
 import { Icon } from '../elements/icons.tsx'
@@ -40,35 +41,38 @@ export function Feed() {
     .filter(({ record }) => (status.value || record.status) === record.status)
     .slice(0, mostShown)
   return (
-    <section class="card" aria-labelledby="feed">
-      <header class="card-head">
-        <h2 id="feed">Live payments</h2>
+    <Card
+      id="feed"
+      title="Live payments"
+      aside={
         <span class={`lamp lamp-${state}`} role="status">
           {isPaused.value ? 'Paused' : lineWords[line.value]}
         </span>
-        <div class="card-tools">
-          <Pick
-            label="Token"
-            any="All tokens"
-            options={tokenCodes}
-            value={token.value}
-            onChange={(value = '') => {
-              token.value = value
-            }}
-          />
-          <Pick
-            label="Status"
-            any="All statuses"
-            options={statuses}
-            value={status.value}
-            onChange={(value = '') => {
-              status.value = value
-            }}
-          />
+      }
+      tools={
+        <>
+          {(
+            [
+              [token, 'Token', 'All tokens', tokenCodes],
+              [status, 'Status', 'All statuses', statuses],
+            ] as const
+          ).map(([chosen, label, any, options]) => (
+            <Pick
+              key={label}
+              label={label}
+              any={any}
+              options={options}
+              value={chosen.value}
+              onChange={(value = '') => {
+                chosen.value = value
+              }}
+            />
+          ))}
           <PauseButton />
           <ExportMenu query={{ token: token.value, status: status.value }} />
-        </div>
-      </header>
+        </>
+      }
+    >
       <p class="unseen" aria-live="polite">
         {spoken.value}
       </p>
@@ -92,7 +96,7 @@ export function Feed() {
       <div class="card-foot">
         <Link href={addressOf('payments')}>All payments</Link>
       </div>
-    </section>
+    </Card>
   )
 }
 

@@ -4,11 +4,13 @@ import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { useAnswer } from '../data/answer.ts'
 import { pathOf } from '../data/ask.ts'
-import type { Payee, PayeeDetail, Payees, Rewards } from '../data/outgoing.ts'
+import type { Payee, PayeeDetail, Payees, Rewards, Sums } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
-import { addressWith, change, place } from '../data/route.ts'
+import { addressWith, change, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
-import { Amount, Count, Moment, Name } from '../elements/cells.tsx'
+import { Card } from '../elements/card.tsx'
+import { Amount, Moment, Name } from '../elements/cells.tsx'
+import { KindLinks } from '../elements/choice.tsx'
 import { IdLine } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Fact, Part } from '../elements/fact.tsx'
@@ -16,6 +18,7 @@ import { Link } from '../elements/link.tsx'
 import { OutBadge, sentence } from '../elements/outgoing.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
 import { Notice, When } from '../elements/states.tsx'
+import { type Column, Table } from '../elements/table.tsx'
 import { LineSums, payoutWords } from './payouts.tsx'
 import { roleName, roleNames, takenOf } from './roles.tsx'
 
@@ -48,29 +51,13 @@ export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
     ]),
   ]
   return (
-    <section class="card" aria-labelledby="payees">
-      <header class="card-head">
-        <h2 id="payees">Payees</h2>
-        <div class="card-tools">
-          <CsvButton name="payees" rows={cells} isQuiet />
-        </div>
-      </header>
-      <nav class="kinds" aria-label="Roles">
-        <Link href={addressWith({ role: undefined })} isCurrent={role === undefined}>
-          All{' '}
-          <b>
-            <Count count={roles.reduce((sum, one) => sum + one.payees, 0)} />
-          </b>
-        </Link>
-        {roles.map((one) => (
-          <Link key={one.role} href={addressWith({ role: one.role })} isCurrent={role === one.role}>
-            {roleNames[one.role]}{' '}
-            <b>
-              <Count count={one.payees} />
-            </b>
-          </Link>
-        ))}
-      </nav>
+    <Card id="payees" title="Payees" tools={<CsvButton name="payees" rows={cells} isQuiet />}>
+      <KindLinks
+        label="Roles"
+        parameter="role"
+        kinds={roles.map((one) => [one.role, roleNames[one.role], one.payees])}
+        value={role}
+      />
       <When loaded={loaded}>
         {({ payees, next }) =>
           payees.length === 0 ? (
@@ -79,75 +66,60 @@ export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
             </Notice>
           ) : (
             <>
-              <PayeesTable payees={payees} rewards={rewards} />
+              <Table
+                caption={`Payees, in ${token}`}
+                columns={createColumns(rewards)}
+                rows={payees}
+                rowKey={({ id }) => id}
+                rowClass={({ id }) => markOpen('payee', id)}
+              />
               <Pages {...turning.pages(next)} />
             </>
           )
         }
       </When>
-    </section>
+    </Card>
   )
 }
 
-interface PayeesTableProps {
-  readonly payees: readonly Payee[]
-  readonly rewards: Rewards
-}
-
-function PayeesTable({ payees, rewards }: PayeesTableProps) {
-  const figure = (amount: string) => (
-    <span title={`${amount} ${token}`}>
-      {Number(amount) === 0 ? <span class="muted">–</span> : formatRounded(amount, pageLocale())}
-    </span>
-  )
-  return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">Payees, in {token}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Payee</th>
-            <th scope="col" class="number wide">
-              Accrued
-            </th>
-            <th scope="col" class="number">
-              Paid
-            </th>
-            <th scope="col" class="number wide">
-              Under way
-            </th>
-            <th scope="col" class="number trail">
-              Due
-            </th>
-            <th scope="col" class="wide">
-              Waits
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {payees.map((one) => {
-            const wait = waitOf(one, rewards)
-            return (
-              <tr key={one.id} class={place.value.query.get('payee') === one.id ? 'is-open' : undefined}>
-                <td class="payee">
-                  <Link href={addressWith({ payee: one.id })} class="row-link" row={one.id}>
-                    <Name text={one.payee} /> <span class="payee-role">{roleName[one.role]}</span>
-                  </Link>
-                </td>
-                <td class="number wide">{figure(one.accrued)}</td>
-                <td class="number">{figure(one.paid)}</td>
-                <td class="number wide">{figure(one.underWay)}</td>
-                <td class="number trail">{figure(one.due)}</td>
-                <td class="wide waits muted">
-                  {wait?.text} {wait?.until && <Again at={wait.until} />}
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
-  )
+function createColumns(rewards: Rewards): readonly Column<Payee>[] {
+  const figure = (name: string, field: keyof Sums, where: string): Column<Payee> => ({
+    name,
+    class: where,
+    cell: (one) => (
+      <span title={`${one[field]} ${token}`}>
+        {Number(one[field]) === 0 ? <span class="muted">–</span> : formatRounded(one[field], pageLocale())}
+      </span>
+    ),
+  })
+  return [
+    {
+      name: 'Payee',
+      cellClass: 'payee',
+      cell: ({ id, payee, role }) => (
+        <Link href={addressWith({ payee: id })} class="row-link" row={id}>
+          <Name text={payee} /> <span class="payee-role">{roleName[role]}</span>
+        </Link>
+      ),
+    },
+    figure('Accrued', 'accrued', 'number wide'),
+    figure('Paid', 'paid', 'number'),
+    figure('Under way', 'underWay', 'number wide'),
+    figure('Due', 'due', 'number trail'),
+    {
+      name: 'Waits',
+      class: 'wide',
+      cellClass: 'waits muted',
+      cell: (one) => {
+        const wait = waitOf(one, rewards)
+        return (
+          <>
+            {wait?.text} {wait?.until && <Again at={wait.until} />}
+          </>
+        )
+      },
+    },
+  ]
 }
 
 function Again({ at }: { readonly at: string }) {

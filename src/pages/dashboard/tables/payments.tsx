@@ -14,48 +14,57 @@ export interface PaymentsTableProps {
   readonly isOpen?: (record: FeedRecord) => boolean
 }
 
-const columns: readonly Column[] = [
-  ['Amount', 'number lead'],
-  ['Status', 'trail'],
-  ['Endpoint', 'wide'],
-  ['Payer', 'wide'],
-  ['Delivery', 'wide'],
-  ['When', 'when wide'],
-]
-
 export function PaymentsTable({ caption, records, isExact = false, isNew, isOpen }: PaymentsTableProps) {
-  const classOf = (record: FeedRecord) => (isNew?.(record) ? 'is-new' : isOpen?.(record) ? 'is-open' : undefined)
-  return (
-    <Table caption={caption} columns={columns}>
-      {records.map((record) => (
-        <tr key={record.id} class={classOf(record)}>
-          <td class="number lead">
-            <Link href={addressWith({ payment: record.id })} class="row-link" row={record.id}>
-              <Amount amount={record.amount} token={record.token} />
-              <span class="narrow">{record.endpoint}</span>
-            </Link>
-          </td>
-          <td class="trail">
-            <Standing record={record} />
-            <span class="narrow">
-              <Moment at={record.timestamp} isExact={isExact} />
-            </span>
-          </td>
-          <td class="endpoint wide" title={record.endpoint}>
-            {record.endpoint}
-          </td>
-          <td class="wide">
-            <Name text={record.payer} />
-          </td>
-          <td class="wide">
-            <Delivery delivery={record.delivery} />
-          </td>
-          <td class="when wide">
-            {isNew?.(record) && <span class="new-mark">New</span>}
+  const columns: readonly Column<FeedRecord>[] = [
+    {
+      name: 'Amount',
+      class: 'number lead',
+      cell: ({ id, amount, token, endpoint }) => (
+        <Link href={addressWith({ payment: id })} class="row-link" row={id}>
+          <Amount amount={amount} token={token} />
+          <span class="narrow">{endpoint}</span>
+        </Link>
+      ),
+    },
+    {
+      name: 'Status',
+      class: 'trail',
+      cell: (record) => (
+        <>
+          <Standing record={record} />
+          <span class="narrow">
             <Moment at={record.timestamp} isExact={isExact} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+          </span>
+        </>
+      ),
+    },
+    {
+      name: 'Endpoint',
+      class: 'wide',
+      cellClass: 'endpoint',
+      cell: ({ endpoint }) => endpoint,
+      title: ({ endpoint }) => endpoint,
+    },
+    { name: 'Payer', class: 'wide', cell: ({ payer }) => <Name text={payer} /> },
+    { name: 'Delivery', class: 'wide', cell: ({ delivery }) => <Delivery delivery={delivery} /> },
+    {
+      name: 'When',
+      class: 'when wide',
+      cell: (record) => (
+        <>
+          {isNew?.(record) && <span class="new-mark">New</span>}
+          <Moment at={record.timestamp} isExact={isExact} />
+        </>
+      ),
+    },
+  ]
+  return (
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={records}
+      rowKey={({ id }) => id}
+      rowClass={(record) => (isNew?.(record) ? 'is-new' : isOpen?.(record) ? 'is-open' : undefined)}
+    />
   )
 }

@@ -1,16 +1,18 @@
 /** Payouts, and one of them line by line: what was owed, what was taken and what was sent. */
+
 import { addDecimals } from '../../look/decimals.ts'
 import { useAnswer } from '../data/answer.ts'
 import { pathOf } from '../data/ask.ts'
 import type { Payout, PayoutDetail, PayoutLine, Payouts } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
-import { addressWith, change, place } from '../data/route.ts'
+import { addressWith, change, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
+import { Card } from '../elements/card.tsx'
 import { Amount, Count, Moment, Name } from '../elements/cells.tsx'
 import { Command, CopyButton } from '../elements/copy.tsx'
 import { Part } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
-import { checkCommand, OutBadge, OutFacts, type StateWords, Transaction } from '../elements/outgoing.tsx'
+import { checkCommand, lastColumns, OutBadge, OutFacts, type StateWords, stateColumn } from '../elements/outgoing.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
 import { Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
@@ -28,10 +30,7 @@ export function PayoutsCard() {
     follows: pulse,
   })
   return (
-    <section class="card" aria-labelledby="payouts">
-      <header class="card-head">
-        <h2 id="payouts">Payouts</h2>
-      </header>
+    <Card id="payouts" title="Payouts">
       <When loaded={loaded}>
         {({ payouts, next }) =>
           payouts.length === 0 ? (
@@ -40,55 +39,45 @@ export function PayoutsCard() {
             </Notice>
           ) : (
             <>
-              <PayoutsTable payouts={payouts} />
+              <Table
+                caption="Payouts, the latest first"
+                columns={columns}
+                rows={payouts}
+                rowKey={({ id }) => id}
+                rowClass={({ id }) => markOpen('payout', id)}
+              />
               <Pages {...turning.pages(next)} />
             </>
           )
         }
       </When>
-    </section>
+    </Card>
   )
 }
 
-const columns: readonly Column[] = [
-  ['Sent', 'number lead'],
-  ['State', 'trail'],
-  ['Payees', 'number wide'],
-  ['Transaction', 'wide fill'],
-  ['When', 'when wide'],
+const columns: readonly Column<Payout>[] = [
+  {
+    name: 'Sent',
+    class: 'number lead',
+    cell: ({ id, amount, payees }) => (
+      <Link href={addressWith({ payout: id })} class="row-link" row={id}>
+        <Amount amount={amount} token={token} />
+        <span class="narrow">
+          to <PayeeCount payees={payees} />
+        </span>
+      </Link>
+    ),
+  },
+  stateColumn(payoutWords),
+  { name: 'Payees', class: 'number wide', cell: ({ payees }) => <Count count={payees} /> },
+  ...lastColumns,
 ]
 
-function PayoutsTable({ payouts }: { readonly payouts: readonly Payout[] }) {
+function PayeeCount({ payees }: { readonly payees: number }) {
   return (
-    <Table caption="Payouts, the latest first" columns={columns}>
-      {payouts.map((one) => (
-        <tr key={one.id} class={place.value.query.get('payout') === one.id ? 'is-open' : undefined}>
-          <td class="number lead">
-            <Link href={addressWith({ payout: one.id })} class="row-link" row={one.id}>
-              <Amount amount={one.amount} token={token} />
-              <span class="narrow">
-                to <Count count={one.payees} /> {one.payees === 1 ? 'payee' : 'payees'}
-              </span>
-            </Link>
-          </td>
-          <td class="trail">
-            <OutBadge one={one} words={payoutWords} />
-            <span class="narrow">
-              <Moment at={one.changedAt} />
-            </span>
-          </td>
-          <td class="number wide">
-            <Count count={one.payees} />
-          </td>
-          <td class="wide">
-            <Transaction tx={one.tx} />
-          </td>
-          <td class="when wide">
-            <Moment at={one.changedAt} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <>
+      <Count count={payees} /> {payees === 1 ? 'payee' : 'payees'}
+    </>
   )
 }
 
@@ -122,8 +111,7 @@ function Detail({ id }: { readonly id: string }) {
             </p>
             <OutBadge one={payout} words={payoutWords} />
             <p class="muted">
-              to <Count count={payout.payees} /> {payout.payees === 1 ? 'payee' : 'payees'},{' '}
-              <Moment at={payout.changedAt} />
+              to <PayeeCount payees={payout.payees} />, <Moment at={payout.changedAt} />
             </p>
           </div>
           <Part title="Who gets what">

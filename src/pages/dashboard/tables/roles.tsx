@@ -8,6 +8,7 @@ import type { RoleLine, Sums } from '../data/outgoing.ts'
 import { addressWith } from '../data/route.ts'
 import { Count } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
+import { type Column, Table } from '../elements/table.tsx'
 
 export const roleNames: Readonly<Record<RewardRole, string>> = {
   partner: 'Partners',
@@ -57,12 +58,12 @@ function StackedBar({ line, most }: { readonly line: Sums; readonly most: string
   )
 }
 
-const columns = [
-  ['accrued', 'Accrued', 'wide'],
-  ['paid', 'Paid', ''],
-  ['underWay', 'Under way', 'wide'],
-  ['due', 'Due', 'trail'],
-  ['taken', 'Rate, rent', 'wide'],
+const amountColumns = [
+  ['accrued', 'Accrued', 'number wide'],
+  ['paid', 'Paid', 'number'],
+  ['underWay', 'Under way', 'number wide'],
+  ['due', 'Due', 'number trail'],
+  ['taken', 'Rate, rent', 'number wide'],
 ] as const
 
 export function RolesTable({ roles, token }: { readonly roles: readonly RoleLine[]; readonly token: string }) {
@@ -70,48 +71,40 @@ export function RolesTable({ roles, token }: { readonly roles: readonly RoleLine
   const most = roles
     .map(({ accrued }) => accrued)
     .reduce((one, other) => (Number(other) > Number(one) ? other : one), '0')
+  const rows = roles.map((line) => ({ ...line, taken: takenOf(line) }))
+  const columns: readonly Column<(typeof rows)[number]>[] = [
+    {
+      name: 'Role',
+      cellClass: 'role',
+      cell: (line) => (
+        <>
+          <Link href={addressWith({ role: line.role })} class="row-link" row={`role ${line.role}`}>
+            {roleNames[line.role]}
+          </Link>
+          <StackedBar line={line} most={most} />
+        </>
+      ),
+    },
+    { name: 'Payees', class: 'number wide', cell: ({ payees }) => <Count count={payees} /> },
+    ...amountColumns.map(([field, words, where]) => ({
+      name: (
+        <>
+          {field !== 'accrued' && <span class={`swatch part-${field}`} aria-hidden="true" />}
+          {words}
+        </>
+      ),
+      class: where,
+      cell: (line: (typeof rows)[number]) =>
+        Number(line[field]) === 0 ? <span class="muted">–</span> : formatRounded(line[field], locale),
+      title: (line: (typeof rows)[number]) => `${formatAmount(line[field], locale)} ${token}`,
+    })),
+  ]
   return (
-    <div class="table-box">
-      <table>
-        <caption class="unseen">What each role was given of payments, in {token}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Role</th>
-            <th scope="col" class="number wide">
-              Payees
-            </th>
-            {columns.map(([name, words, where]) => (
-              <th key={name} scope="col" class={`number ${where}`}>
-                {name !== 'accrued' && <span class={`swatch part-${name}`} aria-hidden="true" />}
-                {words}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {roles.map((line) => {
-            const amounts = { ...line, taken: takenOf(line) }
-            return (
-              <tr key={line.role}>
-                <td class="role">
-                  <Link href={addressWith({ role: line.role })} class="row-link" row={`role ${line.role}`}>
-                    {roleNames[line.role]}
-                  </Link>
-                  <StackedBar line={line} most={most} />
-                </td>
-                <td class="number wide">
-                  <Count count={line.payees} />
-                </td>
-                {columns.map(([name, , where]) => (
-                  <td key={name} class={`number ${where}`} title={`${formatAmount(amounts[name], locale)} ${token}`}>
-                    {Number(amounts[name]) === 0 ? <span class="muted">–</span> : formatRounded(amounts[name], locale)}
-                  </td>
-                ))}
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption={`What each role was given of payments, in ${token}`}
+      columns={columns}
+      rows={rows}
+      rowKey={({ role }) => role}
+    />
   )
 }
