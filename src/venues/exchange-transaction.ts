@@ -36,13 +36,13 @@ export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts)
   const { keys, signatures } = decoding.transaction
   if (encodeBase58(keys[0] ?? new Uint8Array()) !== wallet.address)
     return { kind: 'impossible', why: 'somebody else pays its fee' }
-  const rehearsal = await simulateEffects(rpc, genesis, transaction, writableAddresses(decoding.transaction, loaded))
-  if (rehearsal.kind === 'unavailable') return rehearsal
-  if (rehearsal.kind === 'failed') return { kind: 'impossible', why: `it would fail: ${rehearsal.why}` }
+  const effects = await simulateEffects(rpc, genesis, transaction, writableAddresses(decoding.transaction, loaded))
+  if (effects.kind === 'unavailable') return effects
+  if (effects.kind === 'failed') return { kind: 'impossible', why: `it would fail: ${effects.why}` }
   const fee = signatureLamports * BigInt(signatures.length) + priority
-  const breach = findBreach(rehearsal.changes, { ...bounds, wallet: wallet.address, fee })
+  const breach = findBreach(effects.changes, { ...bounds, wallet: wallet.address, fee })
   if (breach !== undefined) return { kind: 'impossible', why: breach }
-  return signDraft(transaction, wallet, { lastValidBlockHeight, slots: [slot, rehearsal.slot] })
+  return signDraft(transaction, wallet, { lastValidBlockHeight, slots: [slot, effects.slot] })
 }
 
 /** What a limit of computation costs at a price in millionths of a lamport. */

@@ -1,6 +1,8 @@
 /** Accounts as nodes tell them in base64. */
 import { getBase64Encoder } from '@solana/kit'
-import { isFields, readU64 } from '../rpc/json.ts'
+import { isFields, readList, readU64 } from '../rpc/json.ts'
+import { describeFailure, resultValue } from '../rpc/results.ts'
+import type { Call } from '../rpc/rpc.ts'
 import { systemProgram } from './programs.ts'
 
 export interface ChainAccount {
@@ -32,4 +34,39 @@ export function readAccount(value: unknown): ChainAccount | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The most accounts a node tells of at once. */
+const mostAccounts = 100
+
+export type AccountsReading =
+  | { readonly kind: 'accounts'; readonly accounts: readonly ChainAccount[] }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+/** Asks a node for accounts, with options of `getMultipleAccounts` beside the usual ones. All of them can be read, or none. */
+export async function askAccounts(
+  call: Call,
+  addresses: readonly string[],
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<AccountsReading> {
+  const accounts: ChainAccount[] = []
+  for (let start = 0; start < addresses.length; start += mostAccounts) {
+    const asked = addresses.slice(start, start + mostAccounts)
+    const config = { encoding: 'base64', commitment: 'confirmed', ...options }
+    const answer = await call('getMultipleAccounts', [asked, config])
+    const list = readList(resultValue(answer), readAccount)
+    if (list?.length !== asked.length)
+      return { kind: 'unavailable', why: describeFailure(answer, 'the accounts cannot be read') }
+    accounts.push(...list)
+  }
+  return { kind: 'accounts', accounts }
+}
+
+/** Undefined unless all of them can be read. */
+export async function readAccounts(
+  call: Call,
+  addresses: readonly string[],
+): Promise<readonly ChainAccount[] | undefined> {
+  const reading = await askAccounts(call, addresses)
+  return reading.kind === 'accounts' ? reading.accounts : undefined
 }

@@ -2,18 +2,15 @@
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { type Mint, splTokenProgram } from '../../core/money/tokens.ts'
 import type { AccountState } from '../../core/payouts/outgoing-wallet.ts'
-import { readList, readU64 } from '../rpc/json.ts'
-import { resultValue } from '../rpc/results.ts'
+import { readU64 } from '../rpc/json.ts'
 import type { Call } from '../rpc/rpc.ts'
-import { absent, type ChainAccount, readAccount } from './account.ts'
+import { absent, type ChainAccount, readAccounts } from './account.ts'
 import { findMintExtension, type MintExtension, readExtensions } from './extensions.ts'
 import { readMint } from './mints.ts'
 import { findTokenAccount } from './programs.ts'
-import { readTokenAccount } from './token-account.ts'
+import { accountBytes, readTokenAccount } from './token-account.ts'
 
-/** The most accounts a node tells of at once. */
-const mostAccounts = 100
-const [mintBytes, accountBytes] = [82, 165]
+const mintBytes = 82
 
 /** By wallet; undefined when no node tells. */
 export async function readStates(
@@ -33,22 +30,6 @@ export async function readStates(
     const state = states.get(owner) ?? 'unusable'
     return state === 'missing' && opensFrozen ? 'frozen' : state
   })
-}
-
-/** Undefined unless all of them can be read. */
-export async function readAccounts(
-  call: Call,
-  addresses: readonly string[],
-): Promise<readonly ChainAccount[] | undefined> {
-  const accounts: ChainAccount[] = []
-  for (let start = 0; start < addresses.length; start += mostAccounts) {
-    const asked = addresses.slice(start, start + mostAccounts)
-    const answer = await call('getMultipleAccounts', [asked, { encoding: 'base64', commitment: 'confirmed' }])
-    const list = readList(resultValue(answer), readAccount)
-    if (list?.length !== asked.length) return undefined
-    accounts.push(...list)
-  }
-  return accounts
 }
 
 /** Extensions of an account, by number, that refuse a plain transfer, and the byte by which they do. */

@@ -9,9 +9,9 @@ import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import { token2022Program } from '../../core/money/tokens.ts'
 import type { Inspection, TokenReading, WalletReading } from '../../core/payment/token-rules.ts'
 import { readGenesis } from '../rpc/genesis.ts'
-import { isFields, readCount, readList, readU64 } from '../rpc/json.ts'
-import type { Call, Rpc, RpcAnswer } from '../rpc/rpc.ts'
-import { type ChainAccount, readAccount } from './account.ts'
+import { isFields, readCount, readU64 } from '../rpc/json.ts'
+import type { Call, Rpc } from '../rpc/rpc.ts'
+import { absent, askAccounts, type ChainAccount } from './account.ts'
 import { readMint } from './mints.ts'
 import { findTokenAccount, tokenPrograms } from './programs.ts'
 import { readTokenAccount } from './token-account.ts'
@@ -57,11 +57,9 @@ async function askNode(call: Call, genesis: string, { recipient, mints }: Recipi
     findTokenAccount(recipient, mint.address, mint.tokenProgram).then((account) => [mint.address, account]),
   )
   const addresses = [recipient, ...(await Promise.all(pairs)).flat()]
-  const answer = await call('getMultipleAccounts', [addresses, { encoding: 'base64', commitment: 'confirmed' }])
-  if (answer.kind !== 'answered') return unknown(answer)
-  const accounts = isFields(answer.result) ? readList(answer.result['value'], readAccount) : undefined
-  const [own, ...others] = accounts ?? []
-  if (!own || accounts?.length !== addresses.length) return { kind: 'unknown', why: 'the accounts cannot be read' }
+  const reading = await askAccounts(call, addresses)
+  if (reading.kind === 'unavailable') return { kind: 'unknown', why: reading.why }
+  const [own = absent, ...others] = reading.accounts
   const epoch = others.some(({ owner }) => owner === token2022Program) ? await readEpoch(call) : 0n
   if (epoch === undefined) return { kind: 'unknown', why: 'the epoch cannot be read' }
   const wallet = await readWallet(call, own)
@@ -89,8 +87,4 @@ async function readEpoch(call: Call): Promise<bigint | undefined> {
   const answer = await call('getEpochInfo', [{ commitment: 'confirmed' }])
   const epoch = answer.kind === 'answered' && isFields(answer.result) ? readCount(answer.result['epoch']) : undefined
   return epoch === undefined ? undefined : BigInt(epoch)
-}
-
-function unknown(answer: Exclude<RpcAnswer, { kind: 'answered' }>): Inspection {
-  return { kind: 'unknown', why: answer.kind === 'refused' ? answer.message : answer.why }
 }

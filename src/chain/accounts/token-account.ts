@@ -1,42 +1,64 @@
-/** Token accounts as they stand on chain, in the layout that SPL Token and Token-2022 share. */
+/** The one reader of token accounts, in the layout that SPL Token and Token-2022 share. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Mint } from '../../core/money/tokens.ts'
+import { type Mint, splTokenProgram } from '../../core/money/tokens.ts'
 import type { AccountReading } from '../../core/payment/token-rules.ts'
 import { type ChainAccount, isEmpty } from './account.ts'
 import { readExtensions } from './extensions.ts'
+import { tokenPrograms } from './programs.ts'
 
-const accountBytes = 165
-const offsets = { mint: 0, owner: 32, delegate: 72, state: 108, delegated: 121, closer: 129 } as const
-const frozen = 2
+/** The length without extensions. */
+export const accountBytes = 165
+const offsets = { mint: 0, owner: 32, units: 64, delegate: 72, state: 108, delegated: 121, closer: 129 } as const
+const [open, frozen] = [1, 2]
+/** The byte behind the plain layout, which tells accounts from mints. */
+const accountKind = 2
 
-/** What the account at a wallet's address for this mint says of itself. */
+export interface TokenAccount {
+  readonly mint: string
+  readonly owner: string
+  readonly units: bigint
+  readonly isFrozen: boolean
+  /** The key that may spend up to `delegated` units. */
+  readonly delegate: string | undefined
+  readonly delegated: bigint
+  /** The key that may close the account, where it is named. */
+  readonly closer: string | undefined
+}
+
+/** Undefined for an account that is no token account of either program. Its first 165 bytes are enough. */
+export function parseTokenAccount({ owner: program, data }: ChainAccount): TokenAccount | undefined {
+  const state = data[offsets.state]
+  if (!tokenPrograms.has(program) || data.length < accountBytes || (state !== open && state !== frozen))
+    return undefined
+  const hasExtensions = data.length > accountBytes
+  if (hasExtensions && (program === splTokenProgram || data[accountBytes] !== accountKind)) return undefined
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  const readKey = (offset: number) => encodeBase58(data.subarray(offset, offset + 32))
+  // Four bytes say whether there is a key; otherwise the bytes behind them mean nothing.
+  const readOptionalKey = (offset: number) => (view.getUint32(offset, true) === 0 ? undefined : readKey(offset + 4))
+  return {
+    mint: readKey(offsets.mint),
+    owner: readKey(offsets.owner),
+    units: view.getBigUint64(offsets.units, true),
+    isFrozen: state === frozen,
+    delegate: readOptionalKey(offsets.delegate),
+    delegated: view.getBigUint64(offsets.delegated, true),
+    closer: readOptionalKey(offsets.closer),
+  }
+}
+
+/** Reads the account at a wallet's address for this mint, to judge whether it can be paid. */
 export function readTokenAccount(account: ChainAccount, mint: Pick<Mint, 'address' | 'tokenProgram'>): AccountReading {
   if (isEmpty(account)) return { kind: 'absent' }
-  const { data } = account
-  const state = data[offsets.state]
-  const isOurs = account.owner === mint.tokenProgram && readExtensions(data, 'account', accountBytes) !== undefined
-  if (!isOurs || keyAt(data, offsets.mint) !== mint.address || (state !== 1 && state !== frozen)) {
-    return { kind: 'malformed' }
-  }
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  const owner = keyAt(data, offsets.owner)
-  const delegate = view.getBigUint64(offsets.delegated, true) > 0n ? optionalKeyAt(view, offsets.delegate) : undefined
-  const closer = optionalKeyAt(view, offsets.closer)
+  const parsed = parseTokenAccount(account)
+  const isOurs = account.owner === mint.tokenProgram && parsed?.mint === mint.address
+  if (!isOurs || !readExtensions(account.data, 'account', accountBytes)) return { kind: 'malformed' }
+  const { owner, isFrozen, delegate, delegated, closer } = parsed
   return {
     kind: 'account',
     owner,
-    isFrozen: state === frozen,
-    ...(delegate !== undefined && delegate !== owner && { delegate }),
+    isFrozen,
+    ...(delegated > 0n && delegate !== undefined && delegate !== owner && { delegate }),
     ...(closer !== undefined && closer !== owner && { closer }),
   }
-}
-
-function keyAt(data: Uint8Array, offset: number): string {
-  return encodeBase58(data.subarray(offset, offset + 32))
-}
-
-/** Four bytes say whether there is one. */
-function optionalKeyAt(view: DataView, offset: number): string | undefined {
-  if (view.getUint32(offset, true) !== 1) return undefined
-  return encodeBase58(new Uint8Array(view.buffer, view.byteOffset + offset + 4, 32))
 }

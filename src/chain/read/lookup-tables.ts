@@ -1,7 +1,7 @@
 /** Address lookup tables as they stand on chain. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { ChainAccount } from '../accounts/account.ts'
-import { readAccounts } from '../accounts/destinations.ts'
+import { readAccounts } from '../accounts/account.ts'
 import type { Call } from '../rpc/rpc.ts'
 
 const tableProgram = 'AddressLookupTab1e1111111111111111111111111'

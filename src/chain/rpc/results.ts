@@ -17,3 +17,9 @@ export function resultSlot(answer: RpcAnswer): number | undefined {
   const context = answer.kind === 'answered' && isFields(answer.result) ? answer.result['context'] : undefined
   return isFields(context) ? readCount(context['slot']) : undefined
 }
+
+/** Why an answer has no result that can be used. */
+export function describeFailure(answer: RpcAnswer, unreadable: string): string {
+  if (answer.kind === 'refused') return `the node refused with code ${answer.code}`
+  return answer.kind === 'unavailable' ? answer.why : unreadable
+}

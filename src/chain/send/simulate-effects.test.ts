@@ -226,7 +226,7 @@ describe('an exchange with SOL', () => {
   })
 })
 
-describe('a trial', () => {
+describe('a simulation', () => {
   const addresses = [wallet]
   const account = { lamports: 5, owner: systemProgram, data: ['', 'base64'], executable: false }
   const ask = async (...answers: readonly Partial<Record<string, RpcAnswer>>[]) => {

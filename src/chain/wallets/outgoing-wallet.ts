@@ -50,14 +50,14 @@ export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet
   const { rpc, genesis, wallet, verifier, clock, log } = parts
   const pin = { hash: genesis }
   const nodeReaders = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
-  const tryOut = createSimulation(rpc, genesis)
+  const simulate = createSimulation(rpc, genesis)
   return {
     wallet: wallet.address,
     holdings: (mints) => readHoldings(rpc, wallet.address, mints),
     readAccounts: async (owners, mint) => (mint ? readStates(rpc.call, owners, mint) : owners.map(() => 'ready')),
     openingCost: (mint) => readOpeningCost(rpc.call, mint),
     fit: fitInto,
-    sign: (order) => sign(parts, tryOut, order),
+    sign: (order) => sign(parts, simulate, order),
     send: async (signed) => post(rpc, paymentOf(signed)),
     readOutcome: async (signed) => readOutcome({ rpc, genesis }, paymentOf(signed)),
     read: async (signature) => {
@@ -81,7 +81,7 @@ async function readHoldings(rpc: Rpc, wallet: string, mints: readonly Mint[]): P
 
 async function sign(
   { rpc, wallet, ...terms }: OutgoingWalletParts,
-  tryOut: ReturnType<typeof createSimulation>,
+  simulate: ReturnType<typeof createSimulation>,
   order: TransferOrder,
 ): Promise<Signing> {
   const fault = faultIn(order, terms)
@@ -94,14 +94,14 @@ async function sign(
     const why = `${order.transfers.length} transfers do not fit into one transaction; make it ${fitInto(order)}`
     return { kind: 'impossible', why }
   }
-  const trial = await tryOut(draft)
-  if (trial.kind === 'unavailable') return trial
-  if (trial.kind === 'bad') {
-    const { error, call } = trial
+  const simulation = await simulate(draft)
+  if (simulation.kind === 'unavailable') return simulation
+  if (simulation.kind === 'bad') {
+    const { error, call } = simulation
     const keys = openTransaction(draft).keys.map(encodeBase58)
     return explainFailure(call, { order, batch, wallet: wallet.address, error, keys })
   }
-  return signDraft(draft, wallet, { ...lifetime, slots: [lifetime.slot, trial.slot] })
+  return signDraft(draft, wallet, { ...lifetime, slots: [lifetime.slot, simulation.slot] })
 }
 
 /** What is wrong with an order whatever the chain says. */

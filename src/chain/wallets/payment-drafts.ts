@@ -31,7 +31,7 @@ export interface PaymentDraftsParts {
 }
 
 export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsParts): PaymentDrafts {
-  const tryOn = createSimulation(rpc, genesis)
+  const simulate = createSimulation(rpc, genesis)
   return {
     draft: async (draft) => {
       const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
@@ -68,17 +68,17 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
     simulate: async (bytes, options) => {
       const transaction = openTransaction(bytes)
       const unsigned = withoutSignatures(bytes, transaction)
-      const trial = await tryOn(unsigned)
-      if (trial.kind === 'unavailable') return { kind: 'unavailable' }
-      if (trial.kind === 'bad') return { kind: 'fails', why: describeError(trial.error) }
+      const simulation = await simulate(unsigned)
+      if (simulation.kind === 'unavailable') return { kind: 'unavailable' }
+      if (simulation.kind === 'bad') return { kind: 'fails', why: describeError(simulation.error) }
       if (orders(transaction, options)) return { kind: 'pays' }
       // A program of the wallet may make the transfer: then only its effect tells.
-      const rehearsal = await simulateEffects(rpc, genesis, unsigned, [
+      const effects = await simulateEffects(rpc, genesis, unsigned, [
         ...new Set(options.map(({ destination }) => destination)),
       ])
-      if (rehearsal.kind === 'unavailable') return { kind: 'unavailable' }
-      if (rehearsal.kind === 'failed') return { kind: 'fails', why: rehearsal.why }
-      const isPaid = options.some((option) => computeGain(rehearsal.changes, option) >= option.units)
+      if (effects.kind === 'unavailable') return { kind: 'unavailable' }
+      if (effects.kind === 'failed') return { kind: 'fails', why: effects.why }
+      const isPaid = options.some((option) => computeGain(effects.changes, option) >= option.units)
       return isPaid ? { kind: 'pays' } : { kind: 'foreign', why: 'it does not pay the price to the seller' }
     },
     send: (signed) => submit(rpc, signed),

@@ -15,7 +15,7 @@ import {
   splTokenProgram,
   type TokenCode,
 } from '../../core/money/tokens.ts'
-import { readAccounts } from '../accounts/destinations.ts'
+import { readAccounts } from '../accounts/account.ts'
 import { readMint } from '../accounts/mints.ts'
 import { findTokenAccount } from '../accounts/programs.ts'
 import type { Wallet } from '../keys/keypair.ts'
