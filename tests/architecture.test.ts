@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseAst } from 'rolldown/parseAst'
 import { describe, expect, it } from 'vitest'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
@@ -111,6 +112,10 @@ const orders: Readonly<Record<string, readonly string[]>> = {
 }
 const mostFiles = 15
 const mostLines = 400
+/** Of a function, from its name to its closing brace, with comments and blank lines. */
+const mostFunctionLines = 100
+/** Folders whose functions are not split yet. */
+const longFunctions: readonly string[] = ['adapters', 'gateway', 'ledger', 'paywall']
 /** A database has one file for each port of the ledger, and its schema. */
 const databases = ['ledger/sqlite', 'ledger/postgres']
 
@@ -154,6 +159,30 @@ function findCycle(arrows: readonly { readonly from: string; readonly to: string
     if (cycle.length > 0) return cycle
   }
   return []
+}
+
+interface FunctionLength {
+  readonly file: string
+  /** The line it begins in. */
+  readonly at: number
+  readonly lines: number
+}
+
+/** All functions of a file, those inside of others included. */
+function measureFunctions(file: string): readonly FunctionLength[] {
+  const text = readFileSync(join(src, file), 'utf8')
+  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length
+  const found: FunctionLength[] = []
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    const { type, start, end } = node as { readonly type?: string; readonly start: number; readonly end: number }
+    if (type !== undefined && /^(Function|ArrowFunction)(Declaration|Expression)$/.test(type)) {
+      found.push({ file, at: lineAt(start), lines: lineAt(end) - lineAt(start) + 1 })
+    }
+    Object.values(node).forEach(walk)
+  }
+  walk(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }).body)
+  return found
 }
 
 /** The sources of the entry points in package.json. */
@@ -234,6 +263,13 @@ describe('layers', () => {
   it(`no file has more than ${mostLines} lines`, () => {
     const lines = (file: string) => readFileSync(join(src, file), 'utf8').split('\n').length
     expect(files.filter((file) => lines(file) > mostLines)).toEqual([])
+  })
+
+  it(`no function has more than ${mostFunctionLines} lines`, () => {
+    const checked = files.filter((file) => !longFunctions.includes(folderOf(file)))
+    const lengths = checked.flatMap((file) => measureFunctions(file))
+    expect(lengths.length).toBeGreaterThan(1_000)
+    expect(lengths.filter(({ lines }) => lines > mostFunctionLines)).toEqual([])
   })
 
   it('no two exported types of the inner folders share a name', () => {

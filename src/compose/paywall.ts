@@ -7,7 +7,7 @@ import { createInspector } from '../chain/accounts/recipient.ts'
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { walletFrom } from '../chain/keys/wallet-source.ts'
 import { createChain } from '../chain/read/chain.ts'
-import type { WatchJournal } from '../chain/read/watcher.ts'
+import type { WatchJournal } from '../chain/read/watched-payments.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'
 import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
@@ -20,7 +20,7 @@ import { createMeter } from '../core/encoding/metrics.ts'
 import { redactLog } from '../core/encoding/redact.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
-import type { Log } from '../core/runtime.ts'
+import type { Clock, Log, Verifier } from '../core/runtime.ts'
 import { createEncoder } from '../host/base64url.ts'
 import { createIdentity, createVerifier } from '../host/keys/ed25519.ts'
 import { withKeyFile } from '../host/keys/key-file.ts'
@@ -47,7 +47,7 @@ import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.
 import { startFinality } from '../workers/finality.ts'
 import { openFaucetSource } from './faucet.ts'
 import { observeChain, observeLedger } from './instrument.ts'
-import type { Stops } from './network.ts'
+import type { NetworkContext, Stops } from './network.ts'
 import { openNetwork } from './network.ts'
 import { rememberOpen } from './open-paywalls.ts'
 import { shareRates } from './rates.ts'
@@ -170,28 +170,19 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const http = createHttpTransport()
     stops.push(http.close)
     const meter = createMeter()
-    const trace = createTrace()
     const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
     const context = await openNetwork(config, connect, stops, log)
-    const { rpc, genesis, keyring } = context
-    const { network, service: name, reportToken } = config
-    const identity = { network, service: name, fingerprint: keyring.fingerprint, genesis, reportToken }
-    const openOwn = async (url: string | undefined): Promise<Ledger> => {
-      // A localnet's clock can be moved, and everything moves with it.
-      const ownClock = config.network !== 'localnet'
-      const opened = await openLedger(url ?? context.usualLedger(), { clock: context.clock, ownClock, identity })
-      stops.push(opened.close)
-      return opened
-    }
-    const opened = typeof config.ledger === 'object' ? config.ledger : await openOwn(config.ledger).catch(blameLedger)
-    const clock = opened.clock ?? context.clock
+    const { rpc, genesis, urls } = context
+    const opened = await openServiceLedger(config, context, stops)
+    const host: HostParts = { http, verifier: createVerifier(), clock: opened.clock ?? context.clock, log }
+    const { clock, verifier } = host
+    const trace = createTrace()
     const ledger = observeLedger(opened, { meter, trace, clock })
-    const verifier = createVerifier()
     const { journal } = ledger
     const watch = journal &&
       config.watch && {
         connect: connectSocket,
-        socketUrls: context.urls.map(listSocketUrls),
+        socketUrls: urls.map(listSocketUrls),
         // Nothing is watched before the service has routes.
         journal: { mark: journal.mark, note: (...seen: Seen) => recordObservations(service, journal, ...seen) },
       }
@@ -202,51 +193,15 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(clockCheck.stop)
     const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
-    const rates = shareRates({ get: http.get, clock, log, journal: ledger.rates })
-    stops.push(rates.stop)
-    const exposure = createUnfinalizedPayments(journal, log)
-    stops.push(exposure.stop)
-    const usage = createUsageCounters(ledger.books, clock, log)
-    stops.push(usage.stop)
-    const pending = createPendingPayments(journal, log, (tx) => service.changes.note(encodeBase58(tx)))
-    stops.push(pending.stop)
-    const opener = createOpener({ rpc, clock, genesis })
-    stops.push(opener.stop)
-    const { transport } = http
-    const faucetGround = { network: config.network, genesis, rpc, urls: context.urls, transport, clock }
-    const parts: RuntimeParts = {
+    const service: Runtime = createRuntime(config, {
+      ...createLedgerParts(ledger, host, stops, (tx) => service.changes.note(encodeBase58(tx))),
+      ...createNetworkParts(config, context, host, stops),
       chain: observeChain(chain, trace),
       ledger,
-      clock,
-      keyring,
-      verifier,
-      identity: createIdentity(keyring.identitySeed),
-      genesis,
-      inspect: createInspector(rpc, genesis),
-      openOutgoingWallet: async (key, limits) =>
-        createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
-      openVenue: async (key, venue) =>
-        createVenue(venue, { rpc, genesis, clock, get: http.get, post: http.post, wallet: await walletFor(key) }),
-      sealer: createSealer(keyring.outgoingKey),
-      openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
-      paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
-      checkoutFiles: readCheckoutFiles(),
-      tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
-      openRates: rates.open,
-      testPayer: openTestPayer(faucetGround),
-      openFaucetSource: (options) => openFaucetSource({ ...options, ...faucetGround }),
-      welcome: context.welcome,
-      encode: createEncoder(),
-      log,
       trace,
       meter,
       clockCheck,
-      budget: createRateLimit(clock),
-      exposure,
-      usage,
-      pending,
-    }
-    const service = createRuntime(config, parts)
+    })
     await clockCheck.first
     meter.set('paystile_ready', 1)
     if (journal) {
@@ -263,6 +218,88 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+interface HostParts {
+  readonly http: ReturnType<typeof createHttpTransport>
+  readonly verifier: Verifier
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The provider's own ledger, or the one that its URL names. */
+async function openServiceLedger(config: ServiceConfig, context: NetworkContext, stops: Stops): Promise<Ledger> {
+  const { network, service, reportToken, ledger } = config
+  if (typeof ledger === 'object') return ledger
+  const { clock, genesis, keyring } = context
+  const identity = { network, service, fingerprint: keyring.fingerprint, genesis, reportToken }
+  // A localnet's clock can be moved, and everything moves with it.
+  const ownClock = network !== 'localnet'
+  try {
+    const opened = await openLedger(ledger ?? context.usualLedger(), { clock, ownClock, identity })
+    stops.push(opened.close)
+    return opened
+  } catch (error) {
+    // Whatever kept the ledger from opening, customers are told that it is the ledger.
+    throw new LedgerUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+/** The parts that read and write the ledger beside the requests. */
+function createLedgerParts(
+  { journal, books, rates: ratesJournal }: Ledger,
+  { http, clock, log }: HostParts,
+  stops: Stops,
+  note: (tx: Uint8Array) => void,
+): Pick<RuntimeParts, 'openRates' | 'exposure' | 'usage' | 'pending'> {
+  const rates = shareRates({ get: http.get, clock, log, journal: ratesJournal })
+  stops.push(rates.stop)
+  const exposure = createUnfinalizedPayments(journal, log)
+  stops.push(exposure.stop)
+  const usage = createUsageCounters(books, clock, log)
+  stops.push(usage.stop)
+  const pending = createPendingPayments(journal, log, note)
+  stops.push(pending.stop)
+  return { openRates: rates.open, exposure, usage, pending }
+}
+
+/** The parts that keys, nodes and files decide. */
+function createNetworkParts(
+  { network }: ServiceConfig,
+  { rpc, genesis, urls, keyring, welcome }: NetworkContext,
+  { http, verifier, clock, log }: HostParts,
+  stops: Stops,
+): Omit<
+  RuntimeParts,
+  keyof ReturnType<typeof createLedgerParts> | 'chain' | 'ledger' | 'trace' | 'meter' | 'clockCheck'
+> {
+  const opener = createOpener({ rpc, clock, genesis })
+  stops.push(opener.stop)
+  const { transport, get, post } = http
+  const testMoney = { network, genesis, rpc, urls, transport, clock }
+  return {
+    clock,
+    keyring,
+    verifier,
+    identity: createIdentity(keyring.identitySeed),
+    genesis,
+    inspect: createInspector(rpc, genesis),
+    openOutgoingWallet: async (key, limits) =>
+      createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
+    openVenue: async (key, venue) =>
+      createVenue(venue, { rpc, genesis, clock, get, post, wallet: await walletFor(key) }),
+    sealer: createSealer(keyring.outgoingKey),
+    openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
+    paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
+    checkoutFiles: readCheckoutFiles(),
+    tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
+    testPayer: openTestPayer(testMoney),
+    openFaucetSource: (options) => openFaucetSource({ ...options, ...testMoney }),
+    welcome,
+    encode: createEncoder(),
+    log,
+    budget: createRateLimit(clock),
   }
 }
 
@@ -285,9 +322,4 @@ function readCheckoutFiles(): CheckoutFiles {
   const files = readPage('checkout')
   const textOf = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
   return { script: textOf('checkout.js'), style: textOf('checkout.css') }
-}
-
-/** Whatever kept the ledger from opening, customers are told that it is the ledger. */
-function blameLedger(error: unknown): never {
-  throw new LedgerUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
 }

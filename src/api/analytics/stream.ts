@@ -3,6 +3,7 @@
  * it has changed; its `id` says which it is. The same records as in the list, so no transaction is named.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
+import { setNewest } from '../../core/encoding/bounded-map.ts'
 import type { PaymentListMark } from '../../core/ports/reports.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { Changes } from '../../paywall/runtime/changes.ts'
@@ -57,178 +58,206 @@ const [greeting, beating] = [': payments as they happen', ': beat'].map((line, i
   encoder.encode(`${index === 0 ? 'retry: 2000\n' : ''}${line}\n\n`),
 ) as [Uint8Array, Uint8Array]
 
-export function createStream(parts: StreamParts): PaymentStream {
-  const { books, changes, log, beatMs = 15_000, lookMs = 2_000 } = parts
-  const told = new Map<string, { readonly text: string; readonly isTold: boolean }>()
+interface State extends StreamParts {
+  readonly subscribers: Set<Subscriber>
+  /** Records as they were told, by id. */
+  readonly told: Map<string, { readonly text: string; readonly isTold: boolean }>
+  /** Transactions that have changed and were not told yet. */
+  readonly waiting: Set<string>
+  /** Looks back that are under way, by the cursor that they begin at. */
+  readonly resumes: Map<string, Promise<readonly Uint8Array[]>>
   /** The first look only finds out what there is. */
-  let hasLooked = false
-  const subscribers = new Set<Subscriber>()
-  const waiting = new Set<string>()
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let deafen: (() => void) | undefined
-  let isShort = false
-  let isClosed = false
-  let looking: ReturnType<typeof setInterval> | undefined
+  hasLooked: boolean
+  isShort: boolean
+  isClosed: boolean
+  timer: ReturnType<typeof setTimeout> | undefined
+  looking: ReturnType<typeof setInterval> | undefined
+  stopListening: (() => void) | undefined
+}
 
-  const resumes = new Map<string, Promise<readonly Uint8Array[]>>()
-
-  /** Written out once for all. Nobody waits for anybody: who is behind has it waiting, and is let go when that is too much. */
-  const broadcast = (bytes: Uint8Array): void => {
-    for (const subscriber of [...subscribers]) subscriber.send(bytes)
+export function createStream(parts: StreamParts): PaymentStream {
+  const state: State = {
+    ...parts,
+    subscribers: new Set(),
+    told: new Map(),
+    waiting: new Set(),
+    resumes: new Map(),
+    hasLooked: false,
+    isShort: false,
+    isClosed: false,
+    timer: undefined,
+    looking: undefined,
+    stopListening: undefined,
   }
-  /** What was told already is not told again. What was only found in the list may be news to those who just came. */
-  const newsOf = (record: { readonly id: string }, from: 'list' | 'change'): Uint8Array | undefined => {
-    const text = JSON.stringify(record)
-    const known = told.get(record.id)
-    if (known?.text === text && (known.isTold || from === 'list')) return undefined
-    told.delete(record.id)
-    told.set(record.id, { text, isTold: hasLooked || from === 'change' })
-    for (const oldest of told.keys()) {
-      if (told.size <= mostTold) break
-      told.delete(oldest)
-    }
-    return eventOf(record.id, text)
-  }
-  /** Other servers change payments, too. */
-  const look = async (): Promise<void> => {
-    const revenueToken = await readRevenueToken(books)
-    const captures = await books.listPayments({ order: 'latest', most: mostLooked })
-    const records = await formatFeedRecords(parts, captures, revenueToken)
-    const news = records.flatMap((record) => newsOf(record, 'list') ?? [])
-    if (!hasLooked) {
-      hasLooked = true
-      return
-    }
-    if (news.length === mostLooked) broadcast(skipped)
-    for (const event of news.reverse()) broadcast(event)
-  }
-  const complain = (error: unknown) => log.warn('stream fell behind', { why: String(error) })
-  const flush = async (): Promise<void> => {
-    const changed = [...waiting]
-    waiting.clear()
-    if (isShort) broadcast(skipped)
-    isShort = false
-    const revenueToken = await readRevenueToken(books)
-    for (let first = 0; first < changed.length; first += lookedUpAtOnce) {
-      const keys = changed.slice(first, first + lookedUpAtOnce).flatMap((tx) => decodeSignature(tx) ?? [])
-      const captures = (await Promise.all(keys.map((tx) => books.findPayment(tx)))).flatMap((capture) => capture ?? [])
-      for (const record of await formatFeedRecords(parts, captures, revenueToken)) {
-        const event = newsOf(record, 'change')
-        if (event) broadcast(event)
-      }
-    }
-  }
-  const note = (tx: string): void => {
-    if (!waiting.has(tx) && waiting.size >= mostWaiting) isShort = true
-    else waiting.add(tx)
-    if (timer) return
-    timer = setTimeout(() => {
-      flush()
-        .catch(complain)
-        .finally(() => {
-          timer = undefined
-          if (waiting.size > 0) note([...waiting][0] ?? '')
-        })
-    }, gatherMs)
-    timer.unref?.()
-  }
-  const join = (subscriber: Subscriber): void => {
-    subscribers.add(subscriber)
-    if (deafen) return
-    deafen = changes.listen(note)
-    look().catch(complain)
-    looking = setInterval(() => void look().catch(complain), lookMs)
-    looking.unref?.()
-  }
-  const leave = (subscriber: Subscriber): void => {
-    subscribers.delete(subscriber)
-    if (subscribers.size > 0) return
-    clearInterval(looking)
-    hasLooked = false
-    deafen?.()
-    deafen = undefined
-  }
-
-  /** What happened since somebody was here last. */
-  const lookBack = async (since: PaymentListMark): Promise<readonly Uint8Array[]> => {
-    const revenueToken = await readRevenueToken(books)
-    const from = since.at - overlapMs
-    const captures = await books.listPayments({ from, order: 'oldest', most: mostResumed + 1 })
-    // So many at once would put a reader behind at the start: the list has them.
-    if (captures.length > mostResumed) return [skipped]
-    const records = await formatFeedRecords(parts, captures, revenueToken)
-    return records.map((record) => eventOf(record.id, JSON.stringify(record)))
-  }
-  const resume = async (since: PaymentListMark, subscriber: Subscriber): Promise<void> => {
-    const name = parts.cursors.write(since)
-    const looking = resumes.get(name) ?? lookBack(since)
-    if (!resumes.has(name)) {
-      resumes.set(name, looking)
-      setTimeout(() => resumes.delete(name), resumedMs).unref?.()
-    }
-    for (const event of await looking) subscriber.send(event)
-  }
-
   return {
     open: (request, isAllowed) => {
-      if (isClosed) return problem('shutting_down')
-      if (subscribers.size >= mostSubscribers) return problem('stream_full')
+      if (state.isClosed) return problem('shutting_down')
+      if (state.subscribers.size >= mostSubscribers) return problem('stream_full')
       const since = parts.cursors.read(request.headers.get('last-event-id') ?? '')
-      let beat: ReturnType<typeof setInterval> | undefined
-      let subscriber: Subscriber | undefined
-      const end = (): void => {
-        clearInterval(beat)
-        if (subscriber) leave(subscriber)
-      }
-      const body = new ReadableStream<Uint8Array>(
-        {
-          start: (controller) => {
-            const own: Subscriber = {
-              send: (bytes) => {
-                if (!subscribers.has(own)) return
-                controller.enqueue(bytes)
-                // Who does not read is let go, and comes back with the last it has.
-                if ((controller.desiredSize ?? 0) < -mostBehind) own.end()
-              },
-              end: () => {
-                if (!subscribers.has(own)) return
-                end()
-                controller.close()
-              },
-            }
-            subscriber = own
-            join(own)
-            own.send(greeting)
-            beat = setInterval(() => {
-              own.send(beating)
-              isAllowed().then(
-                (may) => may || own.end(),
-                () => {},
-              )
-            }, beatMs)
-            beat.unref?.()
-            if (since) resume(since, own).catch(() => own.end())
-          },
-          cancel: end,
-        },
-        { highWaterMark: 0 },
-      )
-      return new Response(body, {
+      return new Response(openBody(state, since, isAllowed), {
         // Buffers of proxies would hold events back.
         headers: { ...plainHeaders, 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
       })
     },
     close: () => {
-      isClosed = true
-      clearTimeout(timer)
-      for (const subscriber of [...subscribers]) subscriber.end()
+      state.isClosed = true
+      clearTimeout(state.timer)
+      for (const subscriber of [...state.subscribers]) subscriber.end()
     },
   }
+}
+
+function openBody(
+  state: State,
+  since: PaymentListMark | undefined,
+  isAllowed: () => Promise<boolean>,
+): ReadableStream<Uint8Array> {
+  let beat: ReturnType<typeof setInterval> | undefined
+  let subscriber: Subscriber | undefined
+  const end = (): void => {
+    clearInterval(beat)
+    if (subscriber) leave(state, subscriber)
+  }
+  const start = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    const own: Subscriber = {
+      send: (bytes) => {
+        if (!state.subscribers.has(own)) return
+        controller.enqueue(bytes)
+        // A reader who does not read is let go, and comes back with the last event it has.
+        if ((controller.desiredSize ?? 0) < -mostBehind) own.end()
+      },
+      end: () => {
+        if (!state.subscribers.has(own)) return
+        end()
+        controller.close()
+      },
+    }
+    subscriber = own
+    join(state, own)
+    own.send(greeting)
+    beat = setInterval(() => {
+      own.send(beating)
+      isAllowed().then(
+        (may) => may || own.end(),
+        () => {},
+      )
+    }, state.beatMs ?? 15_000)
+    beat.unref?.()
+    if (since) resume(state, since, own).catch(() => own.end())
+  }
+  return new ReadableStream<Uint8Array>({ start, cancel: end }, { highWaterMark: 0 })
+}
+
+function join(state: State, subscriber: Subscriber): void {
+  state.subscribers.add(subscriber)
+  if (state.stopListening) return
+  const lookAgain = () => void look(state).catch((error) => warn(state, error))
+  state.stopListening = state.changes.listen((tx) => note(state, tx))
+  lookAgain()
+  state.looking = setInterval(lookAgain, state.lookMs ?? 2_000)
+  state.looking.unref?.()
+}
+
+function leave(state: State, subscriber: Subscriber): void {
+  state.subscribers.delete(subscriber)
+  if (state.subscribers.size > 0) return
+  clearInterval(state.looking)
+  state.hasLooked = false
+  state.stopListening?.()
+  state.stopListening = undefined
+}
+
+function warn({ log }: State, error: unknown): void {
+  log.warn('stream fell behind', { why: String(error) })
+}
+
+/** Written out once for all. Nobody waits for anybody: a reader who is behind has it waiting, and is let go when that is too much. */
+function broadcast({ subscribers }: State, bytes: Uint8Array): void {
+  for (const subscriber of [...subscribers]) subscriber.send(bytes)
+}
+
+/** Looks at the list: other servers change payments, too. */
+async function look(state: State): Promise<void> {
+  const { books } = state
+  const revenueToken = await readRevenueToken(books)
+  const payments = await books.listPayments({ order: 'latest', most: mostLooked })
+  const records = await formatFeedRecords(state, payments, revenueToken)
+  const news = records.flatMap((record) => createNews(state, record, 'list') ?? [])
+  if (!state.hasLooked) {
+    state.hasLooked = true
+    return
+  }
+  if (news.length === mostLooked) broadcast(state, skipped)
+  for (const event of news.reverse()) broadcast(state, event)
+}
+
+/** A record that was told already is not told again. One that was only found in the list may be news to those who just came. */
+function createNews(state: State, record: { readonly id: string }, from: 'list' | 'change'): Uint8Array | undefined {
+  const text = JSON.stringify(record)
+  const known = state.told.get(record.id)
+  if (known?.text === text && (known.isTold || from === 'list')) return undefined
+  setNewest(state.told, record.id, { text, isTold: state.hasLooked || from === 'change' }, mostTold)
+  return formatEvent(record.id, text)
+}
+
+function note(state: State, tx: string): void {
+  if (!state.waiting.has(tx) && state.waiting.size >= mostWaiting) state.isShort = true
+  else state.waiting.add(tx)
+  if (state.timer) return
+  state.timer = setTimeout(() => {
+    flush(state)
+      .catch((error) => warn(state, error))
+      .finally(() => {
+        state.timer = undefined
+        if (state.waiting.size > 0) note(state, [...state.waiting][0] ?? '')
+      })
+  }, gatherMs)
+  state.timer.unref?.()
+}
+
+async function flush(state: State): Promise<void> {
+  const { books, waiting } = state
+  const changed = [...waiting]
+  waiting.clear()
+  if (state.isShort) broadcast(state, skipped)
+  state.isShort = false
+  const revenueToken = await readRevenueToken(books)
+  for (let first = 0; first < changed.length; first += lookedUpAtOnce) {
+    const keys = changed.slice(first, first + lookedUpAtOnce).flatMap((tx) => decodeSignature(tx) ?? [])
+    const payments = (await Promise.all(keys.map((tx) => books.findPayment(tx)))).flatMap((payment) => payment ?? [])
+    for (const record of await formatFeedRecords(state, payments, revenueToken)) {
+      const event = createNews(state, record, 'change')
+      if (event) broadcast(state, event)
+    }
+  }
+}
+
+/** Tells a reader who comes back of everything since its last event. */
+async function resume(state: State, since: PaymentListMark, subscriber: Subscriber): Promise<void> {
+  const { resumes } = state
+  const name = state.cursors.write(since)
+  const looking = resumes.get(name) ?? lookBack(state, since)
+  if (!resumes.has(name)) {
+    resumes.set(name, looking)
+    setTimeout(() => resumes.delete(name), resumedMs).unref?.()
+  }
+  for (const event of await looking) subscriber.send(event)
+}
+
+async function lookBack(state: State, since: PaymentListMark): Promise<readonly Uint8Array[]> {
+  const { books } = state
+  const revenueToken = await readRevenueToken(books)
+  const from = since.at - overlapMs
+  const payments = await books.listPayments({ from, order: 'oldest', most: mostResumed + 1 })
+  // So many at once would put a reader behind at the start: the list has them.
+  if (payments.length > mostResumed) return [skipped]
+  const records = await formatFeedRecords(state, payments, revenueToken)
+  return records.map((record) => formatEvent(record.id, JSON.stringify(record)))
 }
 
 /** Some were left out; the list has them. */
 const skipped = encoder.encode('event: skipped\ndata: {}\n\n')
 
-function eventOf(id: string, record: string): Uint8Array {
+function formatEvent(id: string, record: string): Uint8Array {
   return encoder.encode(`event: payment\nid: ${id}\ndata: ${record}\n\n`)
 }

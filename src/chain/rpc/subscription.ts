@@ -30,116 +30,141 @@ export interface Subscription {
 const firstPauseMs = 500
 const longestPauseMs = 30_000
 
-export function createSubscription(parts: SubscriptionParts): Subscription {
-  const { connect, log, meter, heard, subscribed } = parts
-  const urls = parts.socketUrls.flat()
-  const addresses: string[] = []
-  let socket: ReturnType<ConnectSocket> | undefined
-  let isOpen = false
+interface State extends SubscriptionParts {
+  readonly urls: readonly string[]
+  readonly addresses: string[]
+  socket: ReturnType<ConnectSocket> | undefined
+  isOpen: boolean
   /** Subscriptions that the node has not confirmed yet. Its id is the place of the address in the list, plus one. */
-  const waiting = new Set<number>()
-  let generation = 0
-  let caughtUpTo = 0
-  let turn = 0
-  let pauseMs = firstPauseMs
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let closed = false
+  readonly waiting: Set<number>
+  generation: number
+  caughtUpTo: number
+  turn: number
+  pauseMs: number
+  timer: ReturnType<typeof setTimeout> | undefined
+  isClosed: boolean
+}
 
-  const isSubscribed = () => isOpen && waiting.size === 0
-  const isCurrent = () => isSubscribed() && caughtUpTo === generation
-  const tell = () => meter?.set('paystile_watcher_current', isCurrent() ? 1 : 0)
-
-  function open(): void {
-    const url = urls[turn % urls.length]
-    if (closed || socket || url === undefined) return
-    const opened = connect(url, {
-      opened: () => {
-        if (opened !== socket) return
-        meter?.count('paystile_watcher_connections_total')
-        isOpen = true
-        for (const index of addresses.keys()) ask(index)
-      },
-      received: (text) => {
-        if (opened === socket) receive(text)
-      },
-      closed: () => {
-        if (opened === socket) lose()
-      },
-    })
-    socket = opened
+export function createSubscription(parts: SubscriptionParts): Subscription {
+  const state: State = {
+    ...parts,
+    urls: parts.socketUrls.flat(),
+    addresses: [],
+    socket: undefined,
+    isOpen: false,
+    waiting: new Set(),
+    generation: 0,
+    caughtUpTo: 0,
+    turn: 0,
+    pauseMs: firstPauseMs,
+    timer: undefined,
+    isClosed: false,
   }
-
-  /** Tries the next address, after a while that grows until one of them works. */
-  function lose(): void {
-    if (isCurrent()) log.warn('watcher.silent', { why: 'the WebSocket was closed; payments are read from lists' })
-    socket = undefined
-    isOpen = false
-    generation += 1
-    waiting.clear()
-    tell()
-    if (closed) return
-    turn += 1
-    timer = setTimeout(open, pauseMs)
-    timer.unref?.()
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs)
-  }
-
-  function ask(index: number): void {
-    waiting.add(index)
-    const params = [{ mentions: [addresses[index]] }, { commitment: 'confirmed' }]
-    socket?.send(JSON.stringify({ jsonrpc: '2.0', id: index + 1, method: 'logsSubscribe', params }))
-  }
-
-  function receive(text: string): void {
-    const message = parseJson(text)
-    if (!isFields(message)) return
-    if (message['method'] === 'logsNotification') hear(message['params'])
-    const { id } = message
-    if (typeof id !== 'number' || !waiting.delete(id - 1)) return
-    // A node that does not do this is left for the next one.
-    if (message['result'] === undefined) restart()
-    else if (waiting.size === 0) {
-      pauseMs = firstPauseMs
-      generation += 1
-      subscribed()
-    }
-  }
-
-  function hear(params: unknown): void {
-    const result = isFields(params) ? params['result'] : undefined
-    const value = isFields(result) ? result['value'] : undefined
-    if (!isFields(value) || value['err'] !== null || typeof value['signature'] !== 'string') return
-    heard(value['signature'])
-  }
-
-  function restart(): void {
-    const old = socket
-    if (!old) return
-    lose()
-    old.close()
-  }
-
   return {
     subscribe: (address) => {
-      addresses.push(address)
-      if (isOpen) ask(addresses.length - 1)
-      else open()
-      tell()
+      state.addresses.push(address)
+      if (state.isOpen) ask(state, state.addresses.length - 1)
+      else open(state)
+      report(state)
     },
-    connection: () => (isSubscribed() ? generation : 0),
+    connection: () => (isSubscribed(state) ? state.generation : 0),
     caughtUp: (connection) => {
-      if (connection !== 0 && connection === generation) caughtUpTo = connection
-      tell()
+      if (connection !== 0 && connection === state.generation) state.caughtUpTo = connection
+      report(state)
     },
-    isCurrent,
-    restart,
+    isCurrent: () => isCurrent(state),
+    restart: () => restart(state),
     close: () => {
-      closed = true
-      clearTimeout(timer)
-      const old = socket
-      socket = undefined
-      isOpen = false
+      state.isClosed = true
+      clearTimeout(state.timer)
+      const old = state.socket
+      state.socket = undefined
+      state.isOpen = false
       old?.close()
     },
   }
+}
+
+function isSubscribed({ isOpen, waiting }: State): boolean {
+  return isOpen && waiting.size === 0
+}
+
+function isCurrent(state: State): boolean {
+  return isSubscribed(state) && state.caughtUpTo === state.generation
+}
+
+function report(state: State): void {
+  state.meter?.set('paystile_watcher_current', isCurrent(state) ? 1 : 0)
+}
+
+function open(state: State): void {
+  const url = state.urls[state.turn % state.urls.length]
+  if (state.isClosed || state.socket || url === undefined) return
+  const opened = state.connect(url, {
+    opened: () => {
+      if (opened !== state.socket) return
+      state.meter?.count('paystile_watcher_connections_total')
+      state.isOpen = true
+      for (const index of state.addresses.keys()) ask(state, index)
+    },
+    received: (text) => {
+      if (opened === state.socket) receive(state, text)
+    },
+    closed: () => {
+      if (opened === state.socket) lose(state)
+    },
+  })
+  state.socket = opened
+}
+
+/** Tries the next address, after a while that grows until one of them works. */
+function lose(state: State): void {
+  if (isCurrent(state))
+    state.log.warn('watcher.silent', { why: 'the WebSocket was closed; payments are read from lists' })
+  state.socket = undefined
+  state.isOpen = false
+  state.generation += 1
+  state.waiting.clear()
+  report(state)
+  if (state.isClosed) return
+  state.turn += 1
+  state.timer = setTimeout(() => open(state), state.pauseMs)
+  state.timer.unref?.()
+  state.pauseMs = Math.min(state.pauseMs * 2, longestPauseMs)
+}
+
+function ask({ waiting, addresses, socket }: State, index: number): void {
+  waiting.add(index)
+  const params = [{ mentions: [addresses[index]] }, { commitment: 'confirmed' }]
+  socket?.send(JSON.stringify({ jsonrpc: '2.0', id: index + 1, method: 'logsSubscribe', params }))
+}
+
+function receive(state: State, text: string): void {
+  const message = parseJson(text)
+  if (!isFields(message)) return
+  if (message['method'] === 'logsNotification') readNotification(state, message['params'])
+  const { id } = message
+  if (typeof id !== 'number' || !state.waiting.delete(id - 1)) return
+  // A node that does not do this is left for the next one.
+  if (message['result'] === undefined) restart(state)
+  else if (state.waiting.size === 0) {
+    state.pauseMs = firstPauseMs
+    state.generation += 1
+    state.subscribed()
+  }
+}
+
+function readNotification({ heard }: State, params: unknown): void {
+  const result = isFields(params) ? params['result'] : undefined
+  const value = isFields(result) ? result['value'] : undefined
+  if (!isFields(value) || value['err'] !== null || typeof value['signature'] !== 'string') return
+  heard(value['signature'])
+}
+
+/** Leaves this connection for another. */
+function restart(state: State): void {
+  const old = state.socket
+  if (!old) return
+  lose(state)
+  old.close()
 }

@@ -1,0 +1,78 @@
+/** Reads the payments to a watched address that the nodes list, from the mark in the journal to the newest. */
+import type { Reading } from '../../core/ports/chain.ts'
+import type { Mark } from '../../core/ports/journal.ts'
+import { type Listed, listPayments, readFinalizedSlot } from './address-signatures.ts'
+import type { NodeReader } from './node-reader.ts'
+import type { WatchedAddress, WatchedPayments, WatchJournal } from './watched-payments.ts'
+
+export interface CatchUpParts {
+  readonly nodeReaders: readonly NodeReader[]
+  readonly journal: WatchJournal
+  readonly payments: WatchedPayments
+  readonly read: (signature: string) => Promise<Reading>
+  readonly isClosed: () => boolean
+}
+
+const mostAtOnce = 8
+const mostPerPiece = 1_000
+/** A payment that one node lists and the others never heard of holds up the mark this often. */
+const mostMisses = 5
+
+/** False when no node lists the payments, or the watcher was closed meanwhile. */
+export async function catchUp(watched: WatchedAddress, parts: CatchUpParts): Promise<boolean> {
+  const { nodeReaders, journal, payments } = parts
+  watched.mark ??= (await journal.mark(watched.address)) ?? (await begin(watched, parts))
+  if (!watched.mark) return false
+  watched.isHeldUp = false
+  const listed = await listPayments(nodeReaders, watched.address, watched.mark, payments.highestSlot())
+  if (!listed) return false
+  // Piece by piece, so that a long list is not begun anew when something breaks.
+  for (let start = 0; start < listed.length; start += mostPerPiece) {
+    if (!(await readPiece(watched, listed.slice(start, start + mostPerPiece), parts))) return false
+  }
+  return true
+}
+
+/** For an address that was never watched: earlier payments are not ours to tell. */
+async function begin({ address }: WatchedAddress, { nodeReaders, journal }: CatchUpParts): Promise<Mark | undefined> {
+  const slot = await readFinalizedSlot(nodeReaders)
+  if (slot === undefined) return undefined
+  const mark = { signature: '', slot }
+  await journal.note([], { address, mark })
+  return mark
+}
+
+async function readPiece(watched: WatchedAddress, listed: readonly Listed[], parts: CatchUpParts): Promise<boolean> {
+  const { payments, isClosed } = parts
+  const isRead = ({ signature }: Listed) => payments.readSlot(signature) !== undefined
+  const unread = listed.filter((one) => !isRead(one))
+  for (let start = 0; start < unread.length; start += mostAtOnce) {
+    await Promise.all(unread.slice(start, start + mostAtOnce).map((one) => readListed(watched, one, parts)))
+    if (isClosed()) return false
+  }
+  const isWorthWaiting = ({ signature }: Listed) => (watched.misses.get(signature) ?? 0) < mostMisses
+  const unresolved = listed.findIndex((one) => !isRead(one) && isWorthWaiting(one))
+  const done = unresolved < 0 ? listed : listed.slice(0, unresolved)
+  const last = done.findLast((one) => one.isFinal && isRead(one))
+  const slot = last && payments.readSlot(last.signature)
+  if (!last || slot === undefined || watched.isHeldUp) {
+    watched.isHeldUp ||= unresolved >= 0
+    await payments.flush()
+    return true
+  }
+  watched.isHeldUp = unresolved >= 0
+  const mark = { signature: last.signature, slot }
+  await payments.flush({ address: watched.address, mark })
+  watched.mark = mark
+  for (const { signature } of done) watched.misses.delete(signature)
+  return true
+}
+
+async function readListed({ misses }: WatchedAddress, { signature }: Listed, parts: CatchUpParts): Promise<void> {
+  const { payments, read } = parts
+  // The socket may have been quicker.
+  if (payments.readSlot(signature) !== undefined) return
+  const reading = await read(signature)
+  if (reading.kind === 'found') payments.markRead(signature, reading.effect.slot)
+  else misses.set(signature, 1 + (misses.get(signature) ?? 0))
+}

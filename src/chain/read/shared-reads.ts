@@ -1,0 +1,232 @@
+/** Waits for transactions to appear. All who wait for the same one at the same time share one read. */
+import { setNewest } from '../../core/encoding/bounded-map.ts'
+import type { Commitment, Reading } from '../../core/ports/chain.ts'
+import type { Clock, Log } from '../../core/runtime.ts'
+import type { NodeReader } from './node-reader.ts'
+import { createInquiry, type Finding, inquire } from './quorum.ts'
+import type { Watcher } from './watcher.ts'
+
+export interface SharedReadsParts {
+  readonly nodeReaders: readonly NodeReader[]
+  readonly clock: Clock
+  readonly log: Log
+  /** After how long a silent node is no longer waited for alone, where another is configured. */
+  readonly hedgeMs: number
+  readonly onHedge: () => void
+  readonly watcher: () => Watcher | undefined
+}
+
+/** How far a caller is believed that the transaction exists. */
+export type Trust = 'sure' | 'usual' | 'doubtful'
+
+export interface SharedReads {
+  join(signature: string, waitMs: number, commitment: Commitment, trust: Trust): Promise<Reading>
+  close(): void
+}
+
+/** Hears the result of each round; after the last one there is no more. */
+type Reader = (reading: Reading, last: boolean) => void
+
+/** One transaction being waited for. Readers come and go; it ends when the most patient one has to. */
+interface SharedRead {
+  readonly name: string
+  readonly signature: string
+  readonly commitment: Commitment
+  until: number
+  readonly readers: Set<Reader>
+  /** Whether anybody vouched for the transaction. */
+  isEager: boolean
+  /** Whether all who wait for it have named transactions that do not exist. */
+  isDoubtful: boolean
+  /** Ends a pause, if there is one. */
+  wake: () => void
+  isOver: boolean
+}
+
+interface State extends SharedReadsParts {
+  readonly running: Map<string, SharedRead>
+  /** Transactions that the watcher had not seen when they were asked for. */
+  readonly asked: Map<string, true>
+  isClosed: boolean
+}
+
+const mostReads = 4_096
+const mostReaders = 256
+const firstPauseMs = 50
+const longestPauseMs = 400
+/** How long the watcher is waited for before the nodes are asked for a transaction that it has not seen. */
+const headStartMs = 3_000
+/** So many transactions are known to have been asked for before. */
+const mostAsked = 20_000
+/** A node that is out of reach may be back in a moment, but a customer should hear soon that we cannot tell. */
+const mostFutileRounds = 3
+
+export function createSharedReads(parts: SharedReadsParts): SharedReads {
+  const state: State = { ...parts, running: new Map(), asked: new Map(), isClosed: false }
+  return {
+    join: async (signature, waitMs, commitment, trust) => {
+      if (state.isClosed) return unavailable('the chain is closed')
+      const known = state.running.get(nameRead(signature, commitment))
+      if (!known && state.running.size >= mostReads && !makeRoom(state)) {
+        return unavailable('too many payments are being waited for')
+      }
+      const shared = known ?? begin(state, signature, commitment)
+      if (trust !== 'doubtful') shared.isDoubtful = false
+      // One reader who is sure of it is enough for all who wait.
+      if (trust === 'sure' && !shared.isEager) {
+        shared.isEager = true
+        shared.wake()
+      }
+      if (shared.readers.size >= mostReaders) return unavailable('too many wait for this payment')
+      shared.until = Math.max(shared.until, state.clock.monotonic() + waitMs)
+      return waitForReading(shared, waitMs)
+    },
+    close: () => {
+      state.isClosed = true
+      // A flood of proofs of nothing must not hold up the end: who still waits is told so.
+      for (const shared of [...state.running.values()]) {
+        shared.wake()
+        finish(state, shared, { kind: 'unavailable', why: 'the chain is closed', soon: false })
+      }
+    },
+  }
+}
+
+function nameRead(signature: string, commitment: Commitment): string {
+  return `${signature}/${commitment}`
+}
+
+function begin(state: State, signature: string, commitment: Commitment): SharedRead {
+  const shared: SharedRead = {
+    name: nameRead(signature, commitment),
+    signature,
+    commitment,
+    until: 0,
+    readers: new Set(),
+    isEager: false,
+    isDoubtful: true,
+    wake: () => {},
+    isOver: false,
+  }
+  state.running.set(shared.name, shared)
+  void run(state, shared)
+  return shared
+}
+
+async function run(state: State, shared: SharedRead): Promise<void> {
+  // In the next turn, when it is known how long there is.
+  await Promise.resolve()
+  if (await isLeftToWatcher(state, shared)) return finish(state, shared, { kind: 'missing' })
+  const { nodeReaders, hedgeMs, onHedge, log } = state
+  const inquiry = createInquiry(shared.signature, shared.commitment)
+  let futile = 0
+  let wasEager = false
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    // That a node did not have it before somebody was sure of it says nothing now.
+    if (shared.isEager && !wasEager) inquiry.missed.clear()
+    wasEager = shared.isEager
+    const finding = await inquire(inquiry, nodeReaders, { isEager: shared.isEager, hedgeMs, onHedge }).catch((error) =>
+      reportFault(log, error),
+    )
+    futile = finding.kind === 'unavailable' && !finding.soon ? futile + 1 : 0
+    const isSettled = finding.kind === 'found' || finding.kind === 'disagreement'
+    const isLast = isSettled || remainingMs(state, shared) <= 0 || futile >= mostFutileRounds || state.isClosed
+    if (isLast && finding.kind === 'disagreement') log.error('chain.disagreement', { why: finding.why })
+    if (finding.kind === 'found') state.watcher()?.found(finding.effect, shared.isEager)
+    if (isLast || shared.isOver) return finish(state, shared, finding)
+    for (const reader of [...shared.readers]) reader(toReading(finding), false)
+    await pause(state, shared, Math.min(pauseMs, remainingMs(state, shared)))
+  }
+}
+
+/**
+ * Gives the watcher a head start: it most likely sees the transaction in time, if it exists. For those who have named
+ * transactions that do not exist, nodes are asked only if the same is shown again.
+ */
+async function isLeftToWatcher(state: State, shared: SharedRead): Promise<boolean> {
+  const watcher = state.watcher()
+  if (shared.isEager || !watcher?.isCurrent() || state.asked.has(shared.signature)) return false
+  setNewest(state.asked, shared.signature, true, mostAsked)
+  await pause(state, shared, Math.min(headStartMs, remainingMs(state, shared)))
+  const isLeft = () => shared.isDoubtful && !shared.isEager
+  while (isLeft() && remainingMs(state, shared) > 0 && !state.isClosed && !shared.isOver) {
+    await pause(state, shared, remainingMs(state, shared))
+  }
+  return isLeft() && watcher.isCurrent()
+}
+
+function remainingMs({ clock }: State, { until }: SharedRead): number {
+  return until - clock.monotonic()
+}
+
+/** Until then, or until somebody wakes the read. */
+function pause({ isClosed }: State, shared: SharedRead, ms: number): Promise<void> {
+  if (isClosed || ms <= 0) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    shared.wake = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+  })
+}
+
+/** In the same turn as the end: a later reader begins anew, and no miss is remembered. */
+function finish({ running }: State, shared: SharedRead, finding: Finding): void {
+  if (shared.isOver) return
+  shared.isOver = true
+  running.delete(shared.name)
+  for (const reader of [...shared.readers]) reader(toReading(finding), true)
+}
+
+/** A fault of ours must not leave a customer waiting for ever, nor end the process. */
+function reportFault(log: Log, error: unknown): Finding {
+  log.error('chain.read_failed', { error: error instanceof Error ? error.name : typeof error })
+  return { kind: 'unavailable', why: 'the transaction could not be examined', soon: false }
+}
+
+/** The oldest read of a transaction that nobody vouched for gives up its place to those who come. */
+function makeRoom(state: State): boolean {
+  for (const shared of state.running.values()) {
+    if (shared.isEager) continue
+    finish(state, shared, { kind: 'missing' })
+    shared.wake()
+    return true
+  }
+  return false
+}
+
+/** Until the read's end or the reader's own; but one round at least is waited for that ended after it came. */
+function waitForReading(shared: SharedRead, waitMs: number): Promise<Reading> {
+  return new Promise((resolve) => {
+    let heard: Reading | undefined
+    let isDue = false
+    const leave = (reading: Reading) => {
+      clearTimeout(timer)
+      shared.readers.delete(reader)
+      resolve(reading)
+    }
+    const reader: Reader = (reading, last) => {
+      heard = reading
+      if (last || isDue) leave(reading)
+    }
+    const timer = setTimeout(() => {
+      isDue = true
+      if (heard) leave(heard)
+    }, waitMs)
+    shared.readers.add(reader)
+  })
+}
+
+function toReading(finding: Finding): Reading {
+  if (finding.kind === 'unavailable') {
+    const { why, isUnreadable = false } = finding
+    return { kind: 'unavailable', why, isUnreadable }
+  }
+  if (finding.kind !== 'lagging') return finding
+  return { kind: 'disagreement', why: 'one node has the transaction, another does not' }
+}
+
+function unavailable(why: string): Reading {
+  return { kind: 'unavailable', why }
+}

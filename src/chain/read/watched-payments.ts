@@ -1,0 +1,108 @@
+/** The payments that the watcher has read: kept for proofs that ask soon, and noted in the journal in batches. */
+import { setNewest } from '../../core/encoding/bounded-map.ts'
+import type { Meter } from '../../core/encoding/metrics.ts'
+import type { Effect } from '../../core/payment/verify.ts'
+import type { Mark } from '../../core/ports/journal.ts'
+import type { Clock } from '../../core/runtime.ts'
+
+export interface WatchJournal {
+  mark(address: string): Promise<Mark | undefined>
+  /** Notes payments, and how far an address was read, in one step. */
+  note(effects: readonly Effect[], read?: { readonly address: string; readonly mark: Mark }): Promise<void>
+}
+
+export interface WatchedAddress {
+  readonly address: string
+  /** Up to where everything was read; undefined until the journal was asked. */
+  mark: Mark | undefined
+  /** Whether something earlier in the list was not found, so that the mark must not move. */
+  isHeldUp: boolean
+  /** How often a listed payment could not be found. */
+  readonly misses: Map<string, number>
+}
+
+interface WatchedPaymentsParts {
+  readonly addresses: ReadonlyMap<string, WatchedAddress>
+  readonly journal: WatchJournal
+  readonly clock: Clock
+  readonly meter?: Meter
+  /** Whether the socket told of a transaction, and not a list. */
+  readonly isHeard: (signature: string) => boolean
+}
+
+export interface WatchedPayments {
+  remember(effect: Effect): void
+  /** Whether a payment to a watched address was never read before. */
+  isNews(effect: Effect): boolean
+  /** A transaction that only mentions the address is done with as well. */
+  markRead(signature: string, slot: number): void
+  /** The slot of a transaction that was read. */
+  readSlot(signature: string): number | undefined
+  seen(signature: string): Effect | undefined
+  highestSlot(): number
+  /** Writes down the payments that were read. Should it fail, it is tried again, and the mark stands before them. */
+  flush(read?: { readonly address: string; readonly mark: Mark }): Promise<void>
+}
+
+const flushMs = 250
+/** After that, a fork that was dropped would be known: a later question is read again. */
+const keepMs = 60_000
+const mostKept = 5_000
+const mostRead = 50_000
+
+export function createWatchedPayments(parts: WatchedPaymentsParts): WatchedPayments {
+  const { addresses, journal, clock, meter, isHeard } = parts
+  const kept = new Map<string, { readonly effect: Effect; readonly at: number }>()
+  /** Signatures that were read, with their slots. */
+  const slots = new Map<string, number>()
+  let unnoted: readonly Effect[] = []
+  let flushing: Promise<void> = Promise.resolve()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let highestSlot = 0
+
+  const isToWatched = ({ transfers }: Effect) => transfers.some(({ destination }) => addresses.has(destination))
+  const isBehindMark = ({ transfers, slot }: Effect) =>
+    transfers.some(({ destination }) => slot < (addresses.get(destination)?.mark?.slot ?? 0))
+  // A payment behind the mark was noted when it was new.
+  const isNews = (effect: Effect) => !slots.has(effect.signature) && isToWatched(effect) && !isBehindMark(effect)
+  const markRead = (signature: string, slot: number) => setNewest(slots, signature, slot, mostRead)
+
+  function flush(read?: Parameters<WatchJournal['note']>[1]): Promise<void> {
+    const done = flushing.then(async () => {
+      clearTimeout(timer)
+      timer = undefined
+      const effects = unnoted
+      unnoted = []
+      if (effects.length === 0 && !read) return
+      await journal.note(effects, read).catch((error) => {
+        unnoted = [...effects, ...unnoted]
+        throw error
+      })
+    })
+    flushing = done.catch(() => {})
+    return done
+  }
+
+  return {
+    remember: (effect) => {
+      highestSlot = Math.max(highestSlot, effect.slot)
+      if (!isToWatched(effect)) return
+      setNewest(kept, effect.signature, { effect, at: clock.monotonic() }, mostKept)
+      if (!isNews(effect)) return
+      markRead(effect.signature, effect.slot)
+      meter?.count('paystile_payments_seen_total', { by: isHeard(effect.signature) ? 'socket' : 'poll' })
+      unnoted = [...unnoted, effect]
+      timer ??= setTimeout(() => void flush().catch(() => {}), flushMs)
+      timer.unref?.()
+    },
+    isNews,
+    markRead,
+    readSlot: (signature) => slots.get(signature),
+    seen: (signature) => {
+      const found = kept.get(signature)
+      return found && clock.monotonic() - found.at < keepMs ? found.effect : undefined
+    },
+    highestSlot: () => highestSlot,
+    flush,
+  }
+}
