@@ -106,7 +106,7 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
 const orders: Readonly<Record<string, readonly string[]>> = {
   core: ['errors', 'encoding', 'money', 'payment', 'payouts', 'protocol', 'ports', 'checkout', 'service'],
   chain: ['rpc', 'accounts', 'read', 'keys', 'send', 'wallets'],
-  ledger: ['rules', 'sql', 'memory', 'sqlite', 'postgres'],
+  ledger: ['rules', 'sql', 'sqlite', 'postgres'],
   paywall: ['config', 'runtime', 'quote', 'claim', 'delivery', 'checkout'],
   api: ['http', 'auth', 'rewards', 'analytics', 'exports', 'developers', 'public', 'routes'],
 }

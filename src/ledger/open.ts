@@ -4,7 +4,6 @@ import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import type { Clock } from '../core/runtime.ts'
 import type { LedgerIdentity } from './identity.ts'
 import { LedgerConfigurationError } from './identity.ts'
-import { createMemoryLedger } from './memory/ledger.ts'
 import { requireSqlite } from './sqlite/binary.ts'
 
 export interface LedgerParts {
@@ -25,17 +24,16 @@ export interface LedgerParts {
  */
 export async function openLedger(url: string, parts: LedgerParts): Promise<Ledger> {
   const place = parseLedgerUrl(url)
-  if (place?.kind === 'memory') return createMemoryLedger(parts)
   if (place?.kind === 'postgres') {
     const { openPostgresLedger } = await import('./postgres/ledger.ts')
     const { clock, identity, ownClock } = parts
     return openPostgresLedger(url, { identity, ...(ownClock !== true && { clock }) })
   }
-  if (place?.kind === 'sqlite') {
+  if (place?.kind === 'sqlite' || place?.kind === 'memory') {
     // Loaded here, so that a server with another ledger need not have its binary.
     await requireSqlite()
-    const { openSqliteLedger } = await import('./sqlite/ledger.ts')
-    return openSqliteLedger(place.path, parts)
+    const { openMemoryLedger, openSqliteLedger } = await import('./sqlite/ledger.ts')
+    return place.kind === 'sqlite' ? openSqliteLedger(place.path, parts) : openMemoryLedger(parts)
   }
   throw new LedgerConfigurationError(
     `The ledger "${nameOf(url)}" is of no kind this version can keep: write sqlite: and the path of a file, or postgres: and the address of a database.`,

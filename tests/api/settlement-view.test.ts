@@ -8,10 +8,10 @@ import { createSettlementView } from '../../src/compose/settlement/view.ts'
 import { knownMints } from '../../src/core/money/tokens.ts'
 import { conversionLane, formatConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { signedBy } from '../ledger/payables-fixture.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 import { openTrade, quiet, type Trade } from '../venues/venue-fixture.ts'
 import { signatureOf } from './paid-out.ts'
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => trade.close())
 beforeEach(async () => {
   wallet = await trade.taker()
-  ledger = createMemoryLedger({ clock: trade.clock })
+  ledger = createReferenceLedger({ clock: trade.clock })
 })
 afterEach(() => ledger.close())
 

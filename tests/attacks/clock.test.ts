@@ -4,7 +4,6 @@ import { create402Middleware } from '../../src/adapters/next.ts'
 import { createPayRoute } from '../../src/api/public/pay.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Clock } from '../../src/core/runtime.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { openHouse } from '../api/api-fixture.ts'
 import { type Bench, signedBy, type Till } from '../harness/attacker-program.ts'
@@ -12,6 +11,7 @@ import { timeOff } from '../harness/fake-node.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
 let stand: ShopFixture
 beforeAll(async () => {
@@ -26,7 +26,7 @@ function ledgerOff(seconds: number) {
   const set = (off: number) => {
     offMs = off * 1000
   }
-  return { ledger: { ...createMemoryLedger({ clock }), clock }, set }
+  return { ledger: { ...createReferenceLedger({ clock }), clock }, set }
 }
 
 const json = { 'content-type': 'application/json' }

@@ -4,7 +4,6 @@ import { getCreateAccountInstruction, getInitializeNonceAccountInstruction } fro
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { startLocalnet } from '../../src/localnet/index.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Handler } from '../harness/adapters.ts'
@@ -13,6 +12,7 @@ import { post, signMessage, succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { eventually } from '../harness/shop.ts'
 import { memo, newSigner, type World } from '../harness/world.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
 const keys = {
   first: `1:${'first-secret-'.repeat(4)}`,
@@ -194,7 +194,7 @@ describe('the end of the time in which a payment can be claimed', () => {
       ...short,
       scope: 'forgetful',
       secret: keys.first,
-      ledger: createMemoryLedger({ clock }),
+      ledger: createReferenceLedger({ clock }),
     })
     expect(await forgetful.present(attempt)).toMatchObject({ status: 403, code: 'payment_expired' })
   })

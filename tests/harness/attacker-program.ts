@@ -7,8 +7,8 @@ import type { TokenCode } from '../../src/core/money/tokens.ts'
 import { type RefusalCode, refusals } from '../../src/core/payment/refusals.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 import { adapters, type Content, type Handler, type Serve } from './adapters.ts'
 import { land, type MessageOptions, succeed } from './message.ts'
 import { move } from './mint.ts'
@@ -79,7 +79,7 @@ const content: Content = { body: 'the secret' }
 export async function createBench(options?: Parameters<typeof createWorld>[0]): Promise<Bench> {
   const home = useTemporaryHome()
   const world = await createWorld(options)
-  const ledger = createMemoryLedger({ clock: { now: world.localnet.now, monotonic: () => performance.now() } })
+  const ledger = createReferenceLedger({ clock: { now: world.localnet.now, monotonic: () => performance.now() } })
   const honest = await world.person()
   const alarms: string[] = []
   const quiet = () => {}

@@ -8,11 +8,11 @@ import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { Journal, Sighting } from '../../src/core/ports/journal.ts'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import type { Books, PayerSum, Problem, Sum } from '../../src/core/ports/reports.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { size } from '../harness/length.ts'
 import { bytes, dispatchesOf } from './payables-fixture.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, leaseMs, startOfTests } from './payments.ts'
+import { createReferenceLedger } from './reference/ledger.ts'
 import { stores } from './stores.ts'
 
 const hourMs = 3_600_000
@@ -108,7 +108,7 @@ describe.each(stores)('the books of the %s ledger', (name, open) => {
     const clock = createTestClock()
     const kv = await open(clock)
     onTestFinished(() => kv.clear())
-    const [own, reference] = [stageOf(kv.ledger), stageOf(createMemoryLedger({ clock }))]
+    const [own, reference] = [stageOf(kv.ledger), stageOf(createReferenceLedger({ clock }))]
     let turn = 0
     const refunds: Refunded[] = []
     await fc.assert(

@@ -6,12 +6,12 @@ import { it, onTestFinished } from 'vitest'
 import type { Unit } from '../../src/core/payment/allowance.ts'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { size } from '../harness/length.ts'
 import { createWitness } from './history-checker.ts'
 import type { TestClock } from './payments.ts'
 import { createPayment, createTestClock, identity } from './payments.ts'
+import { createReferenceLedger } from './reference/ledger.ts'
 import { createFolder } from './stores.ts'
 
 type Step =
@@ -101,7 +101,7 @@ it('tells one story over every store, which the witness accepts', async () => {
   const clock = createTestClock()
   const open = () => openSqliteLedger(path, { clock, identity })
   const connections = [await open(), await open()] as [Ledger, Ledger]
-  const memory = createMemoryLedger({ clock })
+  const memory = createReferenceLedger({ clock })
   const crash = async () => {
     await connections[0].close()
     connections.splice(0, 2, connections[1], await open())

@@ -8,13 +8,13 @@ import fc from 'fast-check'
 import { describe, it, onTestFinished } from 'vitest'
 import type { OutgoingTransaction, PayoutLine, PlannedTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { size } from '../harness/length.ts'
 import { accrualOf, bytes, dispatchesOf, rewardsOf, signedBy } from './payables-fixture.ts'
 import type { Book } from './payables-model-fixture.ts'
 import { createBook } from './payables-model-fixture.ts'
 import type { TestClock } from './payments.ts'
 import { againOf, createPayment, createTestClock, leaseMs } from './payments.ts'
+import { createReferenceLedger } from './reference/ledger.ts'
 import { stores } from './stores.ts'
 
 type Step =
@@ -68,7 +68,7 @@ describe.each(stores)('what is owed in the %s ledger', (name, open) => {
     const clock = createTestClock()
     const kv = await open(clock)
     onTestFinished(() => kv.clear())
-    const ledgers = [kv.ledger, createMemoryLedger({ clock })]
+    const ledgers = [kv.ledger, createReferenceLedger({ clock })]
     let turn = 0
     await fc.assert(
       fc.asyncProperty(story, async (steps) => {

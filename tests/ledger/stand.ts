@@ -8,8 +8,8 @@ import { equal, ok } from 'node:assert/strict'
 import type { Unit } from '../../src/core/payment/allowance.ts'
 import type { Consequence } from '../../src/core/payment/delivery.ts'
 import type { Grant } from '../../src/core/ports/ledger.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { createPayment, createTestClock } from './payments.ts'
+import { createReferenceLedger } from './reference/ledger.ts'
 
 /** What it may do, with which stream, and how much or where. */
 export const deeds = ['open', 'send', 'advance', 'finish', 'abort', 'forget', 'heads', 'wait', 'renew', 'rest'] as const
@@ -47,7 +47,7 @@ const [mostSends, mostFree] = [3, 20]
 
 export function createShopFixture({ unit, amount, scale }: Goods) {
   const clock = createTestClock()
-  const ledger = createMemoryLedger({ clock })
+  const ledger = createReferenceLedger({ clock })
   const payment = createPayment({ allowance: { unit, amount: BigInt(amount) } })
   const streams: Stream[] = []
   // The truth. What is lost was sent, and whoever sent it could not tell the ledger any more.

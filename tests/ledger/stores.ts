@@ -8,6 +8,7 @@ import { postgresServer } from '../harness/database.ts'
 import { fastFolder } from '../harness/postgres.mjs'
 import { templateDatabase } from '../setup/postgres.ts'
 import { identity } from './payments.ts'
+import { createReferenceLedger } from './reference/ledger.ts'
 
 export interface Shelf {
   readonly ledger: Ledger
@@ -18,6 +19,7 @@ export interface Shelf {
 export type OpenShelf = (clock: Clock) => Promise<Shelf>
 
 export const stores: readonly (readonly [name: string, open: OpenShelf])[] = [
+  ['reference', openReference],
   ['memory', openMemory],
   ['sqlite', openSqlite],
   ['postgres', openPostgres],
@@ -33,6 +35,12 @@ async function openPostgres(clock: Clock): Promise<Shelf> {
       await database.drop()
     },
   }
+}
+
+/** No product: the suites that compare the databases with it rely on it. */
+async function openReference(clock: Clock): Promise<Shelf> {
+  const ledger = createReferenceLedger({ clock, identity })
+  return { ledger, clear: () => ledger.close() }
 }
 
 async function openMemory(clock: Clock): Promise<Shelf> {

@@ -11,10 +11,10 @@ import type { ConversionAbout } from '../../src/core/payouts/conversion.ts'
 import { parseConversion, usualConversionLimits } from '../../src/core/payouts/conversion.ts'
 import type { Outcome, SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { Converter } from '../../src/workers/payouts/settlement.ts'
 import { createSettlement } from '../../src/workers/payouts/settlement.ts'
 import { size } from '../harness/length.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
 const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(150, 1_000))
 const threshold = 100n
@@ -51,7 +51,7 @@ async function play(seed: number) {
   const pool = new Set<string>()
   const kept = new Set<string>()
   const clock = { now: () => time, monotonic: () => time }
-  const ledger = createMemoryLedger({ clock })
+  const ledger = createReferenceLedger({ clock })
   const store = ledger.outgoing as OutgoingTransactions
   const sold = (upTo: number) =>
     [...swaps.values()].reduce((sum, { units, landedAt, failed }) => {

@@ -1,14 +1,14 @@
 /** The store under simulation, and two that are broken on purpose, to prove that the simulation would notice. */
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import type { Clock } from '../../src/core/runtime.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 import type { Schedule } from './schedule.ts'
 
 export type CreateStore = (schedule: Schedule) => Ledger
 
 const clockOf = ({ now }: Schedule): Clock => ({ now, monotonic: now })
 
-export const sound: CreateStore = (schedule) => createMemoryLedger({ clock: clockOf(schedule) })
+export const sound: CreateStore = (schedule) => createReferenceLedger({ clock: clockOf(schedule) })
 
 /** Looks first and writes later: whoever looks in between sees nothing. */
 export const checksThenInserts: CreateStore = (schedule) => {

@@ -8,9 +8,9 @@ import { openHandle, openPaywall } from '../../src/compose/paywall.ts'
 import { startConversion } from '../../src/compose/settlement/settlement.ts'
 import { conversionLane, parseConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 import { newWallet, openTrade, quiet, type Trade } from './venue-fixture.ts'
 
 let trade: Trade
@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   wallet = await trade.taker()
-  ledger = createMemoryLedger({ clock: trade.clock })
+  ledger = createReferenceLedger({ clock: trade.clock })
 })
 afterEach(() => ledger.close())
 

@@ -19,9 +19,9 @@ import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { createSealer } from '../../src/host/keys/seal.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { Converter, SettlementParts } from '../../src/workers/payouts/settlement.ts'
 import { createSettlement } from '../../src/workers/payouts/settlement.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 import { openTrade, quiet, type Trade } from './venue-fixture.ts'
 
 let trade: Trade
@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => trade.close())
 beforeEach(async () => {
-  ledger = createMemoryLedger({ clock: trade.clock })
+  ledger = createReferenceLedger({ clock: trade.clock })
   wallet = await trade.taker()
 })
 

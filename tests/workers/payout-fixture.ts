@@ -13,12 +13,12 @@ import type {
 import type { OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import type { RewardRole } from '../../src/core/payouts/rewards.ts'
-import { createMemoryLedger } from '../../src/ledger/memory/ledger.ts'
 import type { Loop } from '../../src/workers/loop.ts'
 import type { PayoutLimits, PayoutsParts } from '../../src/workers/payouts/limits.ts'
 import type { Finding } from '../../src/workers/payouts/payees.ts'
 import { startPayouts } from '../../src/workers/payouts/payouts.ts'
 import { accrualOf } from '../ledger/payables-fixture.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
 export const dayMs = 86_400_000
 export const hourMs = 3_600_000
@@ -71,7 +71,7 @@ const addressOf = (name: string) => encodeBase58(createHash('sha256').update(nam
 export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
   let now = 1_790_000_000_000
   const clock = { now: () => now, monotonic: () => now }
-  const { rewards, outgoing: dispatches } = createMemoryLedger({ clock })
+  const { rewards, outgoing: dispatches } = createReferenceLedger({ clock })
   if (!rewards || !dispatches) throw new Error('the ledger keeps no rewards')
   const world: World = {
     units: 10n ** 18n,

@@ -1,6 +1,5 @@
 /** The books in SQLite, counted again and, if so asked, written anew. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
 import type { PaymentListMark } from '../../core/ports/reports.ts'
@@ -27,18 +26,11 @@ type LineRow = CountsRow & {
   readonly token: TokenCode
 }
 
-/**
- * Over a connection of its own, which sees everything as it was at one moment while others go on writing. Between two
- * pages the process does what else it has to do.
- */
-export async function auditSqlite({ path, read }: SqliteFile): Promise<readonly Discrepancy[]> {
-  // Refuses a file that is closed or was moved away.
-  await read(() => {})
-  const db = new DatabaseSync(path, { readOnly: true })
-  try {
-    db.exec('BEGIN')
+/** Between two pages the process does what else it has to do. */
+export function auditSqlite({ readSnapshot }: SqliteFile): Promise<readonly Discrepancy[]> {
+  return readSnapshot((db) => {
     const [page, lines, refunds] = [preparePage(db), prepareLines(db), prepareRefunds(db)]
-    return await compareBooks(
+    return compareBooks(
       async (after) => {
         await new Promise((resolve) => setImmediate(resolve))
         return page(after)
@@ -46,9 +38,7 @@ export async function auditSqlite({ path, read }: SqliteFile): Promise<readonly 
       (span) => lines(span),
       (span) => refunds(span),
     )
-  } finally {
-    db.close()
-  }
+  })
 }
 
 function preparePage(db: DatabaseSyncInstance) {

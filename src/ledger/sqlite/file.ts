@@ -1,4 +1,4 @@
-/** One SQLite file, opened so that what was committed stays committed. */
+/** One SQLite database: a file, opened so that what was committed stays committed, or the memory of this process. */
 import type { BigIntStats } from 'node:fs'
 import { closeSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -6,7 +6,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { LedgerConfigurationError } from '../identity.ts'
-import { checkDurability, checkOrigin, migrate } from './migrations.ts'
+import { checkDurability, checkOrigin, createSchema, migrate } from './migrations.ts'
 import { prepareRollups } from './totals.ts'
 import type { Enter } from './writer.ts'
 import { createWriter, isOutage, patiently, readErrorCode, rollBack } from './writer.ts'
@@ -23,6 +23,8 @@ export interface SqliteFile {
   writeAlone<T>(work: () => T): Promise<T>
   /** Runs one read, which waits for no writer. */
   read<T>(work: () => T): Promise<T>
+  /** Runs `work` over a connection that sees the database as it was at one moment, while others go on writing. */
+  readSnapshot<T>(work: (db: DatabaseSyncInstance) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -58,6 +60,22 @@ export async function openSqliteFile(
   }
 }
 
+/** A new database that no other process sees, and that ends with this one. */
+export function openSqliteMemory(agree: (db: DatabaseSyncInstance) => void): SqliteFile {
+  const db = new DatabaseSync(':memory:')
+  transact(db, 'BEGIN IMMEDIATE', () => {
+    createSchema(db)
+    agree(db)
+  })
+  return useDatabase({
+    db,
+    path: 'memory:',
+    busyTimeoutMs: 0,
+    checkInPlace: () => {},
+    readSnapshot: (work) => work(db),
+  })
+}
+
 /** Names of payers and sealed transactions are for its owner alone. The files beside it get the same rights from SQLite. */
 function makePrivately(path: string): void {
   try {
@@ -69,13 +87,32 @@ function makePrivately(path: string): void {
 
 function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number): SqliteFile {
   const place = placeOf(path)
-  let closed = false
-  const checkOpen = () => {
-    if (closed) throw new LedgerUnavailable(`The ledger ${path} is closed.`)
-  }
   /** A file that was moved or replaced may not be there after a restart, so nothing is acknowledged from it. */
   const checkInPlace = () => {
     if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} is no longer in its place.`)
+  }
+  const readSnapshot: SqliteFile['readSnapshot'] = async (work) => {
+    const apart = new DatabaseSync(path, { readOnly: true })
+    try {
+      apart.exec('BEGIN')
+      return await work(apart)
+    } finally {
+      apart.close()
+    }
+  }
+  return useDatabase({ db, path, busyTimeoutMs, checkInPlace, readSnapshot })
+}
+
+interface DatabaseParts extends Pick<SqliteFile, 'db' | 'path' | 'readSnapshot'> {
+  readonly busyTimeoutMs: number
+  /** Throws where the database is no longer the one that was opened. */
+  readonly checkInPlace: () => void
+}
+
+function useDatabase({ db, path, busyTimeoutMs, checkInPlace, readSnapshot }: DatabaseParts): SqliteFile {
+  let closed = false
+  const checkOpen = () => {
+    if (closed) throw new LedgerUnavailable(`The ledger ${path} is closed.`)
   }
   const writer = createWriter({ db, busyTimeoutMs, enter: prepareRollups(db), check: checkInPlace })
   const explained = <T>(answer: Promise<T>): Promise<T> =>
@@ -101,6 +138,11 @@ function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number):
         return result
       }
       return explained(patiently(look, busyTimeoutMs))
+    },
+    async readSnapshot(work) {
+      checkOpen()
+      checkInPlace()
+      return explained(readSnapshot(work))
     },
     async close() {
       if (closed) return

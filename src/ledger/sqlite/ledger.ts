@@ -32,7 +32,7 @@ import { changesBetween } from '../rules/totals.ts'
 import { createSqliteBooks } from './books.ts'
 import { createSqliteEvents, prepareTelling } from './events.ts'
 import type { SqliteFile } from './file.ts'
-import { openSqliteFile } from './file.ts'
+import { openSqliteFile, openSqliteMemory } from './file.ts'
 import { createSqliteJournal } from './journal.ts'
 import { createSqliteKeyValueStore } from './key-value-store.ts'
 import { createSqliteOutgoing } from './outgoing-transactions.ts'
@@ -51,6 +51,12 @@ export async function openSqliteLedger(path: string, parts: SqliteParts): Promis
   const full = resolve(path)
   const file = await openSqliteFile(full, parts.busyTimeoutMs ?? 5000, (db) => remember(db, full, parts.identity))
   return createSqliteLedger(file, parts.clock, parts.identity.reportToken)
+}
+
+/** A ledger in the memory of this process, for tests and trials: what it holds ends with the process. */
+export function openMemoryLedger({ clock, identity }: SqliteParts): Ledger {
+  const file = openSqliteMemory((db) => remember(db, 'memory:', identity))
+  return createSqliteLedger(file, clock, identity.reportToken)
 }
 
 /** The ledger over a file that is already open and up to date. `reportToken` is what those reckon in who use it. */

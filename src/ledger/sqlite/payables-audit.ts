@@ -1,6 +1,5 @@
 /** What is owed, added up again over a connection of its own, which sees everything as it was at one moment. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
 import type { PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import { keyOfPayee } from '../rules/payables.ts'
@@ -29,16 +28,8 @@ const counts: Readonly<Record<Name, string>> = {
   sent: lines('units', "state = 'landed'"),
 }
 
-export async function auditSqlitePayables({ path, read }: SqliteFile): Promise<readonly Discrepancy[]> {
-  // Refuses a file that is closed or was moved away.
-  await read(() => {})
-  const db = new DatabaseSync(path, { readOnly: true })
-  try {
-    db.exec('BEGIN')
-    return await audit(db)
-  } finally {
-    db.close()
-  }
+export function auditSqlitePayables({ readSnapshot }: SqliteFile): Promise<readonly Discrepancy[]> {
+  return readSnapshot(audit)
 }
 
 async function audit(db: DatabaseSyncInstance): Promise<readonly Discrepancy[]> {

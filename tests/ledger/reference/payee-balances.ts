@@ -1,8 +1,8 @@
-/** What is owed and what goes out, of the ledger in memory: for its two ports to look at and change. */
-import type { OutgoingTransaction, PayoutLine, PlannedTransaction } from '../../core/payouts/ports/outgoing.ts'
-import type { NumberedAccrual, Payee, PayeeName, Verification } from '../../core/payouts/ports/rewards.ts'
-import type { Delta } from '../rules/payables.ts'
-import { added, keyOfPayee } from '../rules/payables.ts'
+/** What is owed and what goes out, of the reference ledger: for its two ports to look at and change. */
+import type { OutgoingTransaction, PayoutLine, PlannedTransaction } from '../../../src/core/payouts/ports/outgoing.ts'
+import type { NumberedAccrual, Payee, PayeeName, Verification } from '../../../src/core/payouts/ports/rewards.ts'
+import type { Delta } from '../../../src/ledger/rules/payables.ts'
+import { added, keyOfPayee } from '../../../src/ledger/rules/payables.ts'
 
 export interface KeptTransaction {
   readonly dispatch: OutgoingTransaction

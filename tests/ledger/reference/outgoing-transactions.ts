@@ -1,14 +1,14 @@
-/** What goes out, in the ledger in memory: the reference for the other stores. */
+/** What goes out, in the reference ledger. */
 import type {
   OutgoingTransaction,
   OutgoingTransactions,
   PayoutLine,
   PlannedTransaction,
   Planning,
-} from '../../core/payouts/ports/outgoing.ts'
-import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
-import { createLandingEvent } from '../rules/events.ts'
-import type { StateChange } from '../rules/payables.ts'
+} from '../../../src/core/payouts/ports/outgoing.ts'
+import type { PayeeName } from '../../../src/core/payouts/ports/rewards.ts'
+import { createLandingEvent } from '../../../src/ledger/rules/events.ts'
+import type { StateChange } from '../../../src/ledger/rules/payables.ts'
 import {
   checkGross,
   checkPlan,
@@ -26,16 +26,16 @@ import {
   signing,
   stepTo,
   unsigning,
-} from '../rules/payables.ts'
-import { checkCount } from '../rules/periods.ts'
-import { isUntouched } from '../rules/timeline.ts'
+} from '../../../src/ledger/rules/payables.ts'
+import { checkCount } from '../../../src/ledger/rules/periods.ts'
+import { isUntouched } from '../../../src/ledger/rules/timeline.ts'
 import { tell } from './events.ts'
 import type { KeptTransaction, PayeeBalances } from './payee-balances.ts'
 import { addToPayees, listShares } from './payee-balances.ts'
-import type { MemoryEntry, Room } from './tables.ts'
+import type { ReferenceEntry, Room } from './tables.ts'
 import { formatKey } from './tables.ts'
 
-export function createMemoryOutgoing(room: Room, now: () => number): OutgoingTransactions {
+export function createReferenceOutgoing(room: Room, now: () => number): OutgoingTransactions {
   const { entries, till } = room
   const { dispatches, payees, lanes } = till
   const all = (): readonly OutgoingTransaction[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
@@ -189,7 +189,7 @@ function isLaneTaken(dispatches: readonly OutgoingTransaction[], { kind, lane }:
 }
 
 /** Nothing of it was delivered, or is being delivered. */
-function isVoidable(entry: MemoryEntry | undefined, now: number): boolean {
+function isVoidable(entry: ReferenceEntry | undefined, now: number): boolean {
   if (!entry) return true
   const { account, leases } = entry
   const isHeld = [...leases.values()].some(({ deadline }) => deadline > now)

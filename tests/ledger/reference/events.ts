@@ -1,10 +1,10 @@
-/** What is to be told of the ledger in memory, and its shelf. */
+/** What is to be told of the reference ledger, and its shelf. */
 import { randomUUID } from 'node:crypto'
-import type { KeyValueStore } from '../../core/ports/kv.ts'
-import type { LedgerEvent, LedgerEventKind, LedgerEvents } from '../../core/ports/outbox.ts'
-import { chooseLapsed, keptMs, settlingMs } from '../rules/events.ts'
-import { listPayment } from '../rules/payment-list.ts'
-import { isCounted } from '../rules/totals.ts'
+import type { KeyValueStore } from '../../../src/core/ports/kv.ts'
+import type { LedgerEvent, LedgerEventKind, LedgerEvents } from '../../../src/core/ports/outbox.ts'
+import { chooseLapsed, keptMs, settlingMs } from '../../../src/ledger/rules/events.ts'
+import { listPayment } from '../../../src/ledger/rules/payment-list.ts'
+import { isCounted } from '../../../src/ledger/rules/totals.ts'
 import type { Room } from './tables.ts'
 import { formatKey } from './tables.ts'
 
@@ -17,7 +17,7 @@ export function tell(room: Room, kinds: readonly LedgerEventKind[], tx: Uint8Arr
   }
 }
 
-export function createMemoryEvents(room: Room, now: () => number): LedgerEvents {
+export function createReferenceEvents(room: Room, now: () => number): LedgerEvents {
   const { entries, seen, told, notices } = room
   let mark = 0
   const change = (id: string, changes: Partial<LedgerEvent & { readonly due: number }>): boolean => {
@@ -119,7 +119,7 @@ export function createMemoryEvents(room: Room, now: () => number): LedgerEvents 
   }
 }
 
-export function createMemoryKeyValueStore(now: () => number): KeyValueStore {
+export function createReferenceKeyValueStore(now: () => number): KeyValueStore {
   const things = new Map<string, { readonly value: string; readonly until: number }>()
   const find = (name: string) => {
     const thing = things.get(name)

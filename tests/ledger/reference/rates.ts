@@ -1,12 +1,12 @@
-/** The rate journal of the ledger in memory: the reference for the other stores. */
-import type { JournaledRates } from '../../core/money/rates.ts'
-import { hasRates } from '../../core/money/rates.ts'
-import type { RateJournal } from '../../core/ports/journal.ts'
-import { ratesKeptMs } from '../../core/ports/journal.ts'
-import type { RateScope, RateSteps } from '../rules/rates.ts'
-import { chooseRates, rateValues } from '../rules/rates.ts'
+/** The rate journal of the reference ledger. */
+import type { JournaledRates } from '../../../src/core/money/rates.ts'
+import { hasRates } from '../../../src/core/money/rates.ts'
+import type { RateJournal } from '../../../src/core/ports/journal.ts'
+import { ratesKeptMs } from '../../../src/core/ports/journal.ts'
+import type { RateScope, RateSteps } from '../../../src/ledger/rules/rates.ts'
+import { chooseRates, rateValues } from '../../../src/ledger/rules/rates.ts'
 
-export function createMemoryRates(now: () => number): RateJournal {
+export function createReferenceRates(now: () => number): RateJournal {
   /** By time. */
   let entries: readonly JournaledRates[] = []
   const isIn = (scope: RateScope, feed: string): boolean =>

@@ -1,26 +1,34 @@
-/** The books of the ledger in memory: everything is counted when somebody asks. The reference for the other stores. */
-import type { PaymentListItem } from '../../core/payment/history.ts'
-import type { Books, EndpointSum, PaymentListQuery, Period, Point, Sum, Usage } from '../../core/ports/reports.ts'
-import { readPayers } from '../rules/payers.ts'
-import { compareMarks, listObservation, listPayment, mergeLists } from '../rules/payment-list.ts'
-import { checkCount, checkPeriod } from '../rules/periods.ts'
-import { countEach, isBeyond, mergeProblems } from '../rules/problems.ts'
-import { revalued } from '../rules/revaluation.ts'
-import { added, computeStart, dayMs, hourMs, noCounts } from '../rules/totals.ts'
-import { createMemoryPayers } from './payers.ts'
+/** The books of the reference ledger: everything is counted when somebody asks. */
+import type { PaymentListItem } from '../../../src/core/payment/history.ts'
+import type {
+  Books,
+  EndpointSum,
+  PaymentListQuery,
+  Period,
+  Point,
+  Sum,
+  Usage,
+} from '../../../src/core/ports/reports.ts'
+import { readPayers } from '../../../src/ledger/rules/payers.ts'
+import { compareMarks, listObservation, listPayment, mergeLists } from '../../../src/ledger/rules/payment-list.ts'
+import { checkCount, checkPeriod } from '../../../src/ledger/rules/periods.ts'
+import { countEach, isBeyond, mergeProblems } from '../../../src/ledger/rules/problems.ts'
+import { revalued } from '../../../src/ledger/rules/revaluation.ts'
+import { added, computeStart, dayMs, hourMs, noCounts } from '../../../src/ledger/rules/totals.ts'
+import { createReferencePayers } from './payers.ts'
 import { historyIn, problemsIn } from './problems.ts'
-import type { MemoryMove } from './state-changes.ts'
+import type { ReferenceMove } from './state-changes.ts'
 import { movesIn } from './state-changes.ts'
-import type { MemoryEntry, Room } from './tables.ts'
+import type { ReferenceEntry, Room } from './tables.ts'
 import { formatKey } from './tables.ts'
 
-export function createMemoryBooks(room: Room, now: () => number): Books {
+export function createReferenceBooks(room: Room, now: () => number): Books {
   const { entries, seen, usage } = room
-  const counted = (period: Period): readonly MemoryMove[] => {
+  const counted = (period: Period): readonly ReferenceMove[] => {
     checkPeriod(period)
     return movesIn(room).filter(({ at }) => isWithin(at, period))
   }
-  const payment = ({ record, account }: MemoryEntry) => listPayment({ ...record, ...account })
+  const payment = ({ record, account }: ReferenceEntry) => listPayment({ ...record, ...account })
   const unclaimed = (time: number) =>
     [...seen.values()]
       .filter(({ tx, request }) => request !== '' && !entries.has(formatKey(tx)))
@@ -71,7 +79,7 @@ export function createMemoryBooks(room: Room, now: () => number): Books {
     history: async (tx) => historyIn(room, tx, now()),
     payers: async (query) => {
       now()
-      return readPayers(createMemoryPayers(room), query)
+      return readPayers(createReferencePayers(room), query)
     },
     problems: async ({ kind, after, most }) => {
       const found = problemsIn(room, now()).filter((one) => kind === undefined || one.kind === kind)
@@ -122,7 +130,10 @@ function isWithin(time: number, { from, to }: Period): boolean {
   return (from === undefined || time >= from) && (to === undefined || time < to)
 }
 
-function grouped<Key extends object>(moves: readonly MemoryMove[], keyOf: (move: MemoryMove) => Key): (Key & Sum)[] {
+function grouped<Key extends object>(
+  moves: readonly ReferenceMove[],
+  keyOf: (move: ReferenceMove) => Key,
+): (Key & Sum)[] {
   const groups = new Map<string, Key & Sum>()
   for (const move of moves) {
     const key = keyOf(move)

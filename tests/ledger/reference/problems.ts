@@ -1,12 +1,12 @@
-/** What somebody has to look after in the ledger in memory, and the course of one payment. */
-import type { History } from '../../core/payment/history.ts'
-import type { Sighting } from '../../core/ports/journal.ts'
-import type { Problem } from '../../core/ports/reports.ts'
-import { compareMarks, listObservation, listPayment } from '../rules/payment-list.ts'
-import type { RegisteredKind } from '../rules/problems.ts'
-import { findFault, readProblem } from '../rules/problems.ts'
-import { isCounted } from '../rules/totals.ts'
-import type { MemoryEntry, Room } from './tables.ts'
+/** What somebody has to look after in the reference ledger, and the course of one payment. */
+import type { History } from '../../../src/core/payment/history.ts'
+import type { Sighting } from '../../../src/core/ports/journal.ts'
+import type { Problem } from '../../../src/core/ports/reports.ts'
+import { compareMarks, listObservation, listPayment } from '../../../src/ledger/rules/payment-list.ts'
+import type { RegisteredKind } from '../../../src/ledger/rules/problems.ts'
+import { findFault, readProblem } from '../../../src/ledger/rules/problems.ts'
+import { isCounted } from '../../../src/ledger/rules/totals.ts'
+import type { ReferenceEntry, Room } from './tables.ts'
 import { formatKey } from './tables.ts'
 
 export function problemsIn(room: Room, now: number): readonly Problem[] {
@@ -36,7 +36,7 @@ function paidRequests({ entries }: Room): ReadonlySet<string> {
   return new Set(good.map(({ record }) => record.request))
 }
 
-function kindOf({ record, account, leases }: MemoryEntry, now: number): RegisteredKind | undefined {
+function kindOf({ record, account, leases }: ReferenceEntry, now: number): RegisteredKind | undefined {
   if (account.finality === 'reverted') return 'reverted'
   if (account.refundedAt !== undefined) return undefined
   if (account.late) return 'late'

@@ -1,13 +1,13 @@
-/** The payers of the ledger in memory, counted when somebody asks. */
-import type { Period } from '../../core/ports/reports.ts'
-import type { PayerSource, PayerStep } from '../rules/payers.ts'
-import { compareMarks } from '../rules/payment-list.ts'
-import { added, computeStart, dayMs, isCounted, noCounts } from '../rules/totals.ts'
-import type { MemoryMove } from './state-changes.ts'
+/** The payers of the reference ledger, counted when somebody asks. */
+import type { Period } from '../../../src/core/ports/reports.ts'
+import type { PayerSource, PayerStep } from '../../../src/ledger/rules/payers.ts'
+import { compareMarks } from '../../../src/ledger/rules/payment-list.ts'
+import { added, computeStart, dayMs, isCounted, noCounts } from '../../../src/ledger/rules/totals.ts'
+import type { ReferenceMove } from './state-changes.ts'
 import { movesIn } from './state-changes.ts'
 import type { Room } from './tables.ts'
 
-export function createMemoryPayers(room: Room): PayerSource {
+export function createReferencePayers(room: Room): PayerSource {
   const { entries } = room
   const moves = movesIn(room)
   const good = [...entries.values()]
@@ -19,9 +19,9 @@ export function createMemoryPayers(room: Room): PayerSource {
     const wanted = payers && new Set(payers)
     return good.filter(({ at, payer }) => at >= from && at < to && (!wanted || wanted.has(payer)))
   }
-  const within = ({ from, to }: Required<Period>): readonly MemoryMove[] =>
+  const within = ({ from, to }: Required<Period>): readonly ReferenceMove[] =>
     moves.filter(({ at }) => at >= from && at < to)
-  const sumsOf = (found: readonly MemoryMove[]) => {
+  const sumsOf = (found: readonly ReferenceMove[]) => {
     const groups = new Map<string, ReturnType<typeof lineOf>>()
     for (const move of found) {
       const name = `${move.record.token} ${move.record.payer}`
@@ -62,6 +62,6 @@ export function createMemoryPayers(room: Room): PayerSource {
   }
 }
 
-function lineOf({ record: { payer, token }, counts }: MemoryMove) {
+function lineOf({ record: { payer, token }, counts }: ReferenceMove) {
   return { payer, token, ...counts }
 }

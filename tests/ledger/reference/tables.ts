@@ -1,14 +1,14 @@
-/** Everything that the ledger in memory holds, for the parts of it to look at and change. */
-import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Sighting } from '../../core/ports/journal.ts'
-import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { LedgerEvent } from '../../core/ports/outbox.ts'
-import type { Usage } from '../../core/ports/reports.ts'
-import type { Lease, PaymentAccount } from '../rules/grants.ts'
+/** Everything that the reference ledger holds, for the parts of it to look at and change. */
+import type { TokenCode } from '../../../src/core/money/tokens.ts'
+import type { Sighting } from '../../../src/core/ports/journal.ts'
+import type { PaymentRecord } from '../../../src/core/ports/ledger.ts'
+import type { LedgerEvent } from '../../../src/core/ports/outbox.ts'
+import type { Usage } from '../../../src/core/ports/reports.ts'
+import type { Lease, PaymentAccount } from '../../../src/ledger/rules/grants.ts'
 import type { PayeeBalances } from './payee-balances.ts'
 import { createPayeeBalances } from './payee-balances.ts'
 
-export interface MemoryEntry {
+export interface ReferenceEntry {
   readonly record: PaymentRecord
   readonly account: PaymentAccount
   readonly leases: ReadonlyMap<bigint, Lease>
@@ -16,7 +16,7 @@ export interface MemoryEntry {
 
 /** Payments and sightings by the transaction, as `keyOf` writes it. */
 export interface Room {
-  readonly entries: Map<string, MemoryEntry>
+  readonly entries: Map<string, ReferenceEntry>
   readonly seen: Map<string, Sighting>
   /** When each was noted. */
   readonly seenAt: Map<string, number>

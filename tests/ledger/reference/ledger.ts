@@ -1,10 +1,13 @@
-/** The ledger in plain memory: the reference for the others, and for tests. It forgets everything with the process. */
-import type { Grant, Ledger, PaymentRecord, Take } from '../../core/ports/ledger.ts'
-import { LedgerUnavailable } from '../../core/ports/ledger.ts'
-import type { Clock } from '../../core/runtime.ts'
-import type { LedgerIdentity } from '../identity.ts'
-import { becomesFinal, listEvents } from '../rules/events.ts'
-import type { Holding, Lease } from '../rules/grants.ts'
+/**
+ * The reference ledger: plain maps, everything counted when it is asked for. The model suites compare the databases with it,
+ * and the simulations run on it. It shares the pure rules of `src/ledger/rules`, and no storage.
+ */
+import type { Grant, Ledger, PaymentRecord, Take } from '../../../src/core/ports/ledger.ts'
+import { LedgerUnavailable } from '../../../src/core/ports/ledger.ts'
+import type { Clock } from '../../../src/core/runtime.ts'
+import type { LedgerIdentity } from '../../../src/ledger/identity.ts'
+import { becomesFinal, listEvents } from '../../../src/ledger/rules/events.ts'
+import type { Holding, Lease } from '../../../src/ledger/rules/grants.ts'
 import {
   advanced,
   checkAdvance,
@@ -19,24 +22,24 @@ import {
   readTime,
   renewed,
   tallyAfter,
-} from '../rules/grants.ts'
-import { reckoned } from '../rules/revaluation.ts'
-import { advanceTimeline } from '../rules/timeline.ts'
-import { createMemoryBooks } from './books.ts'
-import { createMemoryEvents, createMemoryKeyValueStore, tell } from './events.ts'
-import { createMemoryJournal } from './journal.ts'
-import { createMemoryOutgoing } from './outgoing-transactions.ts'
-import { createMemoryRates } from './rates.ts'
-import { createMemoryRewards, ripen } from './rewards.ts'
-import type { MemoryEntry } from './tables.ts'
+} from '../../../src/ledger/rules/grants.ts'
+import { reckoned } from '../../../src/ledger/rules/revaluation.ts'
+import { advanceTimeline } from '../../../src/ledger/rules/timeline.ts'
+import { createReferenceBooks } from './books.ts'
+import { createReferenceEvents, createReferenceKeyValueStore, tell } from './events.ts'
+import { createReferenceJournal } from './journal.ts'
+import { createReferenceOutgoing } from './outgoing-transactions.ts'
+import { createReferenceRates } from './rates.ts'
+import { createReferenceRewards, ripen } from './rewards.ts'
+import type { ReferenceEntry } from './tables.ts'
 import { createRoom, formatKey } from './tables.ts'
 
-export interface MemoryParts {
+export interface ReferenceParts {
   readonly clock: Clock
   readonly identity?: LedgerIdentity
 }
 
-export function createMemoryLedger(parts: MemoryParts): Ledger {
+export function createReferenceLedger(parts: ReferenceParts): Ledger {
   const reportToken = parts.identity?.reportToken
   const room = createRoom(reportToken)
   const { entries } = room
@@ -55,13 +58,13 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
   }
 
   return {
-    journal: createMemoryJournal(room, now),
-    books: createMemoryBooks(room, now),
-    kv: createMemoryKeyValueStore(now),
-    events: createMemoryEvents(room, now),
-    rewards: createMemoryRewards(room, now),
-    outgoing: createMemoryOutgoing(room, now),
-    rates: createMemoryRates(now),
+    journal: createReferenceJournal(room, now),
+    books: createReferenceBooks(room, now),
+    kv: createReferenceKeyValueStore(now),
+    events: createReferenceEvents(room, now),
+    rewards: createReferenceRewards(room, now),
+    outgoing: createReferenceOutgoing(room, now),
+    rates: createReferenceRates(now),
     async peek(tx) {
       checkTx(tx)
       const time = now()
@@ -142,25 +145,25 @@ export function createMemoryLedger(parts: MemoryParts): Ledger {
   }
 }
 
-function opened(record: PaymentRecord, time: number, late = false): MemoryEntry {
+function opened(record: PaymentRecord, time: number, late = false): ReferenceEntry {
   return { record, account: openAccount(record, time, late), leases: new Map() }
 }
 
 /** In another block, and so by the rates of that. */
 function restored(
-  entry: MemoryEntry,
+  entry: ReferenceEntry,
   { slot, paidAt, finality, worth, rates }: PaymentRecord,
   time: number,
-): MemoryEntry {
+): ReferenceEntry {
   const account = { ...entry.account, finality, concludedAt: time }
   return { ...entry, record: { ...entry.record, slot, paidAt, worth, rates }, account }
 }
 
-function holdingOf(entry: MemoryEntry | undefined, time: number): Holding | undefined {
+function holdingOf(entry: ReferenceEntry | undefined, time: number): Holding | undefined {
   if (!entry) return undefined
   return { account: entry.account, live: live(entry, time).map(([, lease]) => lease) }
 }
 
-function live(entry: MemoryEntry, time: number): readonly (readonly [bigint, Lease])[] {
+function live(entry: ReferenceEntry, time: number): readonly (readonly [bigint, Lease])[] {
   return [...entry.leases].filter(([, lease]) => lease.deadline > time)
 }

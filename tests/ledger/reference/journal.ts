@@ -1,14 +1,14 @@
-/** The journal of the ledger in memory: what was seen on chain, up to where, and what is not final yet. */
-import type { Exposure, Journal, Mark } from '../../core/ports/journal.ts'
-import { mostUnproven } from '../rules/observations.ts'
-import { compareMarks } from '../rules/payment-list.ts'
-import { concluded } from '../rules/timeline.ts'
+/** The journal of the reference ledger: what was seen on chain, up to where, and what is not final yet. */
+import type { Exposure, Journal, Mark } from '../../../src/core/ports/journal.ts'
+import { mostUnproven } from '../../../src/ledger/rules/observations.ts'
+import { compareMarks } from '../../../src/ledger/rules/payment-list.ts'
+import { concluded } from '../../../src/ledger/rules/timeline.ts'
 import { tell } from './events.ts'
 import { ripen } from './rewards.ts'
 import type { Room } from './tables.ts'
 import { formatKey } from './tables.ts'
 
-export function createMemoryJournal(room: Room, now: () => number): Journal {
+export function createReferenceJournal(room: Room, now: () => number): Journal {
   const { entries, seen, seenAt, told } = room
   const marks = new Map<string, Mark>()
   const open = () => [...entries.values()].filter(({ account }) => account.finality === 'confirmed')

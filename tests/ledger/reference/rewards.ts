@@ -1,6 +1,6 @@
-/** Who is owed what, in the ledger in memory: the reference for the other stores. */
-import type { Payee, Rewards, Ripening, RoleSum } from '../../core/payouts/ports/rewards.ts'
-import { checkTx } from '../rules/grants.ts'
+/** Who is owed what, in the reference ledger. */
+import type { Payee, Rewards, Ripening, RoleSum } from '../../../src/core/payouts/ports/rewards.ts'
+import { checkTx } from '../../../src/ledger/rules/grants.ts'
 import {
   accruedBy,
   added,
@@ -13,16 +13,16 @@ import {
   numbered,
   sharedBy,
   shownPayee,
-} from '../rules/payables.ts'
-import type { PayeeCount } from '../rules/payables-audit.ts'
-import { auditPayees, noCount } from '../rules/payables-audit.ts'
-import { compareMarks } from '../rules/payment-list.ts'
-import { checkCount } from '../rules/periods.ts'
-import { isUntouched } from '../rules/timeline.ts'
-import { nextVerifications, revoked } from '../rules/verifications.ts'
+} from '../../../src/ledger/rules/payables.ts'
+import type { PayeeCount } from '../../../src/ledger/rules/payables-audit.ts'
+import { auditPayees, noCount } from '../../../src/ledger/rules/payables-audit.ts'
+import { compareMarks } from '../../../src/ledger/rules/payment-list.ts'
+import { checkCount } from '../../../src/ledger/rules/periods.ts'
+import { isUntouched } from '../../../src/ledger/rules/timeline.ts'
+import { nextVerifications, revoked } from '../../../src/ledger/rules/verifications.ts'
 import type { KeptShare, PayeeBalances } from './payee-balances.ts'
 import { addAccruals, addToPayees, listShares } from './payee-balances.ts'
-import type { MemoryEntry, Room } from './tables.ts'
+import type { ReferenceEntry, Room } from './tables.ts'
 import { formatKey } from './tables.ts'
 
 /** A payment has become final. */
@@ -30,7 +30,7 @@ export function ripen({ till }: Room, tx: Uint8Array): void {
   if (till.isStarted) till.ripening.set(formatKey(tx), 0)
 }
 
-export function createMemoryRewards(room: Room, now: () => number): Rewards {
+export function createReferenceRewards(room: Room, now: () => number): Rewards {
   const { entries, till } = room
   const { accruals, ripening, payees, rules } = till
   const shown = (time: number) => [...payees.values()].map((payee) => shownPayee(payee, time))
@@ -159,7 +159,7 @@ export function createMemoryRewards(room: Room, now: () => number): Rewards {
   }
 }
 
-function ripeningOf({ record, account }: MemoryEntry): Ripening {
+function ripeningOf({ record, account }: ReferenceEntry): Ripening {
   const { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates } = record
   const what = { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates }
   return { ...what, isDelivered: !isUntouched(account) }
