@@ -28,12 +28,12 @@ import { rewardsRows } from './routes/rewards.ts'
 
 export interface TableParts {
   readonly routes: RoutesParts
-  readonly books: BooksParts | undefined
-  readonly stream: PaymentStream | undefined
+  readonly books: BooksParts
+  readonly stream: PaymentStream
   readonly health: Health
   readonly discovery: DiscoveryParts
   readonly verification: VerificationParts
-  readonly rewards: RewardsParts | undefined
+  readonly rewards: RewardsParts
   readonly cursors: Cursors
 }
 

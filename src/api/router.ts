@@ -38,7 +38,7 @@ export function createRoutes(parts: RoutesParts): Routes {
   const { catalog, config, ledger, clock } = service
   const mints = (): MintTable => readMints(service, parts.mints)
   const cursors = createCursors(service.keyring.serviceKey)
-  const books: BooksParts | undefined = ledger.books && {
+  const books: BooksParts = {
     books: ledger.books,
     journal: ledger.journal,
     clock,
@@ -50,7 +50,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     payerOf: (wallet) => service.pseudonyms.wallet(wallet),
     peek: (tx) => ledger.peek(tx),
   }
-  const stream = books && createStream({ ...books, changes: service.changes, log: service.log })
+  const stream = createStream({ ...books, changes: service.changes, log: service.log })
   const admit = createAccess({
     network: config.network,
     owners: () => listOwners(parts.owners, catalog),
@@ -97,7 +97,7 @@ export function createRoutes(parts: RoutesParts): Routes {
         return failed(service, error)
       }
     },
-    close: async () => stream?.close(),
+    close: async () => stream.close(),
   }
 }
 
@@ -107,10 +107,8 @@ function dated(response: Response, clock: Clock): Response {
   return response
 }
 
-/** Undefined where the ledger keeps nothing of what goes out. */
-function rewardsPartsOf({ service, moneyOut }: RoutesParts, mints: () => MintTable): RewardsParts | undefined {
+function rewardsPartsOf({ service, moneyOut }: RoutesParts, mints: () => MintTable): RewardsParts {
   const { rewards, outgoing: dispatches } = service.ledger
-  if (!rewards || !dispatches) return undefined
   return { rewards, dispatches, clock: service.clock, mints, ...(moneyOut ?? noMoneyOut) }
 }
 

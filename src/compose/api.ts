@@ -137,10 +137,8 @@ function partsFor(
   const moneyOut = createPayoutsView(service, config, money)
   const told = { moneyOut, settlement: createSettlementView(service) }
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, ...told }
-  if (!kv) return common
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ kv, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
-  if (!books) return { ...common, signIn }
   const stores = { books, kv, clock, log, key }
   const exports = createExports({
     ...stores,

@@ -23,11 +23,9 @@ export interface OpenDevelopers {
   close(): Promise<void>
 }
 
-/** Undefined where the ledger has no place for it. */
-export function openDevelopers(service: Runtime, settings: DeveloperSettings): OpenDevelopers | undefined {
+export function openDevelopers(service: Runtime, settings: DeveloperSettings): OpenDevelopers {
   const { clock, log, verifier, ledger, config, genesis } = service
   const { rewards, kv } = ledger
-  if (!rewards || !kv) return undefined
   const { hosts, publicUrl, origins, trustProxy } = settings
   const documents = createDocumentReader(config.network)
   const book = createDeveloperBook({ rewards, kv, clock })

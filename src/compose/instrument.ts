@@ -26,10 +26,10 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
       }
     }
   const take = timed('take', (order: Parameters<Ledger['take']>[0]) => ledger.take(order))
-  const observed: { readonly [Name in keyof Required<Ledger>]: Ledger[Name] } = {
-    clock: ledger.clock,
+  return {
+    ...(ledger.clock && { clock: ledger.clock }),
     journal: ledger.journal,
-    books: ledger.books && observeBooks(ledger.books, meter),
+    books: observeBooks(ledger.books, meter),
     kv: ledger.kv,
     events: ledger.events,
     rewards: ledger.rewards,
@@ -48,7 +48,6 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
     recordLate: timed('recordLate', (payment) => ledger.recordLate(payment)),
     close: () => ledger.close(),
   }
-  return Object.fromEntries(Object.entries(observed).filter(([, part]) => part !== undefined)) as unknown as Ledger
 }
 
 /**

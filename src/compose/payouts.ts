@@ -48,7 +48,7 @@ export interface PayoutContext extends Omit<OutgoingTransactionParts, 'outgoingW
   readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
   /** From now on the ledger keeps what they were. */
   readonly keepRates: () => void
-  readonly rateJournal: RateJournal | undefined
+  readonly rateJournal: RateJournal
   readonly clock: Runtime['clock']
   readonly meter: Runtime['meter']
 }
@@ -62,14 +62,12 @@ export interface OpenPayouts {
   stop(): Promise<void>
 }
 
-/** Undefined where the ledger keeps nothing of it. */
 export function createPayoutContext(
   service: Runtime,
   { mints, rates }: Pick<PayoutsConfig, 'mints' | 'rates'>,
-): PayoutContext | undefined {
+): PayoutContext {
   const { chain, clock, log, meter, sealer, pseudonyms } = service
   const { rewards, outgoing: dispatches, books } = service.ledger
-  if (!rewards || !dispatches || !books) return undefined
   const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
   const feed = service.openRates(rates, mints, 'rewards')
   const decimals = () => decimalsIn(readMints(service, mints))
@@ -94,10 +92,6 @@ export function createPayoutContext(
 export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig): Promise<OpenPayouts> {
   const context = createPayoutContext(service, config)
   const { rewards, refundKey } = config
-  if (!context) {
-    if (rewards) service.log.error('rewards are not kept', { why: 'this ledger keeps none; use SQLite or PostgreSQL' })
-    return { payouts: undefined, refunds: undefined, run: async () => {}, stop: async () => {} }
-  }
   const loops: Loop[] = []
   // Needs no key, and what is final before it has begun is never shared out: a key that is missing must not hold it up.
   if (rewards) context.keepRates()
@@ -195,7 +189,7 @@ export async function openPayouts(
 }
 
 function pauseOf({ ledger: { kv }, clock }: Runtime): () => Promise<boolean> {
-  return kv ? createPauseSwitch(kv, clock).isPaused : async () => false
+  return createPauseSwitch(kv, clock).isPaused
 }
 
 /** What sending one back may cost in fees, in lamports: as much as a payout, unless that was set. */

@@ -179,13 +179,12 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const trace = createTrace()
     const ledger = observeLedger(opened, { meter, trace, clock })
     const { journal } = ledger
-    const watch = journal &&
-      config.watch && {
-        connect: connectSocket,
-        socketUrls: urls.map(listSocketUrls),
-        // Nothing is watched before the service has routes.
-        journal: { mark: journal.mark, note: (...seen: Seen) => recordObservations(service, journal, ...seen) },
-      }
+    const watch = config.watch && {
+      connect: connectSocket,
+      socketUrls: urls.map(listSocketUrls),
+      // Nothing is watched before the service has routes.
+      journal: { mark: journal.mark, note: (...seen: Seen) => recordObservations(service, journal, ...seen) },
+    }
     const clockCheck =
       config.network === 'localnet' && !opened.clock
         ? noClockCheck
@@ -204,16 +203,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     })
     await clockCheck.first
     meter.set('paystile_ready', 1)
-    if (journal) {
-      const worker = startFinality({
-        journal,
-        chain,
-        log,
-        meter,
-        onConcluded: (tx, kind) => service.emit({ kind, tx }),
-      })
-      stops.push(worker.stop)
-    }
+    const onConcluded = (tx: string, kind: 'finalized' | 'reverted') => service.emit({ kind, tx })
+    stops.push(startFinality({ journal, chain, log, meter, onConcluded }).stop)
     return { service, stop }
   } catch (error) {
     await stop()

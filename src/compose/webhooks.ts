@@ -26,18 +26,9 @@ export function openWebhooks({ handle, webhooks, mints, log }: WebhooksWorkerPar
   return attach(handle, (service) => startTelling(service, webhooks, mints, log))
 }
 
-function startTelling(
-  service: Runtime,
-  webhooks: readonly Webhook[],
-  mints: MintTable,
-  log: Log,
-): Attached | undefined {
+function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: MintTable, log: Log): Attached {
   const { ledger, config, clock, meter } = service
   const { events: notices, books } = ledger
-  if (!notices || !books) {
-    log.error('webhooks not told', { why: 'this ledger keeps no notices; use SQLite or PostgreSQL' })
-    return undefined
-  }
   const decimals = createDecimals(service, mints)
   const parts = { decimalsOf: decimals, outgoing: readOutgoing(ledger) }
   const poster = createWebhookPoster({ network: config.network })
@@ -52,8 +43,8 @@ function startTelling(
       return record ?? {}
     },
     describeDispatch: async (id) => {
-      const dispatch = await service.ledger.outgoing?.get(id)
-      return dispatch && describeTransaction(dispatch, decimals, await service.ledger.outgoing?.lines(id))
+      const dispatch = await service.ledger.outgoing.get(id)
+      return dispatch && describeTransaction(dispatch, decimals, await service.ledger.outgoing.lines(id))
     },
     clock,
     log,

@@ -83,8 +83,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const route = createRoute(service, config.route, dialect, probe)
       const windows = createOpenWindows(service.clock, config.route)
       const { kv } = service.ledger
-      const visits =
-        config.route.checkout && kv ? createVisitors(service, createActions(service, route, probe, kv)) : undefined
+      const visits = config.route.checkout
+        ? createVisitors(service, createActions(service, route, probe, kv))
+        : undefined
       routeRuntime = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()

@@ -5,6 +5,7 @@ import { readPayerCursor } from '../../src/api/analytics/payers.ts'
 import { type BooksParts, readAnalytics, readSeries } from '../../src/api/analytics/reports.ts'
 import { readSummary } from '../../src/api/analytics/summary.ts'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
+import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 import { captureOf, createPaperBooks } from './books-model.ts'
 
 const cursors = createCursors(new Uint8Array(32).fill(7))
@@ -16,10 +17,11 @@ const list = { order: 'latest', limit: 50 } as const
 
 function createDesk(decimalsOf = (token: TokenCode): number | undefined => (token === 'USDC' ? 6 : 9)) {
   const books = createPaperBooks()
+  const clock = { now: () => noon + hour / 2, monotonic: () => 0 }
   const parts: BooksParts = {
     books,
-    journal: undefined,
-    clock: { now: () => noon + hour / 2, monotonic: () => 0 },
+    journal: createReferenceLedger({ clock }).journal,
+    clock,
     cursors,
     decimalsOf,
     flush: async () => {},

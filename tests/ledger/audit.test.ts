@@ -89,7 +89,7 @@ describe.each(places)('the audit of a %s ledger', (name, make) => {
         rates,
       })
       await ledger.take(takeOf(payment))
-      if (number % 5 === 0) await ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
+      if (number % 5 === 0) await ledger.journal.conclude([{ tx: payment.tx, finality: 'reverted' }])
     }
     return { place, books: booksOf(ledger), ledger }
   }

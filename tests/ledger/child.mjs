@@ -37,7 +37,7 @@ async function play(payment, number) {
   const { tx, request } = payment
   if (number % 2 === 0) await ledger.recordLate(payment)
   await ledger.take({ tx, request, payment, amount: 1n, leaseMs: 1 })
-  await journal?.conclude([{ tx, finality: number % 3 === 0 ? 'finalized' : 'reverted' }])
+  await journal.conclude([{ tx, finality: number % 3 === 0 ? 'finalized' : 'reverted' }])
   if (number % 4 === 0) return
   const again = { ...payment, paidAt: time + 3_600_000 * (number % 5), finality: 'finalized' }
   await ledger.take({ tx, request, payment: again, amount: 1n, leaseMs: 1 })

@@ -134,7 +134,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     await rewardsOf(ledger).start()
     expect(await rewardsOf(ledger).countAccruable()).toBe(0)
     const all = [open, used].map((kept) => ({ tx: kept?.payment.tx ?? expect.fail(), finality: 'finalized' as const }))
-    await ledger.journal?.conclude(all)
+    await ledger.journal.conclude(all)
     const { payments } = await rewardsOf(ledger).accruable(9)
     expect(payments.map(({ isDelivered }) => isDelivered).toSorted()).toEqual([false, true])
     const refund = (kept: Kept | undefined) =>
@@ -168,7 +168,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     )
     if (taken.kind === 'granted') expect(await one.end(taken.grant, 'settle', 1n)).toBe(false)
     expect((await one.take(takeOf(payment))).kind).toBe('spent')
-    await one.journal?.conclude([{ tx: payment.tx, finality: 'finalized' }])
+    await one.journal.conclude([{ tx: payment.tx, finality: 'finalized' }])
     expect((await one.peek(payment.tx))?.state).toBe('spent')
     await dispatchesOf(one).drop(id, 1, '')
     expect((await other.take(againOf(payment))).kind).toBe('granted')

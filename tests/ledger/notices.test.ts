@@ -28,13 +28,13 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
   const kinds = async ({ tx }: { readonly tx: Uint8Array }) =>
     (await all()).filter((notice) => Buffer.compare(notice.tx, tx) === 0).map(({ kind }) => kind)
   const conclude = (payment: PaymentRecord, finality: 'finalized' | 'reverted') =>
-    desk.ledger.journal?.conclude([{ tx: payment.tx, finality }])
+    desk.ledger.journal.conclude([{ tx: payment.tx, finality }])
 
   it('are not written while nobody listens', async () => {
     const payment = await registered()
     await conclude(payment, 'finalized')
     await desk.ledger.recordLate(createPayment())
-    await desk.ledger.journal?.sight([aSighting()])
+    await desk.ledger.journal.sight([aSighting()])
     desk.clock.advance(minute + settlingMs + 1)
     expect(await notices().sweep(100)).toBe(0)
     await notices().start()
@@ -70,7 +70,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     it('tell of one that came too late, once, also when it was seen before', async () => {
       await notices().start()
       const late = createPayment()
-      await desk.ledger.journal?.sight([aSighting({ tx: late.tx })])
+      await desk.ledger.journal.sight([aSighting({ tx: late.tx })])
       await desk.ledger.recordLate(late)
       await desk.ledger.recordLate(late)
       desk.clock.advance(minute + settlingMs + 1)
@@ -89,7 +89,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
         aSighting({ request: '', claimableUntil: 0 }),
         aSighting({ slot: 0 }),
       ]
-      await desk.ledger.journal?.sight([seen, claimed, foreign, named])
+      await desk.ledger.journal.sight([seen, claimed, foreign, named])
       await registered({ tx: claimed.tx })
       desk.clock.advance(minute + settlingMs)
       expect(await notices().sweep(100)).toBe(0)
@@ -100,7 +100,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       expect(await kinds(claimed)).toEqual(['payment.confirmed'])
       expect([...(await kinds(foreign)), ...(await kinds(named))]).toEqual([])
       // Now a node has shown it, when it is too late already.
-      await desk.ledger.journal?.sight([{ ...named, slot: 9 }])
+      await desk.ledger.journal.sight([{ ...named, slot: 9 }])
       expect(await notices().sweep(100)).toBe(1)
       expect(await kinds(named)).toEqual(['payment.expired'])
     })
@@ -160,7 +160,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     it('are written a few at a time, if so asked, and all in the end', async () => {
       await notices().start()
       for (let number = 0; number < 7; number += 1) {
-        await desk.ledger.journal?.sight([aSighting({ claimableUntil: startOfTests + number })])
+        await desk.ledger.journal.sight([aSighting({ claimableUntil: startOfTests + number })])
         const usableUntil = startOfTests + Math.floor(number / 2)
         await desk.use(takeOf(createPayment({ usableUntil })), 'release')
       }
@@ -297,7 +297,7 @@ describe.each(places)('several servers on one %s ledger', (_name, make) => {
     const usableUntil = startOfTests + minute
     const ran = Array.from({ length: 8 }, () => createPayment({ usableUntil }))
     for (const payment of ran) await other.take(takeOf(payment, { leaseMs: 1 }))
-    await third.journal?.sight([aSighting(), aSighting()])
+    await third.journal.sight([aSighting(), aSighting()])
     place.clock.advance(2 * minute)
     const counts = await Promise.all([one, other, third].map((ledger) => noticesOf(ledger).sweep(100)))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10)

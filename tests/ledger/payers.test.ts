@@ -120,7 +120,7 @@ describe.each(places)('a %s ledger of the version before', (_name, make) => {
     const place = await make({ schema: 4, kept, seen: [] })
     await place.sql(`UPDATE payments SET worth = '${10n ** 24n - 1n}' WHERE paid_at = ${midnight} RETURNING tx`)
     const { books } = await place.open()
-    expect(await books?.payers({ ...days, order: 'revenue', most: 10 })).toEqual({
+    expect(await books.payers({ ...days, order: 'revenue', most: 10 })).toEqual({
       payers: [
         {
           payer: 'a',
@@ -140,9 +140,9 @@ describe.each(places)('a %s ledger of the version before', (_name, make) => {
         },
       ],
     })
-    const wrong = (await books?.audit()) ?? []
+    const wrong = (await books.audit()) ?? []
     expect(wrong.filter(({ line }) => line.includes('payer'))).toEqual([])
-    const problems = (await books?.problems({ most: 10 })) ?? []
+    const problems = (await books.problems({ most: 10 })) ?? []
     expect(problems.map(({ kind, capture }) => [kind, capture.payer])).toEqual(
       expect.arrayContaining([
         ['undelivered', 'a'],
@@ -150,6 +150,6 @@ describe.each(places)('a %s ledger of the version before', (_name, make) => {
         ['late', 'c'],
       ]),
     )
-    expect(await books?.countProblems(9)).toMatchObject({ undelivered: 1, reverted: 1, late: 1 })
+    expect(await books.countProblems(9)).toMatchObject({ undelivered: 1, reverted: 1, late: 1 })
   })
 })

@@ -44,21 +44,21 @@ describe('a statement on a SQLite ledger', () => {
   it('never looks through a whole table, whatever is asked', async () => {
     const plans = await plansOf(async ({ books, journal, events: notices, kv, ...ledger }) => {
       await ledger.take(takeOf(createPayment()))
-      await journal?.unclaimed(10)
-      await notices?.start()
-      await notices?.sweep(10)
-      await notices?.list({ most: 10 })
-      await notices?.list({ state: 'failed', most: 10 })
-      await kv?.list('a')
+      await journal.unclaimed(10)
+      await notices.start()
+      await notices.sweep(10)
+      await notices.list({ most: 10 })
+      await notices.list({ state: 'failed', most: 10 })
+      await kv.list('a')
       for (const period of [{}, { from: midnight }, { from: midnight, to: midnight + 30 * hourMs }]) {
-        await books?.sums(period)
-        await books?.endpoints(period, 10)
-        await books?.usage(period)
+        await books.sums(period)
+        await books.endpoints(period, 10)
+        await books.usage(period)
       }
       const span = { from: midnight, to: midnight + 30 * hourMs }
       for (const step of ['hour', 'day'] as const) {
-        await books?.series({ ...span, step })
-        await books?.series({ ...span, step, endpoint: '/a' })
+        await books.series({ ...span, step })
+        await books.series({ ...span, step, endpoint: '/a' })
       }
       const after = { at: midnight, tx: createPayment().tx }
       for (const order of ['latest', 'oldest'] as const)
@@ -72,16 +72,16 @@ describe('a statement on a SQLite ledger', () => {
             { request: 'request-1', payer: 'payer-1' },
           ])
             for (const place of [{}, { after }, span, { ...span, after }])
-              await books?.listPayments({ order, most: 10, ...(status && { status }), ...filter, ...place })
-      await books?.findPayment(after.tx)
-      await books?.history(after.tx)
-      await books?.countProblems(1000)
+              await books.listPayments({ order, most: 10, ...(status && { status }), ...filter, ...place })
+      await books.findPayment(after.tx)
+      await books.history(after.tx)
+      await books.countProblems(1000)
       for (const place of [{}, { after }])
         for (const kind of [undefined, ...problemKinds])
-          await books?.problems({ most: 10, ...(kind && { kind }), ...place })
+          await books.problems({ most: 10, ...(kind && { kind }), ...place })
       const week = { from: midnight, to: midnight + 7 * 24 * hourMs, most: 10 }
-      for (const place of [{}, { after }]) await books?.payers({ ...week, order: 'latest', ...place })
-      await books?.payers({ ...week, order: 'revenue' })
+      for (const place of [{}, { after }]) await books.payers({ ...week, order: 'latest', ...place })
+      await books.payers({ ...week, order: 'revenue' })
     })
     const ordered = plans.filter(({ sql }) => /ORDER BY paid_at (ASC|DESC), tx/.test(sql))
     // What went wrong is in an index of its own, and payers are found by theirs.
@@ -135,9 +135,9 @@ describe('a statement on a SQLite ledger', () => {
   it('finds what is owed and what goes out by its indexes', async () => {
     const name = { role: 'partner', payee: 'a' } as const
     const plans = await plansOf(async ({ rewards, outgoing: dispatches }) => {
-      await rewards?.start()
-      await rewards?.accrue(0, [accrualOf({ 'partner:a': 5n })])
-      await dispatches?.plan(planOf({ lines: [{ ...name, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }] }))
+      await rewards.start()
+      await rewards.accrue(0, [accrualOf({ 'partner:a': 5n })])
+      await dispatches.plan(planOf({ lines: [{ ...name, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }] }))
     })
     expect(plans.filter(({ steps }) => steps.some(isWholeScan)).map(({ sql }) => sql)).toEqual([])
     const indexesOf = (part: string) => {

@@ -31,18 +31,18 @@ describe('servers on one database', () => {
     const ledgers = await Promise.all([1, 2, 3, 4].map(open))
     const pay = async (ledger: (typeof ledgers)[number], number: number) => {
       const payment = createPayment({ endpoint: `/${number % 7}`, paidAt: startOfTests + (number % 5) * 3_600_000 })
-      await ledger.journal?.sight([sightingOf(payment.tx)])
+      await ledger.journal.sight([sightingOf(payment.tx)])
       const { grant } = granted(await ledger.take(takeOf(payment)))
-      if (number % 3 === 0) await ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
+      if (number % 3 === 0) await ledger.journal.conclude([{ tx: payment.tx, finality: 'reverted' }])
       await ledger.end(grant, 'settle', 1n)
     }
     await Promise.all(
       Array.from({ length: 400 }, (_, number) => pay(ledgers[number % 4] as (typeof ledgers)[number], number)),
     )
-    const books = ledgers[0]?.books
-    expect(await books?.audit()).toEqual([])
-    expect((await books?.sums({}))?.map(({ payments }) => payments)).toEqual([266])
-    expect(await ledgers[0]?.journal?.unclaimed(10)).toEqual([])
+    const { books } = ledgers[0] ?? expect.fail()
+    expect(await books.audit()).toEqual([])
+    expect((await books.sums({})).map(({ payments }) => payments)).toEqual([266])
+    expect(await ledgers[0]?.journal.unclaimed(10)).toEqual([])
   })
 
   it('have a refund land before the books are rebuilt, or after: it waits meanwhile, and counts once', async () => {
@@ -63,17 +63,17 @@ describe('servers on one database', () => {
       expect(await Promise.race([landing, pause])).toBe('waits')
     })
     await landing
-    expect(await ledger.books?.audit()).toEqual([])
-    expect(await ledger.books?.sums({})).toMatchObject([{ refunded: payment.received, refundedWorth: payment.worth }])
+    expect(await ledger.books.audit()).toEqual([])
+    expect(await ledger.books.sums({})).toMatchObject([{ refunded: payment.received, refundedWorth: payment.worth }])
   })
 
   it('that register a payment in the moment when another notes it list it once, and never as unclaimed', async () => {
     const { open, database, clock } = await newPlace()
     const [one, other] = [await open(), await open()]
-    await one.events?.start()
+    await one.events.start()
     const payment = createPayment()
     // Neither sees what the other has not committed yet, so it stays behind.
-    await one.journal?.sight([sightingOf(payment.tx)])
+    await one.journal.sight([sightingOf(payment.tx)])
     const [left] = await database.query('SELECT * FROM paystile_unclaimed')
     await other.take(takeOf(payment))
     await other.close()
@@ -83,25 +83,25 @@ describe('servers on one database', () => {
     await database.query(insert, Object.values(left ?? {}))
 
     const list = (status?: 'pending' | 'expired') =>
-      one.books?.listPayments({ order: 'latest', most: 10, ...(status && { status }) })
+      one.books.listPayments({ order: 'latest', most: 10, ...(status && { status }) })
     expect((await list())?.map(({ state }) => state)).toEqual(['confirmed'])
     expect(await list('pending')).toEqual([])
-    expect((await one.books?.findPayment(payment.tx))?.state).toBe('confirmed')
-    expect(await one.journal?.unclaimed(10)).toEqual([])
+    expect((await one.books.findPayment(payment.tx))?.state).toBe('confirmed')
+    expect(await one.journal.unclaimed(10)).toEqual([])
     clock.advance(60_000)
     expect(await list('expired')).toEqual([])
-    expect(await one.events?.sweep(10)).toBe(0)
-    expect((await one.events?.list({ most: 10 }))?.map(({ kind }) => kind)).toEqual(['payment.confirmed'])
+    expect(await one.events.sweep(10)).toBe(0)
+    expect((await one.events.list({ most: 10 }))?.map(({ kind }) => kind)).toEqual(['payment.confirmed'])
   })
 
   it('keep of what was seen only what is not claimed', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
     const [before, after, late] = [createPayment(), createPayment(), createPayment()]
-    await ledger.journal?.sight([sightingOf(before.tx), sightingOf(late.tx)])
+    await ledger.journal.sight([sightingOf(before.tx), sightingOf(late.tx)])
     for (const payment of [before, after]) await ledger.take(takeOf(payment))
     await ledger.recordLate(late)
-    await ledger.journal?.sight([sightingOf(after.tx), sightingOf(before.tx)])
+    await ledger.journal.sight([sightingOf(after.tx), sightingOf(before.tx)])
     await ledger.close()
     const kept = await database.query('SELECT tx, late FROM paystile_unclaimed')
     expect(kept.map((row) => [new Uint8Array(row['tx'] as Uint8Array), row['late']])).toEqual([[late.tx, true]])
@@ -110,13 +110,13 @@ describe('servers on one database', () => {
   it('pass on to the next notice where somebody holds one', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
-    await ledger.events?.start()
+    await ledger.events.start()
     for (let time = 0; time < 3; time += 1) await ledger.take(takeOf(createPayment()))
     await database.transact(async (query) => {
       await query('SELECT id FROM paystile_notices ORDER BY id LIMIT 1 FOR UPDATE')
-      expect(await ledger.events?.take('', 10, 1000)).toHaveLength(2)
+      expect(await ledger.events.take('', 10, 1000)).toHaveLength(2)
     })
-    expect(await ledger.events?.take('', 10, 1000)).toHaveLength(1)
+    expect(await ledger.events.take('', 10, 1000)).toHaveLength(1)
   })
 
   it('do not register while the books are written anew', async () => {
@@ -146,14 +146,14 @@ describe('servers on one database', () => {
     }
     await rebuildPostgres(meddled, 'USDC')
     await paid
-    expect(await ledger.books?.audit()).toEqual([])
-    expect((await ledger.books?.sums({}))?.[0]?.payments).toBe(2)
+    expect(await ledger.books.audit()).toEqual([])
+    expect((await ledger.books.sums({}))?.[0]?.payments).toBe(2)
   })
 
   it('enter a payment in the books once, whoever of them writes it', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
-    await ledger.events?.start()
+    await ledger.events.start()
     const rows = [createRows(database, 1), createRows(database, 2)]
     const payment = createPayment()
     granted(await ledger.take(takeOf(payment)))
@@ -169,7 +169,7 @@ describe('servers on one database', () => {
     expect(await rows[1]?.replace(stale, effect)).toBe(false)
     const [sum] = await database.query("SELECT sum(payments) AS payments FROM paystile_rollups WHERE grain = 'all'")
     expect(Number(sum?.['payments'])).toBe(2)
-    expect(await ledger.events?.list({ most: 10 })).toHaveLength(2)
+    expect(await ledger.events.list({ most: 10 })).toHaveLength(2)
   })
 
   it('add to the books in lanes of their own, of which only the sum counts', async () => {
@@ -178,12 +178,12 @@ describe('servers on one database', () => {
     const payment = createPayment()
     await ledger.take(takeOf(payment))
     await database.query('UPDATE paystile_rollups SET lane = 8')
-    await ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
+    await ledger.journal.conclude([{ tx: payment.tx, finality: 'reverted' }])
     const lines = await database.query("SELECT payments FROM paystile_rollups WHERE grain = 'all' ORDER BY payments")
     expect(lines.map(({ payments }) => Number(payments))).toEqual([-1, 1])
-    expect(await ledger.books?.sums({})).toEqual([])
-    expect(await ledger.books?.endpoints({}, 5)).toEqual([])
-    expect(await ledger.books?.audit()).toEqual([])
+    expect(await ledger.books.sums({})).toEqual([])
+    expect(await ledger.books.endpoints({}, 5)).toEqual([])
+    expect(await ledger.books.audit()).toEqual([])
   })
 })
 

@@ -128,8 +128,8 @@ describe.each(places)('processes that share a %s', (kind, newPlace) => {
 async function checkBooks(path: string, least: number): Promise<void> {
   const ledger = await openLedger(path, { clock: createTestClock(), identity })
   try {
-    expect(await ledger.books?.audit()).toEqual([])
-    const payments = (await ledger.books?.sums({}))?.map((sum) => sum.payments) ?? []
+    expect(await ledger.books.audit()).toEqual([])
+    const payments = (await ledger.books.sums({}))?.map((sum) => sum.payments) ?? []
     expect(payments.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(least)
   } finally {
     await ledger.close()

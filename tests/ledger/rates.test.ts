@@ -105,10 +105,10 @@ describe.each(places)('a %s ledger of an earlier version', (_name, make) => {
   it('keeps rates from then on', async () => {
     const place = await make({ schema: 5, kept: [{ payment: createPayment() }], seen: [] })
     const ledger = await place.open()
-    await ledger.rates?.note({ feed: 'prices/pyth', source: 'pyth', table: low })
+    await ledger.rates.note({ feed: 'prices/pyth', source: 'pyth', table: low })
     await ledger.close()
     const again = await place.open()
-    const found = await again.rates?.find({ feed: 'prices/pyth', time: startOfTests, tokens: ['SOL'] })
+    const found = await again.rates.find({ feed: 'prices/pyth', time: startOfTests, tokens: ['SOL'] })
     expect(found).toEqual({ feed: 'prices/pyth', source: 'pyth', at: startOfTests, table: low })
   })
 })

@@ -124,13 +124,13 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
   })
 
   it('tells nobody that it ran out undelivered', async () => {
-    await desk.ledger.events?.start()
+    await desk.ledger.events.start()
     const [kept, refunded] = [await desk.registered(), await desk.registered()]
     desk.clock.advance(leaseMs)
     plannedBy(await refund(refunded))
     desk.clock.advance(86_400_000 + 20_000)
-    await desk.ledger.events?.sweep(10)
-    const told = (await desk.ledger.events?.list({ most: 10 })) ?? []
+    await desk.ledger.events.sweep(10)
+    const told = (await desk.ledger.events.list({ most: 10 })) ?? []
     expect(told.filter(({ kind }) => kind === 'payment.undelivered').map(({ tx }) => tx)).toEqual([kept.tx])
   })
 })

@@ -139,9 +139,9 @@ describe.each(places)('a %s ledger', (_name, make) => {
 
     it('keeps what was written down beside the payments', async () => {
       const { journal } = await (await make(old)).open()
-      expect(await journal?.mark('address-1')).toEqual({ signature: 'signature-1', slot: 9 })
-      expect(await journal?.unclaimed(10)).toEqual([sighting])
-      const unfinal = (await journal?.unfinal(10)) ?? []
+      expect(await journal.mark('address-1')).toEqual({ signature: 'signature-1', slot: 9 })
+      expect(await journal.unclaimed(10)).toEqual([sighting])
+      const unfinal = (await journal.unfinal(10)) ?? []
       expect(unfinal.map(({ tx }) => Buffer.from(tx).toString('hex')).toSorted()).toEqual(
         [bundle, bytes, hour, spent, late].map(({ payment: { tx } }) => Buffer.from(tx).toString('hex')).toSorted(),
       )
@@ -159,8 +159,8 @@ describe.each(places)('a %s ledger', (_name, make) => {
       ]
       const ledger = await (await make({ schema, kept, seen: [] })).open()
       const { books } = ledger
-      expect(await books?.audit()).toEqual([])
-      expect(await books?.sums({})).toEqual([
+      expect(await books.audit()).toEqual([])
+      expect(await books.sums({})).toEqual([
         {
           token: 'SOL',
           payments: 1,
@@ -180,16 +180,16 @@ describe.each(places)('a %s ledger', (_name, make) => {
           refundedWorth: 0n,
         },
       ])
-      expect((await books?.sums({ from: day, to: day + 3_600_000 }))?.map(({ received }) => received)).toEqual([
+      expect((await books.sums({ from: day, to: day + 3_600_000 }))?.map(({ received }) => received)).toEqual([
         1_000_000_000_000n,
         7n,
       ])
-      expect((await books?.endpoints({ to: day }, 5))?.map(({ endpoint, payments }) => [endpoint, payments])).toEqual([
+      expect((await books.endpoints({ to: day }, 5))?.map(({ endpoint, payments }) => [endpoint, payments])).toEqual([
         ['', 2],
       ])
       await ledger.take(takeOf(kept[5]?.payment ?? expect.fail()))
-      expect(await books?.audit()).toEqual([])
-      const captures = (await books?.listPayments({ order: 'oldest', most: 10 })) ?? []
+      expect(await books.audit()).toEqual([])
+      const captures = (await books.listPayments({ order: 'oldest', most: 10 })) ?? []
       expect(captures.map(({ state, worth }) => [state, worth])).toEqual([
         ...Array.from({ length: 4 }, () => ['confirmed', undefined]),
         ['confirmed', 10_000_000_000n],
@@ -208,13 +208,13 @@ describe.each(places)('a %s ledger', (_name, make) => {
       })
       const seen = [sightingOf(spent, 1), sightingOf(late, 2), sighting]
       const ledger = await (await make({ ...old, seen })).open()
-      expect((await ledger.journal?.unclaimed(10))?.map(({ slot }) => slot)).toEqual([12, 2])
-      const states = (await ledger.books?.listPayments({ order: 'latest', most: 10 }))?.map(({ state }) => state) ?? []
+      expect((await ledger.journal.unclaimed(10))?.map(({ slot }) => slot)).toEqual([12, 2])
+      const states = (await ledger.books.listPayments({ order: 'latest', most: 10 }))?.map(({ state }) => state) ?? []
       expect(states.filter((state) => state === 'unclaimed')).toHaveLength(1)
       expect(states).toHaveLength(7)
       await ledger.take(takeOf(late.payment))
       await ledger.take(takeOf(createPayment({ tx: sighting.tx })))
-      expect(await ledger.journal?.unclaimed(10)).toEqual([])
+      expect(await ledger.journal.unclaimed(10)).toEqual([])
     })
 
     it('may be opened by many at once, and sells files then', async () => {

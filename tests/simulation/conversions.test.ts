@@ -148,7 +148,7 @@ async function play(seed: number) {
   const open = () =>
     createSettlement({
       dispatches: mortal(guarded),
-      kv: undefined,
+      kv: ledger.kv,
       converters: [{ ...converter, outgoingWallet: mortal(converter.outgoingWallet), venue: mortal(converter.venue) }],
       sealer: {
         seal: (bytes, about) => `${about}|${new TextDecoder().decode(bytes)}`,

@@ -129,7 +129,7 @@ export async function playPayouts(
   const chain = createChain(schedule)
   const cap = schedule.chance(0.3) ? smallCap : undefined
   const stage: Stage = { schedule, store: createStore(schedule), chain, flaws, cap, chaos: true, storeDownUntil: 0 }
-  await stage.store.rewards?.start()
+  await stage.store.rewards.start()
   let deaths = 0
   const workers = Array.from({ length: schedule.between(1, 3) }, (_, index) => {
     const slot = { process: createProcess(`worker ${index}`) }
@@ -387,7 +387,7 @@ async function readPayment(
   signature: string,
   names: ReadonlyMap<string, string>,
 ): ReturnType<Parameters<typeof createAddresses>[0]['chain']['read']> {
-  const listed = (await store.books?.listPayments({ order: 'latest', most: 100 })) ?? []
+  const listed = (await store.books.listPayments({ order: 'latest', most: 100 })) ?? []
   const found = listed.find(({ tx }) => encodeBase58(tx) === signature)
   const payer = found && names.get(found.payer)
   if (payer === undefined) return { kind: 'missing' }
@@ -412,7 +412,7 @@ const mostDays = 40
 
 /** Somebody is owed what could be sent, and would be if more might go out. */
 async function isOwing({ store, cap }: Stage): Promise<boolean> {
-  return cap !== undefined && ((await store.rewards?.due(least, 10)) ?? []).some(({ role }) => role !== 'cashback')
+  return cap !== undefined && ((await store.rewards.due(least, 10)) ?? []).some(({ role }) => role !== 'cashback')
 }
 
 /** Whether more went out within any 24 hours than may. */
@@ -428,7 +428,7 @@ async function judge(stage: Stage, payments: readonly PaymentRecord[]): Promise<
   const violations: string[] = []
   const { rewards } = store
   if (isOverCap(stage)) violations.push('more went out within a day than may')
-  const accruals = (await rewards?.accruals(0, 1_000)) ?? []
+  const accruals = (await rewards.accruals(0, 1_000)) ?? []
   if (accruals.length !== payments.length)
     violations.push(`${payments.length - accruals.length} payments are forgotten`)
   const due = new Map<string, bigint>()
@@ -453,7 +453,7 @@ async function judge(stage: Stage, payments: readonly PaymentRecord[]): Promise<
     const rent = owner === payers[0] && owed > 0n ? 10n * openingUnits : 0n
     if (got + rent + least <= owed) violations.push(`${owner} got ${got} of ${owed}`)
   }
-  const problems = (await rewards?.audit()) ?? []
+  const problems = (await rewards.audit()) ?? []
   violations.push(...problems.map(({ line, kept, counted }) => `${line}: ${kept}, not ${counted}`))
   return violations
 }

@@ -19,7 +19,7 @@ export interface ProblemsView {
   /** For an owner who is signed in. */
   readonly namesTransactions: boolean
   /** Undefined where the ledger keeps nothing of what goes out. */
-  readonly rewards: Pick<RewardsParts, 'mints'> | undefined
+  readonly rewards: Pick<RewardsParts, 'mints'>
 }
 
 export async function readProblems(
@@ -49,7 +49,7 @@ export async function readProblems(
       received: amount(problem.capture.units),
       ...(namesTransactions && { tx: encodeBase58(problem.capture.tx) }),
       ...wordsOf(problem, now),
-      ...(rewards && refundOf(rewards, problem, wentOut[index]?.refund, amount, now)),
+      ...refundOf(rewards, problem, wentOut[index]?.refund, amount, now),
     }
   })
   return { counts, records, next: last ? cursors.write(last.capture) : null }

@@ -16,12 +16,8 @@ export interface Outgoing {
   readonly dispatches: Pick<OutgoingTransactions, 'inLanes'>
 }
 
-/** Undefined where the ledger keeps nothing of what goes out. */
-export function readOutgoing({
-  rewards,
-  outgoing: dispatches,
-}: Pick<Ledger, 'rewards' | 'outgoing'>): Outgoing | undefined {
-  return rewards && dispatches && { rewards, dispatches }
+export function readOutgoing({ rewards, outgoing: dispatches }: Pick<Ledger, 'rewards' | 'outgoing'>): Outgoing {
+  return { rewards, dispatches }
 }
 
 export interface RecordParts {

@@ -29,7 +29,7 @@ import { formatFeedRecords } from './records.ts'
 
 export interface BooksParts extends RecordParts {
   readonly books: Books
-  readonly journal: Journal | undefined
+  readonly journal: Journal
   readonly clock: Clock
   readonly cursors: Cursors
   /** Has what was counted until now written down. */

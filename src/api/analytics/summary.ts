@@ -20,7 +20,7 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
     books.endpoints(period, mostEndpoints),
     books.usage(period),
     books.listPayments({ status: 'pending', order: 'latest', most: mostCounted }),
-    journal?.unclaimed(mostCounted) ?? [],
+    journal.unclaimed(mostCounted),
     before && Promise.all([books.sums(before), books.usage(before)]),
   ])
   return {

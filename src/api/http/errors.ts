@@ -22,7 +22,6 @@ export const problems = {
   body_too_slow: { status: 408, title: 'The body did not arrive in time.' },
   media_type_unsupported: { status: 415, title: 'The body must be JSON.' },
   internal_error: { status: 500, title: 'Something broke here; the log of the service says what.' },
-  books_missing: { status: 501, title: 'The ledger of this service keeps no books.' },
   not_started: { status: 503, title: 'The service has not started yet.', retryAfterSeconds: 2 },
   sign_in_failed: { status: 401, title: 'This sign-in cannot be accepted; ask for a new message and sign that.' },
   cross_site: {

@@ -19,15 +19,15 @@ import type { Row } from '../http/route.ts'
 import type { RewardsParts } from '../rewards/view.ts'
 
 export interface AnalyticsParts {
-  readonly books: BooksParts | undefined
-  readonly stream: PaymentStream | undefined
-  readonly rewards: RewardsParts | undefined
+  readonly books: BooksParts
+  readonly stream: PaymentStream
+  readonly rewards: RewardsParts
 }
 
 export function analyticsRows({ books, stream, rewards }: AnalyticsParts): readonly Row[] {
-  const readMark = (text: string) => books?.cursors.read(text)
+  const readMark = (text: string) => books.cursors.read(text)
   const [list, wrong] = [pageQuery(readMark), problemsQuery(readMark)]
-  const payers = payersQuery((text) => books && readPayerCursor(books.cursors, text))
+  const payers = payersQuery((text) => readPayerCursor(books.cursors, text))
   return [
     {
       method: 'GET',
@@ -46,9 +46,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       query: noQuery,
       type: 'text/event-stream',
       handle: ({ url, request, accessNow }) =>
-        withQuery(noQuery, url, books, async () =>
-          stream ? stream.open(request, async () => mayRead(await accessNow())) : problem('books_missing'),
-        ),
+        withQuery(noQuery, url, books, async () => stream.open(request, async () => mayRead(await accessNow()))),
     },
     {
       method: 'GET',
@@ -116,7 +114,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
 async function withQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   url: URL,
-  books: BooksParts | undefined,
+  books: BooksParts,
   handle: (query: z.output<z.ZodObject<Shape>>, books: BooksParts) => Promise<Response>,
 ): Promise<Response> {
   const reading = readQuery(schema, url.searchParams)
@@ -124,7 +122,7 @@ async function withQuery<Shape extends z.ZodRawShape>(
     const { problems } = reading
     return problem('query_invalid', { problems })
   }
-  return books ? handle(reading.input, books) : problem('books_missing')
+  return handle(reading.input, books)
 }
 
 async function detailOf(parts: BooksParts, url: URL, access: Access): Promise<Response> {

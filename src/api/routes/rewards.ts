@@ -57,7 +57,7 @@ const refundBody = z
   .meta({ description: 'The payment: its transaction, or the id of its record.' })
 
 export interface RewardsTableParts {
-  readonly rewards: RewardsParts | undefined
+  readonly rewards: RewardsParts
   readonly settlement: SettlementView | undefined
   readonly cursors: Cursors
   readonly log: Log
@@ -68,7 +68,6 @@ const mostDownloads = 2
 
 export function rewardsRows(parts: RewardsTableParts): readonly Row[] {
   const { rewards, cursors, log } = parts
-  if (!rewards) return []
   const settlement = { ...rewards, settlement: parts.settlement ?? noSettlement }
   return [
     ...payeeRows(rewards),

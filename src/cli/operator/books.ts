@@ -1,14 +1,12 @@
 /** `paystile books`: whether the sums that the reports show are those of the payments, and how to reckon them anew. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
-import type { Ledger } from '../../core/ports/ledger.ts'
-import type { Books } from '../../core/ports/reports.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
+import { type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
 import { readToken } from '../payment-options.ts'
 import { type LedgerOptions, withLedger } from './ledger.ts'
 
 export async function auditBooks(terminal: Terminal, options: LedgerOptions): Promise<ExitCode> {
-  return withLedger(options, async (ledger) => tell(terminal, await booksOf(ledger).audit(), {}))
+  return withLedger(options, async (ledger) => tell(terminal, await ledger.books.audit(), {}))
 }
 
 interface RebuildOptions extends LedgerOptions {
@@ -18,7 +16,7 @@ interface RebuildOptions extends LedgerOptions {
 export async function rebuildBooks(terminal: Terminal, options: RebuildOptions): Promise<ExitCode> {
   const asked = options.token === undefined ? undefined : readToken(options.token)
   return withLedger(options, async (ledger) => {
-    const books = booksOf(ledger)
+    const { books } = ledger
     const before = await books.reportToken()
     const token = asked ?? before
     if (token === undefined) throw usage('The ledger has no report token yet; name it with --token.')
@@ -31,11 +29,6 @@ export async function rebuildBooks(terminal: Terminal, options: RebuildOptions):
 /** Servers that run go by the books, and only those that start compare them with their configuration. */
 function nextFor(token: TokenCode): string {
   return `Set reportToken: ${token} for every server before it starts the next time; those that run reckon in it already.`
-}
-
-function booksOf({ books }: Ledger): Books {
-  if (books) return books
-  throw new CommandError(exitCodes.usage, 'no_books', 'This ledger keeps no books.')
 }
 
 function tell(

@@ -44,7 +44,6 @@ async function open(service: Runtime, config: RoutesConfig, key: AccountKey | un
       'Name the key of a wallet that pays with --key, refundKey or PAYSTILE_REFUND_KEY; npx paystile keys new makes one.',
     )
   const context = createPayoutContext(service, config)
-  if (!context) throw usage('This ledger keeps no refunds; use SQLite or PostgreSQL.')
   return openRefunds(service, context, config.mints, key)
 }
 

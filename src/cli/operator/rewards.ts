@@ -1,7 +1,5 @@
-/** `paystile rewards`: what is owed and paid, the switch that stops payouts, and reckoning it all anew. */
-import type { RoutesConfig } from '../../api/options.ts'
 import { readMints } from '../../api/router.ts'
-import { createPayoutContext, type PayoutContext } from '../../compose/payouts.ts'
+import { createPayoutContext } from '../../compose/payouts.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { findMint } from '../../core/money/tokens.ts'
 import { rewardRoles } from '../../core/payouts/rewards.ts'
@@ -14,7 +12,7 @@ import { findWaiting, waitingFacts, waitingLines } from './unpaid-payees.ts'
 
 export function showRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service, config) => {
-    const { rewards } = demandGround(service, config)
+    const { rewards } = createPayoutContext(service, config)
     const now = service.clock.now()
     const decimals = findMint('NATIVE', readMints(service, config.mints))?.decimals ?? 0
     const amount = (units: bigint) => formatUnits(units, decimals)
@@ -83,7 +81,7 @@ export function resumeRewards(terminal: Terminal, options: ServiceOptions): Prom
 
 export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service, config) => {
-    const context = demandGround(service, config)
+    const context = createPayoutContext(service, config)
     const mints = readMints(service, config.mints)
     const native = findMint('NATIVE', mints)
     if (!native) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
@@ -107,13 +105,6 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
   })
 }
 
-function demandGround(service: Runtime, config: RoutesConfig): PayoutContext {
-  const context = createPayoutContext(service, config)
-  if (context) return context
-  throw usage('This ledger keeps no rewards; use SQLite or PostgreSQL.')
-}
-
 function switchOf({ ledger, clock }: Runtime): PauseSwitch {
-  if (ledger.kv) return createPauseSwitch(ledger.kv, clock)
-  throw usage('This ledger has no place for the switch; use SQLite or PostgreSQL.')
+  return createPauseSwitch(ledger.kv, clock)
 }

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readWebhooksOption } from '../../api/public/webhooks.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Network } from '../../core/money/tokens.ts'
-import type { Ledger } from '../../core/ports/ledger.ts'
-import type { LedgerEvent, LedgerEvents } from '../../core/ports/outbox.ts'
+import type { LedgerEvent } from '../../core/ports/outbox.ts'
 import { formatWebhook, type Webhook } from '../../core/service/webhooks.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { createWebhookPoster } from '../../host/net/webhooks.ts'
@@ -23,7 +22,7 @@ export async function listEvents(terminal: Terminal, options: ListOptions): Prom
   const most = readWhole('--most', options.most, 1, 10_000) ?? 50
   const { state } = options
   const notices = await withLedger(options, (ledger) =>
-    noticesOf(ledger).list({ most, ...(state !== undefined && { state }) }),
+    ledger.events.list({ most, ...(state !== undefined && { state }) }),
   )
   const listed = notices.map(({ tx, at, ...rest }) => ({
     ...rest,
@@ -42,14 +41,9 @@ export async function listEvents(terminal: Terminal, options: ListOptions): Prom
 }
 
 export async function resendEvent(terminal: Terminal, id: string, options: LedgerOptions): Promise<ExitCode> {
-  const found = await withLedger(options, (ledger) => noticesOf(ledger).resend(id))
+  const found = await withLedger(options, (ledger) => ledger.events.resend(id))
   if (!found) throw usage(`There is no message ${id}; see which there are with: npx paystile webhooks list`)
   return terminal.result({ ok: true, id }, [`${id} is sent again by the next server that looks, within seconds.`])
-}
-
-function noticesOf({ events: notices }: Ledger): LedgerEvents {
-  if (notices) return notices
-  throw new CommandError(exitCodes.usage, 'no_notices', 'This ledger keeps no notices.')
 }
 
 interface TestOptions {

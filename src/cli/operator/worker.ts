@@ -70,7 +70,7 @@ function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode>
   return withService(terminal, file === undefined ? {} : { config: file }, async (service, config) => {
     const context = createPayoutContext(service, config)
     const { rewards, mints } = config
-    if (!context || !rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
+    if (!rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
     const wallet = payerOf(rewards.key)
     const key = watchOnly(wallet ?? rewards.rules.collectors[0] ?? '')
     const payouts = await openPayouts(service, context, { rewards: { ...rewards, key }, mints })

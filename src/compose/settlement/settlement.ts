@@ -74,7 +74,7 @@ async function begin(service: Runtime, route: Converting, conversion: Conversion
 }
 
 export async function isConvertedElsewhere({ ledger }: Runtime, recipient: string): Promise<boolean> {
-  return ((await ledger.kv?.list(settlementBeats(recipient))) ?? []).length > 0
+  return (await ledger.kv.list(settlementBeats(recipient))).length > 0
 }
 
 /** Undefined where another process converts. */
@@ -156,9 +156,7 @@ async function openConverting(service: Runtime, route: Converting, conversion: C
   const converter = await openConverter(service, route, conversion)
   const { clock, log, meter, sealer } = service
   const { outgoing: dispatches, kv } = service.ledger
-  if (!dispatches)
-    throw new ConfigurationError(['ledger: this one keeps nothing of conversions; use SQLite or PostgreSQL'])
-  const isPaused = kv ? createPauseSwitch(kv, clock).isPaused : async () => false
+  const { isPaused } = createPauseSwitch(kv, clock)
   const parts = { dispatches, kv, converters: [converter], isPaused, sealer, clock, log, meter }
   return { converter, loop: startSettlement(parts) }
 }

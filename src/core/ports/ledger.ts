@@ -97,20 +97,20 @@ export interface Take {
 export interface Ledger {
   /** A clock of its own by which it judges leases, where it has one: the service then goes by the same. */
   readonly clock?: Clock
-  /** What is written down beside the payments, in the same store. Without one nothing is watched. */
-  readonly journal?: Journal
+  /** What is written down beside the payments, in the same store. */
+  readonly journal: Journal
   /** What the payments add up to, and their list. */
-  readonly books?: Books
+  readonly books: Books
   /** Small things that all servers must know of, for a while. */
-  readonly kv?: KeyValueStore
+  readonly kv: KeyValueStore
   /** What somebody outside is to be told. */
-  readonly events?: LedgerEvents
+  readonly events: LedgerEvents
   /** Who is owed what of the payments. */
-  readonly rewards?: Rewards
+  readonly rewards: Rewards
   /** What goes out. */
-  readonly outgoing?: OutgoingTransactions
-  /** Rates as they were believed. Without it a payment is valued by the rates of the moment at which it is registered. */
-  readonly rates?: RateJournal
+  readonly outgoing: OutgoingTransactions
+  /** Rates as they were believed. */
+  readonly rates: RateJournal
   peek(tx: Uint8Array): Promise<PaymentStatus | undefined>
   /** Registers and takes in one atomic step. */
   take(take: Take): Promise<Taken>

@@ -79,12 +79,12 @@ export function createPurchaseStates(service: Runtime, route: Route, gates: Tran
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
   /** Without the watcher, nobody else knows of it yet. */
   const remember = async (purchase: Purchase, tx: string): Promise<void> =>
-    void (await kv?.put(foundOf(purchase, tx), '', purchase.claimableUntil))
+    void (await kv.put(foundOf(purchase, tx), '', purchase.claimableUntil))
 
   const candidatesOf = async (purchase: Purchase, gate: SignedDraft | undefined): Promise<readonly string[]> => {
-    const [found = [], seen = []] = await Promise.all([
-      kv?.list(foundOf(purchase)),
-      books?.listPayments({ request: purchase.name, order: 'oldest', most: mostListed }),
+    const [found, seen] = await Promise.all([
+      kv.list(foundOf(purchase)),
+      books.listPayments({ request: purchase.name, order: 'oldest', most: mostListed }),
     ])
     const { amounts } = purchase.request
     const isFull = ({ token, units }: PaymentListItem): boolean => units >= (amounts[token] ?? units + 1n)

@@ -11,7 +11,7 @@ const pendingEveryMs = 1_000
 const mostPending = 256
 
 export function createPendingPayments(
-  journal: Pick<Journal, 'sight'> | undefined,
+  journal: Pick<Journal, 'sight'>,
   log: Log,
   onWritten: (tx: Uint8Array) => void = () => {},
 ): PendingPayments {
@@ -22,7 +22,7 @@ export function createPendingPayments(
     waiting = new Map()
     timer = undefined
     try {
-      if (sightings.length > 0) await journal?.sight(sightings)
+      if (sightings.length > 0) await journal.sight(sightings)
       for (const { tx } of sightings) onWritten(tx)
     } catch (error) {
       log.warn('pending payments not written', { why: error instanceof Error ? error.message : String(error) })
@@ -30,7 +30,7 @@ export function createPendingPayments(
   }
   return {
     note: (sighting) => {
-      if (!journal || waiting.size >= mostPending) return
+      if (waiting.size >= mostPending) return
       waiting.set(String(sighting.tx), sighting)
       timer ??= setTimeout(() => void write(), pendingEveryMs)
       timer.unref?.()

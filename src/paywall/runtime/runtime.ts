@@ -117,7 +117,7 @@ export interface Rates {
   readonly spread: number
   /** From now on the ledger keeps what they were. Called where something is valued by them later. */
   keep(): void
-  /** The rates by which a payment at a time is valued, as `RateJournal` has it; those of now where no ledger keeps them. */
+  /** The rates by which a payment at a time is valued, as `RateJournal` has it. */
   find(time: number, tokens: readonly TokenCode[]): Promise<JournaledRates>
 }
 

@@ -21,10 +21,7 @@ const everyMs = 1_000
 /** Fractions of a limit are counted in millionths. */
 const whole = 1_000_000n
 
-export function createUnfinalizedPayments(
-  journal: Pick<Journal, 'exposure'> | undefined,
-  log: Log,
-): UnfinalizedPayments {
+export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, log: Log): UnfinalizedPayments {
   let known: readonly Exposure[] | undefined
   let added: Exposure[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -33,7 +30,7 @@ export function createUnfinalizedPayments(
   const refresh = async (): Promise<void> => {
     const before = added
     try {
-      known = await journal?.exposure()
+      known = await journal.exposure()
       // What was added before the question is in the answer.
       added = added.slice(before.length)
     } catch (error) {

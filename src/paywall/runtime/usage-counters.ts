@@ -26,7 +26,7 @@ const mostLines = 2_000
 
 type Counts = Map<string, Partial<Record<UsageEvent, number>>>
 
-export function createUsageCounters(books: Pick<Books, 'count'> | undefined, clock: Clock, log: Log): UsageCounters {
+export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, log: Log): UsageCounters {
   let counts: Counts = new Map()
   /** What could not be written yet. */
   let behind: readonly Usage[] = []
@@ -61,7 +61,7 @@ export function createUsageCounters(books: Pick<Books, 'count'> | undefined, clo
   const write = async (): Promise<void> => {
     const lines = gather()
     behind = []
-    if (!books || lines.length === 0) return
+    if (lines.length === 0) return
     try {
       await books.count(lines)
       failures = 0
@@ -91,7 +91,6 @@ export function createUsageCounters(books: Pick<Books, 'count'> | undefined, clo
 
   return {
     count: (endpoint, event) => {
-      if (!books) return
       const line = lineOf(endpoint)
       line[event] = (line[event] ?? 0) + 1
       if (!timer) wait()

@@ -30,7 +30,7 @@ export interface RewardAuditParts {
   /** The mint of a token, or `SOL`. */
   readonly assetOf: (token: TokenCode) => string | undefined
   /** Undefined where the ledger keeps no rates: then those that an accrual names are taken as they are. */
-  readonly rateJournal: RateJournal | undefined
+  readonly rateJournal: RateJournal
   /** The token of the reports, whose rate is frozen with a payment, too. */
   readonly reportToken: TokenCode | undefined
   readonly clock: Clock
@@ -138,7 +138,7 @@ async function wereInForce(
   { token, paidAt }: NumberedAccrual,
   { feed, at, table }: FrozenRates,
 ): Promise<boolean> {
-  if (!rateJournal || feed === undefined || paidAt < clock.now() - ratesKeptMs) return true
+  if (feed === undefined || paidAt < clock.now() - ratesKeptMs) return true
   // A payment freezes what it takes to report it. That may be enough to share it out, too.
   const needs = [rewardTokens(token), [token, reportToken ?? 'USDC'] as const]
   for (const tokens of needs) {

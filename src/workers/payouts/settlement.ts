@@ -45,7 +45,7 @@ export interface Converter {
 export interface SettlementParts extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
   readonly dispatches: OutgoingTransactions
   /** Where it shows that it is alive. */
-  readonly kv: KeyValueStore | undefined
+  readonly kv: KeyValueStore
   readonly converters: readonly Converter[]
   /** Nothing new is converted while this is so. What was signed is followed all the same. */
   readonly isPaused: () => Promise<boolean>
@@ -87,7 +87,7 @@ type Rests = Map<string, { readonly until: number; readonly ms: number }>
 /** Shows on the ledger's shelf that somebody converts what this wallet receives. */
 async function beat({ kv, clock }: SettlementParts, { outgoingWallet }: Converter): Promise<void> {
   const now = clock.now()
-  await kv?.put(`${settlementBeats(outgoingWallet.wallet)}${Math.floor(now / beatMs)}`, '1', now + beatLastsMs)
+  await kv.put(`${settlementBeats(outgoingWallet.wallet)}${Math.floor(now / beatMs)}`, '1', now + beatLastsMs)
 }
 
 async function serve(
