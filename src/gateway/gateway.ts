@@ -14,8 +14,9 @@ import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
 import type { GatewayConfig } from './config/options.ts'
 import type { Plan } from './config/plan.ts'
 import { createPlan } from './config/plan.ts'
-import { type FixedFacts, findFixed, fixedFactsOf, honourQuotes, type Quotes, quotesOf } from './config/reload.ts'
+import { type FixedFacts, findFixed, fixedFactsOf } from './config/reload.ts'
 import { findSelf } from './config/self.ts'
+import { createFormerRoutes } from './former-routes.ts'
 import type { OpenRoute, OwnRoutes } from './proxy/handle-request.ts'
 import { serve } from './proxy/handle-request.ts'
 import { createUpgrades } from './proxy/websocket.ts'
@@ -68,7 +69,7 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
 /** The same from a plan that was read before. */
 export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Gateway {
   let plan = given
-  let quotes: Quotes = new Map()
+  const former = createFormerRoutes()
   let fixed: FixedFacts = { place: [], service: undefined }
   const retiring = new Set<RouteSet>()
   let current: RouteSet | undefined
@@ -104,12 +105,11 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       server.on('upgrade', upgrades.listener)
   }
 
-  const takeOver = async (wanted: Plan): Promise<void> => {
+  const takeOver = async (next: Plan): Promise<void> => {
     if (!current || url === undefined) throw new Error('the gateway does not listen')
-    const facts = fixedFactsOf(wanted, process.env)
-    const problems = [...findFixed(fixed, facts), ...(await findSelf(wanted))]
+    const facts = fixedFactsOf(next, process.env)
+    const problems = [...findFixed(fixed, facts), ...(await findSelf(next))]
     if (problems.length > 0) throw new ConfigurationError(problems)
-    const next = honourQuotes(wanted, quotes, process.env)
     const opened = openRouteSet(next, openLog(next.service.log))
     let routes: OwnRoutes | undefined
     try {
@@ -122,8 +122,10 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       throw error
     }
     const before = { set: current, own: floor.own }
+    // No quote is made between these lines and the next table.
+    former.conclude(before.set.routes)
+    former.honour(opened.routes)
     plan = next
-    quotes = quotesOf(next, quotes, process.env)
     fixed = { ...facts, service: facts.service ?? fixed.service }
     current = opened
     floor.find = createFinding(opened.routes)
@@ -153,7 +155,6 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       current = openRouteSet(plan, log)
-      quotes = quotesOf(plan, quotes, process.env)
       fixed = fixedFactsOf(plan, process.env)
       floor.own = openOwn(plan)
       floor.find = createFinding(current.routes)

@@ -38,6 +38,7 @@ const misconfigured = refuse('not_priced', { detail: 'The service is not configu
 
 /** A route, and whether what it sells can be charged as configured. */
 export interface RouteRuntime {
+  readonly service: Runtime
   readonly route: Route
   readonly probe: Probe
   readonly free: FreeCounter | undefined

@@ -19,7 +19,9 @@ import type { RequestOutcome, RouteRuntime } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './quote/cors.ts'
 import { createFreeCounter } from './quote/free-quota.ts'
+import type { ConcludedTerms } from './quote/route.ts'
 import { createRoute } from './quote/route.ts'
+import type { FormerTerms } from './quote/terms.ts'
 import { startProbe } from './quote/token-probe.ts'
 import { createReport, readReadiness } from './readiness.ts'
 import type { Readiness, ReadinessReport } from './runtime/catalog.ts'
@@ -43,6 +45,10 @@ export interface Paywall {
   close(): Promise<void>
   /** The same for a paywall that another has replaced, so that no request comes: running responses take their time. */
   retire(): Promise<void>
+  /** From now on no quote is made. Returns the terms of those that were; undefined where there are none. */
+  conclude(): ConcludedTerms | undefined
+  /** Also honours quotes that the paywalls of these addresses made before this one. Called once it is ready. */
+  honour(former: readonly FormerTerms[]): void
   /** What was counted so far, in Prometheus's text format. */
   metrics(): Promise<string>
   /** The public key under the service's receipts, base58. */
@@ -76,6 +82,12 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     routeRuntime?.probe.stop()
   }
 
+  const openDesk = ({ desks }: Runtime, visits: RouteRuntime['visits'], tags: readonly Uint8Array[]): (() => void) =>
+    visits ? desks.add(tags.map(encodeBase58), createPayDesk(gate, visits)) : () => {}
+  const watch = (service: Runtime, recipients?: readonly string[]): void =>
+    void watchRoute(service, config.route, recipients).catch((error) =>
+      log.error('not watching', { why: String(error) }),
+    )
   const openRoute = (service: Runtime): RouteRuntime => {
     if (!routeRuntime) {
       const { free } = config.route
@@ -86,7 +98,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const visits = config.route.checkout
         ? createVisitors(service, createActions(service, route, probe, kv))
         : undefined
-      routeRuntime = { route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
+      routeRuntime = { service, route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
       const forget = service.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()
       })
@@ -97,13 +109,13 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       }
       const opened = routeRuntime
       const leaveCatalog = service.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
-      const leaveDesk = visits ? service.desks.add(route.tags.map(encodeBase58), createPayDesk(gate, visits)) : () => {}
+      const leaveDesk = openDesk(service, visits, route.tags)
       delist = () => {
         leaveCatalog()
         leaveDesk()
       }
       measurePause(service)
-      watchRoute(service, config.route).catch((error) => log.error('not watching', { why: String(error) }))
+      watch(service)
     }
     // Closed before it had started: nobody is left to ask for.
     if (isLeft) leave()
@@ -167,6 +179,22 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     metrics: async () => {
       const service = await Promise.resolve(handle.get()).catch(() => undefined)
       return (service?.meter ?? createMeter()).format()
+    },
+    conclude: () => routeRuntime?.route.conclude(),
+    honour: (former) => {
+      if (!routeRuntime) return
+      const { service, route, visits } = routeRuntime
+      route.honour(former)
+      watch(
+        service,
+        former.flatMap(({ terms }) => terms.recipients),
+      )
+      const tags = former.flatMap(({ isContained, terms }) => (isContained ? terms.tags : []))
+      const [leaveDesk, before] = [openDesk(service, visits, tags), delist]
+      delist = () => {
+        before()
+        leaveDesk()
+      }
     },
     close: async () => {
       gate.open = false

@@ -1,5 +1,9 @@
 /** A gateway that takes over another configuration while it runs. */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { listOpen } from '../../src/compose/open-paywalls.ts'
 import { createPlan } from '../../src/gateway/config/plan.ts'
@@ -45,11 +49,17 @@ const newRecipient = async () => {
 const payFor = async (quote: Awaited<ReturnType<Gate['challenge']>>) =>
   proofOf(await scene.world.pay(quote, scene.payer), quote, scene.payer)
 const priceAt = async (gate: Gate, path = '/data') => (await gate.challenge(path)).amount
+const status = async (gate: Gate, proof: string, path: string, init?: RequestInit) => {
+  const response = await gate.claim(proof, path, init)
+  return response.ok ? `${response.status} ${await response.text()}` : codeOf(response)
+}
+const served = '200 the secret'
 
 describe('a reload', () => {
   it.each<[string, (recipient: string) => Change, string]>([
     ['another price', () => ({ routes: [{ path: '/data', price: 5 }] }), '5'],
     ['another recipient', (recipient) => ({ recipient }), '0.01'],
+    ['another node and recipient', (recipient) => ({ recipient, rpc: `${scene.world.localnet.rpcUrl}/` }), '0.01'],
     ['another scope', () => ({ routes: [{ path: '/data', price: 0.02, scope: 'other' }] }), '0.02'],
     ['other methods', () => ({ routes: [{ path: '/data', price: 0.02, methods: ['POST', 'GET'] }] }), '0.02'],
     ['another binding', () => ({ routes: [{ path: '/data', price: 0.02, bind: { headers: ['x-a'] } }] }), '0.02'],
@@ -170,10 +180,7 @@ describe('a reload', () => {
     const last = reload(gate, { recipient: second })
     const quote = await quoted
     await last
-    expect(gate.gateway.plan.routes[0]?.provider).toMatchObject({
-      recipient: second,
-      retired: { recipients: [first, scene.world.recipient.address] },
-    })
+    expect(gate.gateway.plan.routes[0]?.provider).toMatchObject({ recipient: second })
     expect((await gate.claim(await payFor(quote), '/data')).status).toBe(200)
   })
 
@@ -192,5 +199,65 @@ describe('a reload', () => {
     expect(await going).toContain('the gateway was closed meanwhile')
     await closed
     await expect.poll(() => listOpen().length).toBe(open)
+  })
+})
+
+describe('a reload that takes a dear route out of a scope', () => {
+  const bundle = { price: 0.01, per: { requests: 5 }, scope: 'all' } as const
+  const cheap = { path: '/cheap', ...bundle }
+  const dear = { path: '/dear', ...bundle }
+
+  it.each<[string, () => Promise<Change>]>([
+    ['to a scope of its own', async () => ({ routes: [cheap, { ...dear, price: 5, scope: 'dear' }] })],
+    [
+      'to another recipient',
+      async () => ({ routes: [cheap, { ...dear, price: 5, recipient: await newRecipient() }] as never }),
+    ],
+  ])('%s honours the bundles that were quoted before, and no later ones', async (_name, change) => {
+    const gate = await scene.open({ routes: [cheap, dear] })
+    const before = await gate.buyClaimed('/cheap')
+    const next = await change()
+    for (const turn of ['first', 'second', 'third']) {
+      await reload(gate, next)
+      const after = await gate.buyClaimed('/cheap')
+      expect([turn, await status(gate, after, '/dear')]).toEqual([turn, '403 binding_mismatch'])
+      expect([turn, await status(gate, after, '/cheap')]).toEqual([turn, served])
+      expect([turn, await status(gate, before, '/dear')]).toEqual([turn, served])
+    }
+  })
+
+  it('honours a bundle whose quote was on its way', async () => {
+    const methods = ['POST'] as const
+    const slow = { ...dear, methods, bind: { body: true } as const }
+    const gate = await scene.open({ routes: [cheap, slow] as never })
+    const secret = 'a'.repeat(32)
+    const hash = createHash('sha256').update(secret).digest('base64url')
+    const headers = { 'Payment-Accept': `claim=${hash}`, Expect: '100-continue' }
+    const asked = request(`${gate.url}/dear`, { method: 'POST', headers })
+    const answered = once(asked, 'response')
+    asked.write('half')
+    await once(asked, 'continue')
+    await reload(gate, { routes: [cheap, { ...slow, scope: 'dear' }] as never })
+    asked.end(' and half')
+    const [response] = (await answered) as [IncomingMessage]
+    const quote = JSON.parse(await text(response))
+    const proof = proofOf(await scene.world.pay(quote, scene.payer), quote, scene.payer, `; claim=${secret}`)
+    expect(await status(gate, proof, '/dear', { method: 'POST', body: 'half and half' })).toBe(served)
+  })
+
+  it('leaves open pages and pay addresses as they were', async () => {
+    const [page, moved] = [
+      { path: '/page', price: 0.01 },
+      { path: '/page', price: 5, scope: 'elsewhere' },
+    ]
+    const gate = await scene.open({ routes: [page] })
+    const quote = await gate.challenge('/page')
+    const Accept = 'text/html'
+    const first = await fetch(`${gate.url}/page`, { headers: { Accept } })
+    const cookie = first.headers.getSetCookie()[0]?.split(';', 1)[0] ?? ''
+    const requestId = /"requestId":"([^"]+)"/.exec(await first.text())?.[1] ?? 'none'
+    await reload(gate, { routes: [moved] })
+    expect(await (await fetch(`${gate.url}/page`, { headers: { Accept, cookie } })).text()).toContain(requestId)
+    expect((await draftFor(gate, quote)).status).toBe(200)
   })
 })

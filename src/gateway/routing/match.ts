@@ -135,6 +135,18 @@ export function covers(outer: Pattern, inner: Pattern): boolean {
   return outer.segments.length === inner.segments.length
 }
 
+/** Whether some path is one of both. */
+export function overlaps(one: Pattern, other: Pattern): boolean {
+  if (one.endsWithSlash !== other.endsWithSlash) return false
+  for (const [index, segment] of one.segments.entries()) {
+    const against = other.segments[index]
+    if (against === undefined) return false
+    if (segment.kind === 'rest' || against.kind === 'rest') return true
+    if (segment.kind === 'text' && against.kind === 'text' && segment.text !== against.text) return false
+  }
+  return one.segments.length === other.segments.length
+}
+
 /** A row of the route table, as far as finding it goes. */
 export interface Row {
   readonly pattern: Pattern

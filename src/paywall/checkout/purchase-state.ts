@@ -5,7 +5,6 @@
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { isPayable } from '../../core/checkout/texts.ts'
 import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
-import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
@@ -46,9 +45,9 @@ export interface PurchaseState {
 /** Undefined for a requestId that is none of this route's. */
 export function openPurchase(service: Runtime, route: Route, requestId: string): Purchase | undefined {
   const request = openRequest(requestId)
-  if (!request || !route.tags.some((tag) => equalBytes(tag, request.routeTag))) return undefined
+  if (!request) return undefined
   const recognition = service.recognise(request)
-  if (recognition.kind !== 'sealed' || !route.recipients.includes(recognition.recipient)) return undefined
+  if (recognition.kind !== 'sealed' || !route.knows(request, recognition.recipient)) return undefined
   return {
     requestId,
     request,

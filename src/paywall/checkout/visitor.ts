@@ -99,9 +99,8 @@ export function createVisitors(service: Runtime, desk: CheckoutActions): Checkou
     const purchase = desk.open(ticket.requestId)
     const claimTag = purchase?.request.claimTag
     if (!purchase || !claimTag || !equalBytes(claimTag, service.tags.claim(hashClaim(ticket.secret)))) return undefined
-    const bindings = await route.bindingsOf(incoming)
-    if ('kind' in bindings) return undefined
-    return bindings.some((tag) => equalBytes(tag, purchase.request.bindingTag)) ? purchase : undefined
+    const found = await route.findTerms(incoming, purchase.request, purchase.recipient)
+    return found.kind === 'quoted' ? purchase : undefined
   }
   const issue = async (
     incoming: Incoming,

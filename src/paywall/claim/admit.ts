@@ -78,17 +78,18 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   const name = service.pseudonyms.request(proof.requestId)
   const recognition = service.recognise(request)
   if (recognition.kind === 'forged') return refuse('unknown_request')
-  const mismatch = (await checkBinding(claim, request)) ?? checkClaim(claim, request)
+  const recipient = recognition.kind === 'sealed' ? recognition.recipient : undefined
+  const found = await route.findTerms(claim.incoming, request, recipient)
   // A response that has just ended here counts as ended, even if the ledger is still writing it down.
   await service.ending.get(proof.tx)
   let standing: PaymentStatus | undefined
-  if (recognition.kind === 'unknown_key') {
+  if (recipient === undefined) {
     // A registered requestId was authentic when it was registered, whatever became of its key.
     standing = await service.ledger.peek(proof.txBytes)
     if (standing?.request !== name) return refuse('unknown_request')
-  } else if (!route.recipients.includes(recognition.recipient)) {
-    return refuse('binding_mismatch')
   }
+  if (found.kind === 'refused') return found
+  const mismatch = checkClaim(claim, request)
   if (mismatch) return mismatch
   standing ??= await service.ledger.peek(proof.txBytes)
   const known = standing && judgeStanding(claim, standing, name)
@@ -96,20 +97,11 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   const unsigned = checkSignature(claim, request)
   if (unsigned) return unsigned
   if (standing && known?.kind === 'usable') {
-    const recipients = recognition.kind === 'sealed' ? [recognition.recipient] : route.recipients
+    const recipients = recipient === undefined ? found.recipients : [recipient]
     return (await checkSigner(claim, request, recipients)) ?? take(claim, name, standing)
   }
-  if (recognition.kind !== 'sealed') return refuse('unknown_request')
-  return register(claim, request, recognition.recipient, name, standing?.state === 'reverted')
-}
-
-async function checkBinding({ service, route, incoming }: Claim, request: OpenedRequest): Promise<Refusal | undefined> {
-  if (!route.tags.some((tag) => equalBytes(tag, request.routeTag))) {
-    return refuse(service.findRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
-  }
-  const bindings = await route.bindingsOf(incoming)
-  if ('kind' in bindings) return bindings
-  return bindings.some((tag) => equalBytes(tag, request.bindingTag)) ? undefined : refuse('binding_mismatch')
+  if (recipient === undefined) return refuse('unknown_request')
+  return register(claim, request, recipient, name, standing?.state === 'reverted')
 }
 
 function checkClaim({ service, proof }: Claim, request: OpenedRequest): Refusal | undefined {

@@ -16,10 +16,14 @@ import { claimableUntil, paymentWindow } from '../quote/requirements.ts'
 import type { Runtime, WatchedAccount } from '../runtime/runtime.ts'
 import type { Claim } from './verify-on-chain.ts'
 
-/** Has payments to a route's recipients read as they land. */
-export async function watchRoute(service: Runtime, config: RouteConfig): Promise<void> {
+/** Has payments to these recipients of a route read as they land. */
+export async function watchRoute(
+  service: Runtime,
+  config: RouteConfig,
+  recipients: readonly string[] = [config.recipient, ...config.retiredRecipients],
+): Promise<void> {
   if (!config.verifyOnChain || !service.config.watch) return
-  for (const recipient of [config.recipient, ...config.retiredRecipients]) {
+  for (const recipient of new Set(recipients)) {
     for (const token of config.acceptedMints) {
       const mint = findMint(token, config.mints)
       const destination = mint ? await service.tokenAccountOf(recipient, mint) : recipient

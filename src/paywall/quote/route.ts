@@ -6,12 +6,10 @@ import type { Answer, Incoming } from '../../core/encoding/http.ts'
 import { asciiJson } from '../../core/encoding/http.ts'
 import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
-import { refuse } from '../../core/payment/refusals.ts'
 import type { Accept } from '../../core/protocol/proof.ts'
 import { parseAccept } from '../../core/protocol/proof.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
-import type { Bind, BodyFacts } from '../config/binding.ts'
-import { bindsBody, boundText, mayReadForm, pricedRequest, readBodyFacts } from '../config/binding.ts'
+import type { BodyFacts } from '../config/binding.ts'
 import type { RouteConfig } from '../config/config.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
 import type { Rates, Runtime } from '../runtime/runtime.ts'
@@ -20,6 +18,8 @@ import { createOffers } from './offers.ts'
 import type { QuotedPrice } from './pricing.ts'
 import { createRoutePricing } from './pricing.ts'
 import { clockWrong } from './readiness-report.ts'
+import type { FormerTerms, QuoteTerms, TermsHistory } from './terms.ts'
+import { createTerms, createTermsHistory } from './terms.ts'
 import type { Probe } from './token-probe.ts'
 
 export interface Quoted {
@@ -32,47 +32,54 @@ export interface Quoted {
   readonly endpoint: string
 }
 
+/** The terms of a route that quotes no more, and the last second in which it did. */
+export interface ConcludedTerms {
+  readonly terms: QuoteTerms
+  readonly until: number
+}
+
 export interface Route {
   readonly config: RouteConfig
   readonly rates: Rates
   /** Tags of its scope, and of scopes it has replaced. */
   readonly tags: readonly Uint8Array[]
-  /** Its recipient, and those it has replaced. */
-  readonly recipients: readonly string[]
   /** Why nothing is sold at this moment, in one sentence for the operator. Payments that were made are served all the same. */
   whyClosed(): string | undefined
   /** At once, unless a provider's function has to be asked or a body to be read. Throws where those fail. */
   quote(incoming: Incoming): Quoted | Refusal | Promise<Quoted | Refusal>
-  /** Every binding under which a payment for this request may have been quoted. */
-  bindingsOf(incoming: Incoming): Promise<readonly Uint8Array[] | Refusal>
+  /** The terms that a requestId was quoted under for this request, as `TermsHistory` has it. */
+  readonly findTerms: TermsHistory['find']
+  readonly knows: TermsHistory['knows']
+  /** From now on no quote is made; returns the terms of those that were, for the route that comes next. */
+  conclude(): ConcludedTerms
+  /** Also honours these quotes, which were made before the quotes that are made from now on. */
+  honour(former: readonly FormerTerms[]): void
   /** The origins under which a client may have known this service. */
   originsOf(incoming: Incoming): readonly string[]
 }
 
 export function createRoute(service: Runtime, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
-  const { recipient, scope, publicUrl, bind, pricing } = config
-  const scopes = [scope, ...config.retiredScopes]
-  const recipients = [recipient, ...config.retiredRecipients]
-  const { proofTtlSeconds } = config
-  service.register(scopes, recipients, { endpoint: config.endpoint?.path ?? '', proofTtlSeconds })
-  const tags = scopes.map(service.tags.route)
-  const [routeTag = new Uint8Array()] = tags
-  const { fixedDeal, askDeal } = createRoutePricing(pricing)
+  const { publicUrl, bind, pricing, proofTtlSeconds } = config
+  const dealing = createRoutePricing(pricing)
+  const { fixedDeal } = dealing
+  const terms = createTerms(service, config, dealing)
+  const history = createTermsHistory(service, terms)
+  const about = { endpoint: config.endpoint?.path ?? '', proofTtlSeconds }
+  service.register(terms.scopes, terms.recipients, about)
+  const [routeTag = new Uint8Array()] = terms.tags
   const rates = service.openRates(config.rates, config.mints)
   rates.keep()
   const offers = createOffers(service, config, dialect, { routeTag, rates, probe })
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
-  const scopeTag = service.tags.binding('*', '*')
+  let concludedAt: number | undefined
 
-  const tagOf = (as: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array =>
-    as === 'scope' ? scopeTag : service.tags.binding(incoming.method, boundText(as, incoming, body))
   const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
   // A payment for several requests is for all of the scope that the provider named, or else for the one path.
-  const sharedTag = (incoming: Incoming): Uint8Array => tagOf(config.hasScope ? 'scope' : 'path', incoming)
+  const sharedTag = (incoming: Incoming): Uint8Array => terms.tag(config.hasScope ? 'scope' : 'path', incoming)
   const isAlwaysShared = pricing.per.kind === 'allowance' && isShared(pricing.per.allowance)
   const placeOf = keepPlaces((incoming, origin) => ({
-    bindingTag: isAlwaysShared ? sharedTag(incoming) : typeof bind === 'object' ? undefined : tagOf(bind, incoming),
+    bindingTag: isAlwaysShared ? sharedTag(incoming) : typeof bind === 'object' ? undefined : terms.tag(bind, incoming),
     resource: resourceOf(incoming, origin),
     endpoint: nameEndpoint(config.endpoint, incoming),
   }))
@@ -86,12 +93,12 @@ export function createRoute(service: Runtime, config: RouteConfig, dialect: Dial
   ): Quoted => {
     const isWide = !isOneRequest(deal.allowance)
     const proof = acceptedProof(config, accept, isWide)
-    const issuedAt = Math.floor(service.clock.now() / 1000)
+    const issuedAt = concludedAt ?? service.quoteSecond()
     const place = placeOf(incoming)
     // Bytes at the price of a cheap request must not pay for those of a dear one.
     const shared = isShared(deal.allowance) && typeof pricing.price !== 'function'
     const known = shared === isAlwaysShared ? place.bindingTag : undefined
-    const bindingTag = known ?? (shared ? sharedTag(incoming) : tagOf(bind, incoming, body))
+    const bindingTag = known ?? (shared ? sharedTag(incoming) : terms.tag(bind, incoming, body))
     const requestId = offer.seal({
       issuedAt,
       proof: proof.kind,
@@ -107,69 +114,37 @@ export function createRoute(service: Runtime, config: RouteConfig, dialect: Dial
     const offer = offers.for(deal)
     return 'code' in offer ? offer : write(incoming, accept, deal, offer, body)
   }
-  /** The price by a provider's function, or a refusal where the function and the program behind may read different values. */
-  const ask = async (incoming: Incoming, accept: Accept, body?: BodyFacts): Promise<QuotedPrice | Refusal> => {
-    const { request, repeated } = pricedRequest(bind, incoming, body)
-    const refusal = repeated()
-    if (refusal) return refusal
-    try {
-      const dealt = await askDeal(accept, request)
-      return repeated() ?? dealt
-    } catch (error) {
-      const why = repeated()
-      if (why) return why
-      throw error
-    }
-  }
-  /**
-   * The names that are bound are checked again with the proof: the rest of the request may differ from the quoted one. Only the
-   * function knows which fields of a form it must not find, so it is asked again.
-   */
-  const findRepeated = async (incoming: Incoming, body?: BodyFacts): Promise<Refusal | undefined> => {
-    if (!body?.fields.length) return pricedRequest(bind, incoming, body).repeated()
-    const accept = parseAccept(incoming.header('payment-accept'))
-    const dealt = await ask(incoming, accept, body).catch(() => refuse('not_priced'))
-    return 'code' in dealt ? dealt : undefined
-  }
   const deal = (incoming: Incoming, accept: Accept, body?: BodyFacts): Quoted | Refusal | Promise<Quoted | Refusal> => {
     if (fixedDeal) return offerFor(incoming, accept, fixedDeal(accept), body)
-    return ask(incoming, accept, body).then((dealt) =>
-      'code' in dealt ? dealt : offerFor(incoming, accept, dealt, body),
-    )
-  }
-  /** Undefined, at once, where nothing of the body counts. */
-  const readBody = (binds: readonly (Bind | 'scope')[], incoming: Incoming, isPaid: boolean) => {
-    const isBound = binds.some((one) => one !== 'scope' && bindsBody(one))
-    const isForm = !fixedDeal && mayReadForm(bind, incoming)
-    if (!isBound && !isForm) return undefined
-    return readBodyFacts(incoming, isPaid, {
-      mostBytes: config.bodyLimitBytes,
-      rawBody: config.rawBody,
-      isForm,
-      isBound,
-    })
+    return terms
+      .askPrice(incoming, accept, body)
+      .then((dealt) => ('code' in dealt ? dealt : offerFor(incoming, accept, dealt, body)))
   }
 
   return {
     config,
     rates,
-    tags,
-    recipients,
+    tags: terms.tags,
+    findTerms: history.find,
+    knows: history.knows,
+    conclude: () => {
+      concludedAt = service.quoteSecond()
+      return { terms, until: concludedAt }
+    },
+    honour: (former) => {
+      history.honour(former)
+      for (const { terms: before, until, isContained } of former) {
+        service.register(isContained ? before.scopes : [], before.recipients, about)
+        service.quoteAfter(until)
+      }
+    },
     whyClosed: () => service.clockCheck.why(),
     quote: (incoming) => {
       if (service.clockCheck.why() !== undefined) return clockWrong
       const accept = parseAccept(incoming.header('payment-accept'))
-      const reading = readBody([bind], incoming, false)
+      const reading = terms.readBody([bind], incoming, false)
       if (!reading) return deal(incoming, accept)
       return reading.then((body) => ('code' in body ? body : deal(incoming, accept, body)))
-    },
-    bindingsOf: async (incoming) => {
-      const binds = [bind, 'request', 'path', 'scope', ...config.retiredBinds] as const
-      const body = await readBody(binds, incoming, true)
-      if (body && 'code' in body) return body
-      const repeated = fixedDeal ? undefined : await findRepeated(incoming, body)
-      if (repeated) return repeated
-      return binds.map((one) => tagOf(one, incoming, body))
     },
     originsOf: (incoming) => {
       if (publicOrigin !== undefined) return [publicOrigin]

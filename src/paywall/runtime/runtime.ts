@@ -147,6 +147,10 @@ export interface Runtime extends RuntimeParts {
   readonly tags: Tags
   /** Makes a route's scopes and recipients known, so that requestIds of one route are told apart at another. */
   register(scopes: readonly string[], recipients: readonly string[], about: RouteFacts): void
+  /** The second in which a quote is made now. */
+  quoteSecond(): number
+  /** Every quote from now on is made after that second: a second tells then which quotes came before. */
+  quoteAfter(second: number): void
   sealWith(recipient: string): Hmac
   recognise(request: OpenedRequest): Recognition
   /** The route of a requestId; undefined when none of this service's is. */
@@ -192,6 +196,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
   const routes = new Map<string, RouteFacts & { readonly tag: Uint8Array }>()
   const changes = createChanges()
   const listeners = new Map<(event: PaywallEvent) => unknown, number>()
+  let earliestQuote = 0
 
   const macOf = (keyId: number, recipient: string): Hmac | undefined => {
     const name = `${keyId}:${recipient}`
@@ -238,6 +243,10 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
         routes.set(scope, { endpoint, proofTtlSeconds, tag: tags.route(scope) })
       }
       for (const recipient of added) recipients.add(recipient)
+    },
+    quoteSecond: () => Math.max(earliestQuote, Math.floor(parts.clock.now() / 1000)),
+    quoteAfter: (second) => {
+      earliestQuote = Math.max(earliestQuote, second + 1)
     },
     sealWith: (recipient) => {
       const mac = macOf(keyring.sealing, recipient)

@@ -1,0 +1,174 @@
+/**
+ * The terms of a route's quotes: the scope, the recipient and the parts of the request that tie a requestId to the route. A
+ * route also honours the former terms of its addresses, so that a change of the configuration refuses no payment.
+ */
+import { equalBytes } from '../../core/encoding/hmac.ts'
+import type { Incoming } from '../../core/encoding/http.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import type { Accept } from '../../core/protocol/proof.ts'
+import { parseAccept } from '../../core/protocol/proof.ts'
+import type { OpenedRequest } from '../../core/protocol/request-id.ts'
+import type { Bind, BodyFacts } from '../config/binding.ts'
+import { bindsBody, boundText, mayReadForm, pricedRequest, readBodyFacts } from '../config/binding.ts'
+import type { RouteConfig } from '../config/config.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { QuotedPrice, RoutePricing } from './pricing.ts'
+
+export interface QuoteTerms {
+  /** The scope of the route, then those that it has replaced. */
+  readonly scopes: readonly string[]
+  readonly tags: readonly Uint8Array[]
+  /** The recipient of the route, then those that it has replaced. */
+  readonly recipients: readonly string[]
+  readonly binds: readonly Bind[]
+  /** Whether the price depends on the request. */
+  readonly isAsked: boolean
+  /** Undefined where a requestId of these scopes was quoted for this request. */
+  check(incoming: Incoming, request: OpenedRequest): Promise<Refusal | undefined>
+}
+
+/** Terms under which an address was quoted before. */
+export interface FormerTerms {
+  readonly terms: QuoteTerms
+  /** The last second in which they were quoted. */
+  readonly until: number
+  /** Whether the request belonged to the route that had these terms. */
+  covers(incoming: Incoming): boolean
+  /** Whether all addresses of that route belong to the present route. */
+  readonly isContained: boolean
+}
+
+/** Quotes of a route, and how a proof's requestId is compared with them. */
+export interface RouteTerms extends QuoteTerms {
+  /** The tag of a binding. `scope` is every request of the scope. */
+  tag(bind: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array
+  /** The body as far as it counts for these bindings; undefined, at once, where nothing of it does. */
+  readBody(
+    binds: readonly (Bind | 'scope')[],
+    incoming: Incoming,
+    isPaid: boolean,
+  ): Promise<BodyFacts | Refusal> | undefined
+  /** The price by a provider's function, or a refusal where the function and the program behind may read different values. */
+  askPrice(incoming: Incoming, accept: Accept, body?: BodyFacts): Promise<QuotedPrice | Refusal>
+}
+
+type TermsRuntime = Pick<Runtime, 'tags'>
+
+export function createTerms(
+  { tags }: TermsRuntime,
+  config: RouteConfig,
+  { fixedDeal, askDeal }: RoutePricing,
+): RouteTerms {
+  const { bind } = config
+  const scopes = [config.scope, ...config.retiredScopes]
+  const binds = [bind, ...config.retiredBinds]
+  const scopeTag = tags.binding('*', '*')
+
+  const tag: RouteTerms['tag'] = (as, incoming, body) =>
+    as === 'scope' ? scopeTag : tags.binding(incoming.method, boundText(as, incoming, body))
+  const readBody: RouteTerms['readBody'] = (counting, incoming, isPaid) => {
+    const isBound = counting.some((one) => one !== 'scope' && bindsBody(one))
+    const isForm = !fixedDeal && mayReadForm(bind, incoming)
+    if (!isBound && !isForm) return undefined
+    const { bodyLimitBytes: mostBytes, rawBody } = config
+    return readBodyFacts(incoming, isPaid, { mostBytes, rawBody, isForm, isBound })
+  }
+  const askPrice: RouteTerms['askPrice'] = async (incoming, accept, body) => {
+    const { request, repeated } = pricedRequest(bind, incoming, body)
+    const refusal = repeated()
+    if (refusal) return refusal
+    try {
+      const dealt = await askDeal(accept, request)
+      return repeated() ?? dealt
+    } catch (error) {
+      const why = repeated()
+      if (why) return why
+      throw error
+    }
+  }
+  /**
+   * The names that were bound are checked again with the proof: the rest of the request may differ from the quoted one. Only
+   * the function knows which fields of a form it must not find, so it is asked again.
+   */
+  const findRepeated = async (bound: Bind, incoming: Incoming, body?: BodyFacts): Promise<Refusal | undefined> => {
+    if (fixedDeal) return undefined
+    if (!body?.fields.length) return pricedRequest(bound, incoming, body).repeated()
+    const accept = parseAccept(incoming.header('payment-accept'))
+    const dealt = await askPrice(incoming, accept, body).catch(() => refuse('not_priced'))
+    return 'code' in dealt ? dealt : undefined
+  }
+  return {
+    scopes,
+    tags: scopes.map(tags.route),
+    recipients: [config.recipient, ...config.retiredRecipients],
+    binds,
+    isAsked: !fixedDeal,
+    tag,
+    readBody,
+    askPrice,
+    check: async (incoming, { bindingTag }) => {
+      const tried = [...binds, 'request', 'path', 'scope'] as const
+      const body = await readBody(tried, incoming, true)
+      if (body && 'code' in body) return body
+      const bound = tried.find((one) => equalBytes(tag(one, incoming, body), bindingTag))
+      // Requests of a whole scope have no names in common.
+      const repeated = await findRepeated(bound === undefined || bound === 'scope' ? bind : bound, incoming, body)
+      return repeated ?? (bound === undefined ? refuse('binding_mismatch') : undefined)
+    },
+  }
+}
+
+/** The terms that a requestId was quoted under. */
+export type FoundTerms = { readonly kind: 'quoted'; readonly recipients: readonly string[] } | Refusal
+
+export interface TermsHistory {
+  /** Also honours these from now on. */
+  honour(former: readonly FormerTerms[]): void
+  /** Whether a requestId for this recipient may be one of the route's. */
+  knows(request: OpenedRequest, recipient: string): boolean
+  /** Finds the terms for this request. `recipient` is undefined where the requestId does not tell. */
+  find(incoming: Incoming, request: OpenedRequest, recipient: string | undefined): Promise<FoundTerms>
+}
+
+type HistoryRuntime = Pick<Runtime, 'tags' | 'findRoute'>
+
+export function createTermsHistory({ tags, findRoute }: HistoryRuntime, own: QuoteTerms): TermsHistory {
+  let former: readonly FormerTerms[] = []
+  const scopeTag = tags.binding('*', '*')
+  const hasRecipient = ({ recipients }: QuoteTerms, recipient: string | undefined): boolean =>
+    recipient === undefined || recipients.includes(recipient)
+  const hasTag = (terms: QuoteTerms, { routeTag }: OpenedRequest): boolean =>
+    terms.tags.some((tag) => equalBytes(tag, routeTag))
+  /**
+   * Other routes may still sell for the former scope, and such a payment names no address: it counts only if it was quoted
+   * while this address belonged to the scope. A payment that names its address can come from nowhere else.
+   */
+  const isInTime = ({ until }: FormerTerms, { bindingTag, issuedAt }: OpenedRequest): boolean =>
+    issuedAt <= until || !equalBytes(bindingTag, scopeTag)
+
+  return {
+    honour: (added) => {
+      former = added
+    },
+    knows: (request, recipient) =>
+      [own, ...former.map(({ terms }) => terms)].some(
+        (terms) => hasRecipient(terms, recipient) && hasTag(terms, request),
+      ),
+    find: async (incoming, request, recipient) => {
+      const before = former.filter((one) => isInTime(one, request) && one.covers(incoming)).map(({ terms }) => terms)
+      const paid = [own, ...before].filter((terms) => hasRecipient(terms, recipient))
+      if (paid.length === 0) return refuse('binding_mismatch')
+      const known = paid.filter((terms) => hasTag(terms, request))
+      if (known.length === 0) return refuse(findRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
+      let refusal = refuse('binding_mismatch')
+      for (const { check, recipients } of known) {
+        const why = await check(incoming, request)
+        if (!why) return { kind: 'quoted', recipients }
+        // The terms under which it was quoted tell more than the others.
+        if (refusal.code === 'binding_mismatch') refusal = why
+      }
+      return refusal
+    },
+  }
+}
