@@ -30,6 +30,7 @@ const common = () => ({
   log: { info: () => {}, warn: () => {}, error: () => {} },
 })
 type Change = Partial<Parameters<typeof createPlan>[0]>
+type Routes = NonNullable<Change['routes']>
 const reload = (gate: Gate, change: Change) =>
   gate.gateway.reload(createPlan({ ...common(), routes: [{ path: '/data', price: 0.01 }], ...change }, process.env))
 /** What a wallet on a phone gets at the address of a quote. */
@@ -259,5 +260,52 @@ describe('a reload that takes a dear route out of a scope', () => {
     await reload(gate, { routes: [moved] })
     expect(await (await fetch(`${gate.url}/page`, { headers: { Accept, cookie } })).text()).toContain(requestId)
     expect((await draftFor(gate, quote)).status).toBe(200)
+  })
+})
+
+describe('a reload that gives an address to another route', () => {
+  const all = { path: '/f/*', price: 0.01 }
+  const one = { path: '/f/a', price: 5 }
+
+  it.each<[string, Routes, Routes]>([
+    ['one that is split off', [all], [one, all]],
+    ['one that takes its place', [all], [one]],
+    ['one that takes in its addresses', [one, all], [all]],
+    ['one with other wildcards', [{ path: '/:x/a', price: 0.01 }], [{ path: '/f/:y', price: 5 }]],
+  ])('honours the quotes that are open, to %s', async (_name, before, after) => {
+    const gate = await scene.open({ routes: before })
+    const quotes = [await gate.challenge('/f/a'), await gate.challenge('/f/a')]
+    await reload(gate, { routes: after })
+    for (const quote of quotes) {
+      expect(await status(gate, await payFor(quote), '/f/a')).toBe(served)
+      // The next reload changes nothing of the routes.
+      await reload(gate, { routes: after })
+    }
+    expect(await status(gate, await payFor(await gate.challenge('/f/a')), '/f/a')).toBe(served)
+  })
+
+  it('honours bundles at the addresses that they opened before, and at no others', async () => {
+    const per = { requests: 9 }
+    const [broad, narrow] = [
+      { ...all, per },
+      { ...one, per },
+    ]
+    const gate = await scene.open({ routes: [broad] })
+    const early = await gate.buyClaimed('/f/b')
+    await reload(gate, { routes: [narrow, broad] })
+    const [late, own] = [await gate.buyClaimed('/f/b'), await gate.buyClaimed('/f/a')]
+    expect(await status(gate, early, '/f/a')).toBe(served)
+    expect(await status(gate, late, '/f/a')).toBe('403 binding_mismatch')
+    await reload(gate, { routes: [broad] })
+    expect(await status(gate, own, '/f/a')).toBe(served)
+    expect(await status(gate, own, '/f/b')).toBe('403 binding_mismatch')
+    expect(await status(gate, late, '/f/a')).toBe(served)
+  })
+
+  it('takes no payments at /pay for addresses that no route has any more', async () => {
+    const gate = await scene.open({ routes: [{ ...all, path: '/g/*' }] })
+    const quote = await gate.challenge('/g/b')
+    await reload(gate, { routes: [{ ...one, path: '/g/a' }] })
+    expect((await draftFor(gate, quote)).status).toBe(404)
   })
 })
