@@ -309,3 +309,34 @@ describe('a reload that gives an address to another route', () => {
     expect((await draftFor(gate, quote)).status).toBe(404)
   })
 })
+
+describe('a reload to a price function', () => {
+  const bySize = ({ query }: { query(name: string): string | undefined }) => (query('size') === 'large' ? 1 : 0.01)
+  const form = { method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body: 'size=large' }
+  const methods = ['GET', 'POST'] as const
+  const target = '/data?size=small&size=large'
+
+  it.each([
+    ['another binding', undefined, undefined],
+    ['the same binding', { query: ['size'] }, undefined],
+    ['a form', undefined, form],
+  ])('honours quotes of a fixed price for a repeated name, with %s', async (_name, bind, init) => {
+    const gate = await scene.open({ routes: [{ path: '/data', methods, price: 0.01, ...(bind && { bind }) }] as never })
+    const quote = await gate.challenge(target, init)
+    await reload(gate, { routes: [{ path: '/data', methods, price: bySize, bind: { query: ['size'] } }] as never })
+    expect(await codeOf(await fetch(`${gate.url}${target}`, init))).toBe('400 parameter_repeated')
+    expect(await status(gate, await payFor(quote), target, init)).toBe(served)
+  })
+
+  it('refuses a name that was added to the quoted request under a former price function', async () => {
+    const route = { path: '/data', methods, price: bySize, bind: { query: ['size'] } }
+    const gate = await scene.open({ routes: [route] as never })
+    const quote = await gate.challenge('/data?size=small', { method: 'POST' })
+    await reload(gate, { routes: [{ ...route, price: 0.02, bind: 'path' }] as never })
+    const proof = await payFor(quote)
+    const refused = '400 parameter_repeated'
+    expect(await status(gate, proof, '/data?size=small&size[]=large', { method: 'POST' })).toBe(refused)
+    expect(await status(gate, proof, '/data?size=small', form)).toBe(refused)
+    expect(await status(gate, proof, '/data?size=small', { method: 'POST' })).toBe(served)
+  })
+})
