@@ -259,7 +259,7 @@ describe.each(places)('%s', (_name, serve) => {
     pass()
     await expect.poll(ends).toEqual(paths.map(() => 'settle'))
     process.off('warning', note)
-    expect(warnings.filter((message) => message.includes('data listeners'))).toEqual([])
+    expect(warnings.filter((message) => message.includes('listeners'))).toEqual([])
   })
 
   it('T117: three resets use a payment up', async () => {

@@ -16,6 +16,7 @@ import type { Chunk } from './chunk.ts'
 import { byteLength, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'
 import type { Fields } from './headers.ts'
 import { growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
+import { awaitClose } from './pipeline.ts'
 import type { QuotaWriter } from './quota-writer.ts'
 import { createQuotaWriter } from './quota-writer.ts'
 
@@ -103,10 +104,7 @@ export function meterResponse(response: ServerResponse, pass: Pass): MeteredResp
   response.prependListener('finish', () => finish(metered, session))
   response.on('close', leave)
   // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
-  if (socket && !response.socket) {
-    socket.once('close', leave)
-    response.once('close', () => socket.off('close', leave))
-  }
+  if (socket && !response.socket) response.once('close', awaitClose(socket, leave))
   pass.onLost(() => (metered.arrive ? metered.arrive() : tearDown(response)))
   return metered
 }
