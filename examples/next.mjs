@@ -1,7 +1,7 @@
 // app/report/route.js; next.config.mjs needs: serverExternalPackages: ['paystile']
-import { create402Middleware } from 'paystile/next'
+import { createPaystile } from 'paystile/next'
 
 const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
-const paid = create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' })
+const paystile = createPaystile({ recipient, network: 'localnet' })
 
-export const GET = paid(async () => Response.json({ sales: 42 }))
+export const GET = paystile.charge({ price: 0.01 })(async () => Response.json({ sales: 42 }))

@@ -1,7 +1,10 @@
 /** SPEC.md's helpers, and the types that go with them. */
-export { create402Middleware, drain } from './adapters/express.ts'
+export { create402Middleware, createPaystile, drain } from './adapters/express.ts'
+export type { Paystile } from './adapters/factory.ts'
+export { type FrameworkRequest, paymentOf } from './adapters/payment-of.ts'
 export type { PaystileRoutes } from './adapters/routes.ts'
 export { createPaystileRoutes } from './adapters/routes.ts'
+export type { ChargeOptions, EndpointOptions, PaystileOptions } from './api/factory-options.ts'
 export type { RoutesOptions } from './api/options.ts'
 export type {
   AgentWallet,
@@ -23,5 +26,4 @@ export type { Challenge } from './core/protocol/challenge.ts'
 export type { Verdict } from './paywall/claim/check-payment.ts'
 export type { PaywallEvent } from './paywall/config/events.ts'
 export type { ProviderOptions } from './paywall/config/options.ts'
-export { paymentOf } from './paywall/delivery/open-pass.ts'
 export type { PaymentFacts } from './paywall/delivery/pass.ts'

@@ -1,13 +1,19 @@
 /** Express 4 and 5, and anything else that speaks Connect. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { PaystileOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
+import type { Paywall } from '../paywall/paywall.ts'
 import { enterNode, sendAnswer } from './bridge.ts'
+import type { Paystile } from './factory.ts'
+import { openPaystile } from './factory.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 import { attachPass } from './node-response/metered-response.ts'
+import type { PaystileRoutes } from './routes.ts'
 
 export { drain } from './drain.ts'
+export { paymentOf } from './payment-of.ts'
 
 type ConnectHandler = (
   request: IncomingMessage & { originalUrl?: string },
@@ -16,14 +22,31 @@ type ConnectHandler = (
 ) => void
 
 /**
- * Protects the routes it is mounted on. Works as `app.use(...)` and as a route handler.
+ * One service for all routes of an application: `charge` for each route, `routes` for the service's own endpoints, and one
+ * `close`.
+ *
+ * @example
+ * const paystile = createPaystile({ recipient, network: 'localnet' })
+ * app.use(paystile.routes())
+ * app.get('/report', paystile.charge({ price: 0.01 }), handler)
+ */
+export function createPaystile(options: PaystileOptions = {}): Paystile<ConnectHandler, ConnectHandler> {
+  return openPaystile(options, { protect, mount })
+}
+
+/**
+ * `createPaystile(…).charge(…)` for one route, with all options in one object. Works as `app.use(...)` and as a route handler.
  *
  * @example
  * app.get('/report', create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' }), handler)
  */
 export function create402Middleware(options: ProviderOptions): ConnectHandler & Lifecycle {
   const paywall = openPaywall(options)
-  const middleware: ConnectHandler = (request, response, next) => {
+  return withLifecycle(paywall, protect(paywall))
+}
+
+function protect(paywall: Paywall): ConnectHandler {
+  return (request, response, next) => {
     enterNode(paywall, request, request.originalUrl ?? request.url ?? '/', {
       answer: (answer) => sendAnswer(response, answer),
       admit: (pass) => {
@@ -32,5 +55,8 @@ export function create402Middleware(options: ProviderOptions): ConnectHandler & 
       fail: next,
     })
   }
-  return withLifecycle(paywall, middleware)
+}
+
+function mount({ listener }: PaystileRoutes): ConnectHandler {
+  return (request, response, next) => listener(request, response, next)
 }

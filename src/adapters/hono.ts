@@ -1,16 +1,22 @@
 /** Hono 4. On Node it watches the socket itself; on other runtimes the response's stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler, Next } from 'hono'
+import type { PaystileOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
 import type { RequestOutcome } from '../paywall/handle-request.ts'
+import type { Paywall } from '../paywall/paywall.ts'
 import { readIncoming as incomingOfNode } from './bridge.ts'
+import type { Paystile } from './factory.ts'
+import { openPaystile } from './factory.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 import { attachPass } from './node-response/metered-response.ts'
+import type { PaystileRoutes } from './routes.ts'
 import { beginDelivery, createResponse, deliver, ignoreNext, readWebIncoming } from './web.ts'
 
 export { drain } from './drain.ts'
+export { paymentOf } from './payment-of.ts'
 
 /** What `@hono/node-server` puts into the environment. */
 interface NodeBindings {
@@ -19,14 +25,31 @@ interface NodeBindings {
 }
 
 /**
- * Protects the routes it is mounted on.
+ * One service for all routes of an application: `charge` for each route, `routes` for the service's own endpoints, and one
+ * `close`.
+ *
+ * @example
+ * const paystile = createPaystile({ recipient, network: 'localnet' })
+ * app.use(paystile.routes())
+ * app.get('/report', paystile.charge({ price: 0.01 }), handler)
+ */
+export function createPaystile(options: PaystileOptions = {}): Paystile<MiddlewareHandler, MiddlewareHandler> {
+  return openPaystile(options, { protect, mount })
+}
+
+/**
+ * `createPaystile(…).charge(…)` for one route, with all options in one object.
  *
  * @example
  * app.get('/report', create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' }), handler)
  */
 export function create402Middleware(options: ProviderOptions): MiddlewareHandler & Lifecycle {
   const paywall = openPaywall(options)
-  const middleware: MiddlewareHandler = (context, next) => {
+  return withLifecycle(paywall, protect(paywall))
+}
+
+function protect(paywall: Paywall): MiddlewareHandler {
+  return (context, next) => {
     const { incoming } = (context.env ?? {}) as NodeBindings
     const { raw } = context.req
     const visit = incoming ? incomingOfNode(incoming, targetOf(raw.url), raw) : readWebIncoming(raw)
@@ -37,7 +60,14 @@ export function create402Middleware(options: ProviderOptions): MiddlewareHandler
       ? (createResponse(entry) as unknown as Promise<Response>)
       : proceed(entry, context, next)
   }
-  return withLifecycle(paywall, middleware)
+}
+
+function mount({ owns, fetch }: PaystileRoutes): MiddlewareHandler {
+  return (context, next) => {
+    if (!owns(context.req.path)) return next()
+    const { incoming } = (context.env ?? {}) as NodeBindings
+    return fetch(context.req.raw, incoming ? { incoming } : {})
+  }
 }
 
 function targetOf(url: string): string {

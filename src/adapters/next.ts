@@ -1,18 +1,39 @@
 /** Next.js route handlers, and any other function from `Request` to `Response`. */
+import type { PaystileOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
+import type { Paywall } from '../paywall/paywall.ts'
+import type { Paystile } from './factory.ts'
+import { openPaystile } from './factory.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 import { followResponses } from './node-response/current-response.ts'
+import type { PaystileRoutes } from './routes.ts'
 import { beginDelivery, createResponse, deliver, ignoreNext, readWebIncoming } from './web.ts'
+
+export { paymentOf } from './payment-of.ts'
 
 type RouteHandler<Call extends readonly unknown[]> = (request: Request, ...rest: Call) => Response | Promise<Response>
 type Protect = <Call extends readonly unknown[]>(
   handler: RouteHandler<Call>,
 ) => (request: Request, ...rest: Call) => Promise<Response>
 
+type Endpoint = (request: Request) => Promise<Response>
+
 /**
- * Protects a route handler.
+ * One service for all routes of an application: `charge` for each route, `routes` for the service's own endpoints (in
+ * `app/[...path]/route.js`), and one `close`.
+ *
+ * @example
+ * const paystile = createPaystile({ recipient, network: 'localnet' })
+ * export const GET = paystile.charge({ price: 0.01 })(async () => Response.json(report))
+ */
+export function createPaystile(options: PaystileOptions = {}): Paystile<Protect, Endpoint> {
+  return openPaystile(options, { protect, mount })
+}
+
+/**
+ * `createPaystile(…).charge(…)` for one route, with all options in one object.
  *
  * @example
  * const paid = create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' })
@@ -20,9 +41,12 @@ type Protect = <Call extends readonly unknown[]>(
  */
 export function create402Middleware(options: ProviderOptions): Protect & Lifecycle {
   const paywall = openPaywall(options)
+  return withLifecycle(paywall, protect(paywall))
+}
+
+function protect(paywall: Paywall): Protect {
   followResponses()
-  const protect: Protect =
-    (handler) =>
+  return (handler) =>
     async (request, ...rest) => {
       const entry = await paywall.enter(readWebIncoming(request))
       if (entry.kind === 'answer') return createResponse(entry)
@@ -42,7 +66,10 @@ export function create402Middleware(options: ProviderOptions): Protect & Lifecyc
         return createResponse(paywall.handlerFailed(error))
       }
     }
-  return withLifecycle(paywall, protect)
+}
+
+function mount({ fetch }: PaystileRoutes): Endpoint {
+  return (request) => fetch(request)
 }
 
 /** Next's `redirect()` and `notFound()` answer by throwing. They are answers all the same, and count as such. */

@@ -1,18 +1,39 @@
 /** Plain `node:http`: stands in front of a handler. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { PaystileOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
+import type { Paywall } from '../paywall/paywall.ts'
 import { enterNode, sendAnswer } from './bridge.ts'
+import type { Paystile } from './factory.ts'
+import { openPaystile } from './factory.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
 import { attachPass } from './node-response/metered-response.ts'
+import type { PaystileRoutes } from './routes.ts'
 
 export { drain } from './drain.ts'
+export { paymentOf } from './payment-of.ts'
 
 type NodeHandler = (request: IncomingMessage, response: ServerResponse, next: () => unknown) => void
 
 /**
- * Protects what `next` serves.
+ * One service for all routes of an application: `charge` for each route, `routes` for the service's own endpoints, and one
+ * `close`.
+ *
+ * @example
+ * const paystile = createPaystile({ recipient, network: 'localnet' })
+ * const [routes, paid] = [paystile.routes(), paystile.charge({ price: 0.01 })]
+ * createServer((request, response) =>
+ *   routes(request, response, () => paid(request, response, () => response.end('the data'))),
+ * )
+ */
+export function createPaystile(options: PaystileOptions = {}): Paystile<NodeHandler, NodeHandler> {
+  return openPaystile(options, { protect, mount })
+}
+
+/**
+ * `createPaystile(…).charge(…)` for one route, with all options in one object. Protects what `next` serves.
  *
  * An exception or a rejected promise of `next` is answered 502 `handler_failed`, and the payment is kept.
  *
@@ -22,7 +43,11 @@ type NodeHandler = (request: IncomingMessage, response: ServerResponse, next: ()
  */
 export function create402Middleware(options: ProviderOptions): NodeHandler & Lifecycle {
   const paywall = openPaywall(options)
-  const middleware: NodeHandler = (request, response, next) => {
+  return withLifecycle(paywall, protect(paywall))
+}
+
+function protect(paywall: Paywall): NodeHandler {
+  return (request, response, next) => {
     const fail = (error: unknown): void => {
       const answer = paywall.handlerFailed(error)
       if (response.writableEnded) return
@@ -37,5 +62,8 @@ export function create402Middleware(options: ProviderOptions): NodeHandler & Lif
       fail,
     })
   }
-  return withLifecycle(paywall, middleware)
+}
+
+function mount({ listener }: PaystileRoutes): NodeHandler {
+  return (request, response, next) => listener(request, response, (error) => (error ? response.destroy() : next()))
 }

@@ -122,6 +122,7 @@ const routesSchema = schema
     // Read where its shares are added up.
     rewards: z.unknown().optional(),
   })
+export const routesOptionNames: readonly string[] = Object.keys(routesSchema.shape)
 const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey', 'refundKey']
 
 function isOrigin(text: string): boolean {

@@ -6,8 +6,8 @@ import { Hono } from 'hono'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.ts'
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
+import { paymentOf } from '../../src/adapters/payment-of.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { paymentOf } from '../../src/paywall/delivery/open-pass.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
@@ -61,5 +61,5 @@ it('behind Hono', async () => {
 })
 
 it('is none where nobody has paid', () => {
-  expect(paymentOf({})).toBeUndefined()
+  expect(paymentOf(new Request('http://localhost/data'))).toBeUndefined()
 })

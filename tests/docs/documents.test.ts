@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createAnchor } from '../../site/anchor.mjs'
 import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import { pageQuery, seriesQuery } from '../../src/api/analytics/queries.ts'
+import { chargeOptions, endpointOptions, serviceOptions } from '../../src/api/factory-options.ts'
 import { problems } from '../../src/api/http/errors.ts'
 import { endpoints } from '../../src/api/http/paths.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
@@ -16,6 +17,7 @@ import { metrics } from '../../src/core/encoding/metrics.ts'
 import { type RefusalRow, refusals } from '../../src/core/payment/refusals.ts'
 import { readPlan } from '../../src/gateway/config/plan.ts'
 import { configSchema, routeSchema } from '../../src/gateway/config/schema.ts'
+import { schema } from '../../src/paywall/config/schema.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -76,6 +78,21 @@ describe('docs/configuration.md', () => {
     const options = namesIn(file, name)
     expect(options.length).toBeGreaterThan(5)
     expect(options.filter((option) => !text.includes(`\`${option}\``))).toEqual([])
+  })
+})
+
+describe('docs/configuration.md, where an option goes', () => {
+  it('lists every option at the place that takes it', () => {
+    const rows = [
+      ...read('docs/configuration.md').matchAll(/^\| (`createPaystile`|`charge`|either.*?|`routes`) \| (.+) \|$/gm),
+    ]
+    const listed = rows.map(([, , names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name))
+    const either = Object.keys(schema.shape).filter(
+      (name) => ![...serviceOptions, ...chargeOptions].includes(name as never),
+    )
+    expect(listed.map((names) => [...names].sort())).toEqual(
+      [serviceOptions, chargeOptions, either, endpointOptions].map((names) => [...names].sort()),
+    )
   })
 })
 

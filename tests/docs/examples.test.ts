@@ -222,7 +222,7 @@ describe('examples', () => {
     const code = `${readFileSync(join(root, 'examples/next.mjs'), 'utf8')}
       const response = await GET(new Request('http://127.0.0.1/report'))
       console.log(response.status, (await response.json()).amount)
-      await paid.close()`
+      await paystile.close()`
     const { stdout } = await run(process.execPath, node(code), { cwd: root })
     expect(stdout.trim()).toBe('402 0.01')
   })

@@ -4,14 +4,12 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
-import { create402Middleware, drain } from '../../adapters/hono.ts'
-import { createPaystileRoutes, type VisitInfo } from '../../adapters/routes.ts'
+import { createPaystile, drain, paymentOf } from '../../adapters/hono.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 import { developerDocumentPath } from '../../core/payouts/developers.ts'
 import type { Log } from '../../core/runtime.ts'
 import { localLedgerFile, localServiceFile } from '../../host/home.ts'
 import type { PaywallEvent } from '../../paywall/config/events.ts'
-import { paymentOf } from '../../paywall/delivery/open-pass.ts'
 import type { OwnChain } from '../local-chain.ts'
 import type { Economy } from './economy.ts'
 import { resources } from './resources.ts'
@@ -40,26 +38,28 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
     server.listen(port, '127.0.0.1', resolve)
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const paystile = createPaystile({
+    recipient,
+    network: 'localnet',
+    rpc: localnet.rpcUrl,
+    ledger: localLedgerFile(directory),
+    envelope: 'verified',
+    onEvent,
+    log,
+    ...economy.settlement,
+  })
   const app = new Hono()
   const paywalls = resources.map(({ name, price, token, description, type, file, make }) => {
-    const paid = create402Middleware({
+    const paid = paystile.charge({
       price,
       token,
-      recipient,
-      network: 'localnet',
-      rpc: localnet.rpcUrl,
-      ledger: localLedgerFile(directory),
       acceptedMints: [token, ...tokenCodes.filter((code) => code !== token)],
       scope: name,
       endpoint: `GET /api/${name}`,
       description,
-      envelope: 'verified',
-      onEvent,
-      log,
-      ...economy.settlement,
     })
     app.get(`/api/${name}`, paid, (context) => {
-      const body = make({ now: localnet.now(), tx: paymentOf(context.req.raw)?.tx ?? '' })
+      const body = make({ now: localnet.now(), tx: paymentOf(context)?.tx ?? '' })
       const saved = file === undefined ? {} : { 'Content-Disposition': `attachment; filename="${file}"` }
       return context.body(body, 200, { 'Content-Type': type, ...saved })
     })
@@ -67,22 +67,13 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
   })
   const told = { rewards: economy.rewards(new URL(url).host), refundKey: economy.settlement.settlementKey }
   writeFileSync(localServiceFile(directory), `${JSON.stringify(told)}\n`, { mode: 0o600 })
-  const routes = createPaystileRoutes({
-    network: 'localnet',
-    rpc: localnet.rpcUrl,
-    ledger: localLedgerFile(directory),
-    ...told,
-    log,
-  })
-  app.use((context, next) =>
-    routes.owns(context.req.path) ? routes.fetch(context.req.raw, context.env as VisitInfo) : next(),
-  )
+  app.use(paystile.routes(told))
   app.get(developerDocumentPath, (context) => context.json(economy.document(url)))
   app.get('/', (context) => context.json(frontDoor()))
   app.notFound((context) => context.json({ error: 'There is nothing here; GET / says what there is.' }, 404))
   listener = getRequestListener(app.fetch)
   await Promise.all(paywalls.map((paid) => paid.ready()))
-  return { url, close: () => drain(server, ...paywalls, routes) }
+  return { url, close: () => drain(server, paystile) }
 }
 
 function frontDoor() {
