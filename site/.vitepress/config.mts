@@ -109,6 +109,7 @@ export default defineConfig({
           page('Protocol', 'protocol'),
           page('Glossary', 'glossary'),
           { text: 'Architecture', link: '/ARCHITECTURE' },
+          { text: 'Decisions', link: '/docs/decisions/README' },
           { text: 'Contributing', link: '/CONTRIBUTING' },
         ],
       },
