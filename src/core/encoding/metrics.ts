@@ -1,58 +1,55 @@
 /**
- * What a service counts. Every name is here, with what it means; `docs/metrics.md` lists the same, and a test compares.
+ * The metrics of a service, with their help texts. `docs/metrics.md` lists them, and a test compares both.
  *
- * Counting costs one look into a map, so it may stand on any path but that of an unpaid request.
+ * Counting costs one map lookup, so every path may count, except that of an unpaid request.
  */
 
 export const metrics = {
-  paystile_ready: ['gauge', 'Whether the service has started: 0 while ledger or chain keep it from it.'],
-  paystile_paused: ['gauge', 'Whether a route sells nothing because its handler or upstream cannot deliver.'],
+  paystile_ready: ['gauge', '1 after the service has started, 0 while the ledger or the chain prevents the start.'],
+  paystile_paused: ['gauge', '1 while a route sells nothing because its handler or upstream cannot deliver.'],
   paystile_clock_ahead_seconds: [
     'gauge',
-    "How far the clock is ahead of the chain's time; behind it where negative. Beyond 30 s either way nothing is sold.",
+    "Lead of the server's clock over the chain's time, negative if it lags. Beyond 30 s either way the service sells nothing.",
   ],
   paystile_requests_total: [
     'counter',
-    'Requests by what came of them, told a second later: challenged, free, refused, reused, delivered, undelivered.',
+    'Requests by outcome: challenged, free, refused, reused, delivered, undelivered. Updated every second.',
   ],
-  paystile_usage_flush_failures_total: ['counter', 'Times that these counts could not be written into the ledger.'],
+  paystile_usage_flush_failures_total: ['counter', 'Failed writes of the request counts to the ledger.'],
   paystile_proofs_total: ['counter', 'Proofs by outcome: admitted, or the code of the refusal.'],
-  paystile_proof_seconds: ['histogram', 'How long it takes from a proof to its outcome.'],
-  paystile_ledger_seconds: ['histogram', 'How long the ledger takes, by what it is asked to do.'],
-  paystile_ledger_failures_total: ['counter', 'Times that the ledger failed, by what it was asked to do.'],
-  paystile_node_calls_total: ['counter', 'Questions to a node.'],
-  paystile_node_failures_total: ['counter', 'Questions that a node gave no usable answer to.'],
-  paystile_node_hedges_total: ['counter', 'Times another node was asked because the first was slow.'],
-  paystile_node_healthy: ['gauge', 'Whether the last question to a node was answered.'],
-  paystile_node_latency_seconds: ['gauge', 'How long answers of a node take, as a moving average.'],
-  paystile_watcher_current: ['gauge', 'Whether the WebSocket tells of payments as they land.'],
-  paystile_watcher_connections_total: ['counter', 'WebSockets that were opened to nodes.'],
-  paystile_payments_seen_total: [
+  paystile_proof_seconds: ['histogram', 'Time from the arrival of a proof to its outcome.'],
+  paystile_ledger_seconds: ['histogram', 'Duration of ledger calls, by operation.'],
+  paystile_ledger_failures_total: ['counter', 'Failed ledger calls, by operation.'],
+  paystile_node_calls_total: ['counter', 'Calls to a node.'],
+  paystile_node_failures_total: ['counter', 'Calls without a usable answer from the node.'],
+  paystile_node_hedges_total: ['counter', 'Calls that were sent to another node because the first was slow.'],
+  paystile_node_healthy: ['gauge', '1 if the node answered the last call, otherwise 0.'],
+  paystile_node_latency_seconds: ['gauge', 'Response time of a node, as a moving average.'],
+  paystile_watcher_current: ['gauge', '1 while the WebSocket reports payments as they land.'],
+  paystile_watcher_connections_total: ['counter', 'WebSocket connections opened to nodes.'],
+  paystile_payments_seen_total: ['counter', 'Payments seen on chain, by source: socket, or poll (a list, or a proof).'],
+  paystile_payments_missed_total: [
     'counter',
-    'Payments seen on chain, by what told of them: socket or poll (a list, or their proof).',
+    'Payments whose proof arrived although the WebSocket had not reported them.',
   ],
-  paystile_payments_missed_total: ['counter', 'Payments whose proof came although the WebSocket had not told of them.'],
-  paystile_payments_unfinal: [
-    'gauge',
-    'Payments that the chain might still take back, as far as they are looked at in one go (1,024).',
-  ],
+  paystile_payments_unfinal: ['gauge', 'Payments that the chain can still revert. At most 1,024 are counted.'],
   paystile_payments_concluded_total: ['counter', 'Payments that became finalized or reverted.'],
   paystile_webhooks_total: [
     'counter',
-    'Attempts to tell a webhook: told, delayed (it is tried again) or failed (it is not).',
+    'Attempts to deliver a webhook: told (delivered), delayed (will be retried) or failed (given up).',
   ],
   paystile_accruals_total: [
     'counter',
-    'Final payments that were shared out, or why nobody earns by them: other_recipient, no_partner, insider, too_little, not_delivered.',
+    'Final payments that were accrued (shared), or the reason why no payee earns from them: other_recipient, no_partner, insider, too_little, not_delivered.',
   ],
   paystile_dispatches_total: [
     'counter',
-    'Steps of what goes out, by kind (payout, conversion, refund) and outcome: landed, unsigned (signed anew), dropped.',
+    'Steps of outgoing transactions, by kind (payout, conversion, refund) and outcome: landed, unsigned (must be signed again), dropped.',
   ],
-  paystile_dispatches_open: ['gauge', 'Transactions that are planned or signed and not concluded, by kind.'],
-  paystile_payout_lamports: ['gauge', 'What the wallet that pays rewards holds for fees, in lamports.'],
-  paystile_payout_native: ['gauge', 'What it holds to pay with, in whole NATIVE.'],
-  paystile_rewards_owed: ['gauge', 'What is owed and not under way, in whole NATIVE, by role.'],
+  paystile_dispatches_open: ['gauge', 'Outgoing transactions that are planned or signed and not concluded, by kind.'],
+  paystile_payout_lamports: ['gauge', 'Balance of the outgoing wallet for fees, in lamports.'],
+  paystile_payout_native: ['gauge', 'Balance of the outgoing wallet for payouts, in whole NATIVE.'],
+  paystile_rewards_owed: ['gauge', 'Rewards that are owed and not in progress, in whole NATIVE, by role.'],
 } as const satisfies Record<string, readonly ['counter' | 'gauge' | 'histogram', string]>
 
 export type Metric = keyof typeof metrics
