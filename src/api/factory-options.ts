@@ -3,7 +3,7 @@ import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import type { Environment } from '../paywall/config/config.ts'
 import { readConfig } from '../paywall/config/config.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
-import { schema } from '../paywall/config/schema.ts'
+import { providerSchema } from '../paywall/config/options.ts'
 import type { RoutesOptions } from './options.ts'
 import { routesOptionNames } from './options.ts'
 
@@ -25,7 +25,7 @@ export const chargeOptions = [
 ] as const satisfies readonly NameOf<ProviderOptions>[]
 
 /** `routes` only: they are about the service's own endpoints. */
-export const endpointOptions: readonly string[] = routesOptionNames.filter((name) => !(name in schema.shape))
+export const endpointOptions: readonly string[] = routesOptionNames.filter((name) => !(name in providerSchema.shape))
 
 type ServiceOption = (typeof serviceOptions)[number]
 type ChargeOption = (typeof chargeOptions)[number]

@@ -1,4 +1,4 @@
-/** What the one may say who mounts the service's own addresses: which service, and who may read. */
+/** The options of the service's own endpoints. `serviceShape` holds those that they share with the paywalls. */
 import { z } from 'zod'
 import { isHttpUrl } from '../core/encoding/http.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
@@ -6,63 +6,101 @@ import type { MintTable } from '../core/money/tokens.ts'
 import type { Log } from '../core/runtime.ts'
 import type { Webhook } from '../core/service/webhooks.ts'
 import type { Environment, ServiceConfig } from '../paywall/config/config.ts'
-import { checkService, openKeyring, readServiceConfig, withEnvironment } from '../paywall/config/config.ts'
-import { accountKeyOption, address, readMints } from '../paywall/config/mints.ts'
-import type { AccountKey, ProviderOptions } from '../paywall/config/options.ts'
+import { checkService, openKeyring, readServiceConfig, withEnvironment, withUsual } from '../paywall/config/config.ts'
+import type { AccountKey, OptionsInput } from '../paywall/config/kinds.ts'
+import { accountKey, address, list, text, wholeSeconds } from '../paywall/config/kinds.ts'
+import { readMints } from '../paywall/config/mints.ts'
+import { formatProblem, parseOptions } from '../paywall/config/problems.ts'
 import type { RatesConfig } from '../paywall/config/rates.ts'
 import { readRatesOption } from '../paywall/config/rates.ts'
-import { describe, explain, schema, wholeSeconds } from '../paywall/config/schema.ts'
-import type { WebhookOption } from './public/webhooks.ts'
-import { readWebhooksOption } from './public/webhooks.ts'
-import type { RewardsConfig, RewardsOption } from './rewards/option.ts'
-import { readRewardsOption } from './rewards/option.ts'
+import type { ServiceOptions } from '../paywall/config/service-options.ts'
+import { serviceShape } from '../paywall/config/service-options.ts'
+import { readWebhooks, webhooksOption } from './public/webhooks.ts'
+import type { RewardsConfig } from './rewards/option.ts'
+import { readRewards, rewardsOption } from './rewards/option.ts'
 
-/** Those that name the service must be as at its paywalls: then both share one, and one ledger. */
-export interface RoutesOptions
-  extends Pick<
-    ProviderOptions,
-    | 'network'
-    | 'rpc'
-    | 'ledger'
-    | 'secret'
-    | 'service'
-    | 'watch'
-    | 'reportToken'
-    | 'mints'
-    | 'rates'
-    | 'publicUrl'
-    | 'trustProxy'
-    | 'log'
-  > {
-  /** Wallets that may read analytics when they have signed in. Default: the recipients of what is sold. */
-  readonly owners?: readonly string[]
-  /** `open` shows metrics to everybody. By default they are for owners, and for programs at the machine itself. */
-  readonly metrics?: 'owners' | 'open'
-  /** Origins under which the service is reached besides `publicUrl`, for signing in there. */
-  readonly origins?: readonly string[]
-  /** How long a sign-in lasts. Default: 12 hours. */
-  readonly sessionSeconds?: number
-  /** How long a link for a spreadsheet is valid. Default: 7 days. */
-  readonly linkTtlSeconds?: number
-  /** The spreadsheet that `POST /api/analytics/export?format=sheets` writes. */
-  readonly sheets?: SheetsOption
-  /** Who is told of payments. Without it, `PAYSTILE_WEBHOOK_URL`. */
-  readonly webhooks?: readonly WebhookOption[]
-  /** On test networks: the key that owns the test tokens, from which `/faucet` gives. A localnet needs none. */
-  readonly faucetKey?: AccountKey
-  /** Who is owed what of payments, and how that is paid. Without it nobody is. */
-  readonly rewards?: RewardsOption
-  /** The key that sends refunds: that of the recipient's wallet, or of any other with money. `PAYSTILE_REFUND_KEY` too. */
-  readonly refundKey?: AccountKey
-}
-
+const sheetsOption = z.strictObject(
+  {
+    credentialsFile: text.optional(),
+    credentials: z.looseObject({ client_email: text, private_key: text }).optional(),
+    spreadsheetId: text,
+    range: text,
+  },
+  { error: 'must be { spreadsheetId, range, … }' },
+)
 /** A range of a Google spreadsheet, and the service account that may write it. */
-export interface SheetsOption {
-  readonly credentialsFile?: string
-  readonly credentials?: { readonly client_email: string; readonly private_key: string }
-  readonly spreadsheetId: string
-  readonly range: string
+export type SheetsOption = z.output<typeof sheetsOption>
+
+export const apiShape = {
+  /**
+   * Wallets that may read analytics after they have signed in. They replace the recipients.
+   *
+   * @defaultValue the recipients of all routes
+   * @see [Sign-in](sign-in.md)
+   */
+  owners: z
+    .array(address, { error: 'must be a list of wallet addresses' })
+    .min(1, 'must name a wallet')
+    .readonly()
+    .optional(),
+  /**
+   * `'open'` shows `/metrics` to everybody. Otherwise only owners and programs on the same machine read it.
+   *
+   * @defaultValue `'owners'`
+   */
+  metrics: z.enum(['owners', 'open']).optional(),
+  /** Origins besides `publicUrl` at which wallets may sign in. */
+  origins: list(
+    z.string().refine(isOrigin, 'must be an origin such as https://api.example.com'),
+    'must be a list of origins',
+  ).optional(),
+  /**
+   * How long a sign-in lasts.
+   *
+   * @defaultValue 12 hours
+   */
+  sessionSeconds: wholeSeconds(60, 30 * 86_400).optional(),
+  /**
+   * How long a link to an export is valid.
+   *
+   * @defaultValue 7 days
+   * @see [Exports](exports.md)
+   */
+  linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
+  /**
+   * On test networks: the key of the test tokens that `/faucet` gives. A localnet needs none.
+   *
+   * @defaultValue `PAYSTILE_FAUCET_KEY`
+   * @see [The faucet](test-mode.md#the-faucet)
+   */
+  faucetKey: accountKey.optional(),
+  /** The spreadsheet of `POST /api/analytics/export?format=sheets`: `credentialsFile` or `credentials`, `spreadsheetId`, `range`. */
+  sheets: sheetsOption.optional(),
+  /**
+   * Receivers of payment events.
+   *
+   * @defaultValue `PAYSTILE_WEBHOOK_URL`
+   * @see [Webhooks](webhooks.md)
+   */
+  webhooks: webhooksOption.optional(),
+  /**
+   * Shares of payments for partners, developers and payers, and how they are paid.
+   *
+   * @defaultValue none
+   * @see [Rewards](rewards.md)
+   */
+  rewards: rewardsOption.optional(),
+  /**
+   * The key that sends refunds: that of the recipient's wallet, or of any other wallet with funds.
+   *
+   * @defaultValue `PAYSTILE_REFUND_KEY`
+   * @see [Rewards and refunds](rewards.md)
+   */
+  refundKey: accountKey.optional(),
 }
+
+/** The service's options must equal those of its paywalls: then both share one service and one ledger. */
+export type RoutesOptions = ServiceOptions & OptionsInput<typeof apiShape>
 
 export interface RoutesConfig {
   readonly service: ServiceConfig
@@ -83,45 +121,7 @@ export interface RoutesConfig {
   readonly log: Log | undefined
 }
 
-const routesSchema = schema
-  .pick({
-    network: true,
-    rpc: true,
-    ledger: true,
-    secret: true,
-    service: true,
-    watch: true,
-    reportToken: true,
-    mints: true,
-    rates: true,
-    publicUrl: true,
-    trustProxy: true,
-    log: true,
-  })
-  .extend({
-    owners: z.array(address, { error: 'must be a list of wallet addresses' }).min(1, 'must name a wallet').optional(),
-    metrics: z.enum(['owners', 'open']).default('owners'),
-    origins: z
-      .array(z.string().refine(isOrigin, 'must be an origin such as https://api.example.com'), {
-        error: 'must be a list of origins',
-      })
-      .default([]),
-    sessionSeconds: wholeSeconds(60, 30 * 86_400).optional(),
-    linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
-    faucetKey: accountKeyOption,
-    refundKey: accountKeyOption,
-    // Read by who opens it.
-    sheets: z
-      .custom<SheetsOption>(
-        (value) => typeof value === 'object' && value !== null,
-        'must be { spreadsheetId, range, … }',
-      )
-      .optional(),
-    // Read where its secrets are known for what they are.
-    webhooks: z.unknown().optional(),
-    // Read where its shares are added up.
-    rewards: z.unknown().optional(),
-  })
+const routesSchema = z.strictObject({ ...serviceShape, ...apiShape })
 export const routesOptionNames: readonly string[] = Object.keys(routesSchema.shape)
 const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey', 'refundKey']
 
@@ -133,21 +133,18 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(['the options must be an object such as { network, ledger }'])
   const { given, locate } = withEnvironment(options, environment, fromEnvironment)
-  const reading = routesSchema.safeParse(given, { reportInput: true, error: describe })
-  if (!reading.success) {
-    const known = Object.keys(routesSchema.shape)
-    throw new ConfigurationError(reading.error.issues.flatMap((issue) => explain(issue, known)).map(locate))
-  }
-  const read = reading.data
+  const reading = parseOptions(routesSchema, given)
+  if (reading.kind === 'problems') throw new ConfigurationError(reading.problems.map(formatProblem).map(locate))
+  const read = withUsual(reading.options)
   const problems: string[] = []
   const { mints } = readMints(read.network, read.mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
-  const webhooks = readWebhooksOption(read.webhooks, read.network, environment, problems)
+  const webhooks = readWebhooks(read.webhooks, read.network, environment, problems)
   if (read.faucetKey !== undefined && read.network === 'mainnet')
     problems.push('faucetKey: there is no faucet on mainnet; leave it out')
   const rates = readRatesOption(read.rates, read.network, problems)
-  const rewards = readRewardsOption(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
+  const rewards = readRewards(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({
     service: readServiceConfig(read, keyring),
@@ -158,7 +155,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     trustProxy: read.trustProxy,
     owners: read.owners,
     hasOpenMetrics: read.metrics === 'open',
-    origins: read.origins,
+    origins: read.origins ?? [],
     sessionSeconds: read.sessionSeconds,
     linkTtlSeconds: read.linkTtlSeconds,
     sheets: read.sheets,

@@ -9,7 +9,7 @@ import type { Network } from '../core/money/tokens.ts'
 import { genesisHashes } from '../core/money/tokens.ts'
 import type { Clock, Transport } from '../core/runtime.ts'
 import { withKeyFile } from '../host/keys/key-file.ts'
-import type { AccountKey } from '../paywall/config/options.ts'
+import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { FaucetOptions, FaucetSource, Give } from '../paywall/runtime/faucet-source.ts'
 
 /** What a faucet needs of the service it belongs to. */

@@ -25,7 +25,7 @@ import { listOpen } from '../../src/compose/open-paywalls.ts'
 import { ConfigurationError } from '../../src/core/errors/configuration-error.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { paymentOf } from '../../src/index.ts'
-import { schema } from '../../src/paywall/config/schema.ts'
+import { providerSchema } from '../../src/paywall/config/options.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
@@ -163,10 +163,10 @@ describe('options', () => {
   }
 
   it('all have a place, and only one', () => {
-    const both = Object.keys(schema.shape).filter(
+    const both = Object.keys(providerSchema.shape).filter(
       (name) => ![...serviceOptions, ...chargeOptions].includes(name as never),
     )
-    expect([...serviceOptions, ...chargeOptions, ...both].sort()).toEqual(Object.keys(schema.shape).sort())
+    expect([...serviceOptions, ...chargeOptions, ...both].sort()).toEqual(Object.keys(providerSchema.shape).sort())
     expect(both.sort()).toEqual([
       ...[
         'acceptedMints',

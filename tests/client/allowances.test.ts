@@ -31,7 +31,11 @@ afterAll(() => desk.close())
 let shops = 0
 const open = (per: ProviderOptions['per'], more: Partial<ProviderOptions> = {}, handler?: Handler): Promise<Shop> => {
   shops += 1
-  return desk.open({ waitSeconds: 5, scope: `shop-${shops}`, ...(per && { per }), ...more }, serveNode, handler)
+  return desk.open(
+    { waitSeconds: 5, scope: `shop-${shops}`, ...(per && { per }), ...more } as ProviderOptions,
+    serveNode,
+    handler,
+  )
 }
 const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
 const kindsOf = (events: readonly ClientEvent[]) => events.map(({ kind }) => kind)
@@ -282,7 +286,7 @@ function relay(url: string, headers: IncomingHttpHeaders, response: ServerRespon
 
 describe('bytes ahead', () => {
   const perMegabyte = { per: 'megabyte', price: 0.1 } as const
-  const sell = (volume: Volume, more: Partial<ProviderOptions> = {}) => {
+  const sell = (volume: Volume, more: { readonly prepay?: number } = {}) => {
     shops += 1
     return desk.open({ waitSeconds: 5, scope: `shop-${shops}`, ...perMegabyte, ...more }, serveVolume(volume))
   }

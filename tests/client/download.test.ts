@@ -50,17 +50,19 @@ interface Stock {
   readonly url: string
 }
 
+type StockOptions = Pick<ProviderOptions, 'per' | 'size' | 'ledger' | 'secret'>
+
 /** A megabyte costs as much as a request elsewhere. */
-async function stock(volume: Volume, options: Partial<ProviderOptions> = {}): Promise<Stock> {
+async function stock(volume: Volume, options: StockOptions = {}): Promise<Stock> {
   const shop = await desk.open(
-    { waitSeconds: 5, per: 'megabyte', price: 0.01, scope: `stock-${count}`, ...options },
+    { waitSeconds: 5, per: 'megabyte', price: 0.01, scope: `stock-${count}`, ...options } as ProviderOptions,
     serveVolume(volume),
   )
   const line = await openLine(desk, shop.url)
   return { volume, shop, line, url: `${line.url}/file` }
 }
 /** One whole representation is sold. */
-const whole = (volume: Volume, options: Partial<ProviderOptions> = {}) =>
+const whole = (volume: Volume, options: StockOptions = {}) =>
   stock(volume, { size: () => volume.bytes.length, ...options })
 /** Another journal object on the same file is as near as one gets to another process in here. */
 const options = (more: Partial<DownloadOptions> = {}): DownloadOptions => ({
@@ -150,10 +152,10 @@ describe('a file whose connection breaks half-way', () => {
 
   it('and whose server is replaced meanwhile by one with the same ledger', async () => {
     const own = { ledger: join(desk.directory, `ledger-${count}.sqlite`), secret: `1:${'k'.repeat(40)}` }
-    const library = await whole(createVolume(megabyte), { price: 0.01, ...own })
+    const library = await whole(createVolume(megabyte), own)
     await breakOff(library, 400_000)
     await library.shop.close()
-    const again = await whole(library.volume, { ...own })
+    const again = await whole(library.volume, own)
     library.line.leadTo(again.shop.url)
     await download(library.url)
     expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])

@@ -9,6 +9,7 @@ import { pageQuery, seriesQuery } from '../../src/api/analytics/queries.ts'
 import { chargeOptions, endpointOptions, serviceOptions } from '../../src/api/factory-options.ts'
 import { problems } from '../../src/api/http/errors.ts'
 import { endpoints } from '../../src/api/http/paths.ts'
+import { apiShape } from '../../src/api/options.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import { verifyBody } from '../../src/api/public/bodies.ts'
 import { exitCodes } from '../../src/cli/output.ts'
@@ -17,7 +18,8 @@ import { metrics } from '../../src/core/encoding/metrics.ts'
 import { type RefusalRow, refusals } from '../../src/core/payment/refusals.ts'
 import { readPlan } from '../../src/gateway/config/plan.ts'
 import { configSchema, routeSchema } from '../../src/gateway/config/schema.ts'
-import { schema } from '../../src/paywall/config/schema.ts'
+import { providerSchema } from '../../src/paywall/config/options.ts'
+import { serviceShape } from '../../src/paywall/config/service-options.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -71,7 +73,6 @@ describe('docs/configuration.md', () => {
   }
 
   it.each([
-    ['src/paywall/config/options.ts', 'ProviderOptions'],
     ['src/client/options.ts', 'ClientOptions'],
     ['src/client/policy.ts', 'PolicyOptions'],
   ])('names every option of %s', (file, name) => {
@@ -87,13 +88,18 @@ describe('docs/configuration.md, where an option goes', () => {
       ...read('docs/configuration.md').matchAll(/^\| (`createPaystile`|`charge`|either.*?|`routes`) \| (.+) \|$/gm),
     ]
     const listed = rows.map(([, , names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name))
-    const either = Object.keys(schema.shape).filter(
+    const either = Object.keys(providerSchema.shape).filter(
       (name) => ![...serviceOptions, ...chargeOptions].includes(name as never),
     )
     expect(listed.map((names) => [...names].sort())).toEqual(
       [serviceOptions, chargeOptions, either, endpointOptions].map((names) => [...names].sort()),
     )
   })
+})
+
+it('docs/configuration.md names every option of a paywall', () => {
+  const text = read('docs/configuration.md')
+  expect(Object.keys(providerSchema.shape).filter((option) => !text.includes(`\`${option}\``))).toEqual([])
 })
 
 describe('docs/api.md', () => {
@@ -160,8 +166,7 @@ describe('docs/analytics.md', () => {
   })
 
   it('names every option of createPaystileRoutes', () => {
-    const source = /interface RoutesOptions\b[\s\S]*?\n\}/.exec(read('src/api/options.ts'))?.[0] ?? ''
-    const options = [...source.matchAll(/\| '(\w+)'|^ {2}readonly (\w+)\??:/gm)].map(([, one, other]) => one ?? other)
+    const options = Object.keys({ ...serviceShape, ...apiShape })
     expect(options.length).toBeGreaterThan(15)
     expect(options.filter((option) => !text.includes(`\`${option}\``))).toEqual([])
   })

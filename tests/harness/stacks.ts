@@ -55,7 +55,7 @@ function stackOf<Paid extends Lifecycle>(
 ): Stack {
   return (inside) => async (options) => {
     const outer = create(options)
-    const inner = inside ? create({ ...options, ...inside }) : outer
+    const inner = inside ? create({ ...options, ...inside } as ProviderOptions) : outer
     const served = await listen(createServer(await mount(outer, inner)), outer)
     return {
       ...served,

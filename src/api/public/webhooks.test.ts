@@ -1,14 +1,18 @@
 import { expect, it } from 'vitest'
+import { z } from 'zod'
 import type { Network } from '../../core/money/tokens.ts'
 import { ledgerEventKinds } from '../../core/ports/outbox.ts'
-import { readWebhooksOption } from './webhooks.ts'
+import { formatProblem, parseOptions } from '../../paywall/config/problems.ts'
+import { readWebhooks, webhooksOption } from './webhooks.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const url = 'https://example.com/hook'
 
 function read(option: unknown, network: Network = 'mainnet', env: Readonly<Record<string, string>> = {}) {
+  const reading = parseOptions(z.strictObject({ webhooks: webhooksOption.optional() }), { webhooks: option })
+  if (reading.kind === 'problems') return { webhooks: [], problems: reading.problems.map(formatProblem) }
   const problems: string[] = []
-  const webhooks = readWebhooksOption(option, network, env, problems)
+  const webhooks = readWebhooks(reading.options.webhooks, network, env, problems)
   return { webhooks, problems }
 }
 
@@ -32,14 +36,14 @@ it('comes from the environment, or only its secret does', () => {
 
 it.each<[string, unknown, Network, RegExp]>([
   ['no list', { url, secret }, 'mainnet', /^webhooks: must be a list/],
-  ['no address', [{ secret }], 'mainnet', /^webhooks\.0\.url: must be an address/],
+  ['no address', [{ secret }], 'mainnet', /^webhooks\.0\.url: is missing/],
   ['another scheme', [{ url: 'file:///etc/passwd', secret }], 'localnet', /url: must be an address/],
   ['plain http', [{ url: 'http://example.com', secret }], 'mainnet', /url: must be https/],
   ['a password', [{ url: 'https://me:pw@example.com', secret }], 'mainnet', /url: must not have a password/],
   ['this machine', [{ url: 'http://127.0.0.1:9000', secret }], 'mainnet', /url: is this machine/],
   ['no secret', [{ url }], 'mainnet', /secret: is missing; make one/],
   ['a weak secret', [{ url, secret: 'whsec_c2hvcnQ=' }], 'mainnet', /secret: must be whsec_/],
-  ['an unknown event', [{ url, secret, events: ['payment.lost'] }], 'mainnet', /events: must be a list of payment\./],
+  ['an unknown event', [{ url, secret, events: ['payment.lost'] }], 'mainnet', /events\.0: must be one of payment\./],
   ['no events', [{ url, secret, events: [] }], 'mainnet', /events: must be a list/],
   ['a misspelt option', [{ url, secret, event: [] }], 'mainnet', /event: is not an option; did you mean events\?/],
   ['an address twice', [url, url].map((one) => ({ url: one, secret })), 'mainnet', /has an address twice/],

@@ -1,63 +1,129 @@
-/** The option `rewards` as it is used: who is owed what of payments, and how that is paid. */
+/** The option `rewards`: shares of payments for partners, developers and payers, and how they are paid. */
 import { z } from 'zod'
 import { formatNumber, parseDecimal, parseUnits } from '../../core/money/money.ts'
 import type { Mint, MintTable } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
 import { checkRules } from '../../core/payouts/reward-rules.ts'
 import type { RewardRules } from '../../core/payouts/rewards.ts'
-import { accountKeyOption } from '../../paywall/config/mints.ts'
-import type { AccountKey } from '../../paywall/config/options.ts'
-import { describe, explain } from '../../paywall/config/schema.ts'
+import type { AccountKey, OptionsInput } from '../../paywall/config/kinds.ts'
+import { accountKey, decimal, flag, list, number, seconds, text } from '../../paywall/config/kinds.ts'
 
-type Amount = number | string
+type Amount = z.output<typeof decimal>
 
-/** What an operator may say. Shares are in percent. */
-export interface RewardsOption {
-  /** The wallet whose payments are shared out. In a gateway's file: its `recipient`, if left out. */
-  readonly collector?: string
-  /** Of what passes through verified endpoints: 3 to 5, or 0. Default 0. */
-  readonly developers?: Amount
-  /**
-   * Percent of every payment, `5`, or by what was spent within the 7 days before it, in USDC: `{ 0: 1, 50: 3, 500: 5 }`. At
-   * most 5. Default none.
-   */
-  readonly cashback?: Amount | Readonly<Record<string, Amount>>
-  /** Who shares the rest, by weight. */
-  readonly treasury: RestOption
-  readonly buyback: RestOption
-  readonly incentives: RestOption
-  readonly partners?: readonly PartnerOption[]
-  /** True rewards developers and payers also where no partner is, at your own cost. */
-  readonly withoutPartner?: boolean
-  /** Which host answers for an endpoint, so that its developer can prove it. A gateway knows by its upstreams. */
-  readonly hosts?: Readonly<Record<string, string>>
-  /** The key that pays. Without it payments are shared out, and nobody is paid by this process. `PAYSTILE_PAYOUT_KEY` too. */
-  readonly key?: AccountKey
-  /** The least that is sent to anybody, in NATIVE. Default 1. */
-  readonly threshold?: Amount
-  /** The most that is sent to all within 24 hours, in NATIVE. Default: no limit. */
-  readonly dailyCap?: Amount
-  /** How often it is looked whether anybody is to be paid. Default 3600. */
-  readonly everySeconds?: number
-  /** What all transactions may cost within 24 hours, in SOL. Default 0.1. */
-  readonly dailyFees?: Amount
-  /** What one transaction may cost at the most, in SOL. Default 0.0001. */
-  readonly fee?: Amount
-}
-
-export interface RestOption {
-  readonly wallet: string
-  readonly weight: number
-}
-
-export interface PartnerOption {
-  readonly name: string
-  readonly wallet: string
+const rest = z.strictObject({ wallet: text, weight: number })
+const partner = z.strictObject({
+  name: text,
+  wallet: text,
   /** Percent: 85 to 95. */
-  readonly share: Amount
-  /** Paths: `/api/weather`, or `/api/*` for all below. In a gateway's file routes name their `partner` instead. */
-  readonly endpoints?: readonly string[]
+  share: decimal,
+  /** Paths: `/api/weather`, or `/api/*` for all paths below. In a gateway's file, routes name their `partner` instead. */
+  endpoints: list(text, 'must be a list of paths').optional(),
+})
+
+/** Shares are in percent. */
+const rewardsShape = {
+  /**
+   * The wallet whose payments are shared.
+   *
+   * @defaultValue the gateway's `recipient`
+   */
+  collector: text.optional(),
+  /**
+   * `{ name, wallet, share, endpoints }` of each partner. In a gateway's file, routes name their `partner` instead.
+   *
+   * @defaultValue none
+   */
+  partners: list(partner, 'must be a list of { name, wallet, share, endpoints }').optional(),
+  /**
+   * Percent of the payments through verified endpoints: 3 to 5, or 0.
+   *
+   * @defaultValue `0`
+   */
+  developers: decimal.optional(),
+  /**
+   * Percent of every payment, `5`, or by the amount spent in the 7 days before it, in USDC: `{ 0: 1, 50: 3, 500: 5 }`. At
+   * most 5.
+   *
+   * @defaultValue none
+   * @see [Cashback, with numbers](rewards.md#cashback-with-numbers)
+   */
+  cashback: z
+    .union([decimal, z.record(z.string(), decimal)], {
+      error: 'must be a percentage such as 5, or percentages by amounts, such as { 0: 1, 50: 3 }',
+    })
+    .optional(),
+  /**
+   * `{ wallet, weight }`: takes a share of the rest by weight. Treasury, buyback and incentives may be one wallet.
+   *
+   * @defaultValue – (required)
+   */
+  treasury: rest,
+  /**
+   * As `treasury`.
+   *
+   * @defaultValue – (required)
+   */
+  buyback: rest,
+  /**
+   * As `treasury`.
+   *
+   * @defaultValue – (required)
+   */
+  incentives: rest,
+  /**
+   * Also rewards developers and payers of payments without a partner, at your own cost.
+   *
+   * @defaultValue `false`
+   */
+  withoutPartner: flag.optional(),
+  /**
+   * The host that serves each endpoint, so that its developer can prove it.
+   *
+   * @defaultValue the gateway's upstreams
+   */
+  hosts: z.record(z.string(), text, { error: 'must be hosts by endpoint' }).optional(),
+  /**
+   * The key that pays. Without it this process shares payments and pays nobody.
+   *
+   * @defaultValue `PAYSTILE_PAYOUT_KEY`
+   */
+  key: accountKey.optional(),
+  /**
+   * The smallest payout, in NATIVE.
+   *
+   * @defaultValue `1`
+   */
+  threshold: decimal.optional(),
+  /**
+   * The most that all payouts may send within 24 hours, in NATIVE: payouts that landed then, whenever they were planned, and
+   * payouts under way.
+   *
+   * @defaultValue none
+   */
+  dailyCap: decimal.optional(),
+  /**
+   * Interval between payout runs.
+   *
+   * @defaultValue `3600`
+   */
+  everySeconds: seconds(1, 7 * 86_400).optional(),
+  /**
+   * The most that one transaction may cost, in SOL. Priority starts low and doubles with each attempt that did not land, up
+   * to this fee.
+   *
+   * @defaultValue `0.0001`
+   */
+  fee: decimal.optional(),
+  /**
+   * The most that the transactions of all payouts within 24 hours may cost, in SOL. A repeated signature counts again; beyond
+   * the limit, payouts wait.
+   *
+   * @defaultValue `0.1`
+   */
+  dailyFees: decimal.optional(),
 }
+export const rewardsOption = z.strictObject(rewardsShape)
+export type RewardsOption = OptionsInput<typeof rewardsShape>
 
 export interface RewardsConfig {
   readonly rules: RewardRules
@@ -71,39 +137,6 @@ export interface RewardsConfig {
   readonly fee: bigint
 }
 
-const amount = z.union([z.number(), z.string()], { error: 'must be a number or decimal text' })
-const text = z.string({ error: 'must be text' })
-const rest = z.strictObject({ wallet: text, weight: z.number({ error: 'must be a number' }) })
-const rewardsSchema = z.strictObject({
-  collector: text.optional(),
-  developers: amount.default(0),
-  cashback: z
-    .union([amount, z.record(z.string(), amount)], {
-      error: 'must be a percentage such as 5, or percentages by amounts, such as { 0: 1, 50: 3 }',
-    })
-    .default({}),
-  treasury: rest,
-  buyback: rest,
-  incentives: rest,
-  partners: z
-    .array(z.strictObject({ name: text, wallet: text, share: amount, endpoints: z.array(text).default([]) }), {
-      error: 'must be a list of { name, wallet, share, endpoints }',
-    })
-    .default([]),
-  withoutPartner: z.boolean({ error: 'must be true or false' }).default(false),
-  hosts: z.record(z.string(), text, { error: 'must be hosts by endpoint' }).default({}),
-  key: accountKeyOption,
-  threshold: amount.default(1),
-  dailyCap: amount.optional(),
-  everySeconds: z
-    .number({ error: 'must be a number of seconds' })
-    .min(1, { error: 'must be at least 1' })
-    .max(7 * 86_400, { error: 'must be at most 604800' })
-    .default(3_600),
-  dailyFees: amount.default('0.1'),
-  fee: amount.default('0.0001'),
-})
-
 export interface RewardsContext {
   readonly mints: MintTable
   /** Who may read revenue: payments by them earn nobody anything. */
@@ -111,9 +144,9 @@ export interface RewardsContext {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Reads the option. What is wrong joins the problems; then the answer is undefined. */
-export function readRewardsOption(
-  option: unknown,
+/** Reads the option. Problems join the others; the result is then undefined. */
+export function readRewards(
+  option: z.output<typeof rewardsOption> | undefined,
   { mints, owners, environment }: RewardsContext,
   problems: string[],
 ): RewardsConfig | undefined {
@@ -130,54 +163,48 @@ export function readRewardsOption(
 }
 
 function read(
-  option: unknown,
+  given: z.output<typeof rewardsOption>,
   native: Mint,
   owners: readonly string[],
   usualKey: string | undefined,
   problems: string[],
-): RewardsConfig | undefined {
-  const reading = rewardsSchema.safeParse(option, { reportInput: true, error: describe })
-  if (!reading.success) {
-    problems.push(...reading.error.issues.flatMap((issue) => explain(issue, Object.keys(rewardsSchema.shape))))
-    return undefined
+): RewardsConfig {
+  const units = (name: string, value: Amount, decimals: number): bigint => {
+    const read = parseUnits(typeof value === 'number' ? (formatNumber(value) ?? '') : value, decimals)
+    if (read === undefined) problems.push(`${name}: must be a decimal number with at most ${decimals} places`)
+    return read ?? 0n
   }
-  const given = reading.data
-  const decimal = (name: string, value: Amount, decimals: number): bigint => {
-    const units = parseUnits(typeof value === 'number' ? (formatNumber(value) ?? '') : value, decimals)
-    if (units === undefined) problems.push(`${name}: must be a decimal number with at most ${decimals} places`)
-    return units ?? 0n
-  }
-  const bps = (name: string, value: Amount): number => Number(decimal(name, value, 2))
+  const bps = (name: string, value: Amount): number => Number(units(name, value, 2))
   const tier = (from: string, percent: Amount) => {
     const worth = parseDecimal(from, worthDecimals)
     if (worth === undefined) problems.push(`cashback.${from}: must be an amount of USDC`)
     return { from: worth ?? 0n, bps: bps(`cashback.${from}`, percent) }
   }
-  const cashback =
-    typeof given.cashback === 'object'
-      ? Object.entries(given.cashback).map(([from, percent]) => tier(from, percent))
-      : [{ from: 0n, bps: bps('cashback', given.cashback) }]
+  const { cashback = {}, dailyCap } = given
+  const tiers =
+    typeof cashback === 'object'
+      ? Object.entries(cashback).map(([from, percent]) => tier(from, percent))
+      : [{ from: 0n, bps: bps('cashback', cashback) }]
   const rules: RewardRules = {
     collectors: given.collector === undefined ? [] : [given.collector],
-    partners: given.partners.map(({ share, name, wallet, endpoints }) => {
+    partners: (given.partners ?? []).map(({ share, name, wallet, endpoints = [] }) => {
       return { name, wallet, bps: bps(`partners.${name}.share`, share), endpoints }
     }),
-    developerBps: bps('developers', given.developers),
-    cashback,
+    developerBps: bps('developers', given.developers ?? 0),
+    cashback: tiers,
     rest: { treasury: given.treasury, buyback: given.buyback, incentives: given.incentives },
-    withoutPartner: given.withoutPartner,
-    hosts: Object.entries(given.hosts).map(([endpoint, host]) => ({ endpoint, host })),
+    withoutPartner: given.withoutPartner ?? false,
+    hosts: Object.entries(given.hosts ?? {}).map(([endpoint, host]) => ({ endpoint, host })),
     insiders: owners,
   }
   problems.push(...checkRules(rules))
-  const { dailyCap } = given
   return Object.freeze({
     rules,
     key: given.key ?? usualKey,
-    least: decimal('threshold', given.threshold, native.decimals),
-    dailyCap: dailyCap === undefined ? undefined : decimal('dailyCap', dailyCap, native.decimals),
-    everyMs: given.everySeconds * 1_000,
-    dailyFees: decimal('dailyFees', given.dailyFees, 9),
-    fee: decimal('fee', given.fee, 9),
+    least: units('threshold', given.threshold ?? 1, native.decimals),
+    dailyCap: dailyCap === undefined ? undefined : units('dailyCap', dailyCap, native.decimals),
+    everyMs: (given.everySeconds ?? 3_600) * 1_000,
+    dailyFees: units('dailyFees', given.dailyFees ?? '0.1', 9),
+    fee: units('fee', given.fee ?? '0.0001', 9),
   })
 }

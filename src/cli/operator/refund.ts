@@ -8,7 +8,7 @@ import { findMint, solDecimals, type TokenCode } from '../../core/money/tokens.t
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import { parseRefund } from '../../core/payouts/refunds.ts'
 import { readKeyFile } from '../../host/keys/key-file.ts'
-import type { AccountKey } from '../../paywall/config/options.ts'
+import type { AccountKey } from '../../paywall/config/kinds.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { advanceRefund, planRefund, type RefundParts } from '../../workers/payouts/refunds.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'

@@ -127,7 +127,14 @@ function describe({ name, path, provider, upstream }: RoutePlan): RouteWords {
 function priceOf({ price, token, per = 'request' }: ProviderOptions): string {
   const amount = typeof price === 'function' ? 'a price by request in' : String(price)
   if (per === 'request') return `${amount} ${token}`
-  const unit = per === 'megabyte' ? 'MB' : 'seconds' in per ? `${per.seconds} s` : `${per.requests} requests`
+  const unit =
+    per === 'megabyte'
+      ? 'MB'
+      : typeof per === 'string'
+        ? per
+        : 'seconds' in per
+          ? `${per.seconds} s`
+          : `${per.requests} requests`
   return `${amount} ${token} / ${unit}`
 }
 

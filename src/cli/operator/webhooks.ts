@@ -1,6 +1,6 @@
 /** `paystile webhooks`: what was told to whom, telling it again, and a message to try a receiver with. */
 import { randomBytes } from 'node:crypto'
-import { readWebhooksOption } from '../../api/public/webhooks.ts'
+import { readWebhooks } from '../../api/public/webhooks.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { LedgerEvent } from '../../core/ports/outbox.ts'
@@ -81,8 +81,8 @@ function findWebhook({ url, allowPrivate = false }: TestOptions, network: Networ
   if (!address) throw usage('Name the receiver with --url, or set PAYSTILE_WEBHOOK_URL.')
   const named = plan?.webhooks.find((one) => one.url === address)
   const problems: string[] = []
-  const [webhook] = readWebhooksOption([{ url: address, allowPrivate, ...named }], network, environment, problems)
-  if (webhook) return webhook
+  const [webhook] = readWebhooks([{ url: address, allowPrivate, ...named }], network, environment, problems)
+  if (webhook && problems.length === 0) return webhook
   throw usage(`${problems.map(inFlags).join('; ')}.`)
 }
 

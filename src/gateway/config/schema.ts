@@ -68,7 +68,11 @@ const routeOptions = {
   acceptedMints: z.array(token, { error: 'must be a list of token codes' }).optional(),
   per: z
     .union(
-      [z.enum(['request', 'megabyte']), z.strictObject({ seconds: number }), z.strictObject({ requests: number })],
+      [
+        z.enum(['request', 'megabyte', 'minute', 'hour', 'day']),
+        z.strictObject({ seconds: number }),
+        z.strictObject({ requests: number }),
+      ],
       { error: "must be 'request', 'megabyte', { seconds } or { requests }" },
     )
     .optional(),

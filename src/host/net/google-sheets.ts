@@ -11,8 +11,8 @@ import type { Clock } from '../../core/runtime.ts'
 
 export interface SheetsOptions {
   /** The JSON file that Google gives for a service account, or its content. */
-  readonly credentialsFile?: string
-  readonly credentials?: { readonly client_email: string; readonly private_key: string }
+  readonly credentialsFile?: string | undefined
+  readonly credentials?: { readonly client_email: string; readonly private_key: string } | undefined
   /** From the address of the spreadsheet. Share it with the account's `client_email` as an editor. */
   readonly spreadsheetId: string
   /** A sheet or a range of it, in A1 notation, which is emptied and written: `Payments` or `Payments!A:S`. */

@@ -181,7 +181,7 @@ describe('readConfig', () => {
     [
       'a danger of mints that is none',
       { ...local, mints: { NATIVE: { address: recipient, decimals: 5, allow: ['everything'] } } },
-      'allow may list transferHook, permanentDelegate',
+      'mints.NATIVE.allow.0: must be one of transferHook, permanentDelegate',
     ],
     ['another USDC on mainnet', { ...live, mints: { USDC: recipient } }, 'mints.USDC: is fixed on mainnet'],
     ['NATIVE on mainnet without a mint', { ...live, token: 'NATIVE' }, 'mints.NATIVE: NATIVE has no mint on mainnet'],

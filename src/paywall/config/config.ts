@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
@@ -14,15 +15,16 @@ import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import type { FinalityAt } from './finality.ts'
 import { readFinality } from './finality.ts'
+import type { AccountKey } from './kinds.ts'
 import type { MintRules } from './mints.ts'
 import { readMints } from './mints.ts'
-import type { AccountKey, ProviderOptions } from './options.ts'
+import type { ProviderOptions } from './options.ts'
+import { providerSchema, usualOptions } from './options.ts'
 import type { FreeQuota, Pricing } from './pricing.ts'
 import { readFree, readPricing } from './pricing.ts'
+import { formatProblem, parseOptions } from './problems.ts'
 import type { RatesConfig } from './rates.ts'
 import { readRatesOption } from './rates.ts'
-import type { OptionsReading } from './schema.ts'
-import { describe, explain, schema } from './schema.ts'
 
 /** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
 export interface ServiceConfig {
@@ -126,27 +128,44 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
     throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
   }
   const { given, locate } = withEnvironment(options, environment)
-  const reading = schema.safeParse(given, { reportInput: true, error: describe })
-  if (!reading.success)
-    throw new ConfigurationError(reading.error.issues.flatMap((issue) => explain(issue)).map(locate))
-  return complete(reading.data, locate)
+  const reading = parseOptions(providerSchema, given)
+  if (reading.kind === 'problems') throw new ConfigurationError(reading.problems.map(formatProblem).map(locate))
+  const completed = completeConfig(reading.options)
+  if (completed.kind === 'problems') throw new ConfigurationError(completed.problems.map(locate))
+  return completed.config
 }
 
-function complete(read: OptionsReading, locate: (problem: string) => string): Config {
+type ParsedOptions = z.output<typeof providerSchema>
+type Complete<Parsed> = Parsed & {
+  readonly [Name in keyof Parsed & keyof typeof usualOptions]: NonNullable<Parsed[Name]>
+}
+
+/** Parsed options with the usual values for the others. */
+export function withUsual<Parsed extends object>(parsed: Parsed): Complete<Parsed> {
+  return { ...usualOptions, ...parsed } as unknown as Complete<Parsed>
+}
+
+type ConfigReading =
+  | { readonly kind: 'config'; readonly config: Config }
+  | { readonly kind: 'problems'; readonly problems: readonly string[] }
+
+/** Completes parsed options to a configuration, and lists the problems that options have together. */
+function completeConfig(parsed: ParsedOptions): ConfigReading {
+  const read = withUsual(parsed)
   const problems: string[] = []
   const { mints, allowedTraits } = readMints(read.network, read.mints, problems)
   const rates = readRatesOption(read.rates, read.network, problems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
   const pricing = readPricing(read, mints, problems)
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)
-  const free = readFree(read.free, problems)
+  const free = readFree(read.free)
   const finality = readFinality(read, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, problems)
   const conversion = readConversion(read, { acceptedMints, mints, rates }, problems)
-  if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
+  if (problems.length > 0) return { kind: 'problems', problems }
   const { recipient, retired } = read
-  return Object.freeze({
+  const config = Object.freeze({
     service: readServiceConfig(read, keyring),
     route: Object.freeze({
       recipient,
@@ -166,7 +185,7 @@ function complete(read: OptionsReading, locate: (problem: string) => string): Co
       hasScope: read.scope !== undefined,
       bind: read.bind,
       bodyLimitBytes: read.bodyLimitBytes,
-      rawBody: read.rawBody as RouteConfig['rawBody'],
+      rawBody: read.rawBody,
       free,
       proofBinding: read.proofBinding,
       challengeTtlSeconds: read.challengeTtlSeconds,
@@ -178,16 +197,18 @@ function complete(read: OptionsReading, locate: (problem: string) => string): Co
       envelope: read.envelope,
       cors: read.cors,
       checkout: read.checkout,
-      retiredRecipients: retired.recipients,
-      retiredScopes: retired.scopes,
-      retiredBinds: retired.binds,
+      retiredRecipients: retired?.recipients ?? [],
+      retiredScopes: retired?.scopes ?? [],
+      retiredBinds: retired?.binds ?? [],
     }),
-    onEvent: read.onEvent as Config['onEvent'],
+    onEvent: read.onEvent,
     log: read.log,
   })
+  return { kind: 'config', config }
 }
 
-type ServiceRead = Pick<OptionsReading, 'network' | 'rpc' | 'ledger' | 'secret' | 'service' | 'watch' | 'reportToken'>
+type OptionsRead = Complete<ParsedOptions>
+type ServiceRead = Pick<OptionsRead, 'network' | 'rpc' | 'ledger' | 'secret' | 'service' | 'watch' | 'reportToken'>
 
 export function readServiceConfig(read: ServiceRead, keyring: Keyring | undefined): ServiceConfig {
   const { network, ledger, service, watch, reportToken } = read
@@ -214,7 +235,7 @@ export function checkService({ network, ledger, secret, rpc }: ServiceRead, prob
   }
 }
 
-function checkNetwork(read: OptionsReading, problems: string[]): void {
+function checkNetwork(read: OptionsRead, problems: string[]): void {
   const { network, verifyOnChain } = read
   checkService(read, problems)
   if (network === 'mainnet' && !verifyOnChain)
@@ -223,7 +244,7 @@ function checkNetwork(read: OptionsReading, problems: string[]): void {
 
 /** What is accepted must have a mint, and a rate where the price is in another token. */
 function checkTokens(
-  read: OptionsReading,
+  read: OptionsRead,
   { token, decimals, price }: Pricing,
   accepted: readonly TokenCode[],
   mints: MintTable,

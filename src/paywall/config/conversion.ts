@@ -1,12 +1,12 @@
-/** The options of conversion as they are used: what becomes what, from how much on, where, and with whose key. */
+/** The options of conversion: which tokens are converted, from which amount on, where, and with which key. */
 import { z } from 'zod'
-import { isHttpUrl } from '../../core/encoding/http.ts'
 import { formatNumber, parseUnits } from '../../core/money/money.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, tokenCodes } from '../../core/money/tokens.ts'
 import type { ConversionRules } from '../../core/payouts/conversion.ts'
 import { usualConversionLimits, usualSolKept } from '../../core/payouts/conversion.ts'
-import type { AccountKey } from './options.ts'
+import type { AccountKey } from './kinds.ts'
+import { apiKey, decimal, url } from './kinds.ts'
 import type { RatesConfig } from './rates.ts'
 
 export type VenueConfig =
@@ -20,37 +20,32 @@ export interface ConversionConfig {
   readonly venue: VenueConfig | undefined
 }
 
-const amount = z.union([z.number(), z.string()], { error: 'must be a number or decimal text' }).optional()
-const amounts = z.strictObject(
-  { NATIVE: amount, USDC: amount, SOL: amount },
+export const amountsOption = z.strictObject(
+  { NATIVE: decimal.optional(), USDC: decimal.optional(), SOL: decimal.optional() },
   { error: 'must be amounts by token, such as { SOL: 1 }' },
 )
-export const thresholdOption = amounts.optional()
-export const reserveOption = amounts.optional()
 
 const mostBps = 5_000
 const bps = z
   .int({ error: 'must be a whole number of hundredths of a percent' })
   .min(0, { error: 'must be at least 0' })
   .max(mostBps, { error: `must be at most ${mostBps}` })
-  .optional()
-const limits = { slippageBps: bps, maxDeviationBps: bps }
-const url = z.string().refine(isHttpUrl, { error: 'must be an http or https URL' })
-const apiKey = z
-  .string('must be printable characters without spaces')
-  .regex(/^[\x21-\x7e]{1,1024}$/, 'must be printable characters without spaces')
-export const venueOption = z
-  .discriminatedUnion(
-    'kind',
-    [
-      z.strictObject({ kind: z.literal('rfq'), url, ...limits }),
-      z.strictObject({ kind: z.literal('jupiter'), url: url.optional(), apiKey: apiKey.optional(), ...limits }),
-    ],
-    { error: "must be { kind: 'rfq', url } or { kind: 'jupiter' }" },
-  )
-  .optional()
+const limits = {
+  /** How much less than quoted may arrive, in hundredths of a percent. Default 50. */
+  slippageBps: bps.optional(),
+  /** How much worse than the rate source a quote may be, in hundredths of a percent. Default 200. */
+  maxDeviationBps: bps.optional(),
+}
+export const venueOption = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({ kind: z.literal('rfq'), url, ...limits }),
+    z.strictObject({ kind: z.literal('jupiter'), url: url.optional(), apiKey: apiKey.optional(), ...limits }),
+  ],
+  { error: "must be { kind: 'rfq', url } or { kind: 'jupiter' }" },
+)
 
-type Amounts = z.infer<typeof thresholdOption>
+type Amounts = z.output<typeof amountsOption> | undefined
 
 export interface ConversionRead {
   readonly network: Network
@@ -59,7 +54,7 @@ export interface ConversionRead {
   readonly conversionThreshold?: Amounts
   readonly conversionReserve?: Amounts
   readonly settlementKey?: AccountKey | undefined
-  readonly venue?: z.infer<typeof venueOption>
+  readonly venue?: z.output<typeof venueOption> | undefined
 }
 
 /** Undefined where nothing is to be converted. */

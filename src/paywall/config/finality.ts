@@ -1,9 +1,11 @@
 /** From which price, and beyond which exposure, a payment must be final before it is accepted. */
+import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
 import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import type { Amounts, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, tokenCodes } from '../../core/money/tokens.ts'
+import { decimal } from './kinds.ts'
 
 /** What is asked of a payment before it is accepted. */
 export interface FinalityRule {
@@ -17,11 +19,18 @@ export function mustBeFinal({ finalizedFrom }: FinalityRule, token: TokenCode, u
   return from === undefined || units >= from
 }
 
-export interface FinalityOptions {
+export const maxUnfinalizedOption = z.union(
+  [decimal, z.strictObject({ recipient: decimal.optional(), payer: decimal.optional() })],
+  { error: 'must be an amount, or { recipient, payer }' },
+)
+
+interface FinalityRead {
   readonly token: TokenCode
-  readonly finalizedFrom?: unknown
-  readonly maxUnfinalized?: unknown
+  readonly finalizedFrom?: Decimal | undefined
+  readonly maxUnfinalized?: z.output<typeof maxUnfinalizedOption> | undefined
 }
+
+type Decimal = z.output<typeof decimal>
 
 const oneDollar: Amount = { token: 'USDC', units: 1_000_000n, decimals: 6 }
 
@@ -29,21 +38,17 @@ const oneDollar: Amount = { token: 'USDC', units: 1_000_000n, decimals: 6 }
 export type FinalityAt = (rates: RateTable) => FinalityRule
 
 /** In all tokens, because a quote in one that is no longer accepted may still be paid. */
-export function readFinality(read: FinalityOptions, mints: MintTable, problems: string[]): FinalityAt {
+export function readFinality(read: FinalityRead, mints: MintTable, problems: string[]): FinalityAt {
   const decimals = findDecimals(read.token, mints) ?? 0
-  const limitOf = (option: string, value: unknown): Amount | undefined => {
+  const limitOf = (option: string, value: Decimal | undefined): Amount | undefined => {
     if (value === undefined) return undefined
-    const units = isNothing(value) ? 0n : readLimit(option, value, read.token, decimals, problems)
-    return { token: read.token, units, decimals }
+    return { token: read.token, units: readLimit(option, value, read.token, decimals, problems), decimals }
   }
   const { maxUnfinalized } = read
-  const isSplit = typeof maxUnfinalized === 'object' && maxUnfinalized !== null
-  const split = (isSplit ? maxUnfinalized : { recipient: maxUnfinalized }) as Record<string, unknown>
-  for (const key of Object.keys(split))
-    if (key !== 'recipient' && key !== 'payer') problems.push(`maxUnfinalized.${key}: is not an option`)
+  const most = typeof maxUnfinalized === 'object' ? maxUnfinalized : { recipient: maxUnfinalized }
   const from = limitOf('finalizedFrom', read.finalizedFrom) ?? oneDollar
-  const recipient = limitOf('maxUnfinalized', split['recipient'])
-  const payer = limitOf('maxUnfinalized.payer', split['payer'])
+  const recipient = limitOf('maxUnfinalized', most.recipient)
+  const payer = limitOf('maxUnfinalized.payer', most.payer)
   let known: { readonly rates: RateTable; readonly rule: FinalityRule } | undefined
   return (rates) => {
     if (known?.rates === rates) return known.rule
@@ -54,15 +59,12 @@ export function readFinality(read: FinalityOptions, mints: MintTable, problems: 
   }
 }
 
-function readLimit(option: string, value: unknown, token: TokenCode, decimals: number, problems: string[]): bigint {
+function readLimit(option: string, value: Decimal, token: TokenCode, decimals: number, problems: string[]): bigint {
+  if (value === 0 || value === '0') return 0n
   const limit = readPrice(value, token, decimals)
   if (limit.kind === 'price') return limit.units
   problems.push(`${option}: ${limit.why}`)
   return 0n
-}
-
-function isNothing(value: unknown): boolean {
-  return value === 0 || value === '0'
 }
 
 /** The most that may be at risk, in each token by itself. */

@@ -1,52 +1,26 @@
-/** The options that say what the tokens are: their mints, what these may have, and the key that opens accounts for them. */
+/** The option `mints`: the tokens' mints, and the traits that these may have. */
 import { z } from 'zod'
-import { decodeAddress } from '../../core/encoding/base58.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { knownMints, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
 import type { DoubtfulTrait } from '../../core/payment/token-rules.ts'
 import { doubtfulTraits } from '../../core/payment/token-rules.ts'
-import type { AccountKey } from './options.ts'
+import { address, list, whole } from './kinds.ts'
 
-const notAddress = 'is not a Solana address'
-export const address = z.string(notAddress).refine((text) => decodeAddress(text) !== undefined, {
-  error: ({ input }) => (isEthereumAddress(input) ? `${notAddress} but an Ethereum address` : notAddress),
-})
-
-function isEthereumAddress(text: unknown): boolean {
-  return typeof text === 'string' && /^0x[0-9a-f]{40}$/i.test(text)
-}
+const isTokenProgram = (program: string) => program === splTokenProgram || program === token2022Program
 
 const mint = z.union(
   [
     address,
     z.strictObject({
       address,
-      decimals: z.int().min(0).max(18).optional(),
-      tokenProgram: z.enum([splTokenProgram, token2022Program]).optional(),
-      allow: z.array(z.enum(doubtfulTraits)).optional(),
+      decimals: whole(0, 18).optional(),
+      tokenProgram: z.string().refine(isTokenProgram, `must be ${splTokenProgram} or ${token2022Program}`).optional(),
+      allow: list(z.enum(doubtfulTraits), `must be a list of ${doubtfulTraits.join(', ')}`).optional(),
     }),
   ],
-  {
-    error:
-      'must be the address of a mint, or { address, decimals, tokenProgram, allow } with decimals from 0 to 18; ' +
-      `allow may list ${doubtfulTraits.join(', ')}`,
-  },
+  { error: 'must be the address of a mint, or { address, decimals, tokenProgram, allow }' },
 )
-export const mintsOption = z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() }).default({})
-
-export const accountKeyOption = z
-  .custom<AccountKey>(
-    isAccountKey,
-    'must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet',
-  )
-  .optional()
-
-function isAccountKey(value: unknown): boolean {
-  if (typeof value === 'string') return value !== ''
-  if (typeof value !== 'object' || value === null) return false
-  if ('length' in value) return value.length === 64 || value.length === 32
-  return 'address' in value || 'secretKey' in value
-}
+export const mintsOption = z.strictObject({ NATIVE: mint.optional(), USDC: mint.optional() })
 
 export interface MintRules {
   readonly mints: MintTable
@@ -54,7 +28,7 @@ export interface MintRules {
   readonly allowedTraits: Readonly<Partial<Record<TokenCode, readonly DoubtfulTrait[]>>>
 }
 
-export function readMints(network: Network, options: z.infer<typeof mintsOption>, problems: string[]): MintRules {
+export function readMints(network: Network, options: z.output<typeof mintsOption> = {}, problems: string[]): MintRules {
   const known = knownMints[network]
   const mints: Partial<Record<Exclude<TokenCode, 'SOL'>, Mint>> = { ...known }
   const allowedTraits: Partial<Record<TokenCode, readonly DoubtfulTrait[]>> = {}

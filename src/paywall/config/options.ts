@@ -1,167 +1,315 @@
 /**
- * What a provider may say. SPEC.md's names first, then ours; one flat object.
+ * A provider's options. Each option is declared here once: its shape, and its description as a doc comment.
+ *
+ * The types, the gateway's file, its JSON Schema and the tables in `docs/` follow from these shapes. In a comment,
+ * `@defaultValue` and `@see` become the table's default and its link. SPEC.md fixes some of the names.
  */
-import type { Network, TokenCode } from '../../core/money/tokens.ts'
-import type { DoubtfulTrait } from '../../core/payment/token-rules.ts'
-import type { Ledger } from '../../core/ports/ledger.ts'
-import type { Log } from '../../core/runtime.ts'
-import type { Bind } from './binding.ts'
-import type { Envelope } from './envelope.ts'
-import type { PaywallEvent } from './events.ts'
-import type { PriceFunction, SizeFunction } from './pricing.ts'
-import type { RatesOption } from './rates.ts'
+import { z } from 'zod'
+import { isUnspendable } from '../../core/money/tokens.ts'
+import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
+import type { Bind, BoundParts } from './binding.ts'
+import { amountsOption, venueOption } from './conversion.ts'
+import { parseEndpoint } from './endpoint.ts'
+import { envelopes } from './envelope.ts'
+import { maxUnfinalizedOption } from './finality.ts'
+import {
+  accountKey,
+  address,
+  callback,
+  decimal,
+  flag,
+  headerName,
+  label,
+  list,
+  type OptionsInput,
+  seconds,
+  token,
+  wholeSeconds,
+} from './kinds.ts'
+import { freeOption, perOption, prepayOption, priceOption, sizeOption } from './pricing.ts'
+import type { ServiceOptions, SharedOptions } from './service-options.ts'
+import { serviceShape, sharedShape } from './service-options.ts'
 
-export interface ProviderOptions {
+const wallet = address.refine(
+  (text) => !isUnspendable(text),
+  'is a program or a mint, not a wallet: nobody could spend it',
+)
+const bind = z
+  .union(
+    [
+      z.enum(['request', 'path']),
+      z.strictObject({
+        query: list(z.string(), 'must be a list of names').optional(),
+        headers: list(
+          headerName.transform((name) => name.toLowerCase()),
+          'must be a list of names',
+        ).optional(),
+        body: flag.optional(),
+      }),
+    ],
+    { error: "must be 'request', 'path' or { query: [names], headers: [names], body: true }" },
+  )
+  .transform(asBind)
+const notEndpoint = "must be a path such as '/api/weather', with its method before it if you like: 'GET /api/weather'"
+
+/** Options that each route of a gateway may have to itself. */
+const routeShape = {
+  /** The token that the price is in: `NATIVE`, `USDC` or `SOL`. */
+  token,
   /**
-   * Price of one unit of `per`, in units of `token`: a number, decimal text, or a function of the request. A function
-   * sees only what the payment is bound to (`bind`).
+   * The wallet that is paid. Receiving needs no key. Well-known programs and mints are refused.
+   *
+   * @defaultValue `PAYSTILE_RECIPIENT`
    */
-  readonly price: number | string | PriceFunction
-  /** The token the price is in. */
-  readonly token: TokenCode
-  /** The wallet that is paid. Receiving needs no key. */
-  readonly recipient?: string
-  /** False skips reading the chain, on localnet and devnet only. Seal, expiry, binding and once-only stay. */
-  readonly verifyOnChain?: boolean
-  readonly network?: Network
-  /** All tokens that are accepted, the preferred first; the price in others than `token` follows from `rates`. */
-  readonly acceptedMints?: readonly TokenCode[]
+  recipient: wallet,
   /**
-   * What the price is for: one request, a megabyte (1,000,000 bytes of body), a time window from the first use on, or a
-   * bundle of requests. Default `request`.
+   * The accepted tokens, the preferred one first. `rates` convert the price into tokens other than `token`.
+   *
+   * @defaultValue `[token]`
    */
-  readonly per?: 'request' | 'megabyte' | { readonly seconds: number } | { readonly requests: number }
-  /** With `per: 'megabyte'`: how many bytes a request brings, so that its price is known ahead. */
-  readonly size?: number | SizeFunction
-  /** With `per: 'megabyte'` where the size is not known: how many megabytes are bought ahead. Default 1. */
-  readonly prepay?: number
-  /** How long bundles, bytes and files can be used after they were first used. Default 30 days. */
-  readonly allowanceTtlSeconds?: number
-  /** Requests that cost nothing, by client address; each server counts for itself. */
-  readonly free?: {
-    readonly requests: number
-    readonly per: 'minute' | 'hour' | 'day' | { readonly seconds: number }
-  }
-  /** The token you want to end up with. */
-  readonly settlementToken?: TokenCode
-  /** True converts what comes in other tokens into `settlementToken`, on chain. Needs `settlementKey`, or a worker that has it. */
-  readonly autoConversion?: boolean
-  /** From how much on a token is converted, in units of that token: `{ SOL: 1 }`. Default: the worth of 10 USDC. */
-  readonly conversionThreshold?: Readonly<Partial<Record<TokenCode, number | string>>>
-  /** What stays in the wallet, in units of each token. Default: 0.05 SOL, for fees. */
-  readonly conversionReserve?: Readonly<Partial<Record<TokenCode, number | string>>>
+  acceptedMints: z
+    .array(token, { error: 'must be a list of token codes' })
+    .min(1, 'must name a token')
+    .readonly()
+    .optional(),
+  /** The token in which you want to hold your revenue. */
+  settlementToken: token.optional(),
+  /**
+   * Converts payments in other tokens into `settlementToken`, on chain. Needs `settlementKey`, or a worker that has it.
+   *
+   * @defaultValue `false`
+   * @see [Settlement](settlement.md)
+   */
+  autoConversion: flag.optional(),
+  /**
+   * The amount from which a token is converted, in units of that token: `{ SOL: 1 }`.
+   *
+   * @defaultValue the worth of 10 USDC
+   */
+  conversionThreshold: amountsOption.optional(),
+  /**
+   * The amount that stays in the wallet, in units of each token.
+   *
+   * @defaultValue `{ SOL: 0.05 }`, for fees
+   */
+  conversionReserve: amountsOption.optional(),
   /**
    * The recipient's own key, which signs conversions: the path of a key file, 64 secret bytes, a kit signer or a wallet. A
-   * process that only receives has none. `PAYSTILE_SETTLEMENT_KEY` too.
+   * process that only receives needs none.
+   *
+   * @defaultValue `PAYSTILE_SETTLEMENT_KEY` (a path)
    */
-  readonly settlementKey?: AccountKey
-  /** Where tokens are exchanged: a desk (`rfq`), or Jupiter, which is the default on mainnet. */
-  readonly venue?: VenueOption
-
-  /** JSON-RPC nodes. With two or more, two must agree on a payment. On localnet, none starts a chain in this process. */
-  readonly rpc?: string | readonly string[]
-  /** Where payments are recorded: a file path, `sqlite:path`, `postgres://…`, or `memory:` on localnet. */
-  readonly ledger?: string | Ledger
-  /** The keyring that seals requestIds: `id:secret,id:secret`. */
-  readonly secret?: string
-  /** Mint addresses by token code: NATIVE on mainnet, any on devnet and localnet. */
-  readonly mints?: Readonly<Partial<Record<Exclude<TokenCode, 'SOL'>, MintOption>>>
+  settlementKey: accountKey.optional(),
   /**
-   * A key that pays, once, for each token account that the recipient lacks: the path of a key file, 64 secret bytes, a kit
-   * signer or a wallet. It need not be the recipient's, and is used for nothing else.
+   * Where tokens are exchanged: `{ kind: 'jupiter' }`, or `{ kind: 'rfq', url }` for a desk.
+   *
+   * @defaultValue Jupiter on mainnet
+   * @see [Desks](settlement.md#desks)
    */
-  readonly accountKey?: AccountKey
-  /** What other tokens than the price's are worth: a table, `pyth`, `jupiter`, or a source of your own. */
-  readonly rates?: RatesOption
-  /** Names the service inside its requestIds, where several share one secret. */
-  readonly service?: string
+  venue: venueOption.optional(),
   /**
-   * Names the route inside its requestIds. Routes with the same name share what was bought for several requests; without
-   * a name it is good for the one path where it was bought.
+   * The unit of the price: `'request'`, `'megabyte'` (1,000,000 bytes of body), a time window from the first use on
+   * (`'minute'`, `'hour'`, `'day'` or `{ seconds }`), or a bundle `{ requests }`.
+   *
+   * @defaultValue `'request'`
+   * @see [Prices](pricing.md)
    */
-  readonly scope?: string
-  /** The address clients use, when a proxy stands in front: `https://api.example.com`. */
-  readonly publicUrl?: string
+  per: perOption.optional(),
   /**
-   * What a payment for one request is tied to, besides method and path: the whole query (`request`), nothing (`path`), or
-   * the query parameters, headers and body that are listed.
+   * With `'megabyte'`: the length of the response in bytes, a number or a function of the request. The price is then known in
+   * advance, and a broken download can continue.
    */
-  readonly bind?: Bind
-  /** The body as it was received, where a parser reads it before the paywall. Needed only with `bind: { body: true }`. */
-  readonly rawBody?: (request: object) => Uint8Array | undefined
-  /** The longest body with `bind: { body: true }`. Default 1,000,000. */
-  readonly bodyLimitBytes?: number
-  /** `required` refuses to sell to a client whose proof could be copied from the chain. */
-  readonly proofBinding?: 'negotiated' | 'required'
-  readonly challengeTtlSeconds?: number
-  readonly proofTtlSeconds?: number
-  /** How long a proof may wait for its transaction to become visible. */
-  readonly waitSeconds?: number
-  /** How long a delivery is held for a process that may have died. */
-  readonly leaseSeconds?: number
+  size: sizeOption.optional(),
   /**
-   * The price from which a payment must be finalized before it is accepted, in units of `token`; 0 for all. By default
-   * the worth of 1 USDC, and 0 for a token without a rate.
+   * With `'megabyte'`, if the size is unknown: megabytes bought in advance.
+   *
+   * @defaultValue `1`
    */
-  readonly finalizedFrom?: number | string
-  /** The most that may be accepted and not finalized, in units of `token`, beyond which payments must be finalized. */
-  readonly maxUnfinalized?: number | string | { readonly recipient?: number | string; readonly payer?: number | string }
-  /** False does not read payments ahead of their proofs, nor those that never bring one. */
-  readonly watch?: boolean
-  /** How many proxies stand in front and add the client's address to `X-Forwarded-For`. */
-  readonly trustProxy?: number
+  prepay: prepayOption.optional(),
   /** What is sold, for the person who reads the challenge. */
-  readonly description?: string
+  description: z.string().max(200, 'must be at most 200 characters').optional(),
   /**
-   * What analytics and the published list of what is sold call it: `GET /api/weather`, or the path alone. Default: the path
-   * of each request.
+   * Names the route inside its requestIds. Bundles, windows and bytes are valid for all routes of that name; without a name,
+   * for the one path. Give each route its own name if two paywalls of different price share method and path (virtual hosts, a
+   * tier by header): otherwise they accept each other's payments.
    */
-  readonly endpoint?: string
-  /** The token in which revenue is reported. One for all that share a ledger. Default USDC. */
-  readonly reportToken?: TokenCode
-  /** Puts SPEC.md's access-granted shape around JSON answers. */
-  readonly envelope?: Envelope
-  /** False leaves cross-origin headers and preflights to the application. */
-  readonly cors?: boolean
-  /** False answers browsers as all others, with JSON, instead of the page on which people pay. */
-  readonly checkout?: boolean
-  /** Former recipients, scopes and bindings whose payments may still be claimed. */
-  readonly retired?: {
-    readonly recipients?: readonly string[]
-    readonly scopes?: readonly string[]
-    readonly binds?: readonly Bind[]
-  }
-  /** Hears what happens. What it throws is logged and breaks no sale. */
-  readonly onEvent?: (event: PaywallEvent) => void
-  readonly log?: Log
+  scope: label.optional(),
+  /**
+   * The parts of a request that a payment is tied to. `'request'`: method, path and query. `'path'`: method and path. Or the
+   * parts that count: `{ query: [names], headers: [names], body: true }`.
+   *
+   * @defaultValue `'request'`
+   * @see [A price that depends on the request](pricing.md#a-price-that-depends-on-the-request)
+   */
+  bind: bind.optional(),
+  /**
+   * The longest body with `bind: { body: true }`.
+   *
+   * @defaultValue `1000000`
+   */
+  bodyLimitBytes: z
+    .int({ error: 'must be a whole number of bytes' })
+    .min(1, { error: 'must be at least 1' })
+    .max(100_000_000, { error: 'must be at most 100000000' })
+    .optional(),
+  /**
+   * `'verified'` or `'result'` wraps JSON responses: `{ "status": "verified", "message", "data" }` or
+   * `{ "result": "success", "data" }`.
+   *
+   * @defaultValue `'none'`
+   */
+  envelope: z.enum(envelopes).optional(),
+  /**
+   * `'required'`: clients that announce no claim must sign their proof with the wallet, so that nobody can copy it from the
+   * chain.
+   *
+   * @defaultValue `'negotiated'`
+   */
+  proofBinding: z.enum(['negotiated', 'required']).optional(),
+  /**
+   * How long a quote can be paid. At least 120.
+   *
+   * @defaultValue `300`
+   */
+  challengeTtlSeconds: wholeSeconds(120, 86_400).optional(),
+  /**
+   * How long after that a payment made in time can be redeemed.
+   *
+   * @defaultValue `86400`
+   */
+  proofTtlSeconds: wholeSeconds(60, 30 * 86_400).optional(),
+  /**
+   * How long bundles, bytes and files can be used after their first use.
+   *
+   * @defaultValue `2592000`
+   */
+  allowanceTtlSeconds: wholeSeconds(60, 10 * 365 * 86_400).optional(),
+  /**
+   * How long a proof may wait for its transaction to become visible.
+   *
+   * @defaultValue `10`
+   */
+  waitSeconds: seconds(0, 60).optional(),
+  /**
+   * How long a delivery is held for a process that may have died. Renewed while a response runs.
+   *
+   * @defaultValue `30`
+   */
+  leaseSeconds: seconds(0.1, 3600).optional(),
+  /**
+   * The price from which a payment must be finalized (about 13 s on mainnet) and not only confirmed (about 1 s), in units of
+   * `token`; `0` for all. Until then the proof gets `tx_not_final`, which clients repeat. Without a rate to USDC, the default
+   * is `0`.
+   *
+   * @defaultValue the worth of 1 USDC
+   */
+  finalizedFrom: decimal.optional(),
+  /**
+   * The most that may be accepted and not final yet, in units of `token`: a number for the recipient, or
+   * `{ recipient, payer }`. Beyond it, payments must be finalized. Several servers may exceed it by the payments of one second.
+   *
+   * @defaultValue no limit
+   */
+  maxUnfinalized: maxUnfinalizedOption.optional(),
+  /**
+   * Lets browsers of other origins pay and read. `false` leaves cross-origin headers and preflights to the application.
+   *
+   * @defaultValue `true`
+   */
+  cors: flag.optional(),
+  /**
+   * Shows people in a browser the checkout page instead of JSON. `false` answers all clients alike.
+   *
+   * @defaultValue `true`
+   * @see [Checkout](checkout.md)
+   */
+  checkout: flag.optional(),
+  /**
+   * Replaced `{ recipients, scopes, binds }` whose payments can still be redeemed. Keep them for a day and six minutes.
+   */
+  retired: z
+    .strictObject({
+      recipients: list(address, 'must be a list').optional(),
+      scopes: list(label, 'must be a list').optional(),
+      binds: list(bind, 'must be a list').optional(),
+    })
+    .optional(),
 }
 
-export type MintOption =
-  | string
-  | {
-      readonly address: string
-      readonly decimals?: number
-      readonly tokenProgram?: string
-      /** What the mint may have although it can cost you payments, or mislead about amounts. */
-      readonly allow?: readonly DoubtfulTrait[]
-    }
-
-/** What a provider may say of the place where tokens are exchanged. */
-export type VenueOption = VenueLimits &
-  (
-    | { readonly kind: 'rfq'; readonly url: string }
-    | { readonly kind: 'jupiter'; readonly url?: string | undefined; readonly apiKey?: string | undefined }
-  )
-
-interface VenueLimits {
-  /** How much less than quoted may come, in hundredths of a percent. Default 50. */
-  readonly slippageBps?: number | undefined
-  /** How much worse than the rate source a quote may be, in hundredths of a percent. Default 200. */
-  readonly maxDeviationBps?: number | undefined
+/** Options that the gateway has in a form of its own, or not at all. */
+const paywallShape = {
+  /**
+   * Price of one unit of `per`, in units of `token`: a number, decimal text, or a function of the request. A function sees
+   * only the parts that the payment is bound to (`bind`). Zero, negative and more decimals than the token has are refused.
+   *
+   * @see [A price that depends on the request](pricing.md#a-price-that-depends-on-the-request)
+   */
+  price: priceOption,
+  /** Free requests for each client address: `{ requests, per: 'minute' | 'hour' | 'day' | { seconds } }`. */
+  free: freeOption.optional(),
+  /** With `bind: { body: true }`, if a parser reads the body before the paywall: returns the received bytes. */
+  rawBody: callback<(request: object) => Uint8Array | undefined>().optional(),
+  /**
+   * The name in analytics and in the published list: `GET /api/weather`, or the path alone. Set it if paths carry data
+   * (`/users/:id`).
+   *
+   * @defaultValue the path of each request
+   */
+  endpoint: z
+    .string(notEndpoint)
+    .transform((text, context) => {
+      const endpoint = parseEndpoint(text)
+      if (!endpoint) context.addIssue({ code: 'custom', message: notEndpoint, input: text })
+      return endpoint ?? z.NEVER
+    })
+    .optional(),
 }
 
-export type AccountKey =
-  | string
-  | ArrayLike<number>
-  | { readonly address: string }
-  | { readonly publicKey: { toBytes(): Uint8Array }; readonly secretKey: Uint8Array }
+export const providerSchema = z.strictObject({ ...paywallShape, ...routeShape, ...sharedShape, ...serviceShape })
+
+/** Values for options that neither the options nor the environment give. */
+export const usualOptions = Object.freeze({
+  verifyOnChain: true,
+  network: 'mainnet',
+  autoConversion: false,
+  service: 'default',
+  bind: 'request',
+  bodyLimitBytes: 1_000_000,
+  proofBinding: 'negotiated',
+  challengeTtlSeconds: 300,
+  proofTtlSeconds: usualProofTtlSeconds,
+  allowanceTtlSeconds: 30 * 86_400,
+  waitSeconds: 10,
+  leaseSeconds: 30,
+  watch: true,
+  trustProxy: 0,
+  reportToken: 'USDC',
+  envelope: 'none',
+  cors: true,
+  checkout: true,
+} as const)
+
+type RouteOptions = OptionsInput<typeof routeShape>
+type PaywallOptions = OptionsInput<typeof paywallShape>
+
+/** The options of a paywall. `size` and `prepay` belong to `per: 'megabyte'`. */
+export type ProviderOptions = PaywallOptions &
+  Omit<RouteOptions, MeteredName | 'recipient'> &
+  Partial<Pick<RouteOptions, 'recipient'>> &
+  SharedOptions &
+  ServiceOptions &
+  (UnmeteredOptions | MeteredOptions)
+
+type MeteredName = 'per' | 'size' | 'prepay'
+type Metered = Pick<RouteOptions, MeteredName>
+// Mapped types keep the doc comments of the shape.
+type UnmeteredOptions = {
+  [Name in keyof Metered]: Name extends 'per' ? Exclude<Metered['per'], 'megabyte'> : undefined
+}
+type MeteredOptions = Pick<Metered, 'size' | 'prepay'> & { [Name in keyof Pick<Metered, 'per'>]-?: 'megabyte' }
+
+/** Zod writes omitted parts as undefined. */
+function asBind(bind: 'request' | 'path' | { [Part in keyof BoundParts]: BoundParts[Part] | undefined }): Bind {
+  if (typeof bind === 'string') return bind
+  return Object.freeze(Object.fromEntries(Object.entries(bind).filter(([, value]) => value !== undefined)))
+}

@@ -1,4 +1,5 @@
-/** Reads what a provider says about prices: `price`, `per`, `size`, `prepay` and `free`. */
+/** The options of prices: `price`, `per`, `size`, `prepay` and `free`. */
+import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals } from '../../core/money/tokens.ts'
@@ -6,23 +7,56 @@ import type { Allowance } from '../../core/payment/allowance.ts'
 import { isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
 import type { PricedRequest } from './binding.ts'
 import type { Envelope } from './envelope.ts'
+import { callback, whole } from './kinds.ts'
 
-export interface PricingOptions {
-  readonly price?: unknown
-  readonly token: TokenCode
-  readonly network: Network
-  readonly per?: unknown
-  readonly size?: unknown
-  readonly prepay?: unknown
-  readonly envelope: Envelope
-}
+/** Returns the price of a request, in units of `token`. */
+export type PriceFunction = (request: PricedRequest) => number | string | Promise<number | string>
+/** Returns the length of a response in bytes, or undefined if it is unknown. */
+export type SizeFunction = (request: PricedRequest) => number | undefined | Promise<number | undefined>
 
+const periods = { minute: 60, hour: 3_600, day: 86_400 } as const
+const periodNames = Object.keys(periods) as (keyof typeof periods)[]
 const mostSeconds = 10 * 365 * 86_400
 const mostRequests = 1_000_000_000
 const leastPrepay = 0.001
 const mostPrepay = Number(mostBytesAhead / megabyte)
+const notPrepay = `must be a number of megabytes from ${leastPrepay} to ${mostPrepay}`
+const notSize = 'must be a whole number of bytes above zero, or a function of the request'
 
-export function readPricing(read: PricingOptions, mints: MintTable, problems: string[]): Pricing {
+export const priceOption = z.union([z.number(), z.string(), callback<PriceFunction>()], {
+  error: 'must be a number or decimal text',
+})
+const windowOption = z.strictObject({ seconds: whole(1, mostSeconds) })
+export const perOption = z.union(
+  [z.enum(['request', 'megabyte', ...periodNames]), windowOption, z.strictObject({ requests: whole(1, mostRequests) })],
+  { error: "must be 'request', 'megabyte', 'minute', 'hour', 'day', { seconds } or { requests }" },
+)
+export const sizeOption = z.union([z.int({ error: notSize }).min(1, { error: notSize }), callback<SizeFunction>()], {
+  error: notSize,
+})
+export const prepayOption = z
+  .number({ error: notPrepay })
+  .min(leastPrepay, { error: notPrepay })
+  .max(mostPrepay, { error: notPrepay })
+export const freeOption = z.strictObject(
+  {
+    requests: whole(1, Number.MAX_SAFE_INTEGER),
+    per: z.union([z.enum(periodNames), windowOption], { error: "must be 'minute', 'hour', 'day' or { seconds }" }),
+  },
+  { error: "must be { requests, per }, such as { requests: 10, per: 'day' }" },
+)
+
+interface PricingRead {
+  readonly price: z.output<typeof priceOption>
+  readonly token: TokenCode
+  readonly network: Network
+  readonly per?: z.output<typeof perOption> | undefined
+  readonly size?: z.output<typeof sizeOption> | undefined
+  readonly prepay?: z.output<typeof prepayOption> | undefined
+  readonly envelope: Envelope
+}
+
+export function readPricing(read: PricingRead, mints: MintTable, problems: string[]): Pricing {
   const { token, network } = read
   const decimals = findDecimals(token, mints)
   if (decimals === undefined)
@@ -34,58 +68,40 @@ export function readPricing(read: PricingOptions, mints: MintTable, problems: st
 }
 
 function readPriceOption(
-  value: unknown,
+  value: PricingRead['price'],
   token: TokenCode,
   decimals: number,
   problems: string[],
 ): bigint | PriceFunction {
-  if (typeof value === 'function') return value as PriceFunction
+  if (typeof value === 'function') return value
   const reading = readPrice(value, token, decimals)
   if (reading.kind === 'price') return reading.units
   problems.push(`price: ${reading.why}`)
   return 0n
 }
 
-function readPer({ per = 'request', size, prepay }: PricingOptions, problems: string[]): Per {
-  if (per === 'megabyte') return { kind: 'bytes', ahead: readPrepay(prepay, problems), size: readSize(size, problems) }
+function readPer({ per = 'request', size, prepay }: PricingRead, problems: string[]): Per {
+  if (per === 'megabyte') {
+    const ahead = BigInt(Math.round((prepay ?? 1) * Number(megabyte)))
+    return { kind: 'bytes', ahead, size: typeof size === 'number' ? BigInt(size) : size }
+  }
   for (const [name, value] of Object.entries({ size, prepay }))
     if (value !== undefined) problems.push(`${name}: is for per: 'megabyte' only`)
-  const once: Per = { kind: 'allowance', allowance: oneRequest }
-  if (per === 'request') return once
-  const [[unit, amount] = [], ...more] = typeof per === 'object' && per !== null ? Object.entries(per) : []
-  const most = unit === 'seconds' ? mostSeconds : unit === 'requests' ? mostRequests : 0
-  if (most === 0 || more.length > 0) {
-    problems.push("per: must be 'request', 'megabyte', { seconds } or { requests }")
-    return once
-  }
-  if (typeof amount !== 'number' || !Number.isInteger(amount) || amount < 1 || amount > most) {
-    problems.push(`per.${unit}: must be a whole number from 1 to ${most}`)
-    return once
-  }
-  return {
-    kind: 'allowance',
-    allowance: { unit: unit === 'seconds' ? 'second' : 'request', amount: BigInt(amount) },
-  }
+  return { kind: 'allowance', allowance: readAllowance(per) }
 }
 
-function readPrepay(value: unknown, problems: string[]): bigint {
-  if (value === undefined) return megabyte
-  if (typeof value === 'number' && value >= leastPrepay && value <= mostPrepay)
-    return BigInt(Math.round(value * Number(megabyte)))
-  problems.push(`prepay: must be a number of megabytes from ${leastPrepay} to ${mostPrepay}`)
-  return megabyte
+function readAllowance(per: Exclude<PricingRead['per'], 'megabyte' | undefined>): Allowance {
+  if (per === 'request') return oneRequest
+  if (typeof per === 'object' && 'requests' in per) return { unit: 'request', amount: BigInt(per.requests) }
+  return { unit: 'second', amount: BigInt(readPeriod(per)) }
 }
 
-function readSize(value: unknown, problems: string[]): bigint | SizeFunction | undefined {
-  if (value === undefined) return undefined
-  if (typeof value === 'function') return value as SizeFunction
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return BigInt(value)
-  problems.push('size: must be a whole number of bytes above zero, or a function of the request')
-  return undefined
+function readPeriod(period: z.output<typeof freeOption>['per']): number {
+  return typeof period === 'string' ? periods[period] : period.seconds
 }
 
 /** What would sell something else than it says. */
-function checkTogether({ envelope }: PricingOptions, price: Pricing['price'], per: Per, problems: string[]): void {
+function checkTogether({ envelope }: PricingRead, price: Pricing['price'], per: Per, problems: string[]): void {
   const isWide = per.kind === 'bytes' ? per.size === undefined : !isOneRequest(per.allowance)
   if (typeof price === 'function' && isWide) {
     problems.push(
@@ -97,33 +113,14 @@ function checkTogether({ envelope }: PricingOptions, price: Pricing['price'], pe
     problems.push("envelope: cannot be put around what is sold by the megabyte; leave it 'none'")
 }
 
-const periods: Readonly<Record<string, number>> = { minute: 60, hour: 3_600, day: 86_400 }
-
-export function readFree(value: unknown, problems: string[]): FreeQuota | undefined {
-  if (value === undefined) return undefined
-  const { requests, per, ...more } = (typeof value === 'object' && value !== null ? value : {}) as Record<
-    string,
-    unknown
-  >
-  const given = typeof per === 'object' && per !== null ? (per as Record<string, unknown>)['seconds'] : undefined
-  const seconds = typeof per === 'string' ? periods[per] : given
-  const isWhole = (number: unknown): number is number => Number.isSafeInteger(number) && Number(number) > 0
-  for (const name of Object.keys(more)) problems.push(`free.${name}: is not an option; it has requests and per`)
-  if (!isWhole(requests)) problems.push('free.requests: must be a whole number above zero')
-  if (!isWhole(seconds) || seconds > mostSeconds)
-    problems.push("free.per: must be 'minute', 'hour', 'day' or { seconds }")
-  return isWhole(requests) && isWhole(seconds) ? { requests, seconds } : undefined
+export function readFree(free: z.output<typeof freeOption> | undefined): FreeQuota | undefined {
+  return free && { requests: free.requests, seconds: readPeriod(free.per) }
 }
 
 export interface FreeQuota {
   readonly requests: number
   readonly seconds: number
 }
-
-/** Tells the price of a request, in units of `token`. */
-export type PriceFunction = (request: PricedRequest) => number | string | Promise<number | string>
-/** Tells how many bytes a request would bring; undefined where nobody knows. */
-export type SizeFunction = (request: PricedRequest) => number | undefined | Promise<number | undefined>
 
 /** What the price is for. */
 export type Per =

@@ -2,34 +2,34 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { computePriceOfBytes, megabyte, oneRequest } from '../../core/payment/allowance.ts'
 import type { PricedRequest } from '../config/binding.ts'
-import type { Pricing, PricingOptions } from '../config/pricing.ts'
-import { readFree, readPricing } from '../config/pricing.ts'
+import { readConfig } from '../config/config.ts'
+import type { ProviderOptions } from '../config/options.ts'
+import type { Pricing } from '../config/pricing.ts'
 import { createRoutePricing } from './pricing.ts'
 
-const mints = { USDC: { address: 'mint', decimals: 6, tokenProgram: 'program' } }
-const usual: PricingOptions = { price: 0.01, token: 'USDC', network: 'localnet', envelope: 'none' }
+const recipient = 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR'
+const usual = { price: 0.01, token: 'USDC', network: 'localnet', recipient }
 const bare = { kind: 'bare' } as const
 const request = { method: 'GET', path: '/a' } as PricedRequest
 
-function read(options: Partial<PricingOptions>): Pricing {
-  const problems: string[] = []
-  const pricing = readPricing({ ...usual, ...options }, mints, problems)
-  expect(problems).toEqual([])
-  return pricing
-}
-const dealOf = (options: Partial<PricingOptions>, bytes?: bigint) => {
+const readRoute = (options: object) => readConfig({ ...usual, ...options } as ProviderOptions, {}).route
+const read = (options: object): Pricing => readRoute(options).pricing
+const dealOf = (options: object, bytes?: bigint) => {
   const { fixedDeal, askDeal } = createRoutePricing(read(options))
   const accept = { ...bare, ...(bytes !== undefined && { bytes }) }
   return fixedDeal ? fixedDeal(accept) : askDeal(accept, request)
 }
 
 describe('a deal', () => {
-  it.each<[Partial<PricingOptions>, unknown]>([
+  it.each<[object, unknown]>([
     [{}, { price: 10_000n, allowance: oneRequest }],
     [{ per: 'request' }, { price: 10_000n, allowance: oneRequest }],
     [{ per: { requests: 100 } }, { price: 10_000n, allowance: { unit: 'request', amount: 100n } }],
     [{ per: { requests: 1 } }, { price: 10_000n, allowance: oneRequest }],
     [{ per: { seconds: 60 } }, { price: 10_000n, allowance: { unit: 'second', amount: 60n } }],
+    [{ per: 'minute' }, { price: 10_000n, allowance: { unit: 'second', amount: 60n } }],
+    [{ per: 'hour' }, { price: 10_000n, allowance: { unit: 'second', amount: 3_600n } }],
+    [{ per: 'day' }, { price: 10_000n, allowance: { unit: 'second', amount: 86_400n } }],
     [{ per: 'megabyte' }, { price: 10_000n, allowance: { unit: 'byte', amount: 1_000_000n } }],
     [
       { per: 'megabyte', prepay: 2.5 },
@@ -110,9 +110,9 @@ describe('a deal', () => {
   })
 })
 
-describe('readPricing', () => {
-  it.each<[Partial<PricingOptions>, string]>([
-    [{ per: 'hour' }, 'per: must be'],
+describe('the options of a price', () => {
+  it.each<[object, string]>([
+    [{ per: 'week' }, 'per: must be'],
     [{ per: null }, 'per: must be'],
     [{ per: {} }, 'per: must be'],
     [{ per: { minutes: 1 } }, 'per: must be'],
@@ -131,15 +131,13 @@ describe('readPricing', () => {
     [{ price: () => 1, per: { requests: 5 } }, 'price: a function is for'],
     [{ price: () => 1, per: { seconds: 5 } }, 'price: a function is for'],
     [{ price: () => 1, per: 'megabyte' }, 'price: a function is for'],
-    [{ token: 'NATIVE' }, 'mints.NATIVE: NATIVE has no mint'],
+    [{ token: 'NATIVE', network: 'mainnet' }, 'mints.NATIVE: NATIVE has no mint'],
   ])('refuses %j', (options, problem) => {
-    const problems: string[] = []
-    readPricing({ ...usual, ...options }, mints, problems)
-    expect(problems.join('\n')).toContain(problem)
+    expect(() => readRoute(options)).toThrow(problem)
   })
 })
 
-describe('readFree', () => {
+describe('the option free', () => {
   it.each([
     [
       { requests: 5, per: 'day' },
@@ -158,23 +156,19 @@ describe('readFree', () => {
       { requests: 1, seconds: 10 },
     ],
     [undefined, undefined],
-  ])('%j', (value, quota) => {
-    const problems: string[] = []
-    expect(readFree(value, problems)).toEqual(quota)
-    expect(problems).toEqual([])
+  ])('%j', (free, quota) => {
+    expect(readRoute({ free }).free).toEqual(quota)
   })
 
   it.each([
-    [5, 'free.requests'],
+    [5, 'free: must be { requests, per }'],
     [{}, 'free.requests'],
     [{ requests: 0, per: 'day' }, 'free.requests'],
     [{ requests: 5 }, 'free.per'],
     [{ requests: 5, per: 'week' }, 'free.per'],
     [{ requests: 5, per: { seconds: 0 } }, 'free.per'],
     [{ requests: 5, per: 'day', burst: 1 }, 'free.burst: is not an option'],
-  ])('refuses %j', (value, problem) => {
-    const problems: string[] = []
-    readFree(value, problems)
-    expect(problems.join('\n')).toContain(problem)
+  ])('refuses %j', (free, problem) => {
+    expect(() => readRoute({ free })).toThrow(problem)
   })
 })

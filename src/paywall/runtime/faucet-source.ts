@@ -1,7 +1,7 @@
 /** Where test money comes from, on test networks. `api/public/faucet.ts` asks it for what people ask for. */
 import type { MintTable } from '../../core/money/tokens.ts'
 import type { FaucetOrder } from '../../core/service/faucet-order.ts'
-import type { AccountKey } from '../config/options.ts'
+import type { AccountKey } from '../config/kinds.ts'
 
 export type Gift =
   | { readonly kind: 'landed'; readonly tx: string }

@@ -27,7 +27,7 @@ import type { Clock, ClockCheck, Identity, Log, Trace, Verifier } from '../../co
 import type { ServiceConfig } from '../config/config.ts'
 import type { VenueConfig } from '../config/conversion.ts'
 import type { PaywallEvent } from '../config/events.ts'
-import type { AccountKey } from '../config/options.ts'
+import type { AccountKey } from '../config/kinds.ts'
 import type { RatesConfig } from '../config/rates.ts'
 import type { Catalog } from './catalog.ts'
 import { createCatalog } from './catalog.ts'
