@@ -32,7 +32,7 @@ import { readPage } from '../host/pages.ts'
 import { createTrace } from '../host/trace.ts'
 import { openLedger } from '../ledger/open.ts'
 import { recordObservations } from '../paywall/claim/observed-payments.ts'
-import type { ServiceConfig } from '../paywall/config/config.ts'
+import type { Config, ServiceConfig } from '../paywall/config/config.ts'
 import { readConfig } from '../paywall/config/config.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
@@ -60,7 +60,11 @@ export { createTrace }
 
 /** A paywall from a provider's options: what every adapter starts from. */
 export function openPaywall(options: ProviderOptions): Paywall {
-  const config = readConfig(options, process.env)
+  return openConfiguredPaywall(readConfig(options, process.env))
+}
+
+/** A paywall from options that were read before. */
+export function openConfiguredPaywall(config: Config): Paywall {
   const log = openLog(config.log)
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })

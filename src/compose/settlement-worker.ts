@@ -1,7 +1,5 @@
 /** Converts for servers that have no key: what routes would convert themselves, without the routes. */
-import type { Environment } from '../paywall/config/config.ts'
-import { readConfig } from '../paywall/config/config.ts'
-import type { ProviderOptions } from '../paywall/config/options.ts'
+import type { Config } from '../paywall/config/config.ts'
 import { openHandle, openLog } from './paywall.ts'
 import { nameConversionWorker, withSettlement } from './settlement/settlement.ts'
 
@@ -14,8 +12,7 @@ export interface ConversionWorker {
 const patienceMs = 2_000
 
 /** Begins as soon as the service can start, and tries again until then. Routes without a key are left to others. */
-export function openConversionWorker(routes: readonly ProviderOptions[], environment: Environment): ConversionWorker {
-  const configs = routes.map((options) => readConfig(options, environment))
+export function openConversionWorker(configs: readonly Config[]): ConversionWorker {
   const own = new Map(
     configs.flatMap((config) => {
       const { conversion } = config.route

@@ -11,10 +11,10 @@ import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { joinReports } from '../paywall/quote/readiness-report.ts'
 import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
-import type { GatewayConfig } from './config/options.ts'
 import type { Plan } from './config/plan.ts'
 import { createPlan } from './config/plan.ts'
 import { type FixedFacts, findFixed, fixedFactsOf } from './config/reload.ts'
+import type { GatewayConfig } from './config/schema.ts'
 import { findSelf } from './config/self.ts'
 import { createFormerRoutes } from './former-routes.ts'
 import type { OpenRoute, OwnRoutes } from './proxy/handle-request.ts'
@@ -86,7 +86,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     trace: createTrace(),
   }
   const openOwn = (next: Plan): OwnRoutes =>
-    own ?? (next.routes.some(({ provider }) => provider) ? createPaystileRoutes(next.service) : healthRoutes(readiness))
+    own ?? (next.routes.some(({ config }) => config) ? createPaystileRoutes(next.service) : healthRoutes(readiness))
   const server = createServer(
     {
       headersTimeout: plan.headMs,
@@ -107,7 +107,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
 
   const takeOver = async (next: Plan): Promise<void> => {
     if (!current || url === undefined) throw new Error('the gateway does not listen')
-    const facts = fixedFactsOf(next, process.env)
+    const facts = fixedFactsOf(next)
     const problems = [...findFixed(fixed, facts), ...(await findSelf(next))]
     if (problems.length > 0) throw new ConfigurationError(problems)
     const opened = openRouteSet(next, openLog(next.service.log))
@@ -155,7 +155,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       current = openRouteSet(plan, log)
-      fixed = fixedFactsOf(plan, process.env)
+      fixed = fixedFactsOf(plan)
       floor.own = openOwn(plan)
       floor.find = createFinding(current.routes)
       takeUpgrades()

@@ -1,10 +1,9 @@
 /** The gateway for programs of your own; `paystile serve` runs it from a file. */
 export { ConfigurationError } from '../core/errors/configuration-error.ts'
 export { readPlanFile } from './config/file.ts'
-export type { GatewayConfig, GatewayRoute, LimitOptions, TimeoutOptions } from './config/options.ts'
-export { defineGateway } from './config/options.ts'
 export type { Plan, RoutePlan } from './config/plan.ts'
-export { jsonSchema } from './config/schema.ts'
+export type { GatewayConfig, GatewayRoute } from './config/schema.ts'
+export { defineGateway, jsonSchema } from './config/schema.ts'
 export type { Gateway, GatewayParts } from './gateway.ts'
 export { createGateway, openGateway } from './gateway.ts'
 export type { OwnRoutes } from './proxy/handle-request.ts'

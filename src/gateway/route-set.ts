@@ -1,5 +1,5 @@
 /** The routes of a plan, open for business: their paywalls, their connections, and the health of their upstreams. */
-import { openPaywall } from '../compose/paywall.ts'
+import { openConfiguredPaywall } from '../compose/paywall.ts'
 import type { Log } from '../core/runtime.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import type { Plan, RoutePlan } from './config/plan.ts'
@@ -33,13 +33,13 @@ export function openRouteSet(plan: Plan, log: Log): RouteSet {
     await upstreams.close()
   }
   const open = (route: RoutePlan): OpenRoute => {
-    const { provider, upstream } = route
+    const { config, upstream } = route
     const pool = upstreams.poolFor(upstream)
     const { origin, headers, connectMs, answerMs, probe } = upstream
     const name = JSON.stringify([origin, headers, connectMs, answerMs, probe])
     const known = healths.get(name) ?? createUpstreamHealth(upstream, createProbe(upstream, pool), log)
     healths.set(name, known)
-    const paywall = provider && openPaywall(provider)
+    const paywall = config && openConfiguredPaywall(config)
     return {
       ...route,
       paywall,

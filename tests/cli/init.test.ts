@@ -7,6 +7,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { askAll, type Prompts } from '../../src/cli/setup/init-questions.ts'
 import { fetchWith402, initAgentWallet } from '../../src/client/index.ts'
+import { formatUnits } from '../../src/core/money/money.ts'
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { readPlanFile } from '../../src/gateway/config/file.ts'
 import { openGateway } from '../../src/gateway/gateway.ts'
@@ -190,7 +191,10 @@ describe('what is written', () => {
     const plan = await readPlanFile(join(directory, 'paystile.yaml'), environment)
     expect(plan).toMatchObject({ host: '127.0.0.1', port: 8402 })
     expect(plan.routes).toHaveLength(1)
-    expect(plan.routes[0]?.provider).toMatchObject({ network, token, recipient: wallet, price: 0.01 })
+    const { service, route } = plan.routes[0]?.config ?? {}
+    expect(service).toMatchObject({ network })
+    expect(route).toMatchObject({ recipient: wallet, pricing: { token } })
+    expect(formatUnits(route?.pricing.price as bigint, route?.pricing.decimals ?? 0)).toBe('0.01')
   })
 
   it('is refused by the gateway before it is written', async () => {
@@ -211,7 +215,7 @@ describe('what is written', () => {
     const gateway = openGateway({
       ...plan,
       port: 0,
-      routes: plan.routes.map((route) => ({ ...route, provider: route.provider && { ...route.provider, log } })),
+      routes: plan.routes.map((route) => ({ ...route, config: route.config && { ...route.config, log } })),
     })
     const url = await gateway.listen()
     try {

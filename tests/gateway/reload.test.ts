@@ -181,7 +181,7 @@ describe('a reload', () => {
     const last = reload(gate, { recipient: second })
     const quote = await quoted
     await last
-    expect(gate.gateway.plan.routes[0]?.provider).toMatchObject({ recipient: second })
+    expect(gate.gateway.plan.routes[0]?.config?.route).toMatchObject({ recipient: second })
     expect((await gate.claim(await payFor(quote), '/data')).status).toBe(200)
   })
 

@@ -10,7 +10,7 @@ let scene: Scene
 let gate: Gate
 beforeAll(async () => {
   scene = await createScene()
-  const methods = ['GET', 'POST']
+  const methods = ['GET', 'POST'] as const
   const bySize = ({ query }: { query(name: string): string | undefined }) => (query('size') === 'large' ? 1 : 0.01)
   gate = await scene.open({
     routes: [

@@ -28,7 +28,7 @@ async function open(answer: (number: number) => string | undefined) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   scene.defer(() => void server.close())
   const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const methods = ['GET', 'POST', 'DELETE']
+  const methods = ['GET', 'POST', 'DELETE'] as const
   const gate = await scene.open({ upstream, routes: [{ path: '/a', free: true, methods }] })
   const send = async (method: string, body?: string) => {
     const response = await fetch(`${gate.url}/a`, { method, ...(body !== undefined && { body }) })

@@ -11,7 +11,7 @@ const notKinds = `must be a list of ${ledgerEventKinds.join(', ')}`
 const webhook = z.strictObject(
   {
     /** Where messages are posted: https, or http on this machine and on test networks. */
-    url: text,
+    url: text.refine(isHttpUrl, 'must be an address such as https://example.com/hook'),
     /**
      * `whsec_…`, or several with spaces between them during a replacement: each of them signs the messages. Default:
      * `PAYSTILE_WEBHOOK_SECRET`.
@@ -60,11 +60,10 @@ function readOne(
   if (secrets.length === 0) problems.push(`${path}.secret: is missing; ${howToMake}`)
   else if (!secrets.every(isWebhookSecret))
     problems.push(`${path}.secret: must be whsec_ and 24 to 64 bytes in base64; ${howToMake}`)
-  return Object.freeze({ name: isHttpUrl(url) ? nameWebhook(url) : url, url, secrets, events, allowPrivate })
+  return Object.freeze({ name: nameWebhook(url), url, secrets, events, allowPrivate })
 }
 
 function whyUnusable(url: string, network: Network, allowPrivate: boolean): string | undefined {
-  if (!isHttpUrl(url)) return 'must be an address such as https://example.com/hook'
   const { protocol, username, password, hostname } = new URL(url)
   if (username !== '' || password !== '') return 'must not have a password in it: the signature says who it is from'
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)

@@ -41,9 +41,7 @@ export async function readSubject(given: string | undefined, base: Environment):
     if (file === undefined) return { ...common, ...readEnvironment(environment) }
     checkFile(file)
     const plan = await readPlanFile(file, environment)
-    const routes = plan.routes.flatMap(({ name, provider }) =>
-      provider ? [{ name, config: readConfig(provider, environment), hasRecipient: true }] : [],
-    )
+    const routes = plan.routes.flatMap(({ name, config }) => (config ? [{ name, config, hasRecipient: true }] : []))
     return { ...common, problems: [], plan, routes }
   } catch (error) {
     return { ...common, problems: problemsOf(error), plan: undefined, routes: [] }

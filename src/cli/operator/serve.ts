@@ -2,13 +2,15 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { formatUnits } from '../../core/money/money.ts'
+import { isOneRequest } from '../../core/payment/allowance.ts'
 import { fileNames, readPlanFile } from '../../gateway/config/file.ts'
 import type { Plan, RoutePlan } from '../../gateway/config/plan.ts'
 import { jsonSchema } from '../../gateway/config/schema.ts'
 import { findSelf } from '../../gateway/config/self.ts'
 import { type Gateway, openGateway } from '../../gateway/gateway.ts'
 import { type EnvReading, envFileName, followEnvFile, loadEnvFile } from '../../host/env-file.ts'
-import type { ProviderOptions } from '../../paywall/config/options.ts'
+import type { Pricing } from '../../paywall/config/pricing.ts'
 import { untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table } from '../output.ts'
@@ -113,29 +115,23 @@ interface RouteWords {
   readonly upstream: string
 }
 
-function describe({ name, path, provider, upstream }: RoutePlan): RouteWords {
+function describe({ name, path, config, upstream }: RoutePlan): RouteWords {
   const methods = name.split(' ', 1)[0]?.split(',') ?? []
   // Without the name and password that an address may hold.
   return {
     methods,
     path,
-    price: provider ? priceOf(provider) : 'free',
+    price: config ? formatPrice(config.route.pricing) : 'free',
     upstream: `${upstream.origin}${upstream.prefix}`,
   }
 }
 
-function priceOf({ price, token, per = 'request' }: ProviderOptions): string {
-  const amount = typeof price === 'function' ? 'a price by request in' : String(price)
-  if (per === 'request') return `${amount} ${token}`
-  const unit =
-    per === 'megabyte'
-      ? 'MB'
-      : typeof per === 'string'
-        ? per
-        : 'seconds' in per
-          ? `${per.seconds} s`
-          : `${per.requests} requests`
-  return `${amount} ${token} / ${unit}`
+function formatPrice({ price, token, decimals, per }: Pricing): string {
+  const amount = `${typeof price === 'function' ? 'a price by request in' : formatUnits(price, decimals)} ${token}`
+  if (per.kind === 'bytes') return `${amount} / MB`
+  const { unit, amount: count } = per.allowance
+  if (isOneRequest(per.allowance)) return amount
+  return `${amount} / ${unit === 'second' ? `${count} s` : `${count} requests`}`
 }
 
 function rowsOf(routes: readonly RouteWords[]): readonly string[] {

@@ -29,9 +29,9 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
   const config = readRoutesConfig(plan.service, process.env)
   const why = whyHidden(config.service)
   if (why !== undefined) throw usage(`${why}.`)
-  const priced = plan.routes.flatMap(({ provider }) => provider ?? [])
+  const priced = plan.routes.flatMap(({ config }) => config ?? [])
   const stopped = untilStopped()
-  const converting = openConversionWorker(priced, process.env)
+  const converting = openConversionWorker(priced)
   const { wallets } = converting
   if (!config.rewards && config.refundKey === undefined && config.webhooks.length === 0 && wallets.length === 0)
     throw usage(

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { initAgentWallet } from '../../client/agent-wallet.ts'
+import { formatPlace } from '../../gateway/config/place.ts'
 import { readPlan } from '../../gateway/config/plan.ts'
-import { nameRoute } from '../../gateway/config/problems.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
 import {
   type Answers,
@@ -125,7 +125,7 @@ function checkByGateway(answers: Answers): void {
   const text = configText({ ...answers, recipient: answers.recipient ?? anybody })
   const reading = readPlan(parse(text), likely)
   if (reading.kind === 'plan') return
-  throw usage(`${reading.problems.map(({ place, why }) => `${nameRoute(place)}: ${why}`).join('; ')}.`)
+  throw usage(`${reading.problems.map(({ place, why }) => `${formatPlace(place)}: ${why}`).join('; ')}.`)
 }
 
 interface Done {

@@ -139,7 +139,7 @@ describe('a module', () => {
     ['paystile.config.mts', `const made: object = ${body}\nexport default made`],
   ])('%s gives its config', async (name, text) => {
     const plan = await read(text, {}, name)
-    expect(plan.routes[0]?.provider?.price).toBeTypeOf('function')
+    expect(plan.routes[0]?.config?.route.pricing.price).toBeTypeOf('function')
   })
 
   it('that exports nothing, or breaks, is told in a sentence', async () => {

@@ -10,10 +10,10 @@ import { pathToFileURL } from 'node:url'
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Tags } from 'yaml'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { Environment } from '../../paywall/config/config.ts'
+import type { OptionProblem, Place } from '../../paywall/config/problems.ts'
+import { formatPlace } from './place.ts'
 import type { Plan } from './plan.ts'
 import { readPlan } from './plan.ts'
-import type { Place, Problem } from './problems.ts'
-import { nameRoute } from './problems.ts'
 
 /** Where `paystile serve` looks, in this order. */
 export const fileNames = [
@@ -37,7 +37,7 @@ export async function readPlanFile(path: string, environment: Environment): Prom
   const reading = readPlan(source.value, environment)
   if (reading.kind === 'plan') return reading.plan
   const sentences = reading.problems.map((problem) => {
-    const at = nameRoute(problem.place)
+    const at = formatPlace(problem.place)
     return `${source.locate(problem)}: ${at === '' ? '' : `${at}: `}${problem.why}`
   })
   throw new ConfigurationError(sentences.map((sentence) => hide(sentence, source.secrets)))
@@ -46,7 +46,7 @@ export async function readPlanFile(path: string, environment: Environment): Prom
 interface Source {
   readonly value: unknown
   /** `paystile.yaml:12:5`. */
-  locate(problem: Problem): string
+  locate(problem: OptionProblem): string
   /** What came out of the environment, with its name. */
   readonly secrets: readonly (readonly [name: string, value: string])[]
 }
@@ -71,7 +71,7 @@ export function readYaml(text: string, name: string, environment: Environment): 
   const value = unfold(document, name)
   const missing: string[] = []
   const secrets: (readonly [string, string])[] = []
-  const locate = ({ place, isName }: Problem): string => at(offsetOf(document.contents, place, isName))
+  const locate = ({ place, isName }: OptionProblem): string => at(offsetOf(document.contents, place, isName))
   const fill = (part: unknown, place: Place): unknown => {
     if (typeof part === 'string') {
       return part.replace(/\$(\$?)\{([A-Za-z_]\w*)\}/g, (whole, escaped: string, variable: string) => {
@@ -80,7 +80,7 @@ export function readYaml(text: string, name: string, environment: Environment): 
         if (found === undefined || found === '') {
           const where = locate({ place, why: '' })
           missing.push(
-            `${where}: ${nameRoute(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
+            `${where}: ${formatPlace(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
           )
           return ''
         }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { formatPlace } from './place.ts'
 import { readPlan } from './plan.ts'
-import { nameRoute } from './problems.ts'
 
 const recipient = '8g2uBvHYnLHwvy4xXZfaqHLBG2vFgSMVzSRcXdXzZSAi'
 const base = { network: 'localnet', recipient, token: 'USDC', upstream: 'http://127.0.0.1:3000' }
@@ -8,7 +8,7 @@ const report = { path: '/api/report', price: 0.01 }
 
 function problemsOf(config: unknown, environment: Record<string, string> = {}): readonly string[] {
   const reading = readPlan(config, environment)
-  return reading.kind === 'plan' ? [] : reading.problems.map(({ place, why }) => `${nameRoute(place)}: ${why}`)
+  return reading.kind === 'plan' ? [] : reading.problems.map(({ place, why }) => `${formatPlace(place)}: ${why}`)
 }
 function planOf(config: unknown) {
   const reading = readPlan(config, {})
@@ -32,7 +32,10 @@ describe('a plan', () => {
       name: 'GET /api/report',
       isWebSocket: false,
       upstream: { origin: 'http://127.0.0.1:3000', prefix: '', connectMs: 10_000, answerMs: 60_000, idleMs: 300_000 },
-      provider: { price: 0.01, token: 'USDC', recipient, network: 'localnet', scope: 'GET:/api/report' },
+      config: {
+        service: { network: 'localnet' },
+        route: { pricing: { price: 10_000n, token: 'USDC' }, recipient, scope: 'GET:/api/report' },
+      },
     })
   })
 
@@ -55,8 +58,8 @@ describe('a plan', () => {
         },
       ],
     })
-    expect(plan.routes[0]?.provider).toMatchObject({ envelope: 'verified', token: 'USDC' })
-    expect(plan.routes[1]?.provider).toMatchObject({ envelope: 'none', token: 'SOL' })
+    expect(plan.routes[0]?.config?.route).toMatchObject({ envelope: 'verified', pricing: { token: 'USDC' } })
+    expect(plan.routes[1]?.config?.route).toMatchObject({ envelope: 'none', pricing: { token: 'SOL' } })
     expect(plan.routes[1]?.upstream).toEqual({
       origin: 'http://10.0.0.1:9000',
       prefix: '/v1',
@@ -81,19 +84,19 @@ describe('a plan', () => {
       ],
     })
     expect(plan.port).toBe(9402)
-    expect(plan.routes.map(({ provider }) => provider?.free)).toEqual([
+    expect(plan.routes.map(({ config }) => config?.route.free)).toEqual([
       undefined,
-      { requests: 3, per: 'day' },
+      { requests: 3, seconds: 86_400 },
       undefined,
     ])
     expect(plan.routes.map(({ readsBody }) => readsBody)).toEqual([false, false, true])
-    expect(plan.routes[0]?.provider).toBeUndefined()
+    expect(plan.routes[0]?.config).toBeUndefined()
   })
 
   it('gives long routes a scope that fits and is their own', () => {
     const long = (end: string) => ({ path: `/${'x'.repeat(80)}/${end}`, price: 1 })
     const scopes = planOf({ ...base, routes: [long('a'), long('b')] }).routes.map(
-      ({ provider }) => provider?.scope ?? '',
+      ({ config }) => config?.route.scope ?? '',
     )
     expect(scopes[0]).not.toBe(scopes[1])
     expect(scopes.every((scope) => scope.length <= 64)).toBe(true)
@@ -202,7 +205,7 @@ describe('what is wrong is told all at once', () => {
     [
       'a webhook',
       { webhooks: [{ url: 'ftp://x', secret: 's' }], routes: [report] },
-      'webhooks[0].url: must be an http or https address',
+      'webhooks[0].url: must be an address such as https://example.com/hook',
     ],
   ])('%s', (_name, part, problem) => {
     expect(problemsOf({ ...base, ...part })).toEqual([problem])

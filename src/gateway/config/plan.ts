@@ -4,20 +4,22 @@ import type { RoutesOptions } from '../../api/options.ts'
 import { readRoutesConfig } from '../../api/options.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Environment } from '../../paywall/config/config.ts'
-import { readConfig } from '../../paywall/config/config.ts'
+import { bindsBody } from '../../paywall/config/binding.ts'
+import type { Config, Environment, ParsedOptions } from '../../paywall/config/config.ts'
+import { completeConfig, fromEnvironment, withEnvironment } from '../../paywall/config/config.ts'
 import { parseEndpoint } from '../../paywall/config/endpoint.ts'
-import type { ProviderOptions } from '../../paywall/config/options.ts'
+import { headerName } from '../../paywall/config/kinds.ts'
+import type { Pricing } from '../../paywall/config/pricing.ts'
+import type { OptionProblem, Place } from '../../paywall/config/problems.ts'
+import { parseOptions } from '../../paywall/config/problems.ts'
 import { isKeptHeader } from '../headers.ts'
 import type { Row } from '../routing/match.ts'
 import { parsePattern } from '../routing/match.ts'
-import type { GatewayConfig } from './options.ts'
-import type { Place, Problem } from './problems.ts'
-import { describeIssue, nameRoute, readIssue } from './problems.ts'
-import { checkPartners, readRewards } from './rewards.ts'
+import { formatPlace } from './place.ts'
+import { checkPartners, completeRewards } from './rewards.ts'
 import { checkTable } from './route-conflicts.ts'
-import type { ReadConfig } from './schema.ts'
-import { configSchema, headerName, namesAt } from './schema.ts'
+import type { GatewayConfig, ParsedConfig } from './schema.ts'
+import { apiNames, configSchema, paywallNames } from './schema.ts'
 
 export interface UpstreamPlan {
   /** `http://127.0.0.1:3000`. */
@@ -40,8 +42,8 @@ export interface RoutePlan extends Row {
   readonly path: string
   /** `GET /api/weather`. */
   readonly name: string
-  /** Undefined where it costs nothing. */
-  readonly provider: ProviderOptions | undefined
+  /** The configuration of its paywall. Undefined if the route is free of charge. */
+  readonly config: Config | undefined
   readonly upstream: UpstreamPlan
   readonly isWebSocket: boolean
   /** Whether the paywall may have to read the body before it can tell the price. */
@@ -60,28 +62,33 @@ export interface Plan {
   /** For the service's own endpoints. */
   readonly service: RoutesOptions
   readonly reportToken: TokenCode | undefined
-  readonly webhooks: NonNullable<ReadConfig['webhooks']>
+  readonly webhooks: NonNullable<ParsedConfig['webhooks']>
 }
 
 export type PlanReading =
   | { readonly kind: 'plan'; readonly plan: Plan }
-  | { readonly kind: 'problems'; readonly problems: readonly Problem[] }
+  | { readonly kind: 'problems'; readonly problems: readonly OptionProblem[] }
 
 export function readPlan(config: unknown, environment: Environment): PlanReading {
-  const reading = configSchema.safeParse(withoutUndefined(config), { reportInput: true, error: describeIssue })
-  if (!reading.success) {
-    return { kind: 'problems', problems: reading.error.issues.flatMap((issue) => readIssue(issue, namesAt)) }
+  const whole = withoutUndefined(config)
+  const isObject = typeof whole === 'object' && whole !== null && !Array.isArray(whole)
+  const { given, variables } = withEnvironment(isObject ? whole : {}, environment, Object.keys(fromEnvironment))
+  /** A wrong value is corrected where it was written. */
+  const locate = (problem: OptionProblem): OptionProblem => {
+    const variable = variables.get(String(problem.place[0]))
+    return variable === undefined ? problem : { ...problem, why: `(from ${variable}) ${problem.why}` }
   }
-  const { data } = reading
-  const problems: Problem[] = []
-  const routes = data.routes.flatMap((_, index) => readRoute(data, index, environment, problems) ?? [])
+  const reading = parseOptions(configSchema, isObject ? given : whole, 'file')
+  if (reading.kind === 'problems') return { kind: 'problems', problems: reading.problems.map(locate) }
+  const data = reading.options
+  const problems: OptionProblem[] = []
+  const routes = data.routes.flatMap((route, index) => readRoute(data, route, index, problems) ?? [])
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
   problems.push(...checkPartners(data))
-  const service = serviceOf(data, routes, environment)
-  // What it shares with the paywalls they have told already, and without a price nobody needs it.
-  if (problems.length === 0 && routes.some(({ provider }) => provider))
-    problems.push(...told(() => readRoutesConfig(service, environment)))
-  if (problems.length > 0) return { kind: 'problems', problems: distinct(problems) }
+  const service = readService(data, routes)
+  // The paywalls report problems of the options that they share. A service without prices needs no API.
+  if (problems.length === 0 && routes.some((route) => route.config)) problems.push(...checkApi(service, environment))
+  if (problems.length > 0) return { kind: 'problems', problems: distinct(problems).map(locate) }
   const { listen, limits } = data
   const plan: Plan = {
     host: listen?.host ?? '127.0.0.1',
@@ -91,7 +98,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
     headMs: (limits?.headSeconds ?? 10) * 1000,
     requestMs: (limits?.requestSeconds ?? 30) * 1000,
     trustProxy: data.trustProxy ?? 0,
-    publicUrl: (data.publicUrl ?? environment['PAYSTILE_PUBLIC_URL'])?.replace(/\/$/, ''),
+    publicUrl: data.publicUrl?.replace(/\/$/, ''),
     service,
     reportToken: data.reportToken,
     webhooks: data.webhooks ?? [],
@@ -103,18 +110,17 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
 export function createPlan(config: GatewayConfig, environment: Environment): Plan {
   const reading = readPlan(config, environment)
   if (reading.kind === 'plan') return reading.plan
-  throw new ConfigurationError(reading.problems.map(({ place, why }) => `${nameRoute(place)}: ${why}`))
+  throw new ConfigurationError(reading.problems.map(({ place, why }) => `${formatPlace(place)}: ${why}`))
 }
 
-type RouteRead = ReadConfig['routes'][number]
+type ParsedRoute = ParsedConfig['routes'][number]
 
 function readRoute(
-  data: ReadConfig,
+  data: ParsedConfig,
+  route: ParsedRoute,
   index: number,
-  environment: Environment,
-  problems: Problem[],
+  problems: OptionProblem[],
 ): RoutePlan | undefined {
-  const route = data.routes[index] as RouteRead
   const at = (...more: Place): Place => ['routes', index, ...more]
   const before = problems.length
   const reading = parsePattern(route.path)
@@ -130,94 +136,85 @@ function readRoute(
   if (route.websocket && !methods.has('GET'))
     problems.push({ place: at('websocket'), why: 'needs GET among the methods: a WebSocket begins with one' })
   if (problems.length > before || reading.kind === 'problem' || !upstream) return undefined
-  const provider = route.free === true ? undefined : providerFor(data, route, name)
-  if (provider) problems.push(...checkProvider(provider, route, at, environment))
-  const { bind, price, size } = provider ?? {}
+  const config = route.free === true ? undefined : readPaywall(data, route, name, at, problems)
+  const { bind, pricing } = config?.route ?? {}
   return {
     path: route.path,
     name,
     pattern: reading.pattern,
     methods,
-    provider,
+    config,
     upstream,
     isWebSocket: route.websocket ?? false,
-    readsBody:
-      (typeof bind === 'object' && bind.body === true) || [price, size].some((one) => typeof one === 'function'),
+    readsBody: (bind !== undefined && bindsBody(bind)) || (pricing !== undefined && usesFunction(pricing)),
   }
 }
 
-/** What is about the gateway and not about the paywall. */
-const gatewayNames = new Set([
-  ...['path', 'methods', 'price', 'free', 'websocket', 'partner', 'rewards', 'refundKey'],
-  ...['upstream', 'headers', 'forward', 'preserveHost', 'timeouts', 'probe'],
-  ...['listen', 'limits', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'routes'],
-])
+function usesFunction({ price, per }: Pricing): boolean {
+  return typeof price === 'function' || (per.kind === 'bytes' && typeof per.size === 'function')
+}
 
-function providerFor(data: ReadConfig, route: RouteRead, name: string): ProviderOptions {
-  const options = (from: object) => Object.entries(from).filter(([key]) => !gatewayNames.has(key))
+function readPaywall(
+  data: ParsedConfig,
+  route: ParsedRoute,
+  name: string,
+  at: (...more: Place) => Place,
+  problems: OptionProblem[],
+): Config | undefined {
   const { price, free } = route
-  const given = Object.fromEntries([...options(data), ...options(route)])
-  // Checked by the paywall itself, whose word on options is final.
-  const endpoint = parseEndpoint(name) && { endpoint: name }
-  return {
-    scope: scopeOf(name),
-    ...endpoint,
-    ...given,
-    price,
-    ...(free !== undefined && { free }),
-  } as unknown as ProviderOptions
+  const options = (from: object) => Object.entries(from).filter(([key]) => paywallNames.has(key))
+  const given: Partial<ParsedOptions> = Object.fromEntries([...options(data), ...options(route)])
+  const missing = (['token', 'recipient'] as const).filter((option) => given[option] === undefined)
+  problems.push(...missing.map((option) => ({ place: [option], why: 'is missing' })))
+  if (missing.length > 0) return undefined
+  const endpoint = parseEndpoint(name)
+  const named = { scope: nameScope(name), ...(endpoint && { endpoint }), ...given, price, free }
+  const reading = completeConfig(named as ParsedOptions)
+  if (reading.kind === 'config') return reading.config
+  problems.push(
+    ...reading.problems.map(splitProblem).map(({ place, why }) => {
+      const isOwn = place[0] !== undefined && place[0] in route
+      return { place: isOwn ? at(...place) : place, why }
+    }),
+  )
+  return undefined
 }
 
 /** Names a route inside its requestIds, where at most 64 characters without spaces may stand. */
-function scopeOf(name: string): string {
+function nameScope(name: string): string {
   const text = name.replace(' ', ':')
   return text.length <= 64
     ? text
     : `${text.slice(0, 40)}#${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
 }
 
-function checkProvider(
-  provider: ProviderOptions,
-  route: RouteRead,
-  at: (...more: Place) => Place,
-  environment: Environment,
-): readonly Problem[] {
-  return told(() => readConfig(provider, environment)).map(({ place, why }) => {
-    const isOwn = place[0] !== undefined && place[0] in route
-    return { place: isOwn ? at(...place) : place, why }
-  })
-}
-
-/** What is told by who reads options, by place. */
-function told(read: () => unknown): readonly Problem[] {
+function checkApi(service: RoutesOptions, environment: Environment): readonly OptionProblem[] {
   try {
-    read()
+    readRoutesConfig(service, environment)
     return []
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
-    return error.problems.map((text) => {
-      const [, names = '', source = '', why = text] = /^([\w.]+)( \(\w+\))?: (.*)$/s.exec(text) ?? []
-      const place = names.split('.').filter(Boolean)
-      return { place, why: source === '' ? why : `(from${source.replace(/[()]/g, '')}) ${why}` }
-    })
+    return error.problems.map(splitProblem)
   }
 }
 
-const serviceNames = [
-  ...['network', 'rpc', 'ledger', 'secret', 'service', 'watch', 'reportToken', 'mints', 'publicUrl', 'trustProxy'],
-  ...['log', 'owners', 'metrics', 'origins', 'sheets', 'faucetKey', 'webhooks', 'rates', 'refundKey'],
-]
+/** `rates.SOL: must be …` by its place. */
+function splitProblem(problem: string): OptionProblem {
+  const [, names = '', why = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? []
+  return { place: names.split('.').filter(Boolean), why }
+}
 
-function serviceOf(data: ReadConfig, routes: readonly RoutePlan[], environment: Environment): RoutesOptions {
-  const given = Object.fromEntries(Object.entries(data).filter(([key]) => serviceNames.includes(key)))
-  return data.rewards === undefined ? given : { ...given, rewards: readRewards(data, routes, environment) }
+function readService(data: ParsedConfig, routes: readonly RoutePlan[]): RoutesOptions {
+  const given = Object.fromEntries(Object.entries(data).filter(([key]) => apiNames.has(key)))
+  const { rewards } = data
+  return rewards === undefined ? given : { ...given, rewards: completeRewards(rewards, data, routes) }
 }
 
 function readUpstream(
-  data: ReadConfig,
-  route: RouteRead,
+  data: ParsedConfig,
+  route: ParsedRoute,
   at: (...more: Place) => Place,
-  problems: Problem[],
+  problems: OptionProblem[],
 ): UpstreamPlan | undefined {
   const address = route.upstream ?? data.upstream
   if (address === undefined) {
@@ -257,13 +254,13 @@ function readUpstream(
 }
 
 function whyNoHeader(name: string): string | undefined {
-  if (!headerName.test(name)) return 'is not the name of a header'
+  if (!headerName.safeParse(name).success) return 'is not the name of a header'
   return isKeptHeader(name) ? 'is a header that the gateway writes itself' : undefined
 }
 
 /** What all routes share is wrong once. */
-function distinct(problems: readonly Problem[]): readonly Problem[] {
-  return [...new Map(problems.map((problem) => [`${nameRoute(problem.place)}: ${problem.why}`, problem])).values()]
+function distinct(problems: readonly OptionProblem[]): readonly OptionProblem[] {
+  return [...new Map(problems.map((problem) => [`${formatPlace(problem.place)}: ${problem.why}`, problem])).values()]
 }
 
 function withoutUndefined(config: unknown): unknown {

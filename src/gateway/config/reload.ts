@@ -1,7 +1,6 @@
 /** What a running gateway may take over from a changed configuration. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Environment, ServiceConfig } from '../../paywall/config/config.ts'
-import { readConfig } from '../../paywall/config/config.ts'
+import type { ServiceConfig } from '../../paywall/config/config.ts'
 import type { Plan } from './plan.ts'
 
 /** What cannot change while a gateway runs. */
@@ -11,11 +10,9 @@ export interface FixedFacts {
   readonly service: Pick<ServiceConfig, 'network' | 'ledger' | 'service'> | undefined
 }
 
-/** Read once, with the environment of that time: `.env` may say something else at the next reload. */
-export function fixedFactsOf(plan: Plan, environment: Environment): FixedFacts {
+export function fixedFactsOf(plan: Plan): FixedFacts {
   const { host, port, connections, headMs, requestMs, routes } = plan
-  const provider = routes.find((route) => route.provider)?.provider
-  const service = provider && readConfig(provider, environment).service
+  const service = routes.find(({ config }) => config)?.config?.service
   return { place: [host, port, connections, headMs, requestMs], service }
 }
 

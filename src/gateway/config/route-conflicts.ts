@@ -1,12 +1,12 @@
 /** What is wrong with routes taken together: those that hide behind the service's own addresses, or behind each other. */
 import { isOwnPath } from '../../api/http/paths.ts'
+import type { OptionProblem } from '../../paywall/config/problems.ts'
 import type { Row } from '../routing/match.ts'
 import { covers } from '../routing/match.ts'
-import type { Problem } from './problems.ts'
 
 type NamedRow = Row & { readonly path: string }
 
-export function checkTable(rows: readonly NamedRow[]): readonly Problem[] {
+export function checkTable(rows: readonly NamedRow[]): readonly OptionProblem[] {
   return rows.flatMap((row, index) => {
     const place = ['routes', index, 'path']
     const plain = decodeURIComponent(row.path).toLowerCase()

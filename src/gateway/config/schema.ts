@@ -1,23 +1,15 @@
 /**
- * The shape of a gateway's configuration, from which the JSON Schema for editors is made.
+ * The shape of a gateway's configuration, from which its types and the JSON Schema for editors are made.
  *
- * It knows names and kinds. Whether a price can be charged, a mint exists or a key is long enough is judged where the
- * paywall reads its options, so that there is one judge.
+ * It is composed of the shapes of the paywall and of the API, so an option has one declaration and one set of rules.
  */
 import { z } from 'zod'
+import { apiShape, type RoutesOptions } from '../../api/options.ts'
 import { isHttpUrl } from '../../core/encoding/http.ts'
-import { networks, tokenCodes } from '../../core/money/tokens.ts'
-import { ledgerEventKinds } from '../../core/ports/outbox.ts'
-import { envelopes } from '../../paywall/config/envelope.ts'
-import type { Place } from './problems.ts'
+import { flag, headerName, list, number, type OptionsInput, text } from '../../paywall/config/kinds.ts'
+import { paywallShape, type RouteOptions, routeShape } from '../../paywall/config/options.ts'
+import { type SharedOptions, serviceShape, sharedShape } from '../../paywall/config/service-options.ts'
 
-const token = z.enum(tokenCodes)
-const flag = z.boolean({ error: 'must be true or false' })
-const text = z.string({
-  error: ({ input }) =>
-    typeof input === 'number' || typeof input === 'boolean' ? 'must be text: put it in quotes' : 'must be text',
-})
-const number = z.number({ error: 'must be a number' })
 const whole = (least: number, most: number) =>
   number
     .refine(Number.isInteger, { error: 'must be a whole number' })
@@ -25,119 +17,115 @@ const whole = (least: number, most: number) =>
     .max(most, { error: `must be at most ${most}` })
 const secondsFrom = (least: number) =>
   number.min(least, { error: `must be at least ${least}` }).max(86_400, { error: 'must be at most 86400' })
-const callback = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function')
-const amount = z.union([number, text], { error: 'must be a number or decimal text' })
-const names = z.array(text, { error: 'must be a list of names' })
-const anything = z.custom<unknown>((value) => value !== undefined)
 
-export const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
-const header = text.regex(headerName, { error: 'must be the name of a header' })
-
-const upstream = text
-  .refine((url) => isHttpUrl(url), { error: 'must be an http or https address such as http://127.0.0.1:3000' })
-  .refine((url) => !isHttpUrl(url) || !/[?#]/.test(url), { error: 'must not have a query' })
-
-const timeouts = z.strictObject({
-  connectSeconds: secondsFrom(0.1).optional(),
-  answerSeconds: secondsFrom(0.1).optional(),
-  idleSeconds: secondsFrom(0).optional(),
-})
-
-const forwarding = {
-  upstream: upstream.optional(),
+/** How requests reach the upstream, for one route or for all. */
+const forwardShape = {
+  /**
+   * Where requests go: `http://127.0.0.1:3000`. A path in it is put before that of the request.
+   *
+   * @defaultValue the top level's
+   */
+  upstream: text
+    .refine((url) => isHttpUrl(url), { error: 'must be an http or https address such as http://127.0.0.1:3000' })
+    .refine((url) => !isHttpUrl(url) || !/[?#]/.test(url), { error: 'must not have a query' })
+    .optional(),
+  /**
+   * Headers for the upstream, such as your key, added to those of the top level. A client's header of the same name is dropped.
+   *
+   * @defaultValue none
+   */
   headers: z
     .record(z.string(), text.regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'must be one line of text' }), {
       error: 'must be names with values',
     })
     .optional(),
-  forward: z.array(header, { error: 'must be a list of names of headers' }).optional(),
+  /**
+   * Names of the client's headers that do not reach the upstream otherwise: `[cookie]`.
+   *
+   * @defaultValue none
+   * @see [What the upstream gets](gateway.md#what-the-upstream-gets)
+   */
+  forward: list(headerName, 'must be a list of names of headers').optional(),
+  /**
+   * Sends the client's Host header on, instead of the upstream's own name.
+   *
+   * @defaultValue `false`
+   */
   preserveHost: flag.optional(),
-  timeouts: timeouts.optional(),
+  /**
+   * How the gateway checks that the upstream can deliver: `path` is a health path of the upstream that must answer below 400;
+   * without it, a connection is enough.
+   *
+   * @defaultValue `{ seconds: 5 }`
+   * @see [Upstreams that are down](gateway.md#upstreams-that-are-down)
+   */
   probe: z
     .strictObject({
       path: text.regex(/^\/[!-~]*$/, { error: 'must be a path such as /healthz' }).optional(),
       seconds: secondsFrom(0.01).optional(),
     })
     .optional(),
-}
-
-/** What the paywall reads itself: only the kind of value is told here. */
-const routeOptions = {
-  token: token.optional(),
-  recipient: text.optional(),
-  acceptedMints: z.array(token, { error: 'must be a list of token codes' }).optional(),
-  per: z
-    .union(
-      [
-        z.enum(['request', 'megabyte', 'minute', 'hour', 'day']),
-        z.strictObject({ seconds: number }),
-        z.strictObject({ requests: number }),
-      ],
-      { error: "must be 'request', 'megabyte', { seconds } or { requests }" },
-    )
-    .optional(),
-  size: z.union([number, callback], { error: 'must be a number of bytes' }).optional(),
-  prepay: number.optional(),
-  description: text.optional(),
-  scope: text.optional(),
-  bind: z
-    .union(
-      [
-        z.enum(['request', 'path']),
-        z.strictObject({ query: names.optional(), headers: names.optional(), body: flag.optional() }),
-      ],
-      { error: "must be 'request', 'path' or { query: [names], headers: [names], body: true }" },
-    )
-    .optional(),
-  bodyLimitBytes: number.optional(),
-  envelope: z.enum(envelopes).optional(),
-  proofBinding: z.enum(['negotiated', 'required']).optional(),
-  challengeTtlSeconds: number.optional(),
-  proofTtlSeconds: number.optional(),
-  allowanceTtlSeconds: number.optional(),
-  waitSeconds: number.optional(),
-  leaseSeconds: number.optional(),
-  finalizedFrom: amount.optional(),
-  maxUnfinalized: z
-    .union([amount, z.strictObject({ recipient: amount.optional(), payer: amount.optional() })], {
-      error: 'must be an amount, or { recipient, payer }',
-    })
-    .optional(),
-  settlementToken: token.optional(),
-  autoConversion: flag.optional(),
-  conversionThreshold: z.record(z.string(), amount, { error: 'must be amounts by token code' }).optional(),
-  conversionReserve: z.record(z.string(), amount, { error: 'must be amounts by token code' }).optional(),
-  settlementKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
-  venue: z.record(z.string(), anything, { error: "must be { kind: 'rfq', url } or { kind: 'jupiter' }" }).optional(),
-  cors: flag.optional(),
-  checkout: flag.optional(),
-  retired: z
+  /**
+   * Seconds until the upstream is connected, until it starts to answer, and between two parts of its answer (0: no limit).
+   *
+   * @defaultValue `{ connectSeconds: 10, answerSeconds: 60, idleSeconds: 300 }`
+   */
+  timeouts: z
     .strictObject({
-      recipients: names.optional(),
-      scopes: names.optional(),
-      binds: z.array(anything, { error: 'must be a list' }).optional(),
+      connectSeconds: secondsFrom(0.1).optional(),
+      answerSeconds: secondsFrom(0.1).optional(),
+      idleSeconds: secondsFrom(0).optional(),
     })
     .optional(),
 }
 
 export const methodNames = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-export const routeSchema = z.strictObject({
+/** Names that stand in a route only. */
+const ownShape = {
+  /** `/api/weather`; `/users/:id`, where `:id` is any one segment; `/files/*`, all paths below. */
   path: text,
-  methods: z.array(z.enum(methodNames), { error: 'must be a list of methods' }).min(1, 'must name a method').optional(),
-  price: z.union([number, text, callback], { error: 'must be a number or decimal text' }).optional(),
-  free: z
-    .union([z.literal(true), z.strictObject({ requests: number, per: anything })], {
-      error: 'must be true, or { requests, per }',
-    })
+  /**
+   * Methods of the route. HEAD comes with GET.
+   *
+   * @defaultValue `[GET]`
+   */
+  methods: z
+    .array(z.enum(methodNames), { error: 'must be a list of methods' })
+    .min(1, 'must name a method')
+    .readonly()
     .optional(),
+  /** Price of one unit of `per`: a number, decimal text, or (in TypeScript) a function. Every route has a price or `free: true`. */
+  price: paywallShape.price.optional(),
+  /** `true`: free of charge. `{ requests, per }` beside a price: free requests for each client address. */
+  free: z
+    .union([z.literal(true), paywallShape.free.unwrap()], { error: 'must be true, or { requests, per }' })
+    .optional(),
+  /**
+   * Accepts WebSocket connections: the handshake is the paid request.
+   *
+   * @defaultValue `false`
+   * @see [WebSockets](gateway.md#websockets)
+   */
   websocket: flag.optional(),
+  /**
+   * The name of a partner (`rewards.partners`) who gets a share of the payments.
+   *
+   * @see [Rewards](rewards.md)
+   */
   partner: text.optional(),
-  ...routeOptions,
-  ...forwarding,
-})
+}
 
-/** A port out of the environment is text. */
+/** Recipient and token may stand at the top, in a route, or in the environment. */
+const paywallOptions = {
+  ...routeShape,
+  token: routeShape.token.optional(),
+  recipient: routeShape.recipient.optional(),
+}
+
+export const routeSchema = z.strictObject({ ...ownShape, ...paywallOptions, ...forwardShape })
+
+/** A port from the environment is text. */
 const port = z.union(
   [
     whole(0, 65_535),
@@ -151,24 +139,19 @@ const port = z.union(
   },
 )
 
-export const configSchema = z.strictObject({
-  network: z.enum(networks).optional(),
-  rpc: z.union([text, z.array(text)], { error: 'must be the address of a node, or a list of them' }).optional(),
-  ledger: z.union([text, anything], { error: 'must be text' }).optional(),
-  secret: text.optional(),
-  mints: z.record(z.string(), anything, { error: 'must be addresses by token code' }).optional(),
-  accountKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
-  rates: anything.optional(),
-  service: text.optional(),
-  publicUrl: text.optional(),
-  trustProxy: number.optional(),
-  verifyOnChain: flag.optional(),
-  watch: flag.optional(),
-  onEvent: callback.optional(),
-  log: anything.optional(),
-  ...routeOptions,
-  ...forwarding,
+/** Names that stand at the top only. */
+const topShape = {
+  /**
+   * Where the gateway listens.
+   *
+   * @defaultValue `{ host: 127.0.0.1, port: 8402 }`
+   */
   listen: z.strictObject({ host: text.min(1, 'must name a host').optional(), port: port.optional() }).optional(),
+  /**
+   * Open connections of clients; seconds that a client may take for the head of a request, and for all of it with its body.
+   *
+   * @defaultValue `{ connections: 10000, headSeconds: 10, requestSeconds: 30 }`
+   */
   limits: z
     .strictObject({
       connections: whole(1, 1_000_000).optional(),
@@ -176,55 +159,60 @@ export const configSchema = z.strictObject({
       requestSeconds: secondsFrom(1).optional(),
     })
     .optional(),
-  faucetKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
-  refundKey: z.union([text, anything], { error: 'must be the path of a key file' }).optional(),
-  owners: z.array(text, { error: 'must be a list of wallet addresses' }).optional(),
-  reportToken: token.optional(),
-  metrics: z.enum(['owners', 'open']).optional(),
-  origins: names.optional(),
-  sheets: z.record(z.string(), anything, { error: 'must be names with values' }).optional(),
-  rewards: z.record(z.string(), anything, { error: 'must be names with values' }).optional(),
-  webhooks: z
-    .array(
-      z.strictObject({
-        url: text.refine((url) => isHttpUrl(url), { error: 'must be an http or https address' }),
-        secret: text.optional(),
-        events: z.array(z.enum(ledgerEventKinds), { error: 'must be a list of events' }).optional(),
-        allowPrivate: flag.optional(),
-      }),
-      { error: 'must be a list of { url, secret }' },
-    )
-    .optional(),
-  routes: z.array(routeSchema, { error: 'must be a list of routes' }).min(1, 'must have a route'),
+}
+
+/** Collector and hosts of rewards follow from `recipient` and the upstreams. */
+export const configSchema = z.strictObject({
+  ...serviceShape,
+  ...sharedShape,
+  ...paywallOptions,
+  ...forwardShape,
+  ...apiShape,
+  ...topShape,
+  routes: z.array(routeSchema, { error: 'must be a list of routes' }).min(1, 'must have a route').readonly(),
 })
+export type ParsedConfig = z.output<typeof configSchema>
 
-export type ReadConfig = z.infer<typeof configSchema>
+/** The names of a paywall's options in a configuration. Those of a route come before those of the top level. */
+export const paywallNames: ReadonlySet<string> = new Set(
+  Object.keys({ ...serviceShape, ...sharedShape, ...routeShape }),
+)
+/** The names of the API's options in a configuration. */
+export const apiNames: ReadonlySet<string> = new Set(Object.keys({ ...serviceShape, ...apiShape }))
 
-/** For editors: `# yaml-language-server: $schema=…`. Functions are for TypeScript and have no place in it. */
+type ForwardOptions = OptionsInput<typeof forwardShape>
+export type GatewayRoute = OptionsInput<typeof ownShape> & Partial<RouteOptions> & ForwardOptions
+export type GatewayConfig = RoutesOptions &
+  SharedOptions &
+  Partial<RouteOptions> &
+  ForwardOptions &
+  OptionsInput<typeof topShape> & { readonly routes: readonly GatewayRoute[] }
+
+/**
+ * Gives a configuration in TypeScript its types.
+ *
+ * @example
+ * export const config = defineGateway({
+ *   network: 'localnet',
+ *   recipient,
+ *   token: 'USDC',
+ *   upstream: 'http://127.0.0.1:3000',
+ *   routes: [{ path: '/api/report', price: 0.01 }],
+ * })
+ */
+export function defineGateway(config: GatewayConfig): GatewayConfig {
+  return config
+}
+
+/** For editors: `# yaml-language-server: $schema=…`. Functions and objects of a program have no place in it. */
 export function jsonSchema(): object {
   return z.toJSONSchema(configSchema, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ jsonSchema: part }) => {
+      delete part.readOnly
       const choices = part.anyOf?.filter((choice) => Object.keys(choice).length > 0)
       if (choices) part.anyOf = choices
     },
   })
-}
-
-/** The names that may stand at a place of the configuration. */
-export function namesAt(place: Place): readonly string[] {
-  let schema: unknown = configSchema
-  for (const part of place) {
-    const inner = bare(schema)
-    if (inner instanceof z.ZodArray) schema = inner.element
-    else if (inner instanceof z.ZodObject) schema = inner.shape[part]
-    else return []
-  }
-  const found = bare(schema)
-  return found instanceof z.ZodObject ? Object.keys(found.shape) : []
-}
-
-function bare(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional ? schema.unwrap() : schema
 }

@@ -128,6 +128,6 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 }
 
 /** Where the upstream speaks to browsers itself, it is asked by them before anything is paid. */
-function isLeftToUpstream({ provider, methods }: OpenRoute, request: IncomingMessage): boolean {
-  return provider?.cors === false && isPreflight(request) && !methods.has('OPTIONS')
+function isLeftToUpstream({ config, methods }: OpenRoute, request: IncomingMessage): boolean {
+  return config?.route.cors === false && isPreflight(request) && !methods.has('OPTIONS')
 }

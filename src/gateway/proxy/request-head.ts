@@ -8,9 +8,9 @@ import { createFilter, factHeaders, passingHeaders, rememberNames } from '../hea
 /** Headers as names and values in turn. */
 export type Outgoing = (request: IncomingMessage, target: string, facts: PaymentFacts | undefined) => string[]
 
-export function createOutgoing(plan: Plan, { upstream, provider }: RoutePlan): Outgoing {
+export function createOutgoing(plan: Plan, { upstream, config }: RoutePlan): Outgoing {
   const trustsProxy = plan.trustProxy > 0
-  const isPlain = provider?.envelope !== undefined && provider.envelope !== 'none'
+  const isPlain = config !== undefined && config.route.envelope !== 'none'
   const passes = createFilter({ headers: upstream.headers, forward: upstream.forward, trustsProxy, isPlain })
   const publicUrl = plan.publicUrl === undefined ? undefined : new URL(plan.publicUrl)
   const fixed = Object.entries({ ...upstream.headers, ...(isPlain && { 'accept-encoding': 'identity' }) }).flat()

@@ -108,18 +108,18 @@ export function withEnvironment(options: object, environment: Environment, names
   const given: Record<string, unknown> = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
   )
-  const variables: Record<string, string> = {}
+  const variables = new Map<string, string>()
   for (const option of names) {
     const variable = fromEnvironment[option] ?? ''
     const value = environment[variable]
     if (given[option] !== undefined || !value) continue
     given[option] = option === 'rpc' ? parseNodes(value) : value
-    variables[option] = variable
+    variables.set(option, variable)
   }
   /** What is wrong is to be mended where it was written. */
   const locate = (problem: string): string =>
-    problem.replace(/^\w+/, (option) => (variables[option] ? `${option} (${variables[option]})` : option))
-  return { given, locate }
+    problem.replace(/^\w+/, (option) => (variables.has(option) ? `${option} (${variables.get(option)})` : option))
+  return { given, locate, variables }
 }
 
 /** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
@@ -135,7 +135,7 @@ export function readConfig(options: ProviderOptions, environment: Environment): 
   return completed.config
 }
 
-type ParsedOptions = z.output<typeof providerSchema>
+export type ParsedOptions = z.output<typeof providerSchema>
 type Complete<Parsed> = Parsed & {
   readonly [Name in keyof Parsed & keyof typeof usualOptions]: NonNullable<Parsed[Name]>
 }
@@ -150,7 +150,7 @@ type ConfigReading =
   | { readonly kind: 'problems'; readonly problems: readonly string[] }
 
 /** Completes parsed options to a configuration, and lists the problems that options have together. */
-function completeConfig(parsed: ParsedOptions): ConfigReading {
+export function completeConfig(parsed: ParsedOptions): ConfigReading {
   const read = withUsual(parsed)
   const problems: string[] = []
   const { mints, allowedTraits } = readMints(read.network, read.mints, problems)

@@ -54,10 +54,13 @@ export type AccountKey =
   | { readonly address: string }
   | { readonly publicKey: { toBytes(): Uint8Array }; readonly secretKey: Uint8Array }
 
-export const accountKey = z.custom<AccountKey>(
-  isAccountKey,
-  'must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet',
-)
+export const accountKey = z
+  .custom<AccountKey>(
+    isAccountKey,
+    'must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet',
+  )
+  // In a file it is a path.
+  .meta({ type: 'string' })
 
 function isAccountKey(value: unknown): boolean {
   if (typeof value === 'string') return value !== ''

@@ -53,7 +53,7 @@ const bind = z
 const notEndpoint = "must be a path such as '/api/weather', with its method before it if you like: 'GET /api/weather'"
 
 /** Options that each route of a gateway may have to itself. */
-const routeShape = {
+export const routeShape = {
   /** The token that the price is in: `NATIVE`, `USDC` or `SOL`. */
   token,
   /**
@@ -237,7 +237,7 @@ const routeShape = {
 }
 
 /** Options that the gateway has in a form of its own, or not at all. */
-const paywallShape = {
+export const paywallShape = {
   /**
    * Price of one unit of `per`, in units of `token`: a number, decimal text, or a function of the request. A function sees
    * only the parts that the payment is bound to (`bind`). Zero, negative and more decimals than the token has are refused.
@@ -289,7 +289,7 @@ export const usualOptions = Object.freeze({
   checkout: true,
 } as const)
 
-type RouteOptions = OptionsInput<typeof routeShape>
+export type RouteOptions = OptionsInput<typeof routeShape>
 type PaywallOptions = OptionsInput<typeof paywallShape>
 
 /** The options of a paywall. `size` and `prepay` belong to `per: 'megabyte'`. */

@@ -22,7 +22,7 @@ const unshown: readonly unknown[] = [
   ...['accountKey', 'faucetKey', 'refundKey', 'settlementKey'],
 ]
 
-/** Where options were written. Sentences about a file repeat no values, because many of them are secrets. */
+/** Where options were written. Sentences about a file repeat few values, because many of them are secrets. */
 export type Origin = 'program' | 'file'
 
 /** Parses options by their schema, and lists all problems at once. */
@@ -63,10 +63,11 @@ function explain(issue: z.core.$ZodIssue, schema: unknown, origin: Origin): read
   if (issue.input === undefined) return [{ place, why: 'is missing' }]
   if (origin === 'file' && issue.code === 'invalid_type' && issue.expected === 'string')
     return [{ place, why: typeof issue.input === 'object' ? 'must be text' : 'must be text: put it in quotes' }]
-  const value = origin === 'file' || place.some((part) => unshown.includes(part)) ? undefined : quote(issue.input)
+  const value = place.some((part) => unshown.includes(part)) ? undefined : quote(issue.input)
   if (!issue.message.startsWith('must'))
     return [{ place, why: value === undefined ? issue.message : `${value} ${issue.message}` }]
-  return [{ place, why: `${issue.message}${value === undefined ? '' : `, not ${value}`}${guessCase(issue, origin)}` }]
+  const not = value === undefined || origin === 'file' ? '' : `, not ${value}`
+  return [{ place, why: `${issue.message}${not}${guessCase(issue, origin)}` }]
 }
 
 /** The problems of the one choice of a union that the given object resembles most. */

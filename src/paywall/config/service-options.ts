@@ -41,6 +41,7 @@ export const serviceShape = {
       isLedger,
       'must be a file path, sqlite: and a path, postgres: and an address, memory: or a ledger',
     )
+    .meta({ type: 'string' })
     .optional(),
   /**
    * The keyring that seals requestIds: `id:secret,id:secret`. Localnet creates one beside its data; other networks require it.
