@@ -20,6 +20,7 @@ export { AnalyticsError, fetchWith402, getAnalytics, initAgentWallet, PaymentErr
 export type { CheckOptions, VerifyOptions } from './compose/check-payment.ts'
 export { checkPayment, verifyPayment } from './compose/check-payment.ts'
 export { ConfigurationError } from './core/errors/configuration-error.ts'
+export { isPaystileError, PaystileError } from './core/errors/paystile-error.ts'
 export type { Network, TokenCode } from './core/money/tokens.ts'
 export type { RefusalCode } from './core/payment/refusals.ts'
 export type { Challenge } from './core/protocol/challenge.ts'

@@ -303,6 +303,14 @@ describe('ways of writing', () => {
     expect(files.filter((file) => vague.test(file))).toEqual([])
   })
 
+  it('every error class extends PaystileError', () => {
+    const bases = files.flatMap((file) =>
+      [...codeOf(file).matchAll(/\bclass (\w+)(?:<[^{]*?>)? extends (\w+)/g)].map(([, name, base]) => [name, base]),
+    )
+    expect(bases.length).toBeGreaterThan(10)
+    expect(bases.filter(([, base]) => base !== 'PaystileError')).toEqual([['PaystileError', 'Error']])
+  })
+
   it('only clocks ask for the time, one for each of host, localnet and pages', () => {
     const asking = files.filter((file) => /\bDate\.now\b|\bnew Date\(\)/.test(codeOf(file)))
     expect(asking.filter((file) => !file.endsWith('/clock.ts'))).toEqual([])

@@ -2,6 +2,7 @@
 import type { ChargeOptions, EndpointOptions, PaystileOptions } from '../api/factory-options.ts'
 import { readSharedOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { withLifecycle } from './lifecycle.ts'
@@ -35,7 +36,7 @@ export function openPaystile<Middleware extends object, Endpoints extends object
   const opened: Pick<Lifecycle, 'close'>[] = []
   let closing: Promise<unknown> | undefined
   const keep = <Opened extends Pick<Lifecycle, 'close'>>(open: () => Opened): Opened => {
-    if (closing) throw new Error('this paystile is closed; create another one')
+    if (closing) throw new PaystileError('closed', 'this paystile is closed; create another one')
     const one = open()
     opened.push(one)
     return one

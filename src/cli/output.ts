@@ -3,6 +3,7 @@
  * and an exit code that scripts can branch on.
  */
 import pc from 'picocolors'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 
 /** Documented in `docs/cli.md`; never renumbered. */
 export const exitCodes = {
@@ -27,14 +28,12 @@ export const exitCodes = {
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 /** Ends a command with a sentence for the user. */
-export class CommandError extends Error {
+export class CommandError extends PaystileError {
   override readonly name = 'CommandError'
   readonly exitCode: ExitCode
-  readonly code: string
   constructor(exitCode: ExitCode, code: string, message: string) {
-    super(message)
+    super(code, message)
     this.exitCode = exitCode
-    this.code = code
   }
 }
 

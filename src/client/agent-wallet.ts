@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { createWallet } from '../chain/keys/keypair.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import { homeDirectory } from '../host/home.ts'
 import { makeKeyFile, withKeyFile } from '../host/keys/key-file.ts'
 
@@ -37,7 +38,8 @@ export async function initAgentWallet(options: AgentWalletOptions = {}): Promise
   const path = options.path ?? agentWalletPath()
   const created = options.create !== false && makeKeyFile(path, options.passphrase)
   const wallet = await withKeyFile(path, createWallet, options.passphrase).catch((error: unknown) => {
-    throw new Error(`The key file ${path} cannot be used: ${error instanceof Error ? error.message : error}.`)
+    const why = error instanceof Error ? error.message : error
+    throw new PaystileError('key_unusable', `The key file ${path} cannot be used: ${why}.`)
   })
   return { ...wallet, path, created }
 }

@@ -1,5 +1,6 @@
 /** SPEC.md's `getAnalytics`: what a service earned, for its owner. Signs in with the wallet where it has to. */
 import { nearest } from '../core/encoding/suggest.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { Clock } from '../core/runtime.ts'
 import { readJson } from './read-json.ts'
@@ -47,12 +48,12 @@ export interface AnalyticsSummary {
 }
 
 /** Analytics could not be had. The message says why in one sentence, and what to do. */
-export class AnalyticsError extends Error {
+export class AnalyticsError extends PaystileError {
   override readonly name = 'AnalyticsError'
   /** The service's own code, where it refused. */
   readonly refusal: string | undefined
   constructor(message: string, refusal?: string) {
-    super(message)
+    super('analytics_failed', message)
     this.refusal = refusal
   }
 }

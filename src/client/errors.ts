@@ -1,4 +1,6 @@
 /** What can go wrong for somebody who pays. Every message is one sentence and, where there is one, the next step. */
+import { PaystileError } from '../core/errors/paystile-error.ts'
+
 export const paymentErrorCodes = [
   /** The policy, or the person asked, does not allow this payment. Nothing was signed. */
   'price_too_high',
@@ -44,18 +46,20 @@ export interface PaymentErrorFacts {
   readonly resumable?: boolean
 }
 
-export class PaymentError extends Error {
+export class PaymentError extends PaystileError {
   override readonly name = 'PaymentError'
-  readonly code: PaymentErrorCode
+  declare readonly code: PaymentErrorCode
   readonly facts: PaymentErrorFacts
   constructor(code: PaymentErrorCode, message: string, facts: PaymentErrorFacts = {}) {
-    super(message)
-    this.code = code
+    super(code, message)
     this.facts = facts
   }
 }
 
 /** The journal of payments cannot be kept. The message says what to do. */
-export class JournalError extends Error {
+export class JournalError extends PaystileError {
   override readonly name = 'JournalError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('journal_unusable', message, options)
+  }
 }

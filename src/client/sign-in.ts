@@ -1,5 +1,6 @@
 /** Signing in to a service with a wallet, for what only its owner, or the payer, may see. */
 import { encodeBase58 } from '../core/encoding/base58.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import { parseSignIn } from '../core/service/sign-in-text.ts'
 import { readJson } from './read-json.ts'
 import type { WalletSource } from './wallet.ts'
@@ -16,12 +17,12 @@ export interface SignedIn {
 }
 
 /** The sign-in came to nothing. The message says why, in one sentence. */
-export class SignInError extends Error {
+export class SignInError extends PaystileError {
   override readonly name = 'SignInError'
   /** The service's own code, where it refused. */
   readonly refusal: string | undefined
   constructor(message: string, refusal?: string) {
-    super(message)
+    super('sign_in_failed', message)
     this.refusal = refusal
   }
 }

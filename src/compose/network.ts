@@ -3,6 +3,7 @@ import { readGenesis } from '../chain/rpc/genesis.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { readChainTime } from '../chain/rpc/time.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import { genesisHashes } from '../core/money/tokens.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
 import type { Clock, Log } from '../core/runtime.ts'
@@ -59,7 +60,10 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   const rpc = connect(config.rpc)
   const genesis = await readGenesis(rpc.call)
   if (genesis === undefined) {
-    throw new Error('the local chain given as rpc does not answer; start one with: npx paystile localnet')
+    throw new PaystileError(
+      'chain_unavailable',
+      'the local chain given as rpc does not answer; start one with: npx paystile localnet',
+    )
   }
   const clock = createFollowingClock(() => readChainTime(rpc))
   stops.push(clock.stop)

@@ -18,6 +18,7 @@ import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
 import { createMeter } from '../core/encoding/metrics.ts'
 import { redactLog } from '../core/encoding/redact.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock, Log, Verifier } from '../core/runtime.ts'
@@ -142,7 +143,7 @@ function share(config: ServiceConfig, log: Log): Shared {
     }
   }
   const begin = async (): Promise<Runtime> => {
-    if (stopped) throw new Error('this paywall is closed')
+    if (stopped) throw new PaystileError('closed', 'this paywall is closed')
     starting ??= attempt()
     return (await starting).service
   }

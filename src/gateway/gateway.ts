@@ -8,6 +8,7 @@ import { endpoints } from '../api/http/paths.ts'
 import { createTrace, openLog } from '../compose/paywall.ts'
 import { asciiJson } from '../core/encoding/http.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { joinReports } from '../paywall/quote/readiness-report.ts'
 import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
@@ -106,7 +107,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
   }
 
   const takeOver = async (next: Plan): Promise<void> => {
-    if (!current || url === undefined) throw new Error('the gateway does not listen')
+    if (!current || url === undefined) throw new PaystileError('closed', 'the gateway does not listen')
     const facts = fixedFactsOf(next)
     const problems = [...findFixed(fixed, facts), ...(await findSelf(next))]
     if (problems.length > 0) throw new ConfigurationError(problems)
@@ -115,7 +116,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     try {
       routes = openOwn(next)
       await Promise.all([opened.start(), ...opened.paywalls.map((paywall) => readyInTime(paywall))])
-      if (url === undefined) throw new Error('the gateway was closed meanwhile')
+      if (url === undefined) throw new PaystileError('closed', 'the gateway was closed meanwhile')
     } catch (error) {
       void opened.retire()
       if (routes !== own) void routes?.close()

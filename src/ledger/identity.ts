@@ -2,6 +2,7 @@
  * What a ledger remembers about itself, so that it is never opened for another chain's money or with another root secret,
  * under which every pseudonym in it would be a stranger's.
  */
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { Network, TokenCode } from '../core/money/tokens.ts'
 
 export interface LedgerIdentity {
@@ -17,13 +18,13 @@ export interface LedgerIdentity {
 }
 
 /** The ledger must not be used as it is configured. The message is one sentence for the operator: what, and what next. */
-export class LedgerConfigurationError extends Error {
+export class LedgerConfigurationError extends PaystileError {
   override readonly name = 'LedgerConfigurationError'
   /** The same without the advice to begin anew, for commands that look into a ledger that is there. */
   readonly plainMessage: string
 
   constructor(message: string, { orElse, ...options }: ErrorOptions & { readonly orElse?: string } = {}) {
-    super(orElse === undefined ? message : message.replace(/\.$/, `, or ${orElse}.`), options)
+    super('ledger_unusable', orElse === undefined ? message : message.replace(/\.$/, `, or ${orElse}.`), options)
     this.plainMessage = message
   }
 }

@@ -1,5 +1,6 @@
 /** Two neighbouring ports on loopback: RPC on the first, WebSockets alone on the second, where web3.js looks for them. */
 import { createServer, type RequestListener, type Server } from 'node:http'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 
 export interface Listening {
   readonly rpc: Server
@@ -25,7 +26,11 @@ export async function listenOnPair(port: number, onRequest: RequestListener): Pr
       await closeAll([rpc, sockets])
       if (port === 0 && attempt < attempts) continue
       const why = cause instanceof Error ? cause.message : String(cause)
-      throw new Error(`the localnet needs two free ports, ${port} and ${port + 1}: ${why}`, { cause })
+      throw new PaystileError(
+        'ports_unavailable',
+        `the localnet needs two free ports, ${port} and ${port + 1}: ${why}`,
+        { cause },
+      )
     }
   }
 }

@@ -1,5 +1,6 @@
 /** What a paywall can sell for at this moment: tokens that can be paid with, and that have a price. */
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
+import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { Route } from './quote/route.ts'
 import type { Probe } from './quote/token-probe.ts'
@@ -10,7 +11,7 @@ type Stand = { readonly route: Route; readonly probe: Probe }
 /** Rejects with the reason while nothing can be sold. */
 export async function readReadiness({ route, probe }: Stand): Promise<Readiness> {
   const closed = route.whyClosed()
-  if (closed !== undefined) throw new Error(closed)
+  if (closed !== undefined) throw new PaystileError('not_ready', closed)
   const { offered, withheld } = await probe.result()
   await route.rates.ready()
   const unpriced = offered.flatMap((code) => {

@@ -13,16 +13,28 @@ import { apiShape } from '../../src/api/options.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import { verifyBody } from '../../src/api/public/bodies.ts'
 import { exitCodes } from '../../src/cli/output.ts'
-import { paymentErrorCodes } from '../../src/client/errors.ts'
+import { AnalyticsError } from '../../src/client/analytics.ts'
+import { downloadErrorCodes } from '../../src/client/download/part-file.ts'
+import { JournalError, paymentErrorCodes } from '../../src/client/errors.ts'
+import { SignInError } from '../../src/client/sign-in.ts'
 import { metrics } from '../../src/core/encoding/metrics.ts'
+import { ConfigurationError } from '../../src/core/errors/configuration-error.ts'
+import { errorNames } from '../../src/core/errors/paystile-error.ts'
 import { type RefusalRow, refusals } from '../../src/core/payment/refusals.ts'
+import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { readPlan } from '../../src/gateway/config/plan.ts'
 import { configSchema, routeSchema } from '../../src/gateway/config/schema.ts'
+import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
+import { FaucetError } from '../../src/localnet/faucet/faucet.ts'
+import { LocalnetDataError } from '../../src/localnet/store/data-error.ts'
 import { providerSchema } from '../../src/paywall/config/options.ts'
 import { serviceShape } from '../../src/paywall/config/service-options.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .map((file) => read(join('src', file)))
 const documents = [
   'README.md',
   'ARCHITECTURE.md',
@@ -47,6 +59,28 @@ describe('docs/errors.md', () => {
       third: retryable ? '**yes**' : 'no',
     }))
     expect(listed).toEqual(actual)
+  })
+
+  it('lists every error class with its codes', () => {
+    const section = read('docs/errors.md').split('## Error classes')[1]?.split('\n## ')[0] ?? ''
+    const listed = [...section.matchAll(/^\| `(\w+)` \| (.+?) \|/gm)].map(([, name, codes = '']) => [
+      name,
+      [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => code),
+    ])
+    const classes = [
+      ...[new ConfigurationError([]), new LedgerUnavailable(''), new LedgerConfigurationError('')],
+      ...[new JournalError(''), new AnalyticsError(''), new SignInError('')],
+      ...[new FaucetError(''), new LocalnetDataError('')],
+    ].map(({ name, code }) => [name, [code]])
+    const thrown = sources.flatMap((text) => [...text.matchAll(/new PaystileError\(\s*'(\w+)'/g)])
+    const own = [...new Set(thrown.map(([, code]) => code))].sort()
+    const others = [
+      ['PaystileError', own],
+      ['PaymentError', []], // in the section of the client
+      ['DownloadError', [...downloadErrorCodes]],
+    ]
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries([...classes, ...others]))
+    expect(listed.map(([name]) => name)).toEqual(errorNames)
   })
 
   it('lists every error of the client', () => {

@@ -19,6 +19,7 @@ import {
 } from '@solana/kit'
 import { signatureBytes } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type { Wallet } from '../keys/keypair.ts'
 import { decodeTransaction, openTransaction, readAccountIndex, readSignature } from '../read/decode.ts'
@@ -63,14 +64,17 @@ export function unsigned(message: Uint8Array): Uint8Array {
 }
 
 /** A wallet did not do what it was asked to. */
-class WalletFault extends TypeError {
+class WalletFault extends PaystileError {
   override readonly name = 'WalletFault'
+  constructor(message: string) {
+    super('wallet_fault', message)
+  }
 }
 
 /**
  * Has one of its signers sign a transaction, and takes nothing from what comes back but that signature. Throws a
- * `WalletFault`, which is a `TypeError`, when the wallet is none of the signers, changed what it was to sign, or did not sign
- * it; and whatever the wallet throws.
+ * `WalletFault` when the wallet is none of the signers, changed what it was to sign, or did not sign it; and whatever the
+ * wallet throws.
  */
 export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Promise<Uint8Array> {
   const before = openTransaction(transaction)

@@ -4,25 +4,25 @@
  */
 import { constants, type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { isNameAlive, processName } from '../../host/alive.ts'
 import { shareInProcess } from '../../host/process-wide.ts'
 import type { Part } from './download-range.ts'
 import { isValidator, nothing } from './download-range.ts'
 
-const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
+export const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
 export type DownloadErrorCode = (typeof downloadErrorCodes)[number]
 
 /** The file, and not the payment, is what went wrong. */
-export class DownloadError extends Error {
+export class DownloadError extends PaystileError {
   override readonly name = 'DownloadError'
-  readonly code: DownloadErrorCode
+  declare readonly code: DownloadErrorCode
   /** How many bytes were kept in `<path>.part`. */
   readonly kept: number
   /** Whether what the file did not take was given to `overflow`, to its end. */
   readonly isOverflowed: boolean
   constructor(code: DownloadErrorCode, message: string, kept = 0, isOverflowed = false) {
-    super(message)
-    this.code = code
+    super(code, message)
     this.kept = kept
     this.isOverflowed = isOverflowed
   }

@@ -1,4 +1,5 @@
 /** The ledger as a port: payments, allowances, grants. */
+import { PaystileError } from '../errors/paystile-error.ts'
 import type { FrozenRates } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import type { Allowance } from '../payment/allowance.ts'
@@ -130,6 +131,9 @@ export interface Ledger {
 }
 
 /** The store cannot be reached or cannot promise durability at this moment. The outcome of the call is unknown. */
-export class LedgerUnavailable extends Error {
+export class LedgerUnavailable extends PaystileError {
   override readonly name = 'LedgerUnavailable'
+  constructor(message: string, options?: ErrorOptions) {
+    super('ledger_unavailable', message, options)
+  }
 }

@@ -6,6 +6,7 @@
  */
 import { type LookupAddress, lookup as lookUp } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 
 export type Reach =
   /** Addresses of the public internet only. */
@@ -83,9 +84,11 @@ export function readLiteral(url: URL): string | undefined {
   return isIP(host) === 0 ? undefined : host
 }
 
-class ForbiddenAddress extends Error {
+class ForbiddenAddress extends PaystileError {
   override readonly name = 'ForbiddenAddress'
-  readonly code = 'FORBIDDEN_ADDRESS'
+  constructor(message: string) {
+    super('forbidden_address', message)
+  }
 }
 
 type LookUpAll = (

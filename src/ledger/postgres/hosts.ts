@@ -3,6 +3,7 @@
  * takes over, so it is never remembered for longer than it holds.
  */
 import pg from 'pg'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 
 export interface Connection {
   readonly client: pg.PoolClient
@@ -18,12 +19,12 @@ export interface Hosts {
 }
 
 /** No server could be used. `reasons` are in the order in which they were tried. */
-export class NoHost extends Error {
+export class NoHost extends PaystileError {
   override readonly name = 'NoHost'
   readonly reasons: readonly unknown[]
   constructor(reasons: readonly unknown[]) {
     const texts = reasons.map((reason) => (reason instanceof Error ? reason.message : String(reason)))
-    super([...new Set(texts)].join('; '))
+    super('no_host', [...new Set(texts)].join('; '))
     this.reasons = reasons
   }
 }

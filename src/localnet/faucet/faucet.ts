@@ -1,4 +1,5 @@
 /** Test money: SOL out of the faucet's pocket, tokens freshly minted. Real transactions, as anybody else's. */
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { knownMints, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 import { associatedTokenAddress } from '../accounts/program-address.ts'
 import type { Bank } from '../bank/bank.ts'
@@ -64,6 +65,9 @@ function callsFor(faucet: string, address: string, token: TokenCode, units: bigi
   return units === 0n ? [create] : [create, mintTokens(mint.address, account, faucet, units, mint.tokenProgram)]
 }
 
-export class FaucetError extends Error {
+export class FaucetError extends PaystileError {
   override readonly name = 'FaucetError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('faucet_failed', message, options)
+  }
 }

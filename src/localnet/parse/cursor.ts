@@ -1,8 +1,13 @@
 /** Reads the little-endian fields of instructions and accounts one after the other. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 
 /** The data ends before the field does, or holds what the field cannot. */
-export class Unparsable extends Error {}
+export class Unparsable extends PaystileError {
+  constructor() {
+    super('unparsable', 'the bytes have another form')
+  }
+}
 
 export interface Cursor {
   left(): number

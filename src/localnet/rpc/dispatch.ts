@@ -54,7 +54,7 @@ export function readRequest(value: unknown): Request {
 export function answerError(error: unknown, id: unknown): Answer {
   const known = error instanceof RpcError ? error : new RpcError(-32603, 'Internal error', String(error))
   const data = known.data === undefined ? {} : { data: known.data }
-  return { jsonrpc: '2.0', error: { code: known.code, message: known.message, ...data }, id: id ?? null }
+  return { jsonrpc: '2.0', error: { code: known.rpcCode, message: known.message, ...data }, id: id ?? null }
 }
 
 export function call({ method, params }: Request, node: Node): unknown {

@@ -1,4 +1,9 @@
 /** The data directory cannot be used. The message names the file. */
-export class LocalnetDataError extends Error {
+import { PaystileError } from '../../core/errors/paystile-error.ts'
+
+export class LocalnetDataError extends PaystileError {
   override readonly name = 'LocalnetDataError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('localnet_data_unusable', message, options)
+  }
 }

@@ -6,6 +6,7 @@
  * reader would only confirm our own mistakes.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 
 export const packetBytes = 1232
 export const packetBytesV1 = 4096
@@ -66,8 +67,16 @@ interface Reader {
   at: number
 }
 
-class Malformed extends Error {}
-class Unsanitary extends Error {}
+class Malformed extends PaystileError {
+  constructor(reason: string) {
+    super('malformed', reason)
+  }
+}
+class Unsanitary extends PaystileError {
+  constructor(reason: string) {
+    super('unsanitary', reason)
+  }
+}
 
 export function decodeTransaction(bytes: Uint8Array): Decoded<Transaction> {
   return guarded(() => (bytes[0] === 0x81 ? readMessageFirst(bytes) : readSignaturesFirst(bytes)))

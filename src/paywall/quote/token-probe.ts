@@ -4,6 +4,7 @@
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import { findMint, isSameMint, knownMints, pickMints } from '../../core/money/tokens.ts'
@@ -57,7 +58,7 @@ export function startProbe(service: Runtime, config: RouteConfig): Probe {
     const inspection = await service.inspect({ recipient, mints: pickMints(acceptedMints, config.mints) })
     if (inspection.kind === 'unknown') {
       look.say('warn', 'tokens not checked', { why: inspection.why })
-      throw new Error(`the chain cannot be read yet: ${inspection.why}`)
+      throw new PaystileError('chain_unavailable', `the chain cannot be read yet: ${inspection.why}`)
     }
     const judged = judgeAll(service, config, inspection)
     hasAsked = true

@@ -1,12 +1,14 @@
 /** The errors of a validator's RPC: each a number, a sentence, and sometimes data. */
-export class RpcError extends Error {
+import { PaystileError } from '../../../core/errors/paystile-error.ts'
+
+export class RpcError extends PaystileError {
   override readonly name = 'RpcError'
-  readonly code: number
+  readonly rpcCode: number
   readonly data: unknown
 
-  constructor(code: number, message: string, data?: unknown) {
-    super(message)
-    this.code = code
+  constructor(rpcCode: number, message: string, data?: unknown) {
+    super('rpc_error', message)
+    this.rpcCode = rpcCode
     this.data = data
   }
 }

@@ -1,0 +1,43 @@
+/** The base of every error class of paystile. */
+
+/** The classes that programs meet. `docs/errors.md` lists them with their codes. */
+export const errorNames: readonly string[] = [
+  'PaystileError',
+  'ConfigurationError',
+  'LedgerUnavailable',
+  'LedgerConfigurationError',
+  'PaymentError',
+  'JournalError',
+  'DownloadError',
+  'AnalyticsError',
+  'SignInError',
+  'FaucetError',
+  'LocalnetDataError',
+]
+
+/** An error with a stable `code` for programs. The message is for people, and may change. */
+export class PaystileError extends Error {
+  override readonly name: string = 'PaystileError'
+  readonly code: string
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/**
+ * Whether an error comes from paystile. Compares names, because a process that loads the package twice (or `paystile` beside
+ * `@paystile/client`) has two classes of one name, and `instanceof` knows only one of them.
+ *
+ * @example
+ * try {
+ *   await fetchWith402(url, { wallet })
+ * } catch (error) {
+ *   if (!isPaystileError(error)) throw error
+ *   console.error(error.name, error.code, error.message)
+ * }
+ */
+export function isPaystileError(error: unknown): error is PaystileError {
+  if (typeof error !== 'object' || error === null || !('name' in error) || !('code' in error)) return false
+  return typeof error.code === 'string' && errorNames.includes(String(error.name))
+}
