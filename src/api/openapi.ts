@@ -18,7 +18,7 @@ export function openapiDocument(parts: DiscoveryParts, documented: readonly Docu
   }
   for (const entry of parts.service.catalog.entries()) {
     if (entry.path === undefined) continue
-    for (const method of entry.methods) put(pathOf(entry.path), method, paidOperation(parts, entry))
+    for (const method of entry.methods) put(formatPath(entry.path), method, paidOperation(parts, entry))
   }
   // Fixed endpoints match first, so they are what counts where both name an address.
   for (const one of documented) put(one.path, one.method, ownOperation(one, schemas))
@@ -32,7 +32,7 @@ export function openapiDocument(parts: DiscoveryParts, documented: readonly Docu
     servers: [{ url: parts.publicUrl ?? '/' }],
     paths,
     components: {
-      schemas: { ...schemas, Problem: schemaOf(problemBody, 'output') },
+      schemas: { ...schemas, Problem: createSchema(problemBody, 'output') },
       securitySchemes: {
         wallet: {
           type: 'http',
@@ -48,7 +48,7 @@ export function openapiDocument(parts: DiscoveryParts, documented: readonly Docu
 /** Made once each: anybody may ask for the document, and this is nearly all the work in it. */
 const made = { input: new WeakMap<z.ZodType, Json>(), output: new WeakMap<z.ZodType, Json>() }
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+function createSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const before = made[io].get(schema)
   if (before) return before
   const {
@@ -83,7 +83,7 @@ const problemAnswer = (description: string): Json => ({
 
 function ownOperation({ path, summary, isPrivate, query, body, answer, type }: Documented, schemas: Json): Json {
   const name = answer?.meta()?.['id']
-  if (answer && typeof name === 'string') schemas[name] = schemaOf(answer, 'output')
+  if (answer && typeof name === 'string') schemas[name] = createSchema(answer, 'output')
   const content = answer
     ? { 'application/json': { schema: typeof name === 'string' ? { $ref: `#/components/schemas/${name}` } : {} } }
     : { [type ?? 'application/json']: {} }
@@ -94,7 +94,7 @@ function ownOperation({ path, summary, isPrivate, query, body, answer, type }: D
     ...(isPrivate && { security: [{ wallet: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
-      requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input') } } },
+      requestBody: { required: true, content: { 'application/json': { schema: createSchema(body, 'input') } } },
     }),
     responses: {
       200: { description: 'OK', content },
@@ -105,7 +105,7 @@ function ownOperation({ path, summary, isPrivate, query, body, answer, type }: D
 }
 
 function queryParameters(query: z.ZodObject): readonly Json[] {
-  const { properties = {}, required = [] } = schemaOf(query, 'input') as { properties?: Json; required?: string[] }
+  const { properties = {}, required = [] } = createSchema(query, 'input') as { properties?: Json; required?: string[] }
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: 'query',
@@ -115,7 +115,7 @@ function queryParameters(query: z.ZodObject): readonly Json[] {
 }
 
 /** `/api/:resource` as OpenAPI writes it. */
-function pathOf(path: string): string {
+function formatPath(path: string): string {
   return path.replace(/:([A-Za-z_]\w*)/g, '{$1}')
 }
 
@@ -131,7 +131,7 @@ function pathParameters(path: string): readonly Json[] {
 function paidOperation({ service, mints }: DiscoveryParts, entry: CatalogEntry): Json {
   const { price, token, per, acceptedMints, recipient } = formatOffer(entry)
   const { network } = service.config
-  const parameters = pathParameters(pathOf(entry.path ?? ''))
+  const parameters = pathParameters(formatPath(entry.path ?? ''))
   return {
     summary: entry.description ?? 'Paid resource',
     tags: ['paid'],

@@ -64,7 +64,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     stream,
     health: createHealth(service),
     discovery,
-    rewards: rewardsPartsOf(parts, mints),
+    rewards: createRewardsParts(parts, mints),
     cursors,
     verification: {
       service,
@@ -92,7 +92,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     owns: isOwnPath,
     handle: async (request, visitor) => {
       try {
-        return dated(await dispatch(table, visit(request, visitor)), clock)
+        return dated(await callRoute(table, visit(request, visitor)), clock)
       } catch (error) {
         return failed(service, error)
       }
@@ -107,9 +107,9 @@ function dated(response: Response, clock: Clock): Response {
   return response
 }
 
-function rewardsPartsOf({ service, moneyOut }: RoutesParts, mints: () => MintTable): RewardsParts {
-  const { rewards, outgoing: dispatches } = service.ledger
-  return { rewards, dispatches, clock: service.clock, mints, ...(moneyOut ?? noMoneyOut) }
+function createRewardsParts({ service, moneyOut }: RoutesParts, mints: () => MintTable): RewardsParts {
+  const { rewards, outgoing } = service.ledger
+  return { rewards, outgoing, clock: service.clock, mints, ...(moneyOut ?? noMoneyOut) }
 }
 
 const noMoneyOut: PayoutsView = {
@@ -145,9 +145,9 @@ function failed({ log }: Runtime, error: unknown): Response {
   return problem('internal_error')
 }
 
-async function dispatch(table: readonly Row[], visit: ApiVisit): Promise<Response> {
+async function callRoute(table: readonly Row[], visit: ApiVisit): Promise<Response> {
   const { request, url } = visit
-  const rows = rowsFor(table, url.pathname)
+  const rows = listRows(table, url.pathname)
   if (rows.length === 0) return problem('not_found', { detail: `What there is, ${endpoints.openapi} says.` })
   const any = rows.find(({ method }) => method === '*')
   if (any) return serve(any, visit)
@@ -158,11 +158,11 @@ async function dispatch(table: readonly Row[], visit: ApiVisit): Promise<Respons
   const row = rows.find(({ method }) => method === (isHead ? 'GET' : request.method))
   if (!row) return problem('method_not_allowed', { detail: `Use ${allowed}.`, headers: { Allow: allowed } })
   const response = await serve(row, visit)
-  return isHead ? headOf(response) : response
+  return isHead ? withoutBody(response) : response
 }
 
 /** The rows of one address: it is named, or it is below a row that takes all that is below. */
-function rowsFor(table: readonly Row[], path: string): readonly Row[] {
+function listRows(table: readonly Row[], path: string): readonly Row[] {
   const named = table.filter((row) => row.path === path)
   if (named.length > 0) return named
   return table.filter((row) => {
@@ -179,7 +179,7 @@ async function serve(row: Row, visit: ApiVisit): Promise<Response> {
 }
 
 /** The same without the body, which nobody will read. */
-function headOf(response: Response): Response {
+function withoutBody(response: Response): Response {
   response.body?.cancel().catch(() => {})
   return new Response(null, { status: response.status, headers: response.headers })
 }

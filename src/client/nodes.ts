@@ -34,7 +34,7 @@ export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
   const connections = new Map<string, Connection>()
   return {
     connect: async (network, genesis, given) => {
-      const urls = urlsFor(network, genesis, given, findLocalnet)
+      const urls = listUrls(network, genesis, given, findLocalnet)
       const name = JSON.stringify(urls)
       const known = connections.get(name)
       if (known && isChain(network, genesis, known.genesis)) return known
@@ -47,7 +47,7 @@ export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
   }
 }
 
-function urlsFor(
+function listUrls(
   network: Network,
   genesis: string | undefined,
   given: string | readonly string[] | undefined,

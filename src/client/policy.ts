@@ -68,10 +68,10 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
       `${url.origin} is not https, so the challenge could be anybody's; use https, or allowHttp.`,
     )
   }
-  if (challenge.resource !== undefined && hostOf(challenge.resource) !== url.host) {
+  if (challenge.resource !== undefined && readHost(challenge.resource) !== url.host) {
     throw refuse(
       'wrong_origin',
-      `The challenge is for ${hostOf(challenge.resource) ?? 'another address'} and not for ${url.host}; if that is the same service, its provider should set publicUrl.`,
+      `The challenge is for ${readHost(challenge.resource) ?? 'another address'} and not for ${url.host}; if that is the same service, its provider should set publicUrl.`,
     )
   }
   if (decodeAddress(challenge.recipient) === undefined) {
@@ -214,7 +214,7 @@ function amountText(amount: string | number | undefined): string | undefined {
   return typeof amount === 'number' ? formatNumber(amount) : amount
 }
 
-function hostOf(url: string): string | undefined {
+function readHost(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).host : undefined
 }
 

@@ -1,7 +1,7 @@
 /** Anything that can sign, made into a wallet. */
 import type { Wallet } from '../chain/keys/keypair.ts'
 import type { WalletSource as ProgramWallet } from '../chain/keys/wallet-source.ts'
-import { walletFrom } from '../chain/keys/wallet-source.ts'
+import { readWallet } from '../chain/keys/wallet-source.ts'
 
 /** A connected account of a browser wallet (Wallet Standard), as far as it matters here. */
 export interface StandardWallet {
@@ -13,7 +13,7 @@ export type WalletSource = ProgramWallet | StandardWallet
 
 /** Throws a `TypeError` in one sentence when it cannot sign. */
 export async function toWallet(source: WalletSource): Promise<Wallet> {
-  const wallet = await walletFrom(source)
+  const wallet = await readWallet(source)
   if (wallet) return wallet
   if (typeof source === 'object' && source !== null && 'account' in source) return fromStandard(source)
   throw new TypeError('wallet must be what initAgentWallet() gives, a kit signer, a Keypair or 64 secret bytes.')

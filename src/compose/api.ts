@@ -56,7 +56,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const open = (service: Runtime): Routes => {
     developers ??= openDevelopersOf(config, service)
     opened ??= createRoutes({
-      ...partsFor(config, service, sheets?.port, paying.current),
+      ...createParts(config, service, sheets?.port, paying.current),
       developers: developers?.developers,
     })
     return opened
@@ -114,7 +114,7 @@ function attachMoneyOut(handle: Pick<ServiceHandle, 'get'>, config: RoutesConfig
   return { current: () => money, stop }
 }
 
-function partsFor(
+function createParts(
   config: RoutesConfig,
   service: Runtime,
   sheets: SheetsPort | undefined,

@@ -74,7 +74,7 @@ export async function checkPayment(txHash: string, requestId: string, options: C
   const read = readOptions(options, process.env)
   const http = createHttpTransport()
   const rpc = createRpc({ urls: read.urls, transport: http.transport })
-  const clock = await clockFor(read.network, rpc)
+  const clock = await chooseClock(read.network, rpc)
   const genesis = genesisHashes[read.network]
   const chain = createChain({
     rpc,
@@ -118,7 +118,7 @@ function readOptions(options: CheckOptions, environment: Environment): ReadOptio
     throw new ConfigurationError([`${name}: must be one of ${networks.join(', ')}, not "${network}"`])
   }
   const given = options.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? []
-  const urls = typeof given === 'string' ? [given] : given.length > 0 ? given : nodesOf(network)
+  const urls = typeof given === 'string' ? [given] : given.length > 0 ? given : listNodes(network)
   if (urls.length === 0) problems.push(`rpc: give the URL of a ${network} node (option rpc or PAYSTILE_RPC)`)
   problems.push(...checkMints(options.mints))
   if (problems.length > 0) throw new ConfigurationError(problems)
@@ -158,13 +158,13 @@ function readPayment(options: CheckOptions, mints: MintTable, problems: string[]
 }
 
 /** None on mainnet: who judges payments of real money says whom to believe. */
-function nodesOf(network: Network): readonly string[] {
+function listNodes(network: Network): readonly string[] {
   if (network === 'devnet') return publicNodes.devnet
   const url = network === 'localnet' ? findLocalnet()?.rpcUrl : undefined
   return url === undefined ? [] : [url]
 }
 
-async function clockFor(network: Network, rpc: Parameters<typeof readChainTime>[0]): Promise<Clock> {
+async function chooseClock(network: Network, rpc: Parameters<typeof readChainTime>[0]): Promise<Clock> {
   const wall = createWallClock()
   const time = network === 'localnet' ? await readChainTime(rpc) : undefined
   return time === undefined ? wall : { now: () => time, monotonic: wall.monotonic }

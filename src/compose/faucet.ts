@@ -1,6 +1,6 @@
 /** Joins the source of test money: the local chain's own faucet, or to a key that mints on a test network. */
 import type { Wallet } from '../chain/keys/keypair.ts'
-import { walletFrom } from '../chain/keys/wallet-source.ts'
+import { readWallet } from '../chain/keys/wallet-source.ts'
 import { readGenesis } from '../chain/rpc/genesis.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { createMinter } from '../chain/wallets/test-mints.ts'
@@ -47,14 +47,14 @@ export function openFaucetSource(settings: FaucetSettings): FaucetSource | undef
 /** A file is read now, so that the start is refused without it. */
 function openKey(key: AccountKey): Promise<Wallet> {
   try {
-    return typeof key === 'string' ? withKeyFile(key, walletOf) : walletOf(key)
+    return typeof key === 'string' ? withKeyFile(key, openWallet) : openWallet(key)
   } catch (error) {
     throw new ConfigurationError([`faucetKey: ${error instanceof Error ? error.message : 'cannot be read'}`])
   }
 }
 
-async function walletOf(source: unknown): Promise<Wallet> {
-  const wallet = await walletFrom(source)
+async function openWallet(source: unknown): Promise<Wallet> {
+  const wallet = await readWallet(source)
   if (wallet) return wallet
   throw new TypeError('faucetKey must be the path of a key file, 64 secret bytes or a wallet')
 }

@@ -45,11 +45,11 @@ export async function openNetwork(
   stops: Stops,
   log: Log,
 ): Promise<NetworkContext> {
-  if (config.network !== 'localnet') return standOnCluster(config, connect)
+  if (config.network !== 'localnet') return openCluster(config, connect)
   return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops, log)
 }
 
-function standOnCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): NetworkContext {
+function openCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): NetworkContext {
   const genesis = genesisHashes[network]
   if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
   const common = { clock: createWallClock(), genesis, keyring, welcome: async () => {} }

@@ -38,7 +38,7 @@ export interface PayoutsConfig {
 /** What everything that goes out needs besides a key. */
 export interface PayoutContext extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
   readonly rewards: Rewards
-  readonly dispatches: OutgoingTransactions
+  readonly outgoing: OutgoingTransactions
   readonly books: Books
   readonly addresses: Addresses
   readonly nameOf: (wallet: Uint8Array) => string
@@ -67,13 +67,13 @@ export function createPayoutContext(
   { mints, rates }: Pick<PayoutsConfig, 'mints' | 'rates'>,
 ): PayoutContext {
   const { chain, clock, log, meter, sealer, pseudonyms } = service
-  const { rewards, outgoing: dispatches, books } = service.ledger
-  const nameOf = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
+  const { rewards, outgoing, books } = service.ledger
+  const createPseudonym = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
   const feed = service.openRates(rates, mints, 'rewards')
   const decimals = () => decimalsIn(readMints(service, mints))
-  const addresses = createAddresses({ chain, nameOf })
+  const addresses = createAddresses({ chain, nameOf: createPseudonym })
   return {
-    ...{ rewards, dispatches, books, addresses, nameOf, clock, log, meter, sealer },
+    ...{ rewards, outgoing, books, addresses, nameOf: createPseudonym, clock, log, meter, sealer },
     rates: () => {
       const table = feed.current()
       if (table.NATIVE === undefined) return undefined
@@ -156,7 +156,7 @@ export function createPayoutsView(
       const native = formatUnits(holdings.units[0] ?? 0n, payouts.native.decimals)
       return { address: payouts.outgoingWallet.wallet, native, sol: formatUnits(holdings.lamports, solDecimals) }
     },
-    isPaused: pauseOf(service),
+    isPaused: openPause(service),
     refund:
       refundKey === undefined
         ? undefined
@@ -184,11 +184,11 @@ export async function openPayouts(
     outgoingWallet,
     native,
     limits: { least, dailyCap, everyMs, dailyFees, fee },
-    isPaused: pauseOf(service),
+    isPaused: openPause(service),
   }
 }
 
-function pauseOf({ ledger: { kv }, clock }: Runtime): () => Promise<boolean> {
+function openPause({ ledger: { kv }, clock }: Runtime): () => Promise<boolean> {
   return createPauseSwitch(kv, clock).isPaused
 }
 
@@ -203,5 +203,5 @@ export async function openRefunds(
 ): Promise<RefundParts> {
   const outgoingWallet = await service.openOutgoingWallet(key, { maxFeeLamports: mostPerRefund })
   const mintFor = (token: TokenCode) => (token === 'SOL' ? null : findMint(token, readMints(service, mints)))
-  return { ...context, outgoingWallet, mintOf: mintFor, isPaused: pauseOf(service) }
+  return { ...context, outgoingWallet, mintOf: mintFor, isPaused: openPause(service) }
 }

@@ -5,7 +5,7 @@
 import { findTokenAccount } from '../chain/accounts/programs.ts'
 import { createInspector } from '../chain/accounts/recipient.ts'
 import type { Wallet } from '../chain/keys/keypair.ts'
-import { walletFrom } from '../chain/keys/wallet-source.ts'
+import { readWallet } from '../chain/keys/wallet-source.ts'
 import { createChain } from '../chain/read/chain.ts'
 import type { WatchJournal } from '../chain/read/watched-payments.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'
@@ -93,7 +93,7 @@ const ledgerNames = new WeakMap<Ledger, string>()
 
 /** Whoever asks for the same service shares it; it ends with the last of them. */
 export function openHandle(config: ServiceConfig, log: Log): ServiceHandle {
-  const name = nameOf(config)
+  const name = nameService(config)
   const shared = services.get(name) ?? share(config, log)
   services.set(name, shared)
   shared.users += 1
@@ -112,14 +112,14 @@ export function openHandle(config: ServiceConfig, log: Log): ServiceHandle {
 }
 
 /** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
-function nameOf({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
+function nameService({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
-  const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameOfKey)]
+  const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameKey)]
   return JSON.stringify([network, rpc, ledgerName, keys, service, watch, reportToken])
 }
 
-function nameOfKey([id, key]: readonly [number, Uint8Array]): string {
+function nameKey([id, key]: readonly [number, Uint8Array]): string {
   return `${id}:${encodeBase64url(prepareHmac(key)(new Uint8Array()), 9)}`
 }
 
@@ -283,11 +283,11 @@ function createNetworkParts(
     genesis,
     inspect: createInspector(rpc, genesis),
     openOutgoingWallet: async (key, limits) =>
-      createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await walletFor(key), ...limits }),
+      createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await openWallet(key), ...limits }),
     openVenue: async (key, venue) =>
-      createVenue(venue, { rpc, genesis, clock, get, post, wallet: await walletFor(key) }),
+      createVenue(venue, { rpc, genesis, clock, get, post, wallet: await openWallet(key) }),
     sealer: createSealer(keyring.outgoingKey),
-    openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => walletFor(key) }),
+    openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => openWallet(key) }),
     paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
     checkoutFiles: readCheckoutFiles(),
     tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
@@ -308,8 +308,8 @@ const noClockCheck: RunningClockCheck = {
   stop: async () => {},
 }
 
-async function walletFor(key: AccountKey): Promise<Wallet> {
-  const wallet = await (typeof key === 'string' ? withKeyFile(key, walletFrom) : walletFrom(key))
+async function openWallet(key: AccountKey): Promise<Wallet> {
+  const wallet = await (typeof key === 'string' ? withKeyFile(key, readWallet) : readWallet(key))
   if (wallet) return wallet
   throw new TypeError('a key must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
 }
@@ -317,6 +317,6 @@ async function walletFor(key: AccountKey): Promise<Wallet> {
 /** What Vite made of the page. Without it the page works all the same, as it does without JavaScript. */
 function readCheckoutFiles(): CheckoutFiles {
   const files = readPage('checkout')
-  const textOf = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
-  return { script: textOf('checkout.js'), style: textOf('checkout.css') }
+  const readText = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
+  return { script: readText('checkout.js'), style: readText('checkout.css') }
 }

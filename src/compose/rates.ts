@@ -43,7 +43,7 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
     return name
   }
   /** By what its rates depend on. No key is in it. */
-  const nameOf = (config: RatesConfig, mints: MintTable): string => {
+  const createName = (config: RatesConfig, mints: MintTable): string => {
     switch (config.kind) {
       case 'fixed':
         return nameFeed(config.kind, Object.entries(config.table).sort())
@@ -55,14 +55,14 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
         return nameOwn(config.source)
     }
   }
-  const sourceOf = (config: LiveRates, mints: MintTable): RateSource => {
+  const createSource = (config: LiveRates, mints: MintTable): RateSource => {
     if (config.kind === 'own') return config.source
     const { url, apiKey } = config
     if (config.kind === 'jupiter') return createJupiterSource({ get, url: url ?? jupiterUrl, apiKey, mints })
     return createPythSource({ get, url: url ?? pythUrl, apiKey, feeds: config.feeds })
   }
   const createFeed = (config: RatesConfig, mints: MintTable): Feed => {
-    const name = nameOf(config, mints)
+    const name = createName(config, mints)
     const keepers: Feed['keepers'] = new Map()
     if (config.kind === 'fixed') {
       const rates = { current: () => config.table, why: () => undefined, ready: async () => {} }
@@ -71,18 +71,18 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
     const onChange = (): void => {
       for (const keeper of keepers.values()) keeper.write()
     }
-    const feed = createRateFeed({ source: sourceOf(config, mints), clock, log, limits: config.limits, onChange })
+    const feed = createRateFeed({ source: createSource(config, mints), clock, log, limits: config.limits, onChange })
     return { name, rates: feed, keepers, stop: feed.stop }
   }
-  const feedOf = (config: RatesConfig, mints: MintTable): Feed => {
-    const key = JSON.stringify([nameOf(config, mints), config.kind !== 'fixed' && { ...config, source: undefined }])
+  const openFeed = (config: RatesConfig, mints: MintTable): Feed => {
+    const key = JSON.stringify([createName(config, mints), config.kind !== 'fixed' && { ...config, source: undefined }])
     const feed = feeds.get(key) ?? createFeed(config, mints)
     feeds.set(key, feed)
     return feed
   }
   return {
     open: (config: RatesConfig, mints: MintTable, use: RatesUse = 'prices'): Rates => {
-      const { name, rates, keepers } = feedOf(config, mints)
+      const { name, rates, keepers } = openFeed(config, mints)
       const { current, why, ready } = rates
       const facts = { feed: `${use}/${name}`, source: config.kind }
       /** The feed of a fixed table says one thing for ever: once found, it is not asked for again. */

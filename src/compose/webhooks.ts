@@ -38,8 +38,8 @@ function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: Min
     webhooks,
     post: poster.post,
     // Worth is in the token of the books, which may have changed since this server started.
-    describe: async (capture) => {
-      const [record] = await formatRecords(parts, [capture], await readRevenueToken(books))
+    describe: async (payment) => {
+      const [record] = await formatRecords(parts, [payment], await readRevenueToken(books))
       return record ?? {}
     },
     describeDispatch: async (id) => {

@@ -17,7 +17,7 @@ export function createLog(
   write: (line: string) => void = (line) => process.stderr.write(line),
   env: Environment = process.env,
 ): Log {
-  const redact = createRedact({ secrets: secretsOf(env) })
+  const redact = createRedact({ secrets: listSecrets(env) })
   const most = levels.indexOf(env['PAYSTILE_LOG'] as Level)
   const clock = createWallClock()
   const line = (level: Level) => {
@@ -46,7 +46,7 @@ function cut<Value>(value: Value): Value | string {
 }
 
 /** What the environment holds that is secret by its name, and the keys of which a keyring consists. */
-function secretsOf(env: Environment): readonly string[] {
+function listSecrets(env: Environment): readonly string[] {
   const named = Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && /(SECRET|PASSWORD|PASSPHRASE|TOKEN|API_KEY)\d*$/i.test(name) ? [value] : [],
   )

@@ -21,9 +21,9 @@ export function createTrace(): Trace {
     isOn,
     // Asked for anew each time: a tracer goes on with the collector that it met first.
     span: (name, facts, work) =>
-      tracing.getTracer('paystile').startActiveSpan(name, { attributes: attributesOf(facts) }, async (span) => {
+      tracing.getTracer('paystile').startActiveSpan(name, { attributes: readAttributes(facts) }, async (span) => {
         try {
-          return await work((more) => void span.setAttributes(attributesOf(more)))
+          return await work((more) => void span.setAttributes(readAttributes(more)))
         } catch (error) {
           // Its name and no more: messages may hold addresses and secrets, and traces go far.
           span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : typeof error })
@@ -40,6 +40,6 @@ export function createTrace(): Trace {
   }
 }
 
-function attributesOf(facts: Facts): Attributes {
+function readAttributes(facts: Facts): Attributes {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Attributes
 }

@@ -14,7 +14,7 @@ import { createMempool, type Mempool } from './mempool.ts'
 import { loadStore } from './store/binaries.ts'
 import { LocalnetDataError } from './store/data-error.ts'
 import type { Store } from './store/store.ts'
-import { keypairFrom, newSecret } from './transaction/signature.ts'
+import { createKeypair, newSecret } from './transaction/signature.ts'
 
 export const usualSlotMs = 400
 
@@ -49,8 +49,8 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   if (store.isNew) writeGenesis(store, genesis, options.startTime ?? wallTime())
   const ledger = createLedger(store)
   const clock = createClock(Number(Buffer.from(readMeta(store, 'offset')).toString()))
-  const faucetKey = keypairFrom(readMeta(store, 'faucet'))
-  const identity = keypairFrom(readMeta(store, 'identity')).address
+  const faucetKey = createKeypair(readMeta(store, 'faucet'))
+  const identity = createKeypair(readMeta(store, 'identity')).address
   if (store.isNew) {
     const ms = clock.now()
     // Slot 0 is the genesis block: closed from the start.

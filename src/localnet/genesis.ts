@@ -1,6 +1,6 @@
 /** The accounts of a new chain: programs and sysvars of the VM, our mock mints, the faucet and the node itself. */
 import { knownMints, type Mint } from '../core/money/tokens.ts'
-import { type Account, addressBytesOf, emptyAccount } from './accounts/account.ts'
+import { type Account, decodeKey, emptyAccount } from './accounts/account.ts'
 import { programs, sysvars } from './accounts/addresses.ts'
 import type { Vm } from './bank/vm.ts'
 
@@ -35,12 +35,12 @@ function mintAccount(mint: Mint, authority: string, freezable: boolean, vm: Vm):
   const data = new Uint8Array(82)
   const view = new DataView(data.buffer)
   view.setUint32(0, 1, true)
-  data.set(addressBytesOf(authority), 4)
+  data.set(decodeKey(authority), 4)
   data[44] = mint.decimals
   data[45] = 1
   if (freezable) {
     view.setUint32(46, 1, true)
-    data.set(addressBytesOf(authority), 50)
+    data.set(decodeKey(authority), 50)
   }
   return { ...emptyAccount(mint.tokenProgram, vm.rentExemption(82)), data }
 }

@@ -87,7 +87,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     setFaults: state.faults.set,
     silence: state.faults.silence,
   }
-  const nodeFor = ({ lagSlots = 0, delaySlots = 0, lose = false }: FaultRule): Node => ({
+  const createNode = ({ lagSlots = 0, delaySlots = 0, lose = false }: FaultRule): Node => ({
     bank,
     faucet,
     genesisHash,
@@ -98,14 +98,14 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
       mempool.send(transaction, { delaySlots, lose }, maxRetries)
     },
   })
-  const hub = createHub(bank, nodeFor({}))
+  const hub = createHub(bank, createNode({}))
   const fund = async (address: string, amounts: Amounts) => {
     const signatures = [faucet.pay(address, amounts)]
     // Closing the slot early makes the money confirmed, so that the caller can spend it at once.
     bank.jump(1, 0)
     return signatures
   }
-  const handler = createHttpHandler({ nodeFor, faults: state, faucet: (body) => serveFaucet(body, fund) })
+  const handler = createHttpHandler({ nodeFor: createNode, faults: state, faucet: (body) => serveFaucet(body, fund) })
   const listening = await listenOnPair(options.port ?? 0, handler).catch((error: unknown) => {
     bank.close()
     throw error

@@ -49,14 +49,14 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
   let failure: string | undefined
   let isAsked = false
   let isStopped = false
-  let flight: AbortController | undefined
+  let question: AbortController | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const askOnce = async (): Promise<void> => {
     const asked = readMoment(clock)
-    flight = new AbortController()
+    question = new AbortController()
     try {
-      board.take(readReadings(await readInTime(source, flight)), asked)
+      board.take(readReadings(await readInTime(source, question)), asked)
       if (failure !== undefined) log.info('rates.recovered')
       failure = undefined
     } catch (error) {
@@ -66,7 +66,7 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
       failure = why
       board.remark(why)
     } finally {
-      flight = undefined
+      question = undefined
       isAsked = true
     }
     board.look(readMoment(clock))
@@ -95,7 +95,7 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
     stop() {
       isStopped = true
       clearTimeout(timer)
-      flight?.abort(new Error('nobody waits for the answer any more'))
+      question?.abort(new Error('nobody waits for the answer any more'))
     },
   }
 }
@@ -106,11 +106,11 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
   const kinds = new Map<RatedToken, RateOffer['kind']>()
   let rates: readonly (bigint | undefined)[] = []
   let table: RateTable = Object.freeze({ USDC: '1' })
-  const stateOf = (token: RatedToken): RateState => states.get(token) ?? unreadRate
+  const readState = (token: RatedToken): RateState => states.get(token) ?? unreadRate
 
   const judge = (token: RatedToken, moment: Moment): bigint | undefined => {
-    states.set(token, lapse(stateOf(token), moment, limits))
-    const offer = computeOffer(stateOf(token), moment, limits)
+    states.set(token, lapse(readState(token), moment, limits))
+    const offer = computeOffer(readState(token), moment, limits)
     const before = kinds.get(token) ?? 'unread'
     kinds.set(token, offer.kind)
     if (offer.kind !== before) {
@@ -120,11 +120,11 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
     return offer.kind === 'offered' ? offer.rate : undefined
   }
   return {
-    offerOf: (token: RatedToken, moment: Moment): RateOffer => computeOffer(stateOf(token), moment, limits),
+    offerOf: (token: RatedToken, moment: Moment): RateOffer => computeOffer(readState(token), moment, limits),
     take(readings: Readings, asked: Moment): void {
       for (const token of ratedTokens) {
         const reading = readings.get(token)
-        const state = stateOf(token)
+        const state = readState(token)
         if (reading === undefined) {
           if (state !== unreadRate) states.set(token, { ...state, remark: 'the source no longer names a rate for it' })
         } else if ('why' in reading) states.set(token, { ...state, remark: reading.why })
@@ -151,9 +151,9 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
 }
 
 /** A source that neither answers nor heeds the signal is left behind; its answer, should it come, goes nowhere. */
-async function readInTime(source: RateSource, flight: AbortController): Promise<unknown> {
-  const { signal } = flight
-  const timer = setTimeout(() => flight.abort(new Error('the source did not answer in time')), rateQuestionMs)
+async function readInTime(source: RateSource, question: AbortController): Promise<unknown> {
+  const { signal } = question
+  const timer = setTimeout(() => question.abort(new Error('the source did not answer in time')), rateQuestionMs)
   timer.unref()
   try {
     const end = new Promise<never>((_, reject) => {

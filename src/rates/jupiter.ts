@@ -34,7 +34,7 @@ export function createJupiterSource({ get, url, apiKey, mints }: JupiterParts): 
   if (dollar === undefined) throw new Error('Jupiter is asked for the price of USDC, so its mint must be known')
   const known: Readonly<Record<RatedToken, PricedMint | undefined>> = { SOL: solMint, NATIVE: mints.NATIVE }
   const ids = [dollar, ...Object.values(known)].flatMap((mint) => mint?.address ?? [])
-  const address = addressOf(url, ids)
+  const address = createUrl(url, ids)
   const headers = apiKey === undefined ? {} : { 'x-api-key': apiKey }
   return {
     async read({ signal }) {
@@ -51,7 +51,7 @@ export function createJupiterSource({ get, url, apiKey, mints }: JupiterParts): 
   }
 }
 
-function addressOf(base: string, ids: readonly string[]): string {
+function createUrl(base: string, ids: readonly string[]): string {
   const url = new URL(base)
   url.searchParams.set('ids', ids.join(','))
   return url.href

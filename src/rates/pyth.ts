@@ -29,7 +29,7 @@ const usualFeeds = {
 export function createPythSource({ get, url, apiKey, feeds }: PythParts): RateSource {
   const ids: FeedIds = mapFeeds({ ...usualFeeds, ...feeds })
   const { USDC: dollar = '', ...others } = ids
-  const address = addressOf(url, [...new Set(Object.values(ids))])
+  const address = createUrl(url, [...new Set(Object.values(ids))])
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   return {
     async read({ signal }) {
@@ -65,7 +65,7 @@ function plainId(id: string): string {
   return id.toLowerCase().replace(/^0x/, '')
 }
 
-function addressOf(base: string, ids: readonly string[]): string {
+function createUrl(base: string, ids: readonly string[]): string {
   const url = new URL(base)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/v2/updates/price/latest`
   for (const id of ids) url.searchParams.append('ids[]', id)

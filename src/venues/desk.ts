@@ -154,14 +154,14 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
       return refuse(404, 'there is no such quote, or it has run out')
     // No recent block is valid for longer than the latest.
     const { lastValidBlockHeight: lastHeight } = latest
-    found.signed = { message, lastHeight, signature: signatureOf(message, wallet) }
+    found.signed = { message, lastHeight, signature: signMessage(message, wallet) }
     log.info('desk signed', { quote: found.id, memo: details.memo })
   }
   if (!equalBytes(found.signed.message, message)) return refuse(409, 'the quote was used for another message')
   return { status: 200, body: { signature: await found.signed.signature } }
 }
 
-async function signatureOf(message: Uint8Array, wallet: Wallet): Promise<string> {
+async function signMessage(message: Uint8Array, wallet: Wallet): Promise<string> {
   const transaction = openTransaction(await signUnchanged(unsigned(message), wallet))
   return encodeBase58(transaction.signatures[readAccountIndex(transaction, wallet.address) ?? -1] ?? new Uint8Array())
 }

@@ -74,7 +74,7 @@ export async function findSwapFault(
 ): Promise<string | undefined> {
   const { wallet, units, minimum } = expected
   if (program !== jupiterProgram) return 'it calls another program than Jupiter'
-  const layout = layouts[hexOf(data.subarray(0, 8))]
+  const layout = layouts[formatHex(data.subarray(0, 8))]
   if (!layout || data.length < layout.amounts + amountsBytes) return 'it is no swap of a kind that is known'
   const view = new DataView(data.buffer, data.byteOffset + layout.amounts, amountsBytes)
   const quoted = view.getBigUint64(8, true)
@@ -87,7 +87,7 @@ export async function findSwapFault(
   return findMisplaced(accounts, layout, expected)
 }
 
-function hexOf(bytes: Uint8Array): string {
+function formatHex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 

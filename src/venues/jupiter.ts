@@ -46,18 +46,18 @@ export function createJupiterVenue(parts: JupiterParts): Venue {
   }
 }
 
-function addressOf({ url = jupiterUrl }: JupiterParts, path: string): URL {
+function createUrl({ url = jupiterUrl }: JupiterParts, path: string): URL {
   const address = new URL(url)
   address.pathname = `${address.pathname.replace(/\/+$/, '')}/${path}`
   return address
 }
 
-function headersOf({ apiKey }: JupiterParts): Readonly<Record<string, string>> {
+function createHeaders({ apiKey }: JupiterParts): Readonly<Record<string, string>> {
   return { accept: 'application/json', ...(apiKey !== undefined && { 'x-api-key': apiKey }) }
 }
 
 async function quote(order: SwapOrder, parts: JupiterParts): Promise<Quoting> {
-  const url = addressOf(parts, 'quote')
+  const url = createUrl(parts, 'quote')
   const { sell = wrappedSol, buy = wrappedSol, units, slippageBps } = order
   const question = {
     inputMint: sell.address,
@@ -72,7 +72,7 @@ async function quote(order: SwapOrder, parts: JupiterParts): Promise<Quoting> {
   }
   for (const [name, value] of Object.entries(question)) url.searchParams.set(name, value)
   const { signal } = new AbortController()
-  const answer = await askVenue(() => parts.get(url.href, { timeoutMs: askMs, signal, headers: headersOf(parts) }))
+  const answer = await askVenue(() => parts.get(url.href, { timeoutMs: askMs, signal, headers: createHeaders(parts) }))
   return answer.kind === 'answered' ? (readQuote(answer.json, order) ?? unreadable) : answer
 }
 
@@ -162,8 +162,8 @@ async function askForRoute(
     useSharedAccounts: hops > 1,
     dynamicComputeUnitLimit: false,
   })
-  const headers = { ...headersOf(parts), 'content-type': 'application/json' }
-  const url = addressOf(parts, 'swap-instructions').href
+  const headers = { ...createHeaders(parts), 'content-type': 'application/json' }
+  const url = createUrl(parts, 'swap-instructions').href
   const answer = await askVenue(() => parts.post(url, { timeoutMs: askMs, headers, body }))
   if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }
   const swap = readInstruction(answer.json['swapInstruction'])

@@ -86,11 +86,11 @@ async function check(parts: DeveloperCheckParts, verification: Verification): Pr
   if (isSaid) await kv.put(done, '', now + 2 * dayMs)
 }
 
-const missesOf = ({ host, wallet }: Verification): string => `developers:missed:${host}:${wallet}:`
+const formatMissesPrefix = ({ host, wallet }: Verification): string => `developers:missed:${host}:${wallet}:`
 
 /** False when it is to be tried again. */
 async function found({ book, kv, clock }: DeveloperCheckParts, verification: Verification): Promise<boolean> {
-  await forget(kv, missesOf(verification))
+  await forget(kv, formatMissesPrefix(verification))
   if (verification.until - clock.now() >= prolongMs) return true
   return (await book.prolong(verification.host, verification.wallet)) !== 'busy'
 }
@@ -98,7 +98,7 @@ async function found({ book, kv, clock }: DeveloperCheckParts, verification: Ver
 async function missed(parts: DeveloperCheckParts, verification: Verification, day: number): Promise<boolean> {
   const { book, kv, clock, log } = parts
   const { host, wallet, from } = verification
-  const prefix = missesOf(verification)
+  const prefix = formatMissesPrefix(verification)
   const now = clock.now()
   await kv.put(`${prefix}${day}`, String(now), now + verificationDays * dayMs)
   // What was missed before it was verified anew does not count.

@@ -21,7 +21,7 @@ export interface WebhooksParts {
   /** Signs a message and posts it. */
   readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
   /** A payment as people read it. */
-  readonly describe: (capture: PaymentListItem) => object | Promise<object>
+  readonly describe: (payment: PaymentListItem) => object | Promise<object>
   /** Something that went out, as people read it; undefined where nothing has this id. */
   readonly describeDispatch?: (id: string) => Promise<object | undefined>
   readonly clock: Clock
@@ -120,7 +120,7 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
   }
 }
 
-async function dataOf(
+async function describeData(
   { books, describe, describeDispatch }: WebhooksParts,
   { kind, tx }: LedgerEvent,
 ): Promise<object> {
@@ -128,8 +128,8 @@ async function dataOf(
     const id = new TextDecoder().decode(tx)
     return (await describeDispatch?.(id)) ?? { id }
   }
-  const capture = await books.findPayment(tx)
-  return capture ? describe(capture) : { tx: encodeBase58(tx) }
+  const payment = await books.findPayment(tx)
+  return payment ? describe(payment) : { tx: encodeBase58(tx) }
 }
 
 /** Sends one notice and writes down what came of it. `gone`: nobody wants to be told there any more. */
@@ -141,7 +141,7 @@ async function tell(
 ): Promise<'told' | 'failed' | 'gone'> {
   const { notices, post, clock, log, meter, random = Math.random } = parts
   const { id, kind, attempts } = notice
-  const data = await dataOf(parts, notice)
+  const data = await describeData(parts, notice)
   const posted = await post(webhook, formatWebhook(notice, data), signal)
   // Whether it arrived is not known: it is sent again when the lease is over.
   if (signal.aborted) return 'failed'

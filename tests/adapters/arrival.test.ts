@@ -16,11 +16,11 @@ import { codeOf, type Shop } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 afterEach(() => void vi.restoreAllMocks())
 
 const [kilobyte, megabyte] = [1_024, 1_024 * 1_024]
@@ -97,7 +97,7 @@ async function open(shop: Shop): Promise<Reader> {
   const { hostname, port } = new URL(shop.url)
   // It closes when the test says so, and not because the server does.
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
-  stand.defer(() => socket.destroy())
+  fixture.defer(() => socket.destroy())
   await new Promise((resolve) => socket.once('connect', resolve))
   socket.pause().on('error', () => {})
   let [seen, wanted, head] = [0, 0, '']
@@ -166,14 +166,14 @@ const manners: readonly (readonly [string, Readonly<Record<string, string>>])[] 
 describe.each(places)('%s', (_name, serve) => {
   let shop: Shop
   beforeAll(async () => {
-    shop = await stand.open({}, serve, sell)
+    shop = await fixture.open({}, serve, sell)
   })
 
   describe.each(manners)('on a connection %s', (_manner, headers) => {
     it.each(points)(
       'T117: a client that is reset %s gets the whole body with the same proof',
       async (_when, path, at) => {
-        const proof = await shop.buy(stand.payer, path)
+        const proof = await shop.buy(fixture.payer, path)
         const reader = await take(shop, proof, path, at, headers)
         // By now the kernel has taken all that it can.
         await breathe()
@@ -186,7 +186,7 @@ describe.each(places)('%s', (_name, serve) => {
 
     it('settles a large body at once when its client closes the connection', async () => {
       holdQuietTime()
-      const proof = await shop.buy(stand.payer, '/2')
+      const proof = await shop.buy(fixture.payer, '/2')
       const reader = await take(shop, proof, '/2', wholeOf('/2'), headers)
       reader.socket.end()
       await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
@@ -194,7 +194,7 @@ describe.each(places)('%s', (_name, serve) => {
 
     it('settles a large body after a quiet time, and lets its client go', async () => {
       const pass = holdQuietTime()
-      const proof = await shop.buy(stand.payer, '/2')
+      const proof = await shop.buy(fixture.payer, '/2')
       const { socket } = await take(shop, proof, '/2', wholeOf('/2'), headers)
       await breathe()
       expect(endings(shop, proof)).toEqual([])
@@ -213,7 +213,7 @@ describe.each(places)('%s', (_name, serve) => {
 
   it('settles a large body when the next request comes on its connection, whatever that is for', async () => {
     holdQuietTime()
-    const proof = await shop.buy(stand.payer, '/2')
+    const proof = await shop.buy(fixture.payer, '/2')
     const reader = await take(shop, proof, '/2')
     await breathe()
     expect(endings(shop, proof)).toEqual([])
@@ -222,7 +222,7 @@ describe.each(places)('%s', (_name, serve) => {
     expect(reader.status()).toBe(402)
     await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
     // The proof on the connection itself finds its payment settled already.
-    const second = await shop.buy(stand.payer, '/2')
+    const second = await shop.buy(fixture.payer, '/2')
     const once = await take(shop, second, '/2')
     await breathe()
     once.ask('/2', { 'Payment-Proof': second })
@@ -241,7 +241,7 @@ describe.each(places)('%s', (_name, serve) => {
     process.on('warning', note)
     const paths = Array.from({ length: 12 }, (_, at) => `/96k?${at}`)
     const proofs: string[] = []
-    for (const path of paths) proofs.push(await shop.buy(stand.payer, path))
+    for (const path of paths) proofs.push(await shop.buy(fixture.payer, path))
     const askAll = async (): Promise<Reader> => {
       const reader = await open(shop)
       // In one piece: a request that comes after a body tells that the body arrived.
@@ -263,7 +263,7 @@ describe.each(places)('%s', (_name, serve) => {
   })
 
   it('T117: three resets use a payment up', async () => {
-    const proof = await shop.buy(stand.payer, '/2')
+    const proof = await shop.buy(fixture.payer, '/2')
     for (let delivery = 1; delivery <= 3; delivery += 1) {
       const reader = await take(shop, proof, '/2', 64 * kilobyte)
       await breathe()
@@ -276,7 +276,7 @@ describe.each(places)('%s', (_name, serve) => {
   it('settles a small body at once', async () => {
     holdQuietTime()
     for (const path of ['/64k', '/secret']) {
-      const proof = await shop.buy(stand.payer, path)
+      const proof = await shop.buy(fixture.payer, path)
       await take(shop, proof, path)
       await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
     }
@@ -284,7 +284,7 @@ describe.each(places)('%s', (_name, serve) => {
 
   it('does not wait for an answer whose arrival makes no difference', async () => {
     holdQuietTime()
-    const proof = await shop.buy(stand.payer, '/missing')
+    const proof = await shop.buy(fixture.payer, '/missing')
     const reader = await open(shop)
     reader.ask('/missing', { 'Payment-Proof': proof })
     await reader.read(wholeOf('/missing'))
@@ -292,8 +292,8 @@ describe.each(places)('%s', (_name, serve) => {
   })
 
   it('keeps the lease while it waits, so nobody else is served', async () => {
-    const leased = await stand.open({ leaseSeconds: 0.3 }, serve, sell)
-    const proof = await leased.buy(stand.payer, '/2')
+    const leased = await fixture.open({ leaseSeconds: 0.3 }, serve, sell)
+    const proof = await leased.buy(fixture.payer, '/2')
     await take(leased, proof, '/2')
     const codes = new Set<string>()
     while (endings(leased, proof).length === 0) {
@@ -307,8 +307,8 @@ describe.each(places)('%s', (_name, serve) => {
 
   it('settles when its lease is lost while it waits, and leaves the connection alone', async () => {
     holdQuietTime()
-    const leased = await stand.open({ leaseSeconds: 0.1 }, serve, sell)
-    const proof = await leased.buy(stand.payer, '/2')
+    const leased = await fixture.open({ leaseSeconds: 0.1 }, serve, sell)
+    const proof = await leased.buy(fixture.payer, '/2')
     const reader = await take(leased, proof, '/2')
     await breathe()
     expect(endings(leased, proof)).toEqual([])
@@ -320,9 +320,9 @@ describe.each(places)('%s', (_name, serve) => {
   })
 
   it.each(manners)('T122: stops without waiting for a body on a connection %s', async (_manner, headers) => {
-    const stopping = await stand.open({}, serve, sell)
+    const stopping = await fixture.open({}, serve, sell)
     holdQuietTime()
-    const proof = await stopping.buy(stand.payer, '/2')
+    const proof = await stopping.buy(fixture.payer, '/2')
     await take(stopping, proof, '/2', wholeOf('/2'), headers)
     await breathe()
     expect(endings(stopping, proof)).toEqual([])
@@ -336,7 +336,7 @@ const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}
 
 async function buyClaimed(shop: Shop, path: string): Promise<string> {
   const challenge = await shop.challenge(path, { 'Payment-Accept': accept })
-  return proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer, `; claim=${secret}`)
+  return proofOf(await fixture.world.pay(challenge, fixture.payer), challenge, fixture.payer, `; claim=${secret}`)
 }
 
 /** How often an outcome was counted. */
@@ -347,8 +347,8 @@ async function counted(shop: Shop, outcome: string): Promise<number> {
 
 it('counts a delivery once, and each reset before it', async () => {
   // Shops on one ledger count together.
-  const shop = await stand.open({ ledger: `sqlite:${join(stand.directory, 'counted.sqlite')}` }, undefined, sell)
-  const proof = await shop.buy(stand.payer, '/2')
+  const shop = await fixture.open({ ledger: `sqlite:${join(fixture.directory, 'counted.sqlite')}` }, undefined, sell)
+  const proof = await shop.buy(fixture.payer, '/2')
   const reader = await take(shop, proof, '/2', 64 * kilobyte)
   await breathe()
   reader.socket.resetAndDestroy()
@@ -363,7 +363,7 @@ describe('awaits nothing where a reset takes nothing away', () => {
   beforeEach(() => void holdQuietTime())
 
   it('of a file, which may be sent three times in any case', async () => {
-    const shop = await stand.open({ per: 'megabyte', price: 0.01, size: 2 * megabyte }, undefined, sell)
+    const shop = await fixture.open({ per: 'megabyte', price: 0.01, size: 2 * megabyte }, undefined, sell)
     const proof = await buyClaimed(shop, '/2')
     for (let time = 1; time <= 3; time += 1) {
       const reader = await take(shop, proof, '/2', 64 * kilobyte)
@@ -374,7 +374,7 @@ describe('awaits nothing where a reset takes nothing away', () => {
   })
 
   it('of bytes bought ahead, each of which is counted once', async () => {
-    const shop = await stand.open({ per: 'megabyte', price: 0.01, prepay: 5 }, undefined, sell)
+    const shop = await fixture.open({ per: 'megabyte', price: 0.01, prepay: 5 }, undefined, sell)
     const proof = await buyClaimed(shop, '/2')
     const reader = await take(shop, proof, '/2', 64 * kilobyte)
     await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
@@ -386,7 +386,7 @@ describe('awaits nothing where a reset takes nothing away', () => {
   })
 
   it('of a window', async () => {
-    const shop = await stand.open({ per: { seconds: 3_600 } }, undefined, sell)
+    const shop = await fixture.open({ per: { seconds: 3_600 } }, undefined, sell)
     const proof = await buyClaimed(shop, '/2')
     for (let time = 1; time <= 5; time += 1) {
       const reader = await take(shop, proof, '/2', 64 * kilobyte)
@@ -397,10 +397,10 @@ describe('awaits nothing where a reset takes nothing away', () => {
 })
 
 it('bytes of the request itself, which come after an early answer, show nothing', async () => {
-  const shop = await stand.open({}, undefined, sell)
+  const shop = await fixture.open({}, undefined, sell)
   holdQuietTime()
   const challenge = await fetch(`${shop.url}/2`, { method: 'POST' }).then((response) => response.json())
-  const proof = proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer)
+  const proof = proofOf(await fixture.world.pay(challenge, fixture.payer), challenge, fixture.payer)
   const reader = await open(shop)
   reader.socket.write(`POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nPayment-Proof: ${proof}\r\n\r\n`)
   await reader.read(wholeOf('/2'))

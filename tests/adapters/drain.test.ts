@@ -7,11 +7,11 @@ import { adapters } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
@@ -32,7 +32,7 @@ function halves() {
 /** A client that would keep its connection for ever. */
 async function read(shop: Shop, headers: Readonly<Record<string, string>>) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  stand.defer(() => agent.destroy())
+  fixture.defer(() => agent.destroy())
   let socket: Socket | undefined
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = get(`${shop.url}/data`, { agent, headers }, resolve).on('error', reject)
@@ -90,8 +90,8 @@ const endings = (shop: Shop, proof: string) =>
 describe.each(adapters)('%s', (_name, serve) => {
   it('T122: lets a running response end, turns new proofs away, and waits for no idle connection', async () => {
     const { handler, goOn } = halves()
-    const shop = await stand.open({}, serve, handler)
-    const [running, late] = [await shop.buy(stand.payer), await shop.buy(stand.payer)]
+    const shop = await fixture.open({}, serve, handler)
+    const [running, late] = [await shop.buy(fixture.payer), await shop.buy(fixture.payer)]
     const idle = await read(shop, {})
     await idle.over
     const paid = await read(shop, { 'Payment-Proof': running })
@@ -122,8 +122,8 @@ describe.each(adapters)('%s', (_name, serve) => {
 
   it('T122: breaks off after thirty seconds what would never end, and gives it back', async () => {
     const { handler } = halves()
-    const shop = await stand.open({}, serve, handler)
-    const proof = await shop.buy(stand.payer)
+    const shop = await fixture.open({}, serve, handler)
+    const proof = await shop.buy(fixture.payer)
     const paid = await read(shop, { 'Payment-Proof': proof })
     await eventually(paid.text, (text) => text === 'the first half, ')
     vi.useFakeTimers({ toFake: ['setTimeout'] })
@@ -135,7 +135,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     await stopped
     expect(await paid.over).toBe('broken')
     expect(endings(shop, proof)).toEqual(['release'])
-    expect(stand.logged.filter((line) => line.includes('lease lost')).at(-1)).toContain('the service is stopping')
+    expect(fixture.logged.filter((line) => line.includes('lease lost')).at(-1)).toContain('the service is stopping')
   })
 })
 

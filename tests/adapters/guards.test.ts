@@ -19,17 +19,17 @@ import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf 
 import { stacks } from '../harness/stacks.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  ;({ payer } = stand)
+  fixture = await createShopFixture()
+  ;({ payer } = fixture)
 })
 beforeEach(() => {
-  stand.logged.length = 0
+  fixture.logged.length = 0
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 /** More than any socket buffer on the way holds. */
 const large = 'A'.repeat(32 * 1024 * 1024)
@@ -63,7 +63,7 @@ const onNext =
 
 describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
   it('uses up no payment when the whole response was written and the client broke off in the middle', async () => {
-    const shop = await stand.open({}, serve, () => ({ body: large }))
+    const shop = await fixture.open({}, serve, () => ({ body: large }))
     const proof = await shop.buy(payer)
     await readAndReset(`${shop.url}/data`, { 'Payment-Proof': proof }, 1_000_000)
     expect(await endings(shop, proof)).toEqual(['count'])
@@ -75,19 +75,19 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
 
 describe.each(stacks)('%s', (_name, stack) => {
   it('takes one payment once where the same paywall is mounted twice', async () => {
-    const shop = await stand.open({}, stack())
+    const shop = await fixture.open({}, stack())
     const proof = await shop.buy(payer)
     await expectServed(shop.claim(proof))
     expect(await endings(shop, proof)).toEqual(['settle'])
     await expectRefused(shop.claim(proof), 'payment_replay')
-    expect(stand.logged).toEqual([])
+    expect(fixture.logged).toEqual([])
   })
 
   it('keeps a payment that meets a second paywall, and logs that there are two', async () => {
-    const shop = await stand.open({}, stack({ scope: 'inner' }))
+    const shop = await fixture.open({}, stack({ scope: 'inner' }))
     const proof = await shop.buy(payer)
     await expectRefused(shop.claim(proof), 'handler_failed')
-    expect(stand.logged).toEqual([expect.stringContaining('two paywalls before one resource')])
+    expect(fixture.logged).toEqual([expect.stringContaining('two paywalls before one resource')])
     expect(await endings(shop, proof)).toEqual(['release'])
   })
 })
@@ -111,13 +111,13 @@ describe.each<[string, (strike: Misfortune) => Serve]>([
     'answers for a handler that %s, logs why, and serves the same payment afterwards',
     async (_kind, strike) => {
       let strikes = 1
-      const shop = await stand.open(
+      const shop = await fixture.open(
         {},
         serveWith(() => (strikes-- > 0 ? strike() : undefined)),
       )
       const proof = await shop.buy(payer)
       await expectRefused(shop.claim(proof), 'handler_failed')
-      expect(stand.logged).toEqual([expect.stringMatching(/"handler failed".*the handler broke/)])
+      expect(fixture.logged).toEqual([expect.stringMatching(/"handler failed".*the handler broke/)])
       expect(await endings(shop, proof)).toEqual(['release'])
       await expectServed(shop.claim(proof))
     },
@@ -130,12 +130,12 @@ describe('node:http', () => {
       response.end(large)
       throw broken
     })
-    const shop = await stand.open({}, serve)
+    const shop = await fixture.open({}, serve)
     const proof = await shop.buy(payer)
     const response = await shop.claim(proof)
     expect([response.status, (await response.text()).length]).toEqual([200, large.length])
     expect(await endings(shop, proof)).toEqual(['settle'])
-    expect(stand.logged).toEqual([expect.stringContaining('handler failed')])
+    expect(fixture.logged).toEqual([expect.stringContaining('handler failed')])
   })
 
   it('breaks off a response that its handler began and did not end, and gives the payment back', async () => {
@@ -143,7 +143,7 @@ describe('node:http', () => {
       response.write('the first half')
       throw broken
     })
-    const shop = await stand.open({}, serve)
+    const shop = await fixture.open({}, serve)
     const proof = await shop.buy(payer)
     await expect(shop.claim(proof).then((response) => response.text())).rejects.toThrow()
     expect(await endings(shop, proof)).toEqual(['count'])
@@ -158,14 +158,14 @@ describe('Next', () => {
     const paid = nextMiddleware({
       price: 0.01,
       token: 'USDC',
-      recipient: stand.world.recipient.address,
+      recipient: fixture.world.recipient.address,
       network: 'localnet',
-      rpc: stand.world.localnet.rpcUrl,
+      rpc: fixture.world.localnet.rpcUrl,
       ledger: 'memory:',
-      log: stand.log,
+      log: fixture.log,
       onEvent: (event) => event.kind === 'ended' && consequences.push(event.consequence),
     })
-    stand.defer(() => paid.close())
+    fixture.defer(() => paid.close())
     let cancelled = 0
     const route = paid(() => {
       const cancel = () => {
@@ -175,7 +175,7 @@ describe('Next', () => {
     })
     const ask = (headers: HeadersInit = {}) => route(new Request('https://a.example/x', { method: 'HEAD', headers }))
     const challenge = (await (await ask()).json()) as Challenge
-    const proof = proofOf(await stand.world.pay(challenge, payer), challenge, payer)
+    const proof = proofOf(await fixture.world.pay(challenge, payer), challenge, payer)
     for (const times of [1, 2]) {
       const response = await ask({ 'Payment-Proof': proof })
       expect([response.status, response.body, response.headers.get('content-length')]).toEqual([200, null, '10'])
@@ -186,33 +186,33 @@ describe('Next', () => {
 
   it('takes redirect() for an answer that uses the payment, and passes it on', async () => {
     const digest = 'NEXT_REDIRECT;replace;/x;307;'
-    const shop = await stand.open({}, throwing(digest))
+    const shop = await fixture.open({}, throwing(digest))
     const proof = await shop.buy(payer)
     const response = await shop.claim(proof)
     expect([response.status, await response.text()]).toEqual([418, digest])
     expect(await endings(shop, proof)).toEqual(['settle'])
     await expectRefused(shop.claim(proof), 'payment_replay')
-    expect(stand.logged).toEqual([])
+    expect(fixture.logged).toEqual([])
   })
 
   it.each(['NEXT_NOT_FOUND', 'NEXT_HTTP_ERROR_FALLBACK;404', 'NEXT_HTTP_ERROR_FALLBACK;403'])(
     'passes on %s and gives the payment back',
     async (digest) => {
-      const shop = await stand.open({}, throwing(digest))
+      const shop = await fixture.open({}, throwing(digest))
       const proof = await shop.buy(payer)
       for (const time of [1, 2]) {
         const response = await shop.claim(proof)
         expect([time, response.status, await response.text()]).toEqual([time, 418, digest])
         expect(await endings(shop, proof, time)).toEqual(Array(time).fill('count'))
       }
-      expect(stand.logged).toEqual([])
+      expect(fixture.logged).toEqual([])
     },
   )
 
   it.each(['1234567890', 'NEXT_NOT_FOUNDED', 'NEXT_HTTP_ERROR_FALLBACK;40'])(
     'takes an error with the digest %s for a failure',
     async (digest) => {
-      const shop = await stand.open({}, throwing(digest))
+      const shop = await fixture.open({}, throwing(digest))
       const proof = await shop.buy(payer)
       await expectRefused(shop.claim(proof), 'handler_failed')
       expect(await endings(shop, proof)).toEqual(['release'])
@@ -255,7 +255,7 @@ describe('a head written by hand', () => {
     ['as null, over headers set before', (response) => set(response).writeHead(200, null as never), []],
     ['as null after a reason', (response) => set(response).writeHead(200, 'Very well', null as never), []],
   ])('%s arrives with the receipt and without leave to cache', async (shape, write, setCookies) => {
-    const shop = await stand.open(
+    const shop = await fixture.open(
       {},
       onNode((_request, response) => write(response).end('the secret')),
     )
@@ -279,7 +279,7 @@ describe('a status', () => {
     ['with the head', (response) => response.writeHead('304' as never)],
     ['before it', (response) => Object.assign(response, { statusCode: '304' })],
   ])('given as text %s counts as the number', async (_when, write) => {
-    const shop = await stand.open(
+    const shop = await fixture.open(
       {},
       onNode((_request, response) => {
         write(response)
@@ -296,7 +296,7 @@ describe('a status', () => {
     ['reason', (response) => response.writeHead(200, 'Very\nwell')],
     ['reason, set before', (response) => Object.assign(response, { statusMessage: 'Very\nwell' }).end('the secret')],
   ])('with a %s that Node refuses to send uses up no payment, and gets no receipt', async (_part, write) => {
-    const shop = await stand.open(
+    const shop = await fixture.open(
       {},
       onNode((_request, response) => {
         try {
@@ -325,7 +325,7 @@ describe('two paywalls of one ledger', () => {
     ['another name are two', { service: 'other' }, 'unknown_request'],
   ])('and %s', async (_what, other, code) => {
     const common = { secret: `root:${root},1:${one}` }
-    const [first, second] = [await stand.open(common), await stand.open({ ...common, ...other })]
+    const [first, second] = [await fixture.open(common), await fixture.open({ ...common, ...other })]
     const proof = await first.buy(payer)
     await expectServed(first.claim(proof))
     await expectRefused(second.claim(proof), code)
@@ -350,7 +350,7 @@ describe('T177: a paywall whose owner says "not now"', () => {
 
   it.each(['node:http', 'Next'])('sells nothing and uses no payment, until it is resumed: %s', async (name) => {
     let paid: Pausable | undefined
-    const shop = await stand.open(
+    const shop = await fixture.open(
       { endpoint: 'GET /data', free: { requests: 1, per: 'day' } },
       pausable((found) => {
         paid = found

@@ -7,27 +7,27 @@ import type { PaywallEvent } from '../../src/paywall/config/events.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let app: Hono
 let served = 0
 const events: PaywallEvent[] = []
 const consequences = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
 
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
   const paid = create402Middleware({
     price: 0.01,
     token: 'USDC',
-    recipient: stand.world.recipient.address,
+    recipient: shop.world.recipient.address,
     network: 'localnet',
-    rpc: stand.world.localnet.rpcUrl,
+    rpc: shop.world.localnet.rpcUrl,
     ledger: 'memory:',
     waitSeconds: 0,
-    log: stand.log,
+    log: shop.log,
     onEvent: (event) => events.push(event),
   })
   await paid.ready()
-  stand.defer(() => paid.close())
+  shop.defer(() => paid.close())
   app = new Hono()
   app.onError((_error, context) => context.text('broken', 500))
   app.get('/data', paid, (context) => {
@@ -43,7 +43,7 @@ beforeAll(async () => {
     throw new Error('the handler broke')
   })
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 const ask = (path: string, init: RequestInit = {}) => app.fetch(new Request(`https://api.example.com${path}`, init))
 
@@ -53,7 +53,7 @@ async function buy(path: string): Promise<Record<string, string>> {
   expect(response.status).toBe(402)
   const challenge = (await response.json()) as Challenge
   expect(challenge.resource).toBe(`https://api.example.com${path}`)
-  return { 'Payment-Proof': proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer) }
+  return { 'Payment-Proof': proofOf(await shop.world.pay(challenge, shop.payer), challenge, shop.payer) }
 }
 
 it('sells once, when the whole of the response was taken', async () => {

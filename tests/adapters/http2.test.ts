@@ -13,11 +13,11 @@ import { eventually } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 afterEach(() => void vi.restoreAllMocks())
 
 const big = Buffer.alloc(3_000_000, 97)
@@ -49,7 +49,7 @@ async function readRaw(port: number, path: string, proof: string, bytes: number)
   const headers = [Buffer.from([0x82, 0x86, 0x04]), text(path), Buffer.from([0x01]), text(`127.0.0.1:${port}`)]
   const proven = [Buffer.from([0x00]), text('payment-proof'), text(proof)]
   const socket = connectSocket(port, '127.0.0.1')
-  stand.defer(() => socket.destroy())
+  shop.defer(() => socket.destroy())
   socket.on('error', () => {})
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(frame(4, 0, 0, Buffer.concat([Buffer.from([0, 4]), number(window)])))
@@ -74,7 +74,7 @@ const servers: readonly (readonly [string, Open])[] = [
     'node:http2',
     async (options) => {
       const paid = nodeMiddleware(options)
-      stand.defer(paid.close)
+      shop.defer(paid.close)
       return createServer((request, response) => {
         const [incoming, outgoing] = [request as unknown as IncomingMessage, response as unknown as ServerResponse]
         paid(incoming, outgoing, () => void outgoing.end(bodyOf(incoming.url)))
@@ -86,7 +86,7 @@ const servers: readonly (readonly [string, Open])[] = [
     async (options) => {
       const app = fastify({ http2: true })
       const paid = fastifyHook(options)
-      stand.defer(paid.close)
+      shop.defer(paid.close)
       app.get('/*', { onRequest: paid as never }, async (request, reply) => reply.send(bodyOf(request.url)))
       await app.ready()
       return app.server as unknown as Http2Server
@@ -102,7 +102,7 @@ describe.each(servers)('%s', (_name, open) => {
   const left: unknown[] = []
   const sent = (proof: string) => left.filter((one) => one === proof).length
   beforeAll(async () => {
-    const { world, log } = stand
+    const { world, log } = shop
     const [recipient, rpc] = [world.recipient.address, world.localnet.rpcUrl]
     const base = { price: 0.01, token: 'USDC', network: 'localnet', ledger: 'memory:' } as const
     const server = await open({ ...base, recipient, rpc, log, onEvent: (event) => void events.push(event) })
@@ -113,7 +113,7 @@ describe.each(servers)('%s', (_name, open) => {
     await new Promise((resolve) => server.once('listening', resolve))
     port = (server.address() as AddressInfo).port
     session = connect(`http://127.0.0.1:${port}`)
-    stand.defer(async () => {
+    shop.defer(async () => {
       session.destroy()
       server.close()
     })
@@ -136,7 +136,7 @@ describe.each(servers)('%s', (_name, open) => {
     })
   const buy = async (path: string) => {
     const challenge = JSON.parse((await get(path)).body)
-    return proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer)
+    return proofOf(await shop.world.pay(challenge, shop.payer), challenge, shop.payer)
   }
   const ended = async (proof: string, times: number) => {
     const mine = () =>

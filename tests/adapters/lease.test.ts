@@ -14,11 +14,11 @@ import { proofOf } from '../harness/world.ts'
 const secret = `1:${'a'.repeat(32)}`
 /** In the short form, one adapter of each kind: on Node's response, with hooks of its own, on a fetch Response. */
 const chosen = cells(adapters, 2)
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const breathe = (ms = 10) => new Promise((resolve) => setTimeout(resolve, ms))
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -57,8 +57,8 @@ const endings = (shop: Shop, proof: string) =>
 describe.each(chosen)('%s', (_name, serve) => {
   it('sends what there is while the rest is still being made', async () => {
     const { content, goOn } = halves()
-    const shop = await stand.open({}, serve, content)
-    const { first, rest } = await readOne(await shop.claim(await shop.buy(stand.payer)))
+    const shop = await fixture.open({}, serve, content)
+    const { first, rest } = await readOne(await shop.claim(await shop.buy(fixture.payer)))
     expect(first).toBe('the first half, ')
     goOn()
     expect(await rest()).toBe('the second half')
@@ -66,8 +66,8 @@ describe.each(chosen)('%s', (_name, serve) => {
 
   it('keeps the lease of a response that outlasts it, so nobody else is served', async () => {
     const { content, goOn } = halves()
-    const shop = await stand.open({ leaseSeconds: 0.6 }, serve, content)
-    const proof = await shop.buy(stand.payer)
+    const shop = await fixture.open({ leaseSeconds: 0.6 }, serve, content)
+    const proof = await shop.buy(fixture.payer)
     const { rest } = await readOne(await shop.claim(proof))
     const began = performance.now()
     while (performance.now() - began < 1_500) {
@@ -101,8 +101,8 @@ describe.each(chosen)('%s', (_name, serve) => {
     ],
     ['in the middle of an answer', () => ({ body: stopsInTheMiddle() })],
   ])('sends nothing after its process stood still for longer than the lease, %s', async (_when, handler) => {
-    const shop = await stand.open({ leaseSeconds: 0.1 }, serve, handler)
-    const proof = await shop.buy(stand.payer)
+    const shop = await fixture.open({ leaseSeconds: 0.1 }, serve, handler)
+    const proof = await shop.buy(fixture.payer)
     const { got, over } = await read(shop, proof).catch(() => ({ got: [], over: 'broken' }))
     await over
     expect(Buffer.concat(got).toString()).not.toContain('the secret')
@@ -115,14 +115,14 @@ describe('Next', () => {
     const paid = nextMiddleware({
       price: 0.01,
       token: 'USDC',
-      recipient: stand.world.recipient.address,
+      recipient: fixture.world.recipient.address,
       network: 'localnet',
-      rpc: stand.world.localnet.rpcUrl,
+      rpc: fixture.world.localnet.rpcUrl,
       ledger: 'memory:',
-      log: stand.log,
+      log: fixture.log,
       leaseSeconds: 0.1,
     })
-    stand.defer(() => paid.close())
+    fixture.defer(() => paid.close())
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
       standStill()
       controller.enqueue(bytes('the secret'))
@@ -130,7 +130,7 @@ describe('Next', () => {
     const route = paid(() => new Response(new ReadableStream({ pull }, { highWaterMark: 0 })))
     const ask = (headers: HeadersInit = {}) => route(new Request('https://a.example/x', { headers }))
     const challenge = (await (await ask()).json()) as Challenge
-    const proof = proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer)
+    const proof = proofOf(await fixture.world.pay(challenge, fixture.payer), challenge, fixture.payer)
     const response = await ask({ 'Payment-Proof': proof })
     expect(response.status).toBe(200)
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -145,11 +145,11 @@ async function openPair(serve: Serve, first: Handler) {
   const postgres = postgresServer()
   const place = await postgres.place()
   const wire = await createWire(postgres.port)
-  stand.defer(() => wire.close())
+  fixture.defer(() => wire.close())
   const common = { secret, leaseSeconds: leaseMs / 1000 }
   const cutOff = place.replace(`:${postgres.port}/`, `:${wire.port}/`)
-  const one = await stand.open({ ...common, ledger: cutOff }, serve, first)
-  const other = await stand.open({ ...common, ledger: place }, serve, () => ({ body: String(performance.now()) }))
+  const one = await fixture.open({ ...common, ledger: cutOff }, serve, first)
+  const other = await fixture.open({ ...common, ledger: place }, serve, () => ({ body: String(performance.now()) }))
   /** What the other server answers as soon as it may. */
   const takeOver = async (proof: string) => {
     for (;;) {
@@ -184,7 +184,7 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
       for (; !isOver; await breathe()) yield bytes(`${performance.now()}\n`)
     }
     const { wire, one, other, takeOver } = await openPair(serve, () => ({ body: stamps() }))
-    const proof = await one.buy(stand.payer)
+    const proof = await one.buy(fixture.payer)
     const { got, over } = await read(one, proof)
     const written = () => Buffer.concat(got).toString().trim().split('\n').map(Number)
     // Longer than one lease, so that it was renewed before the cut.
@@ -208,7 +208,7 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
       for (let index = 0; index < times; index += 1) yield chunk
     }
     const { wire, one, takeOver } = await openPair(serve, () => ({ body: muchData() }))
-    const proof = await one.buy(stand.payer)
+    const proof = await one.buy(fixture.payer)
     const { got, over, pause, resume } = await read(one, proof)
     await eventually(
       () => got.length,
@@ -233,7 +233,7 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
       answer = resolve
     })
     const { wire, one, takeOver } = await openPair(serve, () => answered)
-    const proof = await one.buy(stand.payer)
+    const proof = await one.buy(fixture.payer)
     const claim = one.claim(proof, '/data', { redirect: 'manual' }).catch(() => undefined)
     await eventually(() => one.events.some((event) => event.kind === 'verified'), Boolean)
     wire.cut()

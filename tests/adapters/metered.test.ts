@@ -12,14 +12,14 @@ import { proofOf } from '../harness/world.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 function open(options: Partial<ProviderOptions>, handler: (response: ServerResponse) => void): Promise<Shop> {
-  return stand.open(options, async (all) => {
+  return fixture.open(options, async (all) => {
     const paid = create402Middleware(all)
     return listen(
       createServer((request, response) => paid(request, response, () => handler(response))),
@@ -30,7 +30,7 @@ function open(options: Partial<ProviderOptions>, handler: (response: ServerRespo
 
 async function buy(shop: Shop): Promise<string> {
   const challenge = await shop.challenge('/data', { 'Payment-Accept': accept })
-  return proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer, `; claim=${secret}`)
+  return proofOf(await fixture.world.pay(challenge, fixture.payer), challenge, fixture.payer, `; claim=${secret}`)
 }
 
 const ended = (shop: Shop, times: number) =>

@@ -12,31 +12,31 @@ import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 const optionsOf = () => ({
   price: 0.01,
   token: 'USDC' as const,
-  recipient: stand.world.recipient.address,
+  recipient: shop.world.recipient.address,
   network: 'localnet' as const,
-  rpc: stand.world.localnet.rpcUrl,
+  rpc: shop.world.localnet.rpcUrl,
   ledger: 'memory:',
-  log: stand.log,
+  log: shop.log,
 })
 
 async function factsVia(listener: Parameters<typeof createServer>[1], ready: Promise<unknown>): Promise<unknown> {
   await ready
   const server = createServer(listener)
-  stand.defer(() => server.close())
+  shop.defer(() => server.close())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/data`
   const challenge = (await (await fetch(url)).json()) as Challenge
-  const tx = await stand.world.pay(challenge, stand.payer)
-  const response = await fetch(url, { headers: { 'Payment-Proof': proofOf(tx, challenge, stand.payer) } })
+  const tx = await shop.world.pay(challenge, shop.payer)
+  const response = await fetch(url, { headers: { 'Payment-Proof': proofOf(tx, challenge, shop.payer) } })
   server.closeAllConnections()
   const facts = (await response.json()) as { tx: string }
   expect(facts.tx).toBe(tx)
@@ -47,7 +47,7 @@ const expected = { token: 'USDC', amount: '0.01', unit: 'request', isOnce: true 
 
 it('behind node:http', async () => {
   const paid = nodeMiddleware(optionsOf())
-  stand.defer(() => paid.close())
+  shop.defer(() => paid.close())
   const listener = (request: Parameters<typeof paid>[0], response: Parameters<typeof paid>[1]) =>
     paid(request, response, () => response.end(JSON.stringify(paymentOf(request))))
   expect(await factsVia(listener, paid.ready())).toMatchObject(expected)
@@ -55,7 +55,7 @@ it('behind node:http', async () => {
 
 it('behind Hono', async () => {
   const paid = honoMiddleware(optionsOf())
-  stand.defer(() => paid.close())
+  shop.defer(() => paid.close())
   const app = new Hono().get('/data', paid, (context) => context.json(paymentOf(context.req.raw)))
   expect(await factsVia(getRequestListener(app.fetch), paid.ready())).toMatchObject(expected)
 })

@@ -7,23 +7,23 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { createShopFixture, expectRefused, type ShopFixture } from '../harness/shop-fixture.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let directory: string
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  directory = mkdtempSync(join(stand.directory, 'start-'))
+  shop = await createShopFixture()
+  directory = mkdtempSync(join(shop.directory, 'start-'))
 })
 beforeEach(() => {
-  stand.logged.length = 0
+  shop.logged.length = 0
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 function open(options: Partial<ProviderOptions>) {
-  const { world, log } = stand
+  const { world, log } = shop
   const common = { price: 0.01, token: 'USDC', recipient: world.recipient.address, network: 'localnet' } as const
   const paid = create402Middleware({ ...common, log, ...options })
-  stand.defer(() => paid.close())
+  shop.defer(() => paid.close())
   return { ready: paid.ready, metrics: paid.metrics, route: paid(() => new Response('the secret')) }
 }
 
@@ -34,12 +34,12 @@ it.each([
   ['in no directory', 'missing/ledger.sqlite', /is not a directory/],
 ])('a ledger that is %s is what customers are told of, and the log once for each attempt', async (_what, name, why) => {
   writeFileSync(join(directory, 'junk'), 'junk '.repeat(2_000))
-  const { route, ready, metrics } = open({ rpc: stand.world.localnet.rpcUrl, ledger: join(directory, name) })
+  const { route, ready, metrics } = open({ rpc: shop.world.localnet.rpcUrl, ledger: join(directory, name) })
   await expectRefused(route(request()), 'ledger_unavailable')
   await expectRefused(route(request({ 'Payment-Proof': 'tx=1' })), 'ledger_unavailable')
   await expect(ready()).rejects.toThrow(why)
   expect(await metrics()).toContain('paystile_ready 0')
-  expect(stand.logged).toEqual([expect.stringMatching(/"cannot start"/)])
+  expect(shop.logged).toEqual([expect.stringMatching(/"cannot start"/)])
 })
 
 it('a chain that does not answer is told apart from that', async () => {
@@ -49,19 +49,19 @@ it('a chain that does not answer is told apart from that', async () => {
 
 it('a ledger of a chain that is gone is told apart from one of another secret', async () => {
   const ledger = join(directory, 'old.sqlite')
-  await open({ rpc: stand.world.localnet.rpcUrl, ledger }).ready()
+  await open({ rpc: shop.world.localnet.rpcUrl, ledger }).ready()
   await expect(open({ ledger }).ready()).rejects.toThrow(/belongs to another chain/)
 })
 
 it('a chain in this process is announced with its address and the way to its money', async () => {
   await open({ service: 'announced' }).ready()
-  expect(stand.logged).toEqual([
+  expect(shop.logged).toEqual([
     expect.stringMatching(/"a local chain runs in this process".*"http:\/\/127\.0\.0\.1:\d+".*npx paystile faucet/),
   ])
 })
 
 it('the host that a client sent is the host of its challenge, whatever the framework made of it', async () => {
-  const { route, ready } = open({ rpc: stand.world.localnet.rpcUrl, ledger: 'memory:' })
+  const { route, ready } = open({ rpc: shop.world.localnet.rpcUrl, ledger: 'memory:' })
   await ready()
   const resourceFor = async (headers: Record<string, string>) =>
     ((await (await route(request(headers))).json()) as Challenge).resource

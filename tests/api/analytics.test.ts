@@ -11,17 +11,17 @@ import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo } from '../harness/world.ts'
 import { type House, openHouse } from './api-fixture.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let house: House
 let owner: string
 const spent: string[] = []
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  owner = stand.world.recipient.address
-  house = await openHouse(stand, { ledger: join(stand.directory, 'payments.sqlite') })
+  shop = await createShopFixture()
+  owner = shop.world.recipient.address
+  house = await openHouse(shop, { ledger: join(shop.directory, 'payments.sqlite') })
   for (let index = 0; index < 3; index += 1) {
-    const { tx, proof } = await house.pay(stand.payer)
+    const { tx, proof } = await house.pay(shop.payer)
     spent.push(tx)
     const response = await house.claim(proof)
     expect([response.status, await response.text()]).toEqual([200, 'the secret'])
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await house.close()
-  await stand.close()
+  await shop.close()
 })
 
 const privates = [
@@ -66,9 +66,9 @@ describe('GET /api/analytics', () => {
   })
 
   it('is told in the report token that was asked for, which its ledger remembers', async () => {
-    const ledger = join(stand.directory, 'in-sol.sqlite')
-    const inSol = await openHouse(stand, { ledger, reportToken: 'SOL', price: '0.15' })
-    const { proof } = await inSol.pay(stand.payer)
+    const ledger = join(shop.directory, 'in-sol.sqlite')
+    const inSol = await openHouse(shop, { ledger, reportToken: 'SOL', price: '0.15' })
+    const { proof } = await inSol.pay(shop.payer)
     await (await inSol.claim(proof)).text()
     expect((await json(inSol.get('/api/analytics'))).body).toMatchObject({
       totalRevenue: '0.001',
@@ -76,7 +76,7 @@ describe('GET /api/analytics', () => {
       currencyBreakdown: { USDC: '0.15' },
     })
     await inSol.close()
-    await expect(openHouse(stand, { ledger })).rejects.toThrow('reckons its reports in SOL, not in USDC')
+    await expect(openHouse(shop, { ledger })).rejects.toThrow('reckons its reports in SOL, not in USDC')
   })
 
   it('has the period before beside one that has two ends', async () => {
@@ -134,9 +134,9 @@ describe('GET /analytics', () => {
   it('T134, T135: hides payers and requestIds behind keyed names, and names no transaction', async () => {
     const text = await (await house.get('/analytics')).text()
     const { records } = JSON.parse(text)
-    const payer = decodeAddress(stand.payer.address) ?? new Uint8Array()
-    for (const secret of [stand.payer.address, ...spent]) expect(text).not.toContain(secret)
-    for (const form of [payer, stand.payer.address]) {
+    const payer = decodeAddress(shop.payer.address) ?? new Uint8Array()
+    for (const secret of [shop.payer.address, ...spent]) expect(text).not.toContain(secret)
+    for (const form of [payer, shop.payer.address]) {
       const hash = createHash('sha256').update(form).digest()
       for (const encoding of ['hex', 'base64url'] as const)
         expect(text).not.toContain(hash.toString(encoding).slice(0, 22))
@@ -162,7 +162,7 @@ describe('GET /analytics/{id}', () => {
       handle: async (_request: Request, wallet: string) => Response.json({ wallet }),
       handleLinks: async () => new Response(),
     }
-    const other = await openHouse(stand, {}, { exports })
+    const other = await openHouse(shop, {}, { exports })
     expect(await (await other.visit('/api/analytics/export', owner)).json()).toEqual({ wallet: owner })
     expect(await (await other.get('/api/analytics/export')).json()).toEqual({ wallet: '' })
     expect((await other.visit('/api/analytics/export')).status).toBe(401)
@@ -233,7 +233,7 @@ describe('GET /analytics/stream', () => {
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
     const reader = response.body?.getReader()
     const decoder = new TextDecoder()
-    const { tx, proof } = await house.pay(stand.payer)
+    const { tx, proof } = await house.pay(shop.payer)
     await (await house.claim(proof)).text()
     let text = ''
     while (!text.includes('"delivery":"all"')) text += decoder.decode((await reader?.read())?.value)
@@ -257,7 +257,7 @@ describe('GET /analytics with a name to look for', () => {
   }
 
   it('finds a payment by its id, its transaction, its requestId or the hash of it, and all of a payer', async () => {
-    const { tx, requestId, proof } = await house.pay(stand.payer)
+    const { tx, requestId, proof } = await house.pay(shop.payer)
     await (await house.claim(proof)).text()
     const [record] = await found(`q=${tx}`)
     expect(record?.requestId).toBe(house.service.pseudonyms.request(requestId))
@@ -277,14 +277,14 @@ describe('GET /analytics with a name to look for', () => {
 describe('a payment that nobody has claimed', () => {
   it('is Pending as soon as it is seen on chain, and Verified with its proof', async () => {
     // A recipient of its own: what others were paid on this chain is seen, too.
-    const recipient = (await stand.world.person()).address
-    const watching = await openHouse(stand, { watch: true, recipient })
+    const recipient = (await shop.world.person()).address
+    const watching = await openHouse(shop, { watch: true, recipient })
     const stopping = new AbortController()
     const stream = await fetch(`${watching.url}/analytics/stream`, { signal: stopping.signal })
     const reader = stream.body?.getReader()
     // Money that somebody sends without a requestId is no payment of the service's, and is not counted as one.
-    await stand.world.send([await stand.world.transfer(stand.payer, recipient, 'USDC', 10_000n)], stand.payer)
-    const { proof } = await watching.pay(stand.payer)
+    await shop.world.send([await shop.world.transfer(shop.payer, recipient, 'USDC', 10_000n)], shop.payer)
+    const { proof } = await watching.pay(shop.payer)
     const pending = await eventually(
       async () =>
         analyticsAnswers.analytics.parse((await json(watching.get('/analytics?status=Pending'))).body).records ?? [],
@@ -314,9 +314,9 @@ describe('a payment that nobody has claimed', () => {
 
 describe('GET /analytics/problems', () => {
   it('tells of money that arrived and bought nothing, with what was asked for and what to do', async () => {
-    const recipient = (await stand.world.person()).address
-    const watching = await openHouse(stand, { watch: true, recipient })
-    const { world, payer } = stand
+    const recipient = (await shop.world.person()).address
+    const watching = await openHouse(shop, { watch: true, recipient })
+    const { world, payer } = shop
     await world.send([await world.transfer(payer, recipient, 'USDC', 77n)], payer)
     const asked = await watching.challenge()
     await world.send([await world.transfer(payer, recipient, 'USDC', 9_000n), memo(asked.requestId)], payer)
@@ -347,9 +347,9 @@ describe('GET /analytics/problems', () => {
 
 describe('what an owner exchanges', () => {
   it('is no payment, and can never be sent back', async () => {
-    const { world, payer } = stand
+    const { world, payer } = shop
     const recipient = await world.person()
-    const watching = await openHouse(stand, { watch: true, recipient: recipient.address })
+    const watching = await openHouse(shop, { watch: true, recipient: recipient.address })
     const exchange = async (feePayer: typeof payer) =>
       world.send(
         [
@@ -377,7 +377,7 @@ describe('who may read', () => {
     const { status, headers, body } = await json(house.visit(path))
     expect([status, body.code, headers.get('www-authenticate')]).toEqual([401, 'sign_in_required', 'Bearer'])
     expect(headers.get('access-control-allow-origin')).toBe(null)
-    const other = await json(house.visit(path, stand.payer.address))
+    const other = await json(house.visit(path, shop.payer.address))
     expect([other.status, other.body.code]).toEqual([403, 'not_owner'])
   })
 
@@ -399,8 +399,8 @@ describe('who may read', () => {
   })
 
   it('owners are those that are named, and then not the recipient', async () => {
-    const named = await openHouse(stand, {}, { owners: [stand.payer.address] })
-    expect((await named.visit('/api/analytics', stand.payer.address)).status).toBe(200)
+    const named = await openHouse(shop, {}, { owners: [shop.payer.address] })
+    expect((await named.visit('/api/analytics', shop.payer.address)).status).toBe(200)
     expect((await named.visit('/api/analytics', owner)).status).toBe(403)
     await named.close()
   })
@@ -436,7 +436,7 @@ describe('health', () => {
   })
 
   it('T142: is not ready when the ledger does not answer; why, in full, only an owner is told', async () => {
-    const broken = await openHouse(stand)
+    const broken = await openHouse(shop)
     const { ledger } = broken.service
     const peek = ledger.peek
     Object.assign(ledger, { peek: () => Promise.reject(new Error('connect ECONNREFUSED db.internal:5432')) })
@@ -450,12 +450,12 @@ describe('health', () => {
   })
 
   it('T142: what breaks inside is in the log and not in the answer', async () => {
-    const broken = await openHouse(stand)
+    const broken = await openHouse(shop)
     const { books } = broken.service.ledger
     Object.assign(books ?? {}, { sums: () => Promise.reject(new Error('relation "sums" does not exist')) })
     const { status, body } = await json(broken.get('/api/analytics'))
     expect([status, body.code, JSON.stringify(body).includes('relation')]).toEqual([500, 'internal_error', false])
-    expect(stand.logged.join()).toContain('relation')
+    expect(shop.logged.join()).toContain('relation')
     await broken.close()
   })
 
@@ -465,7 +465,7 @@ describe('health', () => {
     expect(await here.text()).toContain('paystile_proofs_total')
     expect((await house.visit('/metrics')).status).toBe(401)
     expect((await house.visit('/metrics', owner)).status).toBe(200)
-    const open = await openHouse(stand, {}, { hasOpenMetrics: true })
+    const open = await openHouse(shop, {}, { hasOpenMetrics: true })
     expect((await open.visit('/metrics')).status).toBe(200)
     await open.close()
   })
@@ -487,7 +487,7 @@ describe('discovery', () => {
     expect(body).toMatchObject({
       version: 1,
       network: 'localnet',
-      genesis: stand.world.localnet.genesisHash,
+      genesis: shop.world.localnet.genesisHash,
       recipients: [owner],
       tokens: { USDC: { decimals: 6 } },
       endpoints: [{ methods: ['GET'], path: '/data', price: '0.01', token: 'USDC', acceptedMints: ['USDC'] }],
@@ -509,7 +509,7 @@ describe('discovery', () => {
       token: 'USDC',
       per: { unit: 'request', amount: 1 },
       acceptedMints: ['USDC'],
-      mints: { USDC: stand.world.usdc.address },
+      mints: { USDC: shop.world.usdc.address },
       network: 'localnet',
       recipient: owner,
     })
@@ -566,7 +566,7 @@ describe('methods', () => {
 })
 
 it('T140: the log holds no session, no proof and no address of a payer', () => {
-  expect(stand.logged.length).toBeGreaterThan(0)
-  const text = stand.logged.join('\n')
-  for (const secret of ['Payment-Proof', 'x-test-wallet', stand.payer.address]) expect(text).not.toContain(secret)
+  expect(shop.logged.length).toBeGreaterThan(0)
+  const text = shop.logged.join('\n')
+  for (const secret of ['Payment-Proof', 'x-test-wallet', shop.payer.address]) expect(text).not.toContain(secret)
 })

@@ -15,7 +15,7 @@ const earned = (revenue: string) => ({ revenue, gross: revenue, refunded: '0' })
 const nothing = earned('0')
 const list = { order: 'latest', limit: 50 } as const
 
-function createDesk(decimalsOf = (token: TokenCode): number | undefined => (token === 'USDC' ? 6 : 9)) {
+function createFixture(decimalsOf = (token: TokenCode): number | undefined => (token === 'USDC' ? 6 : 9)) {
   const books = createPaperBooks()
   const clock = { now: () => noon + hour / 2, monotonic: () => 0 }
   const parts: BooksParts = {
@@ -34,7 +34,7 @@ function createDesk(decimalsOf = (token: TokenCode): number | undefined => (toke
 
 describe('the summary', () => {
   it('is SPEC.md’s, with all three keys, when nothing was ever sold', async () => {
-    const summary = await readSummary(createDesk().parts, {})
+    const summary = await readSummary(createFixture().parts, {})
     expect(analyticsAnswers.summary.parse(summary)).toEqual(summary)
     expect(summary).toMatchObject({
       totalRevenue: '0',
@@ -48,7 +48,7 @@ describe('the summary', () => {
   })
 
   it('adds up exactly what was received, by token, and its worth', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     for (let index = 0; index < 10; index += 1) books.payments.push(captureOf(index, { units: 1n, worth: 1_000_000n }))
     books.payments.push(captureOf(10, { token: 'SOL', units: 1_234_567_890n, worth: 185_185_183_500_000n }))
     books.payments.push(captureOf(11, { token: 'NATIVE', units: 5n, worth: undefined }))
@@ -59,7 +59,7 @@ describe('the summary', () => {
   })
 
   it('leaves out what the chain took back and what came too late', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2, { state: 'reverted', status: 'expired' }))
     books.payments.push(captureOf(3, { state: 'late', status: 'expired' }))
     books.payments.push(captureOf(4, { state: 'unclaimed', status: 'pending' }))
@@ -67,7 +67,7 @@ describe('the summary', () => {
   })
 
   it('counts further uses of what was bought as calls, and puts the busiest first', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2), captureOf(3, { endpoint: '/api/b' }))
     const at = noon
     books.usages.push({ at, endpoint: '/api/b', event: 'reused', count: 7 })
@@ -82,7 +82,7 @@ describe('the summary', () => {
   })
 
   it('widens a period to whole hours, and says so', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     books.payments.push(captureOf(0, { at: noon + 1 }), captureOf(1, { at: noon + hour }))
     const summary = await readSummary(parts, { from: noon + 1_000, to: noon + 2_000 })
     expect(summary).toMatchObject({
@@ -93,7 +93,7 @@ describe('the summary', () => {
   })
 
   it('invents no amount where the decimals of a token are not known', async () => {
-    const { books, parts } = createDesk((token) => (token === 'NATIVE' ? undefined : 6))
+    const { books, parts } = createFixture((token) => (token === 'NATIVE' ? undefined : 6))
     books.payments.push(captureOf(1, { token: 'NATIVE', units: 77n }))
     expect((await readSummary(parts, {})).currencyBreakdown).toEqual({ NATIVE: '', USDC: '0', SOL: '0' })
   })
@@ -101,7 +101,7 @@ describe('the summary', () => {
 
 describe('the list', () => {
   it('gives every payment once, page by page, in both orders', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     // Several in one block.
     for (let index = 0; index < 23; index += 1) books.payments.push(captureOf(index, { at: noon + (index >> 2) }))
     for (const order of ['latest', 'oldest'] as const) {
@@ -119,7 +119,7 @@ describe('the list', () => {
   })
 
   it('T135: names no transaction, not even in its cursors', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     for (let index = 0; index < 9; index += 1) books.payments.push(captureOf(index))
     const page = await readAnalytics(parts, { ...list, limit: 3 })
     expect(analyticsAnswers.analytics.parse(page)).toEqual(page)
@@ -132,7 +132,7 @@ describe('the list', () => {
   })
 
   it('comes with usage, revenue and tokens on its first page, and alone on those that follow', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2, { token: 'SOL', units: 1_000_000n, worth: 30_000_000_000n }))
     books.usages.push({ at: noon, endpoint: '/api/a', event: 'refused', count: 2 })
     const page = await readAnalytics(parts, list)
@@ -150,7 +150,7 @@ describe('the list', () => {
   })
 
   it('spells the status both ways', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     books.payments.push(captureOf(1, { status: 'pending', state: 'unclaimed', delivery: 'none' }))
     const { records } = await readAnalytics(parts, list)
     expect(records).toMatchObject([
@@ -161,7 +161,7 @@ describe('the list', () => {
 
 describe('the series', () => {
   it('has a point for every hour of the last day, also where nothing was sold', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2, { at: noon - 5 * hour, token: 'SOL', units: 1n, worth: undefined }))
     const reading = await readSeries(parts, { step: 'hour' })
     const series = analyticsAnswers.series.parse(reading.kind === 'series' ? reading.series : {})
@@ -187,7 +187,7 @@ describe('the series', () => {
   })
 
   it('goes by whole days', async () => {
-    const { books, parts } = createDesk()
+    const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2, { at: noon - 24 * hour }))
     const reading = await readSeries(parts, { step: 'day', from: noon - 30 * hour })
     const { points } = analyticsAnswers.series.parse(reading.kind === 'series' ? reading.series : {})
@@ -198,7 +198,7 @@ describe('the series', () => {
   })
 
   it('says what to ask for instead of more than 2,000 points', async () => {
-    const { parts } = createDesk()
+    const { parts } = createFixture()
     const ask = (hours: number) => readSeries(parts, { step: 'hour', from: noon - hours * hour, to: noon })
     expect((await ask(2_000)).kind).toBe('series')
     expect(await ask(2_001)).toEqual({

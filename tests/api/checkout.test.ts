@@ -11,20 +11,20 @@ import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor, plainName } from '../harness/visitor.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
-const open = (options = {}) => stand.open({ watch: true, ...options })
+const open = (options = {}) => shop.open({ watch: true, ...options })
 
 const payFrom = (payer: KeyPairSigner, facts: CheckoutFacts, units?: bigint) =>
-  payFromPhone(stand.world, payer, facts, units)
+  payFromPhone(shop.world, payer, facts, units)
 
 /** What the seller has, in base units of USDC. */
 async function revenue(): Promise<bigint> {
-  const { world } = stand
+  const { world } = shop
   const account = await world.tokenAccount(world.recipient.address, world.usdc)
   const { value } = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', [
     account,
@@ -124,7 +124,7 @@ describe('a payment from a phone', () => {
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
     expect(await visitor.status(facts.requestId)).toEqual({ state: 'waiting' })
-    await payFrom(stand.payer, facts)
+    await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid')
     const shown = await visitor.go()
     expect([shown.status, shown.text]).toEqual([200, 'the secret'])
@@ -137,9 +137,9 @@ describe('a payment from a phone', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    const tx = await payFrom(stand.payer, facts)
+    const tx = await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid')
-    const proof = `tx=${tx}; requestId=${facts.requestId}; payer=${stand.payer.address}`
+    const proof = `tx=${tx}; requestId=${facts.requestId}; payer=${shop.payer.address}`
     const copied = await fetch(`${url}/data`, { headers: { 'Payment-Proof': proof } })
     expect(await codeOf(copied)).toBe('403 claim_required')
     const [name = ''] = visitor.cookies.keys()
@@ -154,11 +154,11 @@ describe('a payment from a phone', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    const tx = await payFrom(stand.payer, facts, 4_000n)
+    const tx = await payFrom(shop.payer, facts, 4_000n)
     const short = await visitor.until(facts.requestId, 'short')
     expect(short).toEqual({ state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' })
     expect((await visitor.go()).facts().standing).toEqual(short)
-    await payFrom(stand.payer, facts)
+    await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid')
     expect((await visitor.go()).text).toBe('the secret')
   })
@@ -167,7 +167,7 @@ describe('a payment from a phone', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    const { world, payer } = stand
+    const { world, payer } = shop
     const transfer = await world.transfer(payer, facts.recipient, 'USDC', 10_000n)
     const mention = { address: address(deriveReference(facts.requestId)), role: 0 as const }
     await world.send([{ ...transfer, accounts: [...(transfer.accounts ?? []), mention] }], payer)
@@ -182,8 +182,8 @@ describe('a payment from a phone', () => {
     const { url } = await open({ challengeTtlSeconds: 120 })
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    stand.world.localnet.advance(200)
-    await payFrom(stand.payer, facts)
+    shop.world.localnet.advance(200)
+    await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'late')
     const told = (await visitor.go()).facts()
     expect([told.requestId, told.standing.state]).toEqual([facts.requestId, 'late'])
@@ -195,9 +195,9 @@ describe('a payment from a phone', () => {
     const { url } = await open({ challengeTtlSeconds: 120 })
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    await payFrom(stand.payer, facts)
+    await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid')
-    stand.world.localnet.advance(121)
+    shop.world.localnet.advance(121)
     // A browser that had shown a new price before the payment was seen.
     const [name = ''] = visitor.cookies.keys()
     const old = visitor.cookies.get(name)
@@ -214,7 +214,7 @@ describe('a payment with a wallet in the browser', () => {
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
     const before = await revenue()
-    const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    const signed = await signDraft(await visitor.prepare(requestId, shop.payer.address), shop.payer)
     expect(await visitor.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
     await visitor.until(requestId, 'paid')
     expect((await visitor.go()).text).toBe('the secret')
@@ -225,7 +225,7 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
-    const { payer, world } = stand
+    const { payer, world } = shop
     const before = await revenue()
     const drafts: Uint8Array[] = []
     for (let tab = 0; tab < 4; tab += 1) {
@@ -245,8 +245,8 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open({ acceptedMints: ['USDC', 'SOL'], rates: { SOL: '100', USDC: '1' } })
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
-    const { localnet } = stand.world
-    const poor = await stand.world.person()
+    const { localnet } = shop.world
+    const poor = await shop.world.person()
     await localnet.fund(poor.address, { USDC: 0n })
     const empty = 'J2Yw5ebd47FLtuJVpjSkcoRBuFEBNJZxs63jAFVTjBjV'
     expect(await visitor.prepare(requestId, empty)).toEqual({ kind: 'short', token: 'USDC', has: '0', needs: '0.01' })
@@ -262,8 +262,8 @@ describe('a payment with a wallet in the browser', () => {
     const { requestId } = (await visitor.go()).facts()
     const somebody = createVisitor(url)
     const other = (await somebody.go()).facts()
-    const foreign = await signDraft(await somebody.prepare(other.requestId, stand.payer.address), stand.payer)
-    const unsigned = await visitor.prepare(requestId, stand.payer.address)
+    const foreign = await signDraft(await somebody.prepare(other.requestId, shop.payer.address), shop.payer)
+    const unsigned = await visitor.prepare(requestId, shop.payer.address)
     const bytes =
       unsigned.kind === 'transaction' ? new Uint8Array(Buffer.from(unsigned.transaction, 'base64')) : foreign
     for (const wrong of [foreign, bytes, new Uint8Array(200), Uint8Array.of(1)]) {
@@ -276,27 +276,27 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+    const signed = await signDraft(await visitor.prepare(facts.requestId, shop.payer.address), shop.payer)
     const before = await revenue()
-    await payFrom(stand.payer, facts)
+    await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid')
     expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'state', state: 'paid' })
-    stand.world.localnet.advanceSlots(10)
+    shop.world.localnet.advanceSlots(10)
     expect((await revenue()) - before).toBe(10_000n)
   })
 
   it('is not drafted any more when it could not land in time, nor for another route', async () => {
-    const place = { ledger: join(stand.directory, 'routes.sqlite'), secret: `1:${'ef'.repeat(32)}` }
+    const place = { ledger: join(shop.directory, 'routes.sqlite'), secret: `1:${'ef'.repeat(32)}` }
     const shared = { ...place, challengeTtlSeconds: 120 }
     const [one, other] = [await open({ ...shared, scope: 'one' }), await open({ ...shared, scope: 'other' })]
     const visitor = createVisitor(one.url)
     const { requestId, expiresAt, now } = (await visitor.go()).facts()
     expect(await createVisitor(other.url).status(requestId)).toMatchObject({ code: 'unknown_request' })
-    expect(await visitor.prepare(requestId, stand.payer.address)).toMatchObject({ kind: 'transaction' })
-    stand.world.localnet.advance(Math.floor((expiresAt - now) / 1000) - 3)
+    expect(await visitor.prepare(requestId, shop.payer.address)).toMatchObject({ kind: 'transaction' })
+    shop.world.localnet.advance(Math.floor((expiresAt - now) / 1000) - 3)
     // The service learns of the chain's time a little later.
     const drafted = await eventually(
-      () => visitor.prepare(requestId, stand.payer.address),
+      () => visitor.prepare(requestId, shop.payer.address),
       ({ kind }) => kind === 'state',
       100,
     )
@@ -308,10 +308,10 @@ describe('a payment with a wallet in the browser', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
-    const old = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
-    stand.world.localnet.advanceSlots(400)
+    const old = await signDraft(await visitor.prepare(requestId, shop.payer.address), shop.payer)
+    shop.world.localnet.advanceSlots(400)
     expect((await visitor.submit(requestId, old)).kind).toBe('refused')
-    const fresh = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+    const fresh = await signDraft(await visitor.prepare(requestId, shop.payer.address), shop.payer)
     expect((await visitor.submit(requestId, fresh)).kind).toBe('sent')
     // Saying it again, for an answer that was lost, changes nothing.
     expect((await visitor.submit(requestId, fresh)).kind).not.toBe('refused')
@@ -319,11 +319,11 @@ describe('a payment with a wallet in the browser', () => {
   })
 
   it('goes on where it was when the server was restarted in the middle', async () => {
-    const options = { ledger: join(stand.directory, 'checkout.sqlite'), secret: `1:${'ab'.repeat(32)}` }
+    const options = { ledger: join(shop.directory, 'checkout.sqlite'), secret: `1:${'ab'.repeat(32)}` }
     const first = await open(options)
     const before = createVisitor(first.url)
     const { requestId } = (await before.go()).facts()
-    const signed = await signDraft(await before.prepare(requestId, stand.payer.address), stand.payer)
+    const signed = await signDraft(await before.prepare(requestId, shop.payer.address), shop.payer)
     expect(await before.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
     await first.stop()
     const second = await open(options)
@@ -339,7 +339,7 @@ describe('a ticket', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go('/data?a=1')).facts()
-    await payFrom(stand.payer, facts)
+    await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid', '/data?a=1')
     const [value = ''] = visitor.cookies.values()
     const moved = await visitor.go('/data?a=2', { Cookie: `${plainName('/data?a=2')}=${value}` })
@@ -351,7 +351,7 @@ describe('a ticket', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    await payFrom(stand.payer, facts)
+    await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid')
     for (const headers of [{ 'Sec-Fetch-Dest': 'empty' }, { 'Sec-Purpose': 'prefetch' }, { Accept: '*/*' }]) {
       expect((await visitor.go('/data', headers)).status).toBe(402)
@@ -365,7 +365,7 @@ describe('somebody’s word for a transaction', () => {
     const { url } = await open({ watch: false })
     const visitor = createVisitor(url)
     const [mine, other] = [(await visitor.go('/data')).facts(), (await visitor.go('/other')).facts()]
-    const tx = await payFrom(stand.payer, other)
+    const tx = await payFrom(shop.payer, other)
     const said = (requestId: string, path?: string) => visitor.order({ kind: 'status', requestId, tx }, path)
     expect(await said(mine.requestId)).toEqual({ state: 'confirming', tx })
     expect(await visitor.status(mine.requestId)).toEqual({ state: 'waiting' })
@@ -380,7 +380,7 @@ describe('whether what was bought was delivered', () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    const tx = await payFrom(stand.payer, facts)
+    const tx = await payFrom(shop.payer, facts)
     await visitor.until(facts.requestId, 'paid')
     const forger = createVisitor(url, new Map([[plainName('/data'), `${facts.requestId}.${'A'.repeat(32)}`]]))
     const strangers = [createVisitor(url), forger]
@@ -391,7 +391,7 @@ describe('whether what was bought was delivered', () => {
     expect(await visitor.until(facts.requestId, 'used')).toEqual({ state: 'used', tx })
     expect(await asked()).toEqual(before)
     for (const stranger of strangers)
-      expect(await stranger.prepare(facts.requestId, stand.payer.address)).toMatchObject({ code: 'claim_required' })
+      expect(await stranger.prepare(facts.requestId, shop.payer.address)).toMatchObject({ code: 'claim_required' })
   })
 })
 

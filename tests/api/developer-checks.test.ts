@@ -11,42 +11,42 @@ const developer = createPerson()
 const right = { wallet: developer.address, service: origin }
 const about = { id: 'weather', sites: createSites(origin) }
 let host: Host
-let stage: ReturnType<typeof setUpDevelopers>
+let fixture: ReturnType<typeof setUpDevelopers>
 const begun: ReturnType<typeof startDeveloperChecks>[] = []
 
 beforeEach(async () => {
   host = await openHost(right)
-  stage = setUpDevelopers([host.name])
-  await stage.register(developer, host.name)
+  fixture = setUpDevelopers([host.name])
+  await fixture.register(developer, host.name)
   host.asked.length = 0
 })
 afterEach(async () => {
   for (const checks of begun.splice(0)) await checks.stop()
   host.close()
-  await stage.close()
+  await fixture.close()
 })
 
 function begin(more: Partial<DeveloperCheckParts> = {}) {
   const checks = startDeveloperChecks({
-    ...stage.parts,
-    kv: stage.kv,
+    ...fixture.parts,
+    kv: fixture.kv,
     isNamed: (reading, wallet) => isNamed(reading, wallet, about),
     ...more,
   })
   begun.push(checks)
   return checks
 }
-const held = () => stage.book.current(host.name)
+const held = () => fixture.book.current(host.name)
 
 describe('a look at the hosts', () => {
   it('is made once a day, by one server', async () => {
     const servers = [begin(), begin(), begin()]
     await Promise.all(servers.map((one) => one.run()))
     await Promise.all(servers.map((one) => one.run()))
-    stage.clock.pass(3_600_000)
+    fixture.clock.pass(3_600_000)
     await Promise.all(servers.map((one) => one.run()))
     expect(host.asked).toHaveLength(1)
-    stage.clock.pass(dayMs)
+    fixture.clock.pass(dayMs)
     await Promise.all(servers.map((one) => one.run()))
     expect(host.asked).toHaveLength(2)
   })
@@ -54,12 +54,12 @@ describe('a look at the hosts', () => {
   it('lets a verification go on for as long as the document names the wallet', async () => {
     const checks = begin()
     for (let day = 0; day < 100; day += 1) {
-      stage.clock.pass(dayMs)
+      fixture.clock.pass(dayMs)
       await checks.run()
       expect((await held())?.wallet).toBe(developer.address)
     }
     // Not a row for every day, and no moment between two of them.
-    const { rows } = stage.ledger
+    const { rows } = fixture.ledger
     expect(rows.length).toBeLessThan(10)
     for (const [index, row] of rows.entries()) if (index > 0) expect(rows[index - 1]?.until).toBe(row.from)
   })
@@ -76,10 +76,10 @@ describe('a look at the hosts', () => {
     for (let day = 0; day < 4; day += 1) {
       for (let time = 0; time < 3; time += 1) await checks.run()
       days.push((await held()) !== undefined)
-      stage.clock.pass(dayMs)
+      fixture.clock.pass(dayMs)
     }
     expect(days).toEqual([true, true, false, false])
-    expect(stage.ledger.rows).toEqual([expect.objectContaining({ isRevoked: true })])
+    expect(fixture.ledger.rows).toEqual([expect.objectContaining({ isRevoked: true })])
     expect(host.asked).toHaveLength(3)
   })
 
@@ -88,7 +88,7 @@ describe('a look at the hosts', () => {
     for (const document of [[], [], right, [], [], right, [], []]) {
       host.say(document)
       await checks.run()
-      stage.clock.pass(dayMs)
+      fixture.clock.pass(dayMs)
     }
     expect((await held())?.wallet).toBe(developer.address)
   })
@@ -98,11 +98,11 @@ describe('a look at the hosts', () => {
     host.say([])
     for (let day = 0; day < 2; day += 1) {
       await checks.run()
-      stage.clock.pass(dayMs)
+      fixture.clock.pass(dayMs)
     }
     host.say(right)
-    expect((await stage.register(developer, host.name)).status).toBe(200)
-    stage.clock.pass(1_000)
+    expect((await fixture.register(developer, host.name)).status).toBe(200)
+    fixture.clock.pass(1_000)
     host.say([])
     await checks.run()
     expect((await held())?.wallet).toBe(developer.address)
@@ -119,11 +119,11 @@ describe('a look at the hosts', () => {
       troubles[day % troubles.length]?.(host)
       await checks.run()
       expect((await held())?.wallet).toBe(developer.address)
-      stage.clock.pass(dayMs)
+      fixture.clock.pass(dayMs)
     }
-    stage.clock.pass(dayMs)
+    fixture.clock.pass(dayMs)
     expect(await held()).toBeUndefined()
-    expect(stage.ledger.rows).toEqual([expect.objectContaining({ isRevoked: false })])
+    expect(fixture.ledger.rows).toEqual([expect.objectContaining({ isRevoked: false })])
   })
 
   it('comes again the same day to a host that could not be asked', async () => {
@@ -132,7 +132,7 @@ describe('a look at the hosts', () => {
     await checks.run()
     await checks.run()
     expect(host.asked).toHaveLength(1)
-    stage.clock.pass(600_000)
+    fixture.clock.pass(600_000)
     await checks.run()
     expect(host.asked).toHaveLength(2)
   })
@@ -150,13 +150,13 @@ describe('a look at the hosts', () => {
       readDocument: async () => {
         day += 1
         // While the host is being asked on the third day, another is verified.
-        if (day === 3) await stage.book.assign(host.name, other.address)
+        if (day === 3) await fixture.book.assign(host.name, other.address)
         return { kind: 'unusable', why: 'it is not there (404)' }
       },
     })
     for (let time = 0; time < 3; time += 1) {
       await checks.run()
-      stage.clock.pass(dayMs)
+      fixture.clock.pass(dayMs)
     }
     expect((await held())?.wallet).toBe(other.address)
   })
@@ -165,15 +165,15 @@ describe('a look at the hosts', () => {
     let isAway = true
     const checks = begin({
       book: {
-        ...stage.book,
+        ...fixture.book,
         all: async () => {
           if (isAway) throw new Error('away')
-          return stage.book.all()
+          return fixture.book.all()
         },
       },
     })
     await checks.run()
-    expect(stage.logged).toContainEqual({ event: 'developers.failed', why: 'away' })
+    expect(fixture.logged).toContainEqual({ event: 'developers.failed', why: 'away' })
     isAway = false
     await checks.run()
     expect(host.asked).toHaveLength(1)

@@ -33,14 +33,14 @@ describe.each(stores)('on %s', (_name, open) => {
   it('a host is verified, verified anew, revoked, and looked at', async () => {
     const { kv } = partsOf(store.ledger)
     const book = createDeveloperBook(partsOf(store.ledger))
-    const stage = setUpDevelopers([host.name], { book, kv, clock })
+    const fixture = setUpDevelopers([host.name], { book, kv, clock })
     const checks = startDeveloperChecks({
-      ...stage.parts,
+      ...fixture.parts,
       kv,
-      isNamed: (reading, wallet) => isNamed(reading, wallet, stage.parts),
+      isNamed: (reading, wallet) => isNamed(reading, wallet, fixture.parts),
     })
     const register = (person: typeof one) =>
-      stage.register(person, host.name, {
+      fixture.register(person, host.name, {
         said: { issuedAt: clock.now() },
         sent: { issuedAt: new Date(clock.now()).toISOString() },
       })
@@ -61,7 +61,7 @@ describe.each(stores)('on %s', (_name, open) => {
     }
     expect(await wallets()).toEqual([])
     await checks.stop()
-    await stage.close()
+    await fixture.close()
   })
 
   it('of many who change a host at once, the last who was verified is the one who holds it', async () => {

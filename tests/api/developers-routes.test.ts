@@ -10,26 +10,26 @@ import { genesis, type Host, openHost, origin, setUpDevelopers } from './develop
 import { createPerson } from './people.ts'
 
 const developer = createPerson()
-let stand: ShopFixture
+let shop: ShopFixture
 let host: Host
 
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
   host = await openHost({ wallet: developer.address, service: origin })
-  stand.defer(host.close)
+  shop.defer(host.close)
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 it('are there, in OpenAPI too, and answer as it says', async () => {
-  const stage = setUpDevelopers([host.name])
-  const house = await openHouse(stand, {}, { developers: stage.developers })
+  const fixture = setUpDevelopers([host.name])
+  const house = await openHouse(shop, {}, { developers: fixture.developers })
   const post = (path: string, body: object) =>
     house.visit(path, undefined, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-  const registered = await post('/developers', stage.bodyFor('register', developer, host.name))
+  const registered = await post('/developers', fixture.bodyFor('register', developer, host.name))
   expect(developersAnswers.developer.parse(await registered.json())).toMatchObject({
     host: host.name,
     wallet: developer.address,
@@ -39,19 +39,19 @@ it('are there, in OpenAPI too, and answer as it says', async () => {
   expect(list.hosts).toBeUndefined()
   expect(developersAnswers.developers.parse(await (await house.get('/developers')).json()).hosts).toEqual([host.name])
   expect((await house.visit('/developers', undefined, { method: 'DELETE' })).status).toBe(405)
-  stage.clock.pass(1)
+  fixture.clock.pass(1)
   expect((await post('/developers/revoke', { host: host.name })).status).toBe(401)
-  const revoked = await post('/developers/revoke', stage.bodyFor('revoke', developer, host.name))
+  const revoked = await post('/developers/revoke', fixture.bodyFor('revoke', developer, host.name))
   expect(developersAnswers.developerRevoked.parse(await revoked.json())).toMatchObject({ revoked: true })
   const { paths } = (await (await house.get('/openapi.json')).json()) as { paths: Record<string, object> }
   expect(Object.keys(paths['/developers'] ?? {})).toEqual(['get', 'post'])
   expect(JSON.stringify(paths['/developers/revoke'])).toContain('signedMessage')
   await house.close()
-  await stage.close()
+  await fixture.close()
 })
 
 it('are joined to the ledger, the clock and the chain of a service', async () => {
-  const house = await openHouse(stand)
+  const house = await openHouse(shop)
   const opened = openDevelopers(house.service, {
     hosts: () => [host.name],
     publicUrl: origin,
@@ -62,7 +62,7 @@ it('are joined to the ledger, the clock and the chain of a service', async () =>
   const { clock, ledger } = house.service
   const message = {
     ...({ purpose: 'register', host: host.name, wallet: developer.address, origin } as const),
-    ...{ genesis: stand.world.localnet.genesisHash, issuedAt: clock.now() },
+    ...{ genesis: shop.world.localnet.genesisHash, issuedAt: clock.now() },
   }
   const body = {
     ...{ host: host.name, wallet: developer.address, issuedAt: new Date(message.issuedAt).toISOString() },
@@ -88,7 +88,7 @@ it('are joined to the ledger, the clock and the chain of a service', async () =>
 })
 
 it('are not there where nobody can be verified, and nothing else is', async () => {
-  const house = await openHouse(stand)
+  const house = await openHouse(shop)
   expect((await house.visit('/developers')).status).toBe(404)
   await house.close()
 })

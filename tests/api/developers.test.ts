@@ -11,21 +11,21 @@ const dayMs = 86_400_000
 const developer = createPerson()
 const other = createPerson()
 let host: Host
-let stage: ReturnType<typeof setUpDevelopers>
+let fixture: ReturnType<typeof setUpDevelopers>
 
 beforeEach(async () => {
   host = await openHost({ wallet: developer.address, service: origin })
-  stage = setUpDevelopers([host.name, 'api.example.com'])
+  fixture = setUpDevelopers([host.name, 'api.example.com'])
 })
 afterEach(async () => {
   host.close()
-  await stage.close()
+  await fixture.close()
 })
 
 describe('POST /developers', () => {
   it('verifies a host for the wallet that signed and that its document names, for 30 days', async () => {
-    const response = await stage.register(developer, host.name)
-    const from = stage.clock.now()
+    const response = await fixture.register(developer, host.name)
+    const from = fixture.clock.now()
     expect([response.status, await response.json()]).toEqual([
       200,
       {
@@ -35,11 +35,11 @@ describe('POST /developers', () => {
         until: new Date(from + 30 * dayMs).toISOString(),
       },
     ])
-    expect(stage.ledger.rows).toEqual([
+    expect(fixture.ledger.rows).toEqual([
       { host: host.name, wallet: developer.address, from, until: from + 30 * dayMs, isRevoked: false },
     ])
     expect(host.asked).toEqual(['GET /.well-known/paystile-developer.json'])
-    expect(stage.logged).toEqual([{ event: 'developer verified', host: host.name, wallet: developer.address }])
+    expect(fixture.logged).toEqual([{ event: 'developer verified', host: host.name, wallet: developer.address }])
   })
 
   it.each([
@@ -48,46 +48,46 @@ describe('POST /developers', () => {
     ['more beside it', { service: origin, name: 'me' }],
   ])('takes a document that names the service by %s', async (_what, entry) => {
     host.say({ wallet: developer.address, ...entry })
-    expect((await stage.register(developer, host.name)).status).toBe(200)
+    expect((await fixture.register(developer, host.name)).status).toBe(200)
   })
 
   it('takes a list, and finds the wallet in it', async () => {
     const entries = [other, developer].map(({ address }) => ({ wallet: address, service: origin }))
     host.say(entries)
-    expect((await stage.register(developer, host.name)).status).toBe(200)
+    expect((await fixture.register(developer, host.name)).status).toBe(200)
   })
 
   it('verifies again: the one before ends, and the time begins anew', async () => {
-    await stage.register(developer, host.name)
-    stage.clock.pass(20 * dayMs)
-    expect((await stage.register(developer, host.name)).status).toBe(200)
-    const [before, after] = stage.ledger.rows
+    await fixture.register(developer, host.name)
+    fixture.clock.pass(20 * dayMs)
+    expect((await fixture.register(developer, host.name)).status).toBe(200)
+    const [before, after] = fixture.ledger.rows
     expect(before?.until).toBe(after?.from)
-    expect(after?.until).toBe(stage.clock.now() + 30 * dayMs)
+    expect(after?.until).toBe(fixture.clock.now() + 30 * dayMs)
   })
 
   it('goes by what the host says now: another wallet takes its place when the document names that', async () => {
-    await stage.register(developer, host.name)
-    stage.clock.pass(dayMs)
-    expect(await told(stage.register(other, host.name))).toMatch(/^403 document_refused/)
+    await fixture.register(developer, host.name)
+    fixture.clock.pass(dayMs)
+    expect(await told(fixture.register(other, host.name))).toMatch(/^403 document_refused/)
     host.say({ wallet: other.address, service: origin })
-    stage.clock.pass(5_000)
-    expect((await stage.register(other, host.name)).status).toBe(200)
-    expect((await stage.list()).developers).toEqual([expect.objectContaining({ wallet: other.address })])
+    fixture.clock.pass(5_000)
+    expect((await fixture.register(other, host.name)).status).toBe(200)
+    expect((await fixture.list()).developers).toEqual([expect.objectContaining({ wallet: other.address })])
   })
 
   it('takes the signature of a wallet that puts a header before the message', async () => {
-    const body = stage.bodyFor('register', developer, host.name)
+    const body = fixture.bodyFor('register', developer, host.name)
     const facts = { purpose: 'register', host: host.name, wallet: developer.address, origin, genesis } as const
     const text = Buffer.from(formatDeveloperText({ ...facts, issuedAt: Date.parse(body.issuedAt) }))
     const header = [0xff, ...Buffer.from('solana offchain'), 0, 0, text.length & 255, text.length >> 8]
     const signed = Buffer.from([...header, ...text])
     const sent = { signature: encodeBase58(developer.sign(signed)), signedMessage: signed.toString('base64') }
-    expect((await stage.post('/developers', { ...body, ...sent })).status).toBe(200)
+    expect((await fixture.post('/developers', { ...body, ...sent })).status).toBe(200)
   })
 
   it('says what is wrong with a body, all of it', async () => {
-    const response = await stage.post('/developers', {
+    const response = await fixture.post('/developers', {
       host: '',
       wallet: 'x',
       issuedAt: 'today',
@@ -106,7 +106,7 @@ describe('POST /developers', () => {
 })
 
 describe('a message proves nothing', () => {
-  const tamper = (said: object, sent: object = {}) => told(stage.register(developer, host.name, { said, sent }))
+  const tamper = (said: object, sent: object = {}) => told(fixture.register(developer, host.name, { said, sent }))
 
   it.each([
     ['for another host', { host: 'api.example.com' }],
@@ -117,11 +117,11 @@ describe('a message proves nothing', () => {
     ['of another purpose', { purpose: 'revoke' }],
   ])('when it is %s', async (_what, said) => {
     expect(await tamper(said)).toMatch(/^403 message_refused .*the signature is not one of this wallet/)
-    expect([host.asked, stage.ledger.rows]).toEqual([[], []])
+    expect([host.asked, fixture.ledger.rows]).toEqual([[], []])
   })
 
   it('when its time was changed, is long ago or yet to come', async () => {
-    const now = stage.clock.now()
+    const now = fixture.clock.now()
     const at = (ms: number) => new Date(now + ms).toISOString()
     expect(await tamper({ issuedAt: now }, { issuedAt: at(1) })).toMatch(/^403 message_refused .*signature/)
     expect(await tamper({ issuedAt: now - 300_000 })).toMatch(/^403 message_refused .*older than five minutes/)
@@ -132,34 +132,34 @@ describe('a message proves nothing', () => {
   })
 
   it('when somebody else signed it', async () => {
-    const { signature } = stage.bodyFor('register', other, host.name)
+    const { signature } = fixture.bodyFor('register', other, host.name)
     expect(await tamper({}, { signature })).toMatch(/^403 message_refused/)
     expect(host.asked).toEqual([])
   })
 
   it('when it was used before, also after a revocation', async () => {
-    const body = stage.bodyFor('register', developer, host.name)
-    expect((await stage.post('/developers', body)).status).toBe(200)
-    expect(await told(stage.post('/developers', body))).toMatch(/^403 message_refused .*used before/)
-    expect((await stage.revoke(developer, host.name)).status).toBe(200)
-    expect(await told(stage.post('/developers', body))).toMatch(/^403 message_refused .*used before/)
-    expect((await stage.list()).developers).toEqual([])
+    const body = fixture.bodyFor('register', developer, host.name)
+    expect((await fixture.post('/developers', body)).status).toBe(200)
+    expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*used before/)
+    expect((await fixture.revoke(developer, host.name)).status).toBe(200)
+    expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*used before/)
+    expect((await fixture.list()).developers).toEqual([])
   })
 
   it('when twenty bring it at once: one is verified', async () => {
-    const body = stage.bodyFor('register', developer, host.name)
+    const body = fixture.bodyFor('register', developer, host.name)
     const peers = Array.from({ length: 20 }, (_, index) => `203.0.113.${index}`)
-    const answers = await Promise.all(peers.map((peer) => stage.post('/developers', body, { peer })))
+    const answers = await Promise.all(peers.map((peer) => fixture.post('/developers', body, { peer })))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(stage.ledger.rows).toHaveLength(1)
+    expect(fixture.ledger.rows).toHaveLength(1)
     expect(host.asked).toHaveLength(1)
   })
 })
 
 describe('a document proves nothing', () => {
   const refused = async () => {
-    const answer = await told(stage.register(developer, host.name))
-    expect(stage.ledger.rows).toEqual([])
+    const answer = await told(fixture.register(developer, host.name))
+    expect(fixture.ledger.rows).toEqual([])
     return answer
   }
 
@@ -208,12 +208,12 @@ describe('a document proves nothing', () => {
 
   it('of a host that has trouble, which may come again', async () => {
     host.answer((_request, response) => void response.writeHead(500).end('{}'))
-    const answer = await stage.register(developer, host.name)
+    const answer = await fixture.register(developer, host.name)
     expect(answer.headers.get('retry-after')).toBe('30')
     expect(await told(Promise.resolve(answer))).toBe('503 document_unavailable Not verified: the host answers 500.')
     host.say({ wallet: developer.address, service: origin })
-    stage.clock.pass(5_000)
-    expect((await stage.register(developer, host.name)).status).toBe(200)
+    fixture.clock.pass(5_000)
+    expect((await fixture.register(developer, host.name)).status).toBe(200)
   })
 })
 
@@ -275,19 +275,19 @@ describe('T143: nobody is asked for a document', () => {
   })
 
   it('before the message is good', async () => {
-    await stage.register(developer, host.name, { sent: { signature: encodeBase58(new Uint8Array(64)) } })
+    await fixture.register(developer, host.name, { sent: { signature: encodeBase58(new Uint8Array(64)) } })
     expect(host.asked).toEqual([])
   })
 
   it('again and again: after five looks all who ask within five seconds share one answer', async () => {
     host.say([])
     for (let index = 0; index < 30; index += 1) {
-      const body = stage.bodyFor('register', createPerson(), host.name)
-      await stage.post('/developers', body, { peer: `203.0.113.${index}` })
+      const body = fixture.bodyFor('register', createPerson(), host.name)
+      await fixture.post('/developers', body, { peer: `203.0.113.${index}` })
     }
     expect(host.asked).toHaveLength(5)
-    stage.clock.pass(5_000)
-    await stage.post('/developers', stage.bodyFor('register', createPerson(), host.name), { peer: '203.0.113.99' })
+    fixture.clock.pass(5_000)
+    await fixture.post('/developers', fixture.bodyFor('register', createPerson(), host.name), { peer: '203.0.113.99' })
     expect(host.asked).toHaveLength(6)
   })
 
@@ -307,58 +307,58 @@ describe('T143: nobody is asked for a document', () => {
 it('a client who tries too often waits, and nobody else does', async () => {
   const statuses: number[] = []
   for (let index = 0; index < 25; index += 1) {
-    statuses.push((await stage.post('/developers', {}, { peer: '203.0.113.7' })).status)
+    statuses.push((await fixture.post('/developers', {}, { peer: '203.0.113.7' })).status)
   }
   expect(statuses.filter((status) => status === 429)).toHaveLength(5)
-  expect(await told(stage.post('/developers/revoke', {}, { peer: '203.0.113.7' }))).toMatch(/^429 rate_limited/)
-  expect((await stage.register(developer, host.name)).status).toBe(200)
+  expect(await told(fixture.post('/developers/revoke', {}, { peer: '203.0.113.7' }))).toMatch(/^429 rate_limited/)
+  expect((await fixture.register(developer, host.name)).status).toBe(200)
 })
 
 describe('POST /developers/revoke', () => {
   beforeEach(async () => {
-    await stage.register(developer, host.name)
-    stage.clock.pass(1_000)
+    await fixture.register(developer, host.name)
+    fixture.clock.pass(1_000)
   })
-  const held = async () => (await stage.list()).developers.length
+  const held = async () => (await fixture.list()).developers.length
 
   it('by the wallet that it is for, at once', async () => {
-    const answer = await stage.revoke(developer, host.name)
+    const answer = await fixture.revoke(developer, host.name)
     expect([answer.status, await answer.json()]).toEqual([
       200,
       { host: host.name, wallet: developer.address, revoked: true },
     ])
-    expect(stage.ledger.rows).toEqual([expect.objectContaining({ until: stage.clock.now(), isRevoked: true })])
+    expect(fixture.ledger.rows).toEqual([expect.objectContaining({ until: fixture.clock.now(), isRevoked: true })])
     expect(await held()).toBe(0)
-    stage.clock.pass(1)
-    expect(await told(stage.revoke(developer, host.name))).toBe('404 not_verified The host is not verified.')
+    fixture.clock.pass(1)
+    expect(await told(fixture.revoke(developer, host.name))).toBe('404 not_verified The host is not verified.')
   })
 
   it('by an owner who is signed in, and by a person at the machine', async () => {
     const owner = { kind: 'owner', wallet: other.address } as const
-    expect((await stage.post('/developers/revoke', { host: host.name }, { access: owner })).status).toBe(200)
+    expect((await fixture.post('/developers/revoke', { host: host.name }, { access: owner })).status).toBe(200)
     expect(await held()).toBe(0)
-    stage.clock.pass(5_000)
-    await stage.register(developer, host.name)
+    fixture.clock.pass(5_000)
+    await fixture.register(developer, host.name)
     const local = { kind: 'open' } as const
-    expect((await stage.post('/developers/revoke', { host: host.name }, { access: local })).status).toBe(200)
-    expect(await told(stage.post('/developers/revoke', { host: host.name }, { access: owner }))).toMatch(/^404/)
+    expect((await fixture.post('/developers/revoke', { host: host.name }, { access: local })).status).toBe(200)
+    expect(await told(fixture.post('/developers/revoke', { host: host.name }, { access: owner }))).toMatch(/^404/)
   })
 
   it('by a stranger changes nothing, whatever they sign and send', async () => {
     const strangers = [
-      stage.revoke(other, host.name),
-      stage.post('/developers/revoke', { host: host.name }),
-      stage.post(
+      fixture.revoke(other, host.name),
+      fixture.post('/developers/revoke', { host: host.name }),
+      fixture.post(
         '/developers/revoke',
         { host: host.name },
         { access: { kind: 'stranger', wallet: developer.address } },
       ),
-      stage.revoke(other, host.name, { said: { wallet: developer.address }, sent: { wallet: developer.address } }),
-      stage.revoke(developer, host.name, { said: { host: 'api.example.com' } }),
-      stage.revoke(developer, host.name, { said: { purpose: 'register' } }),
-      stage.revoke(developer, host.name, { said: { origin: 'https://evil.example' } }),
-      stage.revoke(developer, host.name, { said: { issuedAt: stage.clock.now() - 300_000 } }),
-      stage.post('/developers/revoke', { host: host.name, wallet: developer.address }),
+      fixture.revoke(other, host.name, { said: { wallet: developer.address }, sent: { wallet: developer.address } }),
+      fixture.revoke(developer, host.name, { said: { host: 'api.example.com' } }),
+      fixture.revoke(developer, host.name, { said: { purpose: 'register' } }),
+      fixture.revoke(developer, host.name, { said: { origin: 'https://evil.example' } }),
+      fixture.revoke(developer, host.name, { said: { issuedAt: fixture.clock.now() - 300_000 } }),
+      fixture.post('/developers/revoke', { host: host.name, wallet: developer.address }),
     ]
     const codes = (await Promise.all(strangers.map(told))).map((text) => text.split(' ').slice(0, 2).join(' '))
     expect(codes).toEqual([
@@ -376,25 +376,25 @@ describe('POST /developers/revoke', () => {
   })
 
   it('by a message that was used before changes nothing', async () => {
-    const body = stage.bodyFor('revoke', developer, host.name)
-    expect((await stage.post('/developers/revoke', body)).status).toBe(200)
-    stage.clock.pass(5_000)
-    expect((await stage.register(developer, host.name)).status).toBe(200)
-    expect(await told(stage.post('/developers/revoke', body))).toMatch(/^403 message_refused .*used before/)
+    const body = fixture.bodyFor('revoke', developer, host.name)
+    expect((await fixture.post('/developers/revoke', body)).status).toBe(200)
+    fixture.clock.pass(5_000)
+    expect((await fixture.register(developer, host.name)).status).toBe(200)
+    expect(await told(fixture.post('/developers/revoke', body))).toMatch(/^403 message_refused .*used before/)
     expect(await held()).toBe(1)
   })
 
   it('works for a host that the operator names no more', async () => {
-    const without = setUpDevelopers([], { book: stage.book, clock: stage.clock })
-    expect((await without.revoke(developer, host.name, { said: { issuedAt: stage.clock.now() } })).status).toBe(200)
+    const without = setUpDevelopers([], { book: fixture.book, clock: fixture.clock })
+    expect((await without.revoke(developer, host.name, { said: { issuedAt: fixture.clock.now() } })).status).toBe(200)
     await without.close()
   })
 })
 
 describe('GET /developers', () => {
   it('tells everybody who is verified, and only owners which hosts there are', async () => {
-    await stage.register(developer, host.name)
-    const from = stage.clock.now()
+    await fixture.register(developer, host.name)
+    const from = fixture.clock.now()
     const line = {
       host: host.name,
       wallet: developer.address,
@@ -403,27 +403,27 @@ describe('GET /developers', () => {
     }
     const about = { service: origin, id: 'weather', network: 'localnet', genesis, time: new Date(from).toISOString() }
     const open = { ...about, developers: [line] }
-    expect(await stage.list()).toEqual(open)
-    expect(await stage.list({ kind: 'owner', wallet: other.address })).toEqual({
+    expect(await fixture.list()).toEqual(open)
+    expect(await fixture.list({ kind: 'owner', wallet: other.address })).toEqual({
       ...open,
       hosts: [host.name, 'api.example.com'],
     })
-    stage.clock.pass(30 * dayMs)
-    expect((await stage.list()).developers).toEqual([])
+    fixture.clock.pass(30 * dayMs)
+    expect((await fixture.list()).developers).toEqual([])
   })
 })
 
 it('two changes to one host do not cross: a look that began before another was verified does not undo that', async () => {
-  await stage.register(developer, host.name)
-  stage.clock.pass(1)
+  await fixture.register(developer, host.name)
+  fixture.clock.pass(1)
   await Promise.all([
-    stage.book.prolong(host.name, developer.address),
-    stage.book.assign(host.name, other.address),
-    stage.book.end(host.name, developer.address),
+    fixture.book.prolong(host.name, developer.address),
+    fixture.book.assign(host.name, other.address),
+    fixture.book.end(host.name, developer.address),
   ])
-  expect((await stage.book.current(host.name))?.wallet).toBe(other.address)
-  await stage.kv.put(`developers:change:${host.name}`, '', stage.clock.now() + 60_000)
-  expect(await stage.book.end(host.name, other.address)).toBe('busy')
+  expect((await fixture.book.current(host.name))?.wallet).toBe(other.address)
+  await fixture.kv.put(`developers:change:${host.name}`, '', fixture.clock.now() + 60_000)
+  expect(await fixture.book.end(host.name, other.address)).toBe('busy')
 })
 
 it('the host of an upstream is written as developers have to write it', () => {

@@ -31,38 +31,38 @@ const address = 'http://localhost/api/analytics/export'
 const outColumns = ['shared', 'refundedAt', 'refundTx', 'refunded', 'revenue'] as const
 
 describe.each(stores)('an export of the %s ledger', (_name, open) => {
-  const desk = useDesk(open)
+  const fixture = useDesk(open)
   const exportsOf = () => {
-    const { ledger, clock } = desk
-    const parts = { books: desk.books(), outgoing: readOutgoing(ledger), kv: createShelf(clock), clock, log, key }
+    const { ledger, clock } = fixture
+    const parts = { books: fixture.books(), outgoing: readOutgoing(ledger), kv: createShelf(clock), clock, log, key }
     return createExports({ ...parts, decimalsOf })
   }
   const refunded = async ({ tx }: PaymentRecord, until: 'planned' | 'signed' | 'landed' | 'dropped') => {
-    const dispatches = dispatchesOf(desk.ledger)
+    const outgoing = dispatchesOf(fixture.ledger)
     const payment = encodeBase58(tx)
     const about = formatRefund({ payment, token: 'USDC', units: 4_000n, reason: 'surplus' })
     const plan = planOf({ id: `r-${until}`, kind: 'refund', lane: refundLane(payment), about })
-    const dispatch = plannedBy(await dispatches.plan(plan))
+    const transaction = plannedBy(await outgoing.plan(plan))
     const must = (next: OutgoingTransaction | undefined): OutgoingTransaction => next ?? expect.fail()
-    if (until === 'planned') return dispatch
-    if (until === 'dropped') return must(await dispatches.drop(dispatch.id, 1, 'no'))
-    const signed = signedBy(await dispatches.sign(dispatch.id, 1, { ...bytes, signature: `tx-${until}` }))
-    desk.clock.advance(5_000)
-    return until === 'signed' ? signed : must(await dispatches.land(signed.id, signed.version, 7))
+    if (until === 'planned') return transaction
+    if (until === 'dropped') return must(await outgoing.drop(transaction.id, 1, 'no'))
+    const signed = signedBy(await outgoing.sign(transaction.id, 1, { ...bytes, signature: `tx-${until}` }))
+    fixture.clock.advance(5_000)
+    return until === 'signed' ? signed : must(await outgoing.land(signed.id, signed.version, 7))
   }
 
   it('has what was shared out and sent back of each payment behind all other columns, as CSV, JSON and XLSX', async () => {
     const all: PaymentRecord[] = []
     for (let index = 0; index < 7; index += 1) {
       const payment = createPayment({ paidAt: startOfTests - 100_000 + index * 1_000 })
-      await desk.grantOf(takeOf(payment))
+      await fixture.grantOf(takeOf(payment))
       all.push(payment)
     }
     const [plain, shared, unshared, planned, signed, landed, dropped] = all as [
       ...[PaymentRecord, PaymentRecord, PaymentRecord, PaymentRecord, PaymentRecord, PaymentRecord, PaymentRecord],
     ]
     await accrue(
-      rewardsOf(desk.ledger),
+      rewardsOf(fixture.ledger),
       accrualOf({ 'partner:p': 2n ** 63n, 'developer:d': 2n ** 63n - 1n }, { tx: shared.tx }),
       accrualOf({}, { tx: unshared.tx, why: 'insider' }),
       accrualOf({ 'partner:p': 1n }, { tx: landed.tx }),
@@ -117,7 +117,7 @@ describe('what went out', () => {
         },
         ...change,
       },
-      dispatches: {
+      transactions: {
         inLanes: async (lanes) => {
           asked.push(lanes.length)
           return lanes.map(() => undefined)

@@ -24,7 +24,7 @@ const names = [
 ]
 
 describe.each(stores)('an export of the %s ledger', (_name, open) => {
-  const desk = useDesk(open)
+  const fixture = useDesk(open)
   it('T137: has every payment of the list, the oldest first, and every sign of its endpoint', async () => {
     for (const [index, endpoint] of names.entries()) {
       const payment = createPayment({
@@ -33,16 +33,16 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
         received: 2n ** 64n - 1n,
         worth: 10n ** 24n,
       })
-      await desk.grantOf(takeOf(payment))
+      await fixture.grantOf(takeOf(payment))
     }
-    const { books } = desk.ledger
+    const { books } = fixture.ledger
     if (!books) throw new Error('this ledger keeps no books')
     const silent = { info: () => {}, warn: () => {}, error: () => {} }
     const decimalsOf = () => 6
     const exports = createExports({
       books,
-      kv: createShelf(desk.clock),
-      clock: desk.clock,
+      kv: createShelf(fixture.clock),
+      clock: fixture.clock,
       log: silent,
       key: new Uint8Array(32),
       decimalsOf,

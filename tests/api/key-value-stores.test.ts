@@ -7,14 +7,14 @@ import { stores } from '../ledger/stores.ts'
 import { base, owner, setUp } from './people.ts'
 
 describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
-  const desk = useDesk(open)
+  const fixture = useDesk(open)
   const shelfOf = () => {
-    if (!desk.ledger.kv) throw new Error('this ledger has no shelf')
-    return desk.ledger.kv
+    if (!fixture.ledger.kv) throw new Error('this ledger has no shelf')
+    return fixture.ledger.kv
   }
 
   it('keeps sessions until they end, and takes a message once', async () => {
-    const { asks, messageFor, post } = setUp({ kv: shelfOf(), clock: desk.clock, sessionSeconds: 3_600 })
+    const { asks, messageFor, post } = setUp({ kv: shelfOf(), clock: fixture.clock, sessionSeconds: 3_600 })
     const { message } = await messageFor(owner)
     const body = { address: owner.address, message, signature: encodeBase58(owner.sign(message)) }
     const answers = await Promise.all(Array.from({ length: 5 }, () => post('/sign-in', body)))
@@ -28,12 +28,12 @@ describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
   })
 
   it('keeps links until they end or are revoked', async () => {
-    const { books } = desk.ledger
+    const { books } = fixture.ledger
     if (!books) throw new Error('this ledger keeps no books')
     const exports = createExports({
       books,
       kv: shelfOf(),
-      clock: desk.clock,
+      clock: fixture.clock,
       log: { info: () => {}, warn: () => {}, error: () => {} },
       key: new Uint8Array(32),
       decimalsOf: () => 6,

@@ -10,14 +10,14 @@ import { newSigner } from '../harness/world.ts'
 import { openHouse } from './api-fixture.ts'
 
 it('names the option, the file and the command, and goes on sharing out', async () => {
-  const stand = await createShopFixture()
-  onTestFinished(() => stand.close())
-  const house = await openHouse(stand, { ledger: join(stand.directory, 'keys.sqlite'), price: 100, watch: true })
+  const shop = await createShopFixture()
+  onTestFinished(() => shop.close())
+  const house = await openHouse(shop, { ledger: join(shop.directory, 'keys.sqlite'), price: 100, watch: true })
   onTestFinished(() => house.close())
   const wallet = async () => ({ wallet: (await newSigner()).address, weight: 1 })
-  const [payout, refund] = [join(stand.directory, 'keys', 'payout.json'), join(stand.directory, 'refund.json')]
+  const [payout, refund] = [join(shop.directory, 'keys', 'payout.json'), join(shop.directory, 'refund.json')]
   const rewards = {
-    ...{ collector: stand.world.recipient.address, cashback: { 0: 1 }, withoutPartner: true, key: payout },
+    ...{ collector: shop.world.recipient.address, cashback: { 0: 1 }, withoutPartner: true, key: payout },
     ...{ treasury: await wallet(), buyback: await wallet(), incentives: await wallet() },
   }
   const config = readRoutesConfig({ network: 'localnet', rewards, refundKey: refund }, {})
@@ -31,8 +31,8 @@ it('names the option, the file and the command, and goes on sharing out', async 
   expect(told).toEqual([['rewards are not paid', { why }]])
   expect([money.payouts, money.refunds]).toEqual([undefined, expect.anything()])
   await money.run()
-  const { proof } = await house.pay(stand.payer)
-  stand.world.localnet.advanceSlots(40)
+  const { proof } = await house.pay(shop.payer)
+  shop.world.localnet.advanceSlots(40)
   expect((await house.claim(proof)).status).toBe(200)
   const accrued = async () => {
     await money.run()

@@ -14,13 +14,13 @@ import { ConfigurationError } from '../../src/core/errors/configuration-error.ts
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
 afterAll(async () => {
-  await stand.close()
+  await fixture.close()
 })
 
 type Mount = (routes: PaystileRoutes, rest: RequestListener) => RequestListener | Promise<RequestListener>
@@ -75,7 +75,7 @@ const mounts: readonly (readonly [string, Mount])[] = [
 ]
 
 async function open(mount: Mount, host = '127.0.0.1') {
-  const { world, log } = stand
+  const { world, log } = fixture
   const shared = { network: 'localnet', rpc: world.localnet.rpcUrl, ledger: 'memory:', watch: false, log } as const
   const routes = createPaystileRoutes(shared)
   const recipient = world.recipient.address
@@ -90,7 +90,7 @@ async function open(mount: Mount, host = '127.0.0.1') {
     url,
     buy: async () => {
       const challenge = await (await fetch(`${url}/report?size=1`)).json()
-      const proof = proofOf(await world.pay(challenge, stand.payer), challenge, stand.payer)
+      const proof = proofOf(await world.pay(challenge, fixture.payer), challenge, fixture.payer)
       return { proof, challenge, answer: await fetch(`${url}/report?size=1`, { headers: { 'Payment-Proof': proof } }) }
     },
     close: async () => {
@@ -177,9 +177,9 @@ describe('getAnalytics', () => {
 
   it('signs in with the owner’s wallet where it has to', async () => {
     const shop = await open(mount, '0.0.0.0')
-    const summary = await getAnalytics({ url: shop.url, wallet: stand.world.recipient as never })
+    const summary = await getAnalytics({ url: shop.url, wallet: fixture.world.recipient as never })
     expect(summary).toMatchObject({ totalRevenue: '0', revenueToken: 'USDC' })
-    const wallet = stand.payer as never
+    const wallet = fixture.payer as never
     await expect(getAnalytics({ url: shop.url, wallet })).rejects.toMatchObject({
       name: 'AnalyticsError',
       refusal: 'not_owner',
@@ -218,7 +218,7 @@ describe('getAnalytics', () => {
     const shop = await open(mount, '0.0.0.0')
     const { proof, challenge, answer } = await shop.buy()
     await answer.text()
-    const { token, isOwner } = await signInWith(stand.payer as never, shop.url)
+    const { token, isOwner } = await signInWith(fixture.payer as never, shop.url)
     expect(isOwner).toBe(false)
     const ask = async (headers: Record<string, string>) => {
       const body = JSON.stringify({ tx: /tx=([^;]+)/.exec(proof)?.[1], requestId: challenge.requestId })
@@ -255,7 +255,7 @@ describe('options', () => {
 })
 
 it('tells health, and nothing else, while the service cannot start', async () => {
-  const { log } = stand
+  const { log } = fixture
   const routes = openRoutes({ network: 'localnet', rpc: 'http://127.0.0.1:9', ledger: 'memory:', log })
   const ask = (path: string) => routes.handle(new Request(`http://localhost${path}`), { isLoopback: false })
   expect((await ask('/healthz')).status).toBe(200)

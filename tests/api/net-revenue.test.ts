@@ -13,15 +13,15 @@ import { stores } from '../ledger/stores.ts'
 import { type House, openHouse } from './api-fixture.ts'
 
 const daySeconds = 86_400
-let stand: ShopFixture
+let shop: ShopFixture
 let refunder: KeyPairSigner
 const secret = new Uint8Array(32).fill(7)
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
   refunder = await createKeyPairSignerFromPrivateKeyBytes(secret)
-  await stand.world.localnet.fund(refunder.address, { SOL: 10n ** 9n, USDC: 10n ** 9n })
+  await shop.world.localnet.fund(refunder.address, { SOL: 10n ** 9n, USDC: 10n ** 9n })
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 const bytesOf = (tx: string): Uint8Array => decodeSignature(tx) ?? new Uint8Array(64)
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
@@ -29,14 +29,14 @@ const addDays = (day: string, days: number): string => dayOf(Date.parse(day) + d
 
 /** Lets time pass on chain, until the service knows. */
 async function wait(house: House, seconds: number): Promise<void> {
-  const { localnet } = stand.world
+  const { localnet } = shop.world
   localnet.advance(seconds)
   await expect.poll(() => localnet.now() - house.service.clock.now()).toBeLessThan(5_000)
 }
 
 /** Pays so much for what costs 10 USDC, and shows it. */
 async function buy(house: House, units: bigint, status = 200): Promise<Uint8Array> {
-  const { world, payer } = stand
+  const { world, payer } = shop
   const asked = await house.challenge()
   const transfer = await world.transfer(payer, world.recipient.address, 'USDC', units)
   const tx = await world.send([memo(asked.requestId), transfer], payer)
@@ -47,7 +47,7 @@ async function buy(house: House, units: bigint, status = 200): Promise<Uint8Arra
 }
 
 async function startRefunds(house: House, ledger: Ledger) {
-  const { localnet } = stand.world
+  const { localnet } = shop.world
   const refundKey = new Uint8Array([...secret, ...bytesOfAddress(refunder.address)])
   const config = readRoutesConfig({ network: 'localnet', rpc: localnet.rpcUrl, ledger, refundKey }, {})
   const money = await startPayoutWorkers(house.service, config)
@@ -67,11 +67,11 @@ async function startRefunds(house: House, ledger: Ledger) {
 
 describe.each(stores)('with the %s ledger', (_name, open) => {
   it('three whole payments and one surplus that went back are in no revenue', async () => {
-    const { localnet } = stand.world
+    const { localnet } = shop.world
     const kv = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
-    stand.defer(() => kv.clear())
+    shop.defer(() => kv.clear())
     const { ledger } = kv
-    const house = await openHouse(stand, { ledger, price: 10 })
+    const house = await openHouse(shop, { ledger, price: 10 })
     const json = async (path: string) => (await house.get(path)).json()
     // All of it within one day.
     await wait(house, daySeconds - (Math.floor(localnet.now() / 1_000) % daySeconds) + 60)

@@ -64,7 +64,7 @@ export interface PaidOut {
 }
 
 /** Four payments are shared out; one payout has landed, one is under way, one was given up, and somebody is parked. */
-export async function fillRewards(rewards: Rewards, dispatches: OutgoingTransactions, now: number): Promise<PaidOut> {
+export async function fillRewards(rewards: Rewards, outgoing: OutgoingTransactions, now: number): Promise<PaidOut> {
   await rewards.start()
   const at = now - 3_600_000
   await rewards.accrue(0, [accrualAt(0, at), accrualAt(1, at)])
@@ -75,11 +75,11 @@ export async function fillRewards(rewards: Rewards, dispatches: OutgoingTransact
     [{ role: 'cashback', payee: payers[0] }, whole, 0n],
   ])
   const first = await sign(landed, 1)
-  const done = await dispatches.land(first.id, first.version, 4_242)
+  const done = await outgoing.land(first.id, first.version, 4_242)
   if (!done) throw new Error('it did not land')
   await rewards.accrue(2, [accrualAt(2, now - 60_000), accrualAt(3, now - 60_000)])
   const dropped = await pay('ZHJvcHBlZC1wYXlvdXQ', [[{ role: 'developer', payee: wallets.developer }, 16n * whole, 0n]])
-  const given = await dispatches.drop(dropped.id, dropped.version, 'the wallet that pays holds too little')
+  const given = await outgoing.drop(dropped.id, dropped.version, 'the wallet that pays holds too little')
   if (!given) throw new Error('it was not dropped')
   const second = await sign(
     await pay('c2lnbmVkLXBheW91dA', [[{ role: 'partner', payee: wallets.partner }, 170n * whole, 0n]]),
@@ -100,13 +100,13 @@ export async function fillRewards(rewards: Rewards, dispatches: OutgoingTransact
         return { ...name, from: payee.upto, upto: owed.upto, gross: owed.units, units, opening }
       }),
     )
-    const planning = await dispatches.plan({ id, kind: 'payout', lane: '', about: '', lines })
+    const planning = await outgoing.plan({ id, kind: 'payout', lane: '', about: '', lines })
     if (planning.kind !== 'planned') throw new Error(`not planned: ${planning.kind}`)
     return planning.dispatch
   }
 
   async function sign({ id, version }: OutgoingTransaction, seed: number): Promise<OutgoingTransaction> {
     const kept = { signature: signatureOf(seed), lastValidBlockHeight: 900, slot: 800, sealed: 'sealed' }
-    return signedBy(await dispatches.sign(id, version, kept))
+    return signedBy(await outgoing.sign(id, version, kept))
   }
 }

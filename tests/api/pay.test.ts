@@ -11,20 +11,20 @@ import { eventually } from '../harness/shop.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let shop: Shop
 let routes: Routes
 const publicUrl = 'https://shop.example'
 beforeAll(async () => {
-  stand = await createShopFixture()
-  const { rpcUrl } = stand.world.localnet
-  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${stand.directory}/pay.sqlite`, watch: true } as const
-  shop = await stand.open({ ...shared, publicUrl, description: 'A report', acceptedMints: ['USDC', 'SOL'] })
-  routes = openRoutes({ ...shared, publicUrl, log: stand.log })
+  fixture = await createShopFixture()
+  const { rpcUrl } = fixture.world.localnet
+  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${fixture.directory}/pay.sqlite`, watch: true } as const
+  shop = await fixture.open({ ...shared, publicUrl, description: 'A report', acceptedMints: ['USDC', 'SOL'] })
+  routes = openRoutes({ ...shared, publicUrl, log: fixture.log })
 })
 afterAll(async () => {
   await routes?.close()
-  await stand?.close()
+  await fixture?.close()
 })
 
 function ask(path: string, init: RequestInit = {}): Promise<Response> {
@@ -35,11 +35,11 @@ const post = (path: string, body: unknown) =>
   ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
 
 it('is where payUrl leads from the first challenge on, which waits for the service to start', async () => {
-  const { rpcUrl } = stand.world.localnet
-  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${stand.directory}/first.sqlite`, publicUrl } as const
-  const first = openRoutes({ ...shared, log: stand.log })
-  const recipient = stand.world.recipient.address
-  const paywall = openPaywall({ ...shared, price: 0.01, token: 'USDC', recipient, log: stand.log })
+  const { rpcUrl } = fixture.world.localnet
+  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${fixture.directory}/first.sqlite`, publicUrl } as const
+  const first = openRoutes({ ...shared, log: fixture.log })
+  const recipient = fixture.world.recipient.address
+  const paywall = openPaywall({ ...shared, price: 0.01, token: 'USDC', recipient, log: fixture.log })
   const entry = await paywall.enter(readWebIncoming(new Request(`${publicUrl}/data`)))
   expect(JSON.parse(entry.kind === 'answer' ? entry.body : '{}').payUrl).toMatch(`${publicUrl}/pay/`)
   await paywall.close()
@@ -65,30 +65,30 @@ it('drafts what a phone is to sign, whose payment then opens the door to the pro
   const { label, icon } = (await about.json()) as { label: string; icon: string }
   expect([label, icon]).toEqual(['A report', `${publicUrl}/pay/icon.svg`])
   expect((await ask('/pay/icon.svg')).headers.get('content-type')).toBe('image/svg+xml')
-  const drafted = await post(path, { account: stand.payer.address })
+  const drafted = await post(path, { account: fixture.payer.address })
   const { transaction } = (await drafted.json()) as { transaction: string }
   const decoded = getTransactionDecoder().decode(getBase64Encoder().encode(transaction))
-  const signed = await partiallySignTransaction([stand.payer.keyPair], decoded)
+  const signed = await partiallySignTransaction([fixture.payer.keyPair], decoded)
   const wire = Buffer.from(getTransactionEncoder().encode(signed)).toString('base64')
-  const tx = await stand.world.rpc<string>('sendTransaction', [
+  const tx = await fixture.world.rpc<string>('sendTransaction', [
     wire,
     { encoding: 'base64', preflightCommitment: 'confirmed' },
   ])
-  const proof = `tx=${tx}; requestId=${challenge.requestId}; payer=${stand.payer.address}`
+  const proof = `tx=${tx}; requestId=${challenge.requestId}; payer=${fixture.payer.address}`
   const served = await eventually(
     () => shop.claim(proof),
     ({ status }) => status === 200,
   )
   expect(await served.text()).toBe('the secret')
-  const again = await post(path, { account: stand.payer.address })
+  const again = await post(path, { account: fixture.payer.address })
   expect([again.status, Object.keys((await again.json()) as object)]).toEqual([409, ['message']])
 })
 
 it('does not tell strangers, who read the requestId on chain, whether it was delivered', async () => {
   const challenge = await shop.challenge()
   const path = pathOf(challenge)
-  const tx = await stand.world.pay(challenge, stand.payer)
-  const proof = `tx=${tx}; requestId=${challenge.requestId}; payer=${stand.payer.address}`
+  const tx = await fixture.world.pay(challenge, fixture.payer)
+  const proof = `tx=${tx}; requestId=${challenge.requestId}; payer=${fixture.payer.address}`
   const status = async () =>
     (await ask(path, { headers: { 'Payment-Checkout': `status; requestId=${challenge.requestId}` } })).json()
   await eventually(status, (told) => (told as { state: string }).state === 'paid')
@@ -115,10 +115,10 @@ it('says what is wrong', async () => {
     [ask('/pay/nothing'), 404],
     [ask(path, { method: 'DELETE' }), 405],
     [post(path, { account: 'nobody' }), 400],
-    [post(`${path}?token=EUR`, { account: stand.payer.address }), 400],
+    [post(`${path}?token=EUR`, { account: fixture.payer.address }), 400],
     [post(path, { account: 'J2Yw5ebd47FLtuJVpjSkcoRBuFEBNJZxs63jAFVTjBjV' }), 409],
     [ask(path, { method: 'OPTIONS' }), 204],
   ]
   for (const [answer, status] of cases) expect((await answer).status).toBe(status)
-  expect((await post(`${path}?token=SOL`, { account: stand.payer.address })).status).toBe(200)
+  expect((await post(`${path}?token=SOL`, { account: fixture.payer.address })).status).toBe(200)
 })

@@ -13,13 +13,13 @@ import { newSigner, proofOf } from '../harness/world.ts'
 import { stores } from '../ledger/stores.ts'
 import { type House, openHouse } from './api-fixture.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let wallets: readonly KeyPairSigner[]
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
   wallets = await Promise.all([1, 2, 3, 4].map(() => newSigner()))
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 /** A source whose rates the test sets. It is asked every second. */
 function createSource(first: Readonly<Record<string, string>>) {
@@ -38,9 +38,9 @@ function createSource(first: Readonly<Record<string, string>>) {
 }
 
 async function openLedgerOf(open: (typeof stores)[number][1]): Promise<Ledger> {
-  const { localnet } = stand.world
+  const { localnet } = shop.world
   const kv = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
-  stand.defer(() => kv.clear())
+  shop.defer(() => kv.clear())
   return kv.ledger
 }
 
@@ -49,11 +49,11 @@ async function startRewards(house: House, ledger: Ledger, rates: object | undefi
   const config = readRoutesConfig(
     {
       network: 'localnet',
-      rpc: stand.world.localnet.rpcUrl,
+      rpc: shop.world.localnet.rpcUrl,
       ledger,
       ...(rates && { rates }),
       rewards: {
-        collector: stand.world.recipient.address,
+        collector: shop.world.recipient.address,
         treasury: { wallet: treasury, weight: 1 },
         buyback: { wallet: buyback, weight: 1 },
         incentives: { wallet: incentives, weight: 1 },
@@ -72,9 +72,9 @@ async function payInSol(house: House): Promise<{ readonly tx: Uint8Array; readon
     () => house.challenge(),
     ({ amounts }) => amounts?.SOL !== undefined,
   )
-  const tx = await stand.world.pay(asked, stand.payer, 'SOL')
-  stand.world.localnet.advanceSlots(40)
-  return { tx: decodeSignature(tx) ?? new Uint8Array(), proof: proofOf(tx, asked, stand.payer) }
+  const tx = await shop.world.pay(asked, shop.payer, 'SOL')
+  shop.world.localnet.advanceSlots(40)
+  return { tx: decodeSignature(tx) ?? new Uint8Array(), proof: proofOf(tx, asked, shop.payer) }
 }
 
 const deliver = async (house: House, { tx, proof }: { readonly tx: Uint8Array; readonly proof: string }) => {
@@ -83,11 +83,11 @@ const deliver = async (house: House, { tx, proof }: { readonly tx: Uint8Array; r
 }
 
 const auditOf = (house: House, ledger: Ledger, rateJournal = ledger.rates) => {
-  const { native, usdc } = stand.world
-  const { rewards, outgoing: dispatches } = ledger
-  if (!rewards || !dispatches) throw new Error('the ledger keeps too little')
+  const { native, usdc } = shop.world
+  const { rewards, outgoing } = ledger
+  if (!rewards || !outgoing) throw new Error('the ledger keeps too little')
   return auditRewards({
-    ...{ rewards, dispatches, chain: house.service.chain, native, rateJournal },
+    ...{ rewards, outgoing, chain: house.service.chain, native, rateJournal },
     ...({ reportToken: 'USDC', clock: house.service.clock } as const),
     addresses: { find: async () => expect.fail('nobody was paid'), sent: async () => expect.fail('nobody was paid') },
     nameOf: (wallet) => house.service.pseudonyms.wallet(wallet),
@@ -99,7 +99,7 @@ describe.each(stores)('T175: with the %s ledger', (_name, open) => {
   it('a payer who waits for another rate changes neither the books nor the shares', async () => {
     const ledger = await openLedgerOf(open)
     const { source, set } = createSource({ SOL: '100', NATIVE: '0.1' })
-    const house = await openHouse(stand, { ledger, price: 10, acceptedMints: ['USDC', 'SOL'], rates: source })
+    const house = await openHouse(shop, { ledger, price: 10, acceptedMints: ['USDC', 'SOL'], rates: source })
     const money = await startRewards(house, ledger, undefined)
     const paid = await payInSol(house)
     set({ SOL: '180', NATIVE: '0.1' })
@@ -130,7 +130,7 @@ describe.each(stores)('T175: with the %s ledger', (_name, open) => {
   it('a share whose NATIVE rate comes from the operator follows that rate at the block time, too', async () => {
     const ledger = await openLedgerOf(open)
     const own = createSource({ NATIVE: '0.1', SOL: '100' })
-    const house = await openHouse(stand, {
+    const house = await openHouse(shop, {
       ...{ ledger, price: 10, acceptedMints: ['USDC', 'SOL'] },
       rates: createSource({ SOL: '100' }).source,
     })
@@ -152,14 +152,14 @@ describe.each(stores)('T175: with the %s ledger', (_name, open) => {
   it('a fixed table that was changed with a restart is not used for earlier payments', async () => {
     const ledger = await openLedgerOf(open)
     const options = { ledger, price: 10, acceptedMints: ['USDC', 'SOL'] as const }
-    const before = await openHouse(stand, { ...options, rates: { SOL: '100', NATIVE: '0.1' } })
+    const before = await openHouse(shop, { ...options, rates: { SOL: '100', NATIVE: '0.1' } })
     // Blocks tell their time in whole seconds.
-    stand.world.localnet.advance(2)
+    shop.world.localnet.advance(2)
     const paid = await payInSol(before)
     await before.close()
-    const after = await openHouse(stand, { ...options, rates: { SOL: '250', NATIVE: '0.1' } })
+    const after = await openHouse(shop, { ...options, rates: { SOL: '250', NATIVE: '0.1' } })
     expect((await after.challenge()).amounts?.SOL).toBe('0.04')
-    stand.world.localnet.advance(2)
+    shop.world.localnet.advance(2)
     await deliver(after, paid)
     expect((await ledger.books?.findPayment(paid.tx))?.worth).toBe(10n * 10n ** 12n)
     expect((await ledger.books?.findPayment(paid.tx))?.units).toBe(100_000_000n)

@@ -15,7 +15,7 @@ import { signedBy } from '../ledger/payables-fixture.ts'
 import { type House, openHouse } from './api-fixture.ts'
 import { accrualAt, fillRewards, type PaidOut, payers, signatureOf, wallets } from './paid-out.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let house: House
 let filled: PaidOut
 let owner: string
@@ -24,8 +24,8 @@ let refunding: (tx: Uint8Array) => Promise<RefundAnswer> = async () => ({ kind: 
 let isPaused = false
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  owner = stand.world.recipient.address
+  shop = await createShopFixture()
+  owner = shop.world.recipient.address
   const { treasury, buyback, incentives, partner } = wallets
   const { rewards: config } = readRoutesConfig(
     {
@@ -44,7 +44,7 @@ beforeAll(async () => {
     {},
   )
   house = await openHouse(
-    stand,
+    shop,
     { watch: true },
     {
       moneyOut: {
@@ -55,18 +55,18 @@ beforeAll(async () => {
       },
     },
   )
-  const { rewards, dispatches } = ledgerOf()
-  filled = await fillRewards(rewards, dispatches, house.service.clock.now())
+  const { rewards, outgoing } = ledgerOf()
+  filled = await fillRewards(rewards, outgoing, house.service.clock.now())
 })
 afterAll(async () => {
   await house?.close()
-  await stand?.close()
+  await shop?.close()
 })
 
-function ledgerOf(): { readonly rewards: Rewards; readonly dispatches: OutgoingTransactions } {
-  const { rewards, outgoing: dispatches } = house.service.ledger
-  if (!rewards || !dispatches) throw new Error('the ledger keeps too little')
-  return { rewards, dispatches }
+function ledgerOf(): { readonly rewards: Rewards; readonly outgoing: OutgoingTransactions } {
+  const { rewards, outgoing } = house.service.ledger
+  if (!rewards || !outgoing) throw new Error('the ledger keeps too little')
+  return { rewards, outgoing }
 }
 const json = async (response: Promise<Response>) => {
   const { status, headers, ...rest } = await response.then(async (one) => ({
@@ -114,7 +114,7 @@ describe('GET /api/rewards', () => {
     '/api/settlement',
   ])('T133: %s is for owners', async (path) => {
     expect((await house.visit(path)).status).toBe(401)
-    expect((await house.visit(path, stand.payer.address)).status).toBe(403)
+    expect((await house.visit(path, shop.payer.address)).status).toBe(403)
     expect((await house.visit(path, owner)).status).toBe(200)
   })
 
@@ -229,7 +229,7 @@ const plainRoutes = {
 describe('refunds', () => {
   /** Money that nobody can match, as the watcher has seen it. */
   const astray = async () => {
-    const { world, payer } = stand
+    const { world, payer } = shop
     const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)
     const tx = await world.send([instruction], payer)
     world.localnet.advanceSlots(40)
@@ -250,7 +250,7 @@ describe('refunds', () => {
     )
   const planned = async (tx: string): Promise<OutgoingTransaction> => {
     const about = formatRefund({ payment: tx, token: 'USDC', units: 3_000_000n, reason: 'unmatched' })
-    const planning = await ledgerOf().dispatches.plan({
+    const planning = await ledgerOf().outgoing.plan({
       id: `refund-${tx.slice(0, 8)}`,
       kind: 'refund',
       lane: refundLane(tx),
@@ -266,7 +266,7 @@ describe('refunds', () => {
     const before = await find()
     expect(before).toMatchObject({ kind: 'unmatched', refundable: { token: 'USDC', amount: '3', reason: 'unmatched' } })
     expect(before?.refund).toBeUndefined()
-    refunding = async (payment) => ({ kind: 'planned', dispatch: await planned(encodeBase58(payment)) })
+    refunding = async (payment) => ({ kind: 'planned', transaction: await planned(encodeBase58(payment)) })
     const ordered = await order({ id: before?.id })
     expect(ordered.status).toBe(202)
     expect(answers.refund.parse(ordered.body)).toMatchObject({ state: 'planned', payment: tx, amount: '3' })
@@ -287,14 +287,14 @@ describe('refunds', () => {
       return { refundedAt, timeline: timeline.filter(({ event }) => /refund/.test(event)) }
     }
     expect(await courseOf(owner)).toEqual({ refundedAt: '', timeline: [] })
-    const { dispatches } = ledgerOf()
-    const { id: dispatch, at } = await planned(tx)
+    const { outgoing } = ledgerOf()
+    const { id: transaction, at } = await planned(tx)
     const ordered = { at: new Date(at).toISOString(), event: 'refunding', amount: '3', token: 'USDC' }
     expect(await courseOf(owner)).toEqual({ refundedAt: '', timeline: [ordered] })
     const bytes = { signature: signatureOf(88), lastValidBlockHeight: 9, slot: 5, sealed: '' }
-    const signed = signedBy(await dispatches.sign(dispatch, 1, bytes))
+    const signed = signedBy(await outgoing.sign(transaction, 1, bytes))
     expect((await courseOf(owner)).refundedAt).toBe('')
-    const landed = (await dispatches.land(dispatch, signed.version, 6)) ?? expect.fail()
+    const landed = (await outgoing.land(transaction, signed.version, 6)) ?? expect.fail()
     const refundedAt = new Date(landed.changedAt).toISOString()
     const done = { at: refundedAt, event: 'refunded', amount: '3', token: 'USDC' }
     expect(await courseOf(owner)).toEqual({ refundedAt, timeline: [ordered, { ...done, tx: signatureOf(88) }] })
@@ -340,7 +340,7 @@ describe('refunds', () => {
 describe('a payment that was shared out', () => {
   it('says so in the list, and in its course with what it came to, or why nobody earns', async () => {
     const { rewards } = ledgerOf()
-    const paid = [await house.pay(stand.payer), await house.pay(stand.payer), await house.pay(stand.payer)]
+    const paid = [await house.pay(shop.payer), await house.pay(shop.payer), await house.pay(shop.payer)]
     for (const { proof } of paid) expect((await house.claim(proof)).status).toBe(200)
     const [first, second, third] = paid.map(({ tx }) => decodeSignature(tx) ?? expect.fail())
     const at = Math.floor(house.service.clock.now())
@@ -362,11 +362,11 @@ describe('a payment that was shared out', () => {
     const payment = paid[2]?.tx ?? expect.fail()
     const about = formatRefund({ payment, token: 'USDC', units: 10n, reason: 'surplus' })
     const plan = { id: 'surplus', kind: 'refund', lane: refundLane(payment), about, lines: [] } as const
-    expect((await ledgerOf().dispatches.plan(plan)).kind).toBe('planned')
+    expect((await ledgerOf().outgoing.plan(plan)).kind).toBe('planned')
     const [record] = analytics.parse(await read(`/analytics?view=records&q=${payment}`)).records ?? []
     const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
     expect(timeline.at(-1)).toMatchObject({ event: 'refunding', amount: '0.00001', note: 'What was paid too much.' })
-    const given = await ledgerOf().dispatches.drop('surplus', 1, 'a test')
+    const given = await ledgerOf().outgoing.drop('surplus', 1, 'a test')
     expect(given?.state).toBe('dropped')
   })
 })

@@ -19,7 +19,7 @@ import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo, proofOf } from '../harness/world.ts'
 import { type House, openHouse } from './api-fixture.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let house: House
 let money: OpenPayouts
 let payout: KeyPairSigner
@@ -36,8 +36,8 @@ function newAddress(): string {
 }
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  const { localnet } = stand.world
+  shop = await createShopFixture()
+  const { localnet } = shop.world
   const [payoutKey, refundKey] = [newBytes(), newBytes()]
   payout = await createKeyPairSignerFromBytes(payoutKey)
   refundFrom = await createKeyPairSignerFromBytes(refundKey)
@@ -45,8 +45,8 @@ beforeAll(async () => {
   await localnet.fund(refundFrom.address, { SOL: 10n ** 9n, USDC: 10n ** 9n })
   // The partner has a token account; the others have none yet.
   await localnet.fund(wallets.partner, { NATIVE: 0n })
-  const ledger = join(stand.directory, 'rewards.sqlite')
-  house = await openHouse(stand, { ledger, price: 100, watch: true })
+  const ledger = join(shop.directory, 'rewards.sqlite')
+  house = await openHouse(shop, { ledger, price: 100, watch: true })
   const { treasury, buyback, incentives, partner } = wallets
   const config = readRoutesConfig(
     {
@@ -55,7 +55,7 @@ beforeAll(async () => {
       ledger,
       refundKey,
       rewards: {
-        collector: stand.world.recipient.address,
+        collector: shop.world.recipient.address,
         cashback: { 0: 1, 100: 5 },
         treasury: { wallet: treasury, weight: 2 },
         buyback: { wallet: buyback, weight: 1 },
@@ -74,19 +74,19 @@ beforeAll(async () => {
 afterAll(async () => {
   await money?.stop()
   await house?.close()
-  await stand.close()
+  await shop.close()
 })
 
 const ledgerOf = (): Required<Pick<Ledger, 'journal' | 'rewards' | 'outgoing' | 'books'>> => {
-  const { journal, rewards, outgoing: dispatches, books } = house.service.ledger
-  if (!journal || !rewards || !dispatches || !books) throw new Error('the ledger keeps too little')
-  return { journal, rewards, outgoing: dispatches, books }
+  const { journal, rewards, outgoing, books } = house.service.ledger
+  if (!journal || !rewards || !outgoing || !books) throw new Error('the ledger keeps too little')
+  return { journal, rewards, outgoing, books }
 }
 const bytesOf = (tx: string): Uint8Array => decodeSignature(tx) ?? new Uint8Array(64)
 /** Pays, and claims once the chain cannot take it back any more. */
-const buy = async (payer = stand.payer): Promise<string> => {
+const buy = async (payer = shop.payer): Promise<string> => {
   const { tx, proof } = await house.pay(payer)
-  stand.world.localnet.advanceSlots(40)
+  shop.world.localnet.advanceSlots(40)
   expect((await house.claim(proof)).status).toBe(200)
   await untilDelivered(tx)
   return tx
@@ -97,20 +97,20 @@ const untilDelivered = async (tx: string): Promise<void> => {
   await expect.poll(delivery, { timeout: 10_000, interval: 20 }).toBe('all')
 }
 const balanceOf = async (owner: string, mint: Mint): Promise<bigint> => {
-  const account = await stand.world.tokenAccount(owner, mint)
-  const answer = await stand.world
+  const account = await shop.world.tokenAccount(owner, mint)
+  const answer = await shop.world
     .rpc<{ value: { amount: string } }>('getTokenAccountBalance', [account, { commitment: 'processed' }])
     .catch(() => undefined)
   return BigInt(answer?.value.amount ?? 0)
 }
-const nativeOf = (owner: string): Promise<bigint> => balanceOf(owner, stand.world.native)
+const nativeOf = (owner: string): Promise<bigint> => balanceOf(owner, shop.world.native)
 /** Until nothing is under way and nobody waits to be paid, with the chain moving on as it does. */
 const untilDone = async (): Promise<void> => {
-  const { rewards, outgoing: dispatches } = ledgerOf()
+  const { rewards, outgoing } = ledgerOf()
   const isDone = async (): Promise<boolean> => {
     await money.run()
-    stand.world.localnet.advanceSlots(40)
-    const left = [...(await dispatches.open()), ...(await rewards.due(500_000_000n, 10))]
+    shop.world.localnet.advanceSlots(40)
+    const left = [...(await outgoing.open()), ...(await rewards.due(500_000_000n, 10))]
     return left.length + (await rewards.countAccruable()) === 0
   }
   await expect.poll(isDone, { timeout: 20_000, interval: 40 }).toBe(true)
@@ -121,7 +121,7 @@ const untilSeen = async (tx: string): Promise<void> => {
 }
 /** A payment that names nothing. */
 const payUnmatched = async (units: bigint): Promise<string> => {
-  const { world, payer } = stand
+  const { world, payer } = shop
   const tx = await world.send([await world.transfer(payer, world.recipient.address, 'USDC', units)], payer)
   world.localnet.advanceSlots(40)
   await untilSeen(tx)
@@ -134,34 +134,34 @@ const refund = async (tx: string, changes: Partial<RefundParts> = {}) => {
 }
 /** What a refund that was just planned is about. */
 const planned = (planning: RefundPlanning) =>
-  planning.kind === 'planned' ? parseRefund(planning.dispatch.about) : expect.fail(planning.kind)
+  planning.kind === 'planned' ? parseRefund(planning.transaction.about) : expect.fail(planning.kind)
 
 describe('rewards', () => {
   it('are paid on chain in NATIVE, to the base unit, and those without an account pay for it', async () => {
-    const before = await nativeOf(stand.payer.address)
+    const before = await nativeOf(shop.payer.address)
     await buy()
     await untilDone()
     // 100 USDC at 0.1 are 1,000 NATIVE: 85 percent, 1 percent, and 14 percent by 2 : 1 : 1.
     const opening = 2_039_280n * 1_500n
     expect(await nativeOf(wallets.partner)).toBe(850_000_000_000n)
-    expect((await nativeOf(stand.payer.address)) - before).toBe(10_000_000_000n)
+    expect((await nativeOf(shop.payer.address)) - before).toBe(10_000_000_000n)
     expect(await nativeOf(wallets.treasury)).toBe(70_000_000_000n - opening)
     expect(await nativeOf(wallets.buyback)).toBe(35_000_000_000n - opening)
     expect(await nativeOf(wallets.incentives)).toBe(35_000_000_000n - opening)
   })
 
   it('rise with what a payer has spent within seven days', async () => {
-    const before = await nativeOf(stand.payer.address)
+    const before = await nativeOf(shop.payer.address)
     await buy()
     await untilDone()
-    expect((await nativeOf(stand.payer.address)) - before).toBe(50_000_000_000n)
+    expect((await nativeOf(shop.payer.address)) - before).toBe(50_000_000_000n)
     expect(await ledgerOf().rewards.due(1n, 10)).toEqual([])
   })
 
   it('agree with the chain when everything is reckoned anew', async () => {
     const { payouts } = money
     if (!payouts) throw new Error('nobody pays')
-    const { native, usdc } = stand.world
+    const { native, usdc } = shop.world
     const { chain, pseudonyms } = house.service
     const audit = await auditRewards({
       ...payouts,
@@ -178,7 +178,7 @@ describe('rewards', () => {
 
 describe('a refund', () => {
   it('sends back a payment that nobody can match, once, whoever asks again', async () => {
-    const { world, payer } = stand
+    const { world, payer } = shop
     const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)
     const tx = await world.send([instruction], payer)
     world.localnet.advanceSlots(40)
@@ -188,14 +188,14 @@ describe('a refund', () => {
     expect(plannings.map(({ kind }) => kind).toSorted()).toEqual(['known', 'planned'])
     await untilDone()
     expect((await balanceOf(payer.address, world.usdc)) - before).toBe(3_000_000n)
-    expect(await refund(tx)).toMatchObject({ kind: 'known', dispatch: { state: 'landed' } })
+    expect(await refund(tx)).toMatchObject({ kind: 'known', transaction: { state: 'landed' } })
     await untilDone()
     expect((await balanceOf(payer.address, world.usdc)) - before).toBe(3_000_000n)
   })
 
   it('waits while the payer can claim it, and is refused once it was delivered', async () => {
-    const { tx, proof } = await house.pay(stand.payer)
-    stand.world.localnet.advanceSlots(40)
+    const { tx, proof } = await house.pay(shop.payer)
+    shop.world.localnet.advanceSlots(40)
     await untilSeen(tx)
     expect(await refund(tx)).toEqual({ kind: 'refused', why: expect.stringContaining('the payer can still claim it') })
     expect((await house.claim(proof)).status).toBe(200)
@@ -204,7 +204,7 @@ describe('a refund', () => {
   })
 
   it('is made of a payment that nobody claims, though it could still be claimed, and then it buys nothing', async () => {
-    const { payer, world } = stand
+    const { payer, world } = shop
     const { tx, proof } = await house.pay(payer)
     world.localnet.advanceSlots(40)
     await untilSeen(tx)
@@ -221,9 +221,9 @@ describe('a refund', () => {
   })
 
   it('is not made of a payment that names two requests and can be claimed by one of them', async () => {
-    const { world, payer } = stand
-    const ledger = join(stand.directory, 'rewards.sqlite')
-    const dear = await openHouse(stand, { ledger, price: 1_000, watch: true, endpoint: '/dear' })
+    const { world, payer } = shop
+    const ledger = join(shop.directory, 'rewards.sqlite')
+    const dear = await openHouse(shop, { ledger, price: 1_000, watch: true, endpoint: '/dear' })
     const [expensive, cheap] = [await dear.challenge(), await house.challenge()]
     const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 100_000_000n)
     const tx = await world.send([memo(expensive.requestId), memo(cheap.requestId), instruction], payer)
@@ -236,7 +236,7 @@ describe('a refund', () => {
   })
 
   it('gives nobody what somebody else has sent in the same transaction', async () => {
-    const { world, payer } = stand
+    const { world, payer } = shop
     const first = await world.transfer(payer, world.recipient.address, 'USDC', 1_000n)
     const others = await world.transfer(refundFrom, world.recipient.address, 'USDC', 5_000_000n)
     const tx = await world.send([first, others], payer)
@@ -247,7 +247,7 @@ describe('a refund', () => {
   })
 
   it('opens no account that costs more than what is sent back', async () => {
-    const { world } = stand
+    const { world } = shop
     const poor = await createKeyPairSignerFromBytes(newBytes())
     await world.localnet.fund(poor.address, { SOL: 10n ** 9n, USDC: 1_000n })
     const dust = await world.transfer(poor, world.recipient.address, 'USDC', 1_000n)
@@ -260,11 +260,11 @@ describe('a refund', () => {
     if (planning.kind !== 'planned') expect.fail(planning.kind)
     await untilDone()
     const why = expect.stringContaining('opening one costs more')
-    expect(await ledgerOf().outgoing.get(planning.dispatch.id)).toMatchObject({ state: 'dropped', why })
+    expect(await ledgerOf().outgoing.get(planning.transaction.id)).toMatchObject({ state: 'dropped', why })
   })
 
   it('is not made of what the recipient itself exchanged', async () => {
-    const { world, payer } = stand
+    const { world, payer } = shop
     const { recipient } = world
     await world.localnet.fund(recipient.address, { SOL: 10n ** 9n })
     const sold = await world.transfer(recipient, payer.address, 'SOL', 1_000_000n)
@@ -277,8 +277,8 @@ describe('a refund', () => {
   })
 
   it('leaves nothing to be had for what goes back, though its proof would still be good', async () => {
-    const { tx, proof } = await house.pay(stand.payer)
-    stand.world.localnet.advanceSlots(40)
+    const { tx, proof } = await house.pay(shop.payer)
+    shop.world.localnet.advanceSlots(40)
     await untilSeen(tx)
     // Who takes a payment for unclaimed may be wrong about how long its proof is good.
     const { clock } = house.service
@@ -287,7 +287,7 @@ describe('a refund', () => {
     expect((await house.claim(proof)).status).toBe(409)
     await untilDone()
     expect((await house.claim(proof)).status).toBe(409)
-    expect(await refund(tx)).toMatchObject({ kind: 'known', dispatch: { state: 'landed' } })
+    expect(await refund(tx)).toMatchObject({ kind: 'known', transaction: { state: 'landed' } })
   })
 
   it('is refused while all that goes out is paused, and one that is only planned waits', async () => {

@@ -29,14 +29,14 @@ beforeEach(async () => {
 afterEach(() => ledger.close())
 
 const dispatchesOf = () => {
-  const { outgoing: dispatches } = ledger
-  if (!dispatches) throw new Error('the ledger keeps too little')
-  return dispatches
+  const { outgoing } = ledger
+  if (!outgoing) throw new Error('the ledger keeps too little')
+  return outgoing
 }
 const read = async (settlement: SettlementView, query: Parameters<typeof readSettlement>[1] = { limit: 50 }) =>
   answers.settlement.parse(
     await readSettlement(
-      { dispatches: dispatchesOf(), mints: () => knownMints.localnet, isPaused: async () => false, settlement },
+      { outgoing: dispatchesOf(), mints: () => knownMints.localnet, isPaused: async () => false, settlement },
       query,
     ),
   )
@@ -46,8 +46,8 @@ const convert = async (index: number, received?: bigint) => {
     ...({ wallet: wallet.address, sell: 'SOL', buy: 'USDC', venue: 'rfq' } as const),
     ...{ units: 2_000_000_000n, quoted: 300_000_000n, minimum: 298_500_000n },
   }
-  const dispatches = dispatchesOf()
-  const planning = await dispatches.plan({
+  const outgoing = dispatchesOf()
+  const planning = await outgoing.plan({
     id: `conversion-${index}`,
     kind: 'conversion',
     lane: conversionLane(wallet.address, 'SOL'),
@@ -56,10 +56,10 @@ const convert = async (index: number, received?: bigint) => {
   })
   if (planning.kind !== 'planned') throw new Error(planning.kind)
   const kept = { signature: signatureOf(index), lastValidBlockHeight: 9, slot: 5, sealed: 'sealed' }
-  const signed = signedBy(await dispatches.sign(planning.dispatch.id, planning.dispatch.version, kept))
+  const signed = signedBy(await outgoing.sign(planning.dispatch.id, planning.dispatch.version, kept))
   if (received === undefined) return
   const told = formatConversion({ ...about, sold: 2_000_005_000n, received })
-  await dispatches.land(signed.id, signed.version, 77, told)
+  await outgoing.land(signed.id, signed.version, 77, told)
 }
 
 describe('GET /api/settlement', () => {

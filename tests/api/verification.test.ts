@@ -8,7 +8,7 @@ import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo } from '../harness/world.ts'
 import { asWallet, type House, openHouse } from './api-fixture.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let fakeNode: FakeNode
 let house: House
 let number = 0
@@ -20,13 +20,13 @@ function someone() {
 }
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  fakeNode = await stand.fakeNode()
-  house = await openHouse(stand, { rpc: fakeNode.url })
+  shop = await createShopFixture()
+  fakeNode = await shop.fakeNode()
+  house = await openHouse(shop, { rpc: fakeNode.url })
 })
 afterAll(async () => {
   await house.close()
-  await stand.close()
+  await shop.close()
 })
 
 async function verdictOf(response: Promise<Response> | Response) {
@@ -43,14 +43,14 @@ const randomTx = () => encodeBase58(crypto.getRandomValues(new Uint8Array(64)))
 
 describe('POST /verify-payment', () => {
   it('T95: says that a payment is good as often as one asks, and uses nothing up', async () => {
-    const { tx, requestId, proof } = await house.pay(stand.payer)
+    const { tx, requestId, proof } = await house.pay(shop.payer)
     for (let times = 0; times < 5; times += 1) {
       expect(await verdictOf(house.verify({ tx, requestId }, someone()))).toMatchObject({
         valid: true,
         status: 'confirmed',
         retryable: false,
-        recipient: stand.world.recipient.address,
-        payer: stand.payer.address,
+        recipient: shop.world.recipient.address,
+        payer: shop.payer.address,
         token: 'USDC',
         received: '0.01',
         checks: { exists: 'passed', recipient: 'passed', amount: 'passed', memo: 'passed', sealed: 'passed' },
@@ -61,10 +61,10 @@ describe('POST /verify-payment', () => {
   })
 
   it('takes SPEC.md’s options, and is never content with less than was asked for', async () => {
-    const { tx, requestId } = await house.pay(stand.payer)
-    const recipient = stand.world.recipient.address
+    const { tx, requestId } = await house.pay(shop.payer)
+    const recipient = shop.world.recipient.address
     const ask = (more: object) => verdictOf(house.verify({ tx, requestId, ...more }, someone()))
-    expect(await ask({ recipient, amount: 0.01, mint: 'USDC', payer: stand.payer.address })).toMatchObject({
+    expect(await ask({ recipient, amount: 0.01, mint: 'USDC', payer: shop.payer.address })).toMatchObject({
       valid: true,
     })
     expect(await ask({ amount: '0.000001', mint: 'USDC' })).toMatchObject({ valid: true })
@@ -74,13 +74,13 @@ describe('POST /verify-payment', () => {
       status: 'expired',
     })
     expect(await ask({ mint: 'SOL' })).toMatchObject({ valid: false, code: 'wrong_mint' })
-    expect(await ask({ recipient: stand.payer.address })).toMatchObject({ valid: false, code: 'wrong_recipient' })
+    expect(await ask({ recipient: shop.payer.address })).toMatchObject({ valid: false, code: 'wrong_recipient' })
     expect(await ask({ payer: recipient })).toMatchObject({ valid: false, code: 'payer_mismatch' })
   })
 
   it('does not take an expected amount for the promised one: a payment of less is underpaid', async () => {
     const { requestId, recipient } = await house.challenge()
-    const { world, payer } = stand
+    const { world, payer } = shop
     const tx = await world.send([memo(requestId), await world.transfer(payer, recipient, 'USDC', 10n)], payer)
     const verdict = await verdictOf(house.verify({ tx, requestId, amount: 0.00001, mint: 'USDC' }, someone()))
     expect(verdict).toMatchObject({ valid: false, code: 'underpaid', status: 'expired' })
@@ -96,9 +96,9 @@ describe('POST /verify-payment', () => {
     ['no verdict while a node lags', false, [503, 503]],
     ['the same verdict while a node lags, where the watcher has seen the payment', true, [200, 200]],
   ])('a verdict never becomes pending again: %s', async (_what, watch, statuses) => {
-    const watching = await openHouse(stand, { rpc: fakeNode.url, watch })
+    const watching = await openHouse(shop, { rpc: fakeNode.url, watch })
     const { requestId, recipient } = await watching.challenge()
-    const { world, payer } = stand
+    const { world, payer } = shop
     const short = await world.send([memo(requestId), await world.transfer(payer, recipient, 'USDC', 10n)], payer)
     const good = await watching.pay(payer)
     const ask = async (payment: { readonly tx: string; readonly requestId: string }) => {
@@ -122,7 +122,7 @@ describe('POST /verify-payment', () => {
   })
 
   it('T127: asks no node for a requestId that is not ours', async () => {
-    const { tx, requestId } = await house.pay(stand.payer)
+    const { tx, requestId } = await house.pay(shop.payer)
     fakeNode.asked.length = 0
     const forged = `${requestId.slice(0, -2)}${requestId.endsWith('AA') ? 'BB' : 'AA'}`
     for (const bad of [forged, 'made-up', 'A'.repeat(70)]) {
@@ -150,7 +150,7 @@ describe('POST /verify-payment', () => {
   })
 
   it('T127: good payments are public, so naming them is no way to make us ask the nodes without end', async () => {
-    const { tx, requestId } = await house.pay(stand.payer)
+    const { tx, requestId } = await house.pay(shop.payer)
     const client = someone()
     const statuses: number[] = []
     for (let times = 0; times < 12; times += 1) statuses.push((await house.verify({ tx, requestId }, client)).status)
@@ -164,13 +164,13 @@ describe('POST /verify-payment', () => {
     for (let times = 0; times < 5; times += 1) await house.verify({ tx: randomTx(), requestId }, client)
     const headers = {
       ...client,
-      'Payment-Proof': `tx=${randomTx()}; requestId=${requestId}; payer=${stand.payer.address}`,
+      'Payment-Proof': `tx=${randomTx()}; requestId=${requestId}; payer=${shop.payer.address}`,
     }
     expect((await fetch(`${house.url}/data`, { headers })).status).toBe(429)
   })
 
   it('T127: those whose address is not known share one budget', async () => {
-    const hidden = await openHouse(stand, { rpc: fakeNode.url }, {}, ({ isLoopback }) => ({ isLoopback }))
+    const hidden = await openHouse(shop, { rpc: fakeNode.url }, {}, ({ isLoopback }) => ({ isLoopback }))
     const { requestId } = await hidden.challenge()
     const statuses: number[] = []
     for (let times = 0; times < 8; times += 1)
@@ -181,14 +181,14 @@ describe('POST /verify-payment', () => {
 
   describe('whether a payment was used', () => {
     const used = async () => {
-      const payment = await house.pay(stand.payer)
+      const payment = await house.pay(shop.payer)
       expect((await house.claim(payment.proof)).status).toBe(200)
       return payment
     }
 
     it('is told to its payer and to an owner, when they have signed in', async () => {
       const { tx, requestId } = await used()
-      for (const wallet of [stand.payer.address, stand.world.recipient.address]) {
+      for (const wallet of [shop.payer.address, shop.world.recipient.address]) {
         const verdict = await verdictOf(house.verify({ tx, requestId }, { ...someone(), ...asWallet(wallet) }))
         expect(verdict).toMatchObject({ valid: false, code: 'payment_replay', status: 'confirmed' })
         expect(verdict.checks.unused).toBe('failed')
@@ -196,8 +196,8 @@ describe('POST /verify-payment', () => {
     })
 
     it('is not told to others: used and unused look the same', async () => {
-      const [spent, fresh] = [await used(), await house.pay(stand.payer)]
-      const stranger = (await stand.world.person()).address
+      const [spent, fresh] = [await used(), await house.pay(shop.payer)]
+      const stranger = (await shop.world.person()).address
       for (const headers of [{}, asWallet(stranger)]) {
         const [one, other] = await Promise.all(
           [spent, fresh].map(({ tx, requestId }) =>
@@ -212,13 +212,13 @@ describe('POST /verify-payment', () => {
 
     it('is not told to a stranger by naming the payer', async () => {
       const { tx, requestId } = await used()
-      const verdict = await verdictOf(house.verify({ tx, requestId, payer: stand.payer.address }, someone()))
+      const verdict = await verdictOf(house.verify({ tx, requestId, payer: shop.payer.address }, someone()))
       expect(verdict).toMatchObject({ valid: true, checks: { unused: 'unchecked' } })
     })
   })
 
   it('is not sure of anything while the nodes are silent', async () => {
-    const { tx, requestId } = await house.pay(stand.payer)
+    const { tx, requestId } = await house.pay(shop.payer)
     fakeNode.behave(() => 'reset')
     const response = await house.verify({ tx, requestId }, someone())
     fakeNode.behave(undefined)
@@ -266,6 +266,6 @@ describe('POST /verify-payment', () => {
   })
 
   it('T140: logs neither bodies nor sessions', () => {
-    expect(stand.logged.join('\n')).not.toMatch(/x-test-wallet|"tx":/)
+    expect(shop.logged.join('\n')).not.toMatch(/x-test-wallet|"tx":/)
   })
 })

@@ -11,15 +11,15 @@ import { proofOf } from '../harness/world.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 async function buy(shop: Shop, path?: string): Promise<string> {
   const challenge = await shop.challenge(path, { 'Payment-Accept': accept })
-  return proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer, `; claim=${secret}`)
+  return proofOf(await fixture.world.pay(challenge, fixture.payer), challenge, fixture.payer, `; claim=${secret}`)
 }
 
 const units: readonly (readonly [string, Partial<ProviderOptions>])[] = [
@@ -30,8 +30,8 @@ const units: readonly (readonly [string, Partial<ProviderOptions>])[] = [
 
 describe.each(units)('%s', (_name, options) => {
   it('costs no question to a node after its first use', async () => {
-    const fakeNode = await stand.fakeNode()
-    const shop = await stand.open({ ...options, rpc: fakeNode.url })
+    const fakeNode = await fixture.fakeNode()
+    const shop = await fixture.open({ ...options, rpc: fakeNode.url })
     const proof = await buy(shop)
     await expectServed(shop.claim(proof))
     const reads = () => fakeNode.asked.filter((method) => /getTransaction|getSignature/.test(method)).length
@@ -46,7 +46,7 @@ describe.each(units)('%s', (_name, options) => {
   it('T84, T85: of one scope is worth nothing in another', async () => {
     const [cheap, dear] = await Promise.all(
       ['cheap', 'dear'].map((scope) =>
-        stand.open({ ...options, scope, secret: `1:${'s'.repeat(40)}`, ledger: 'memory:' }),
+        fixture.open({ ...options, scope, secret: `1:${'s'.repeat(40)}`, ledger: 'memory:' }),
       ),
     )
     const proof = await buy(cheap as Shop)
@@ -55,47 +55,53 @@ describe.each(units)('%s', (_name, options) => {
   })
 
   it('T166: shown by a signature is the payer’s alone, and each signature is good for five minutes', async () => {
-    const shop = await stand.open(options)
+    const shop = await fixture.open(options)
     const challenge = await shop.challenge('/data', { 'Payment-Accept': 'sig' })
-    const tx = await stand.world.pay(challenge, stand.payer)
-    const { genesisHash: genesis } = stand.world.localnet
+    const tx = await fixture.world.pay(challenge, fixture.payer)
+    const { genesisHash: genesis } = fixture.world.localnet
     const { requestId } = challenge
-    const payer = stand.payer.address
-    const proofAt = async (ts: number, signer = stand.payer) => {
+    const payer = fixture.payer.address
+    const proofAt = async (ts: number, signer = fixture.payer) => {
       const text = proofText({ origin: new URL(shop.url).origin, genesis, tx, requestId, payer, ts })
       return proofOf(
         tx,
         challenge,
-        stand.payer,
+        fixture.payer,
         `; ts=${ts}; sig=${encodeBase58(await signBytes(signer.keyPair.privateKey, text))}`,
       )
     }
-    const now = Math.floor(stand.world.localnet.now() / 1000)
+    const now = Math.floor(fixture.world.localnet.now() / 1000)
     await expectServed(shop.claim(await proofAt(now)))
     await expectServed(shop.claim(await proofAt(now - 200)))
     await expectRefused(shop.claim(await proofAt(now - 400)), 'signature_invalid')
-    const thief = await stand.world.person()
+    const thief = await fixture.world.person()
     await expectRefused(shop.claim(await proofAt(now, thief)), 'signature_invalid')
-    await expectRefused(shop.claim(proofOf(tx, challenge, stand.payer)), 'signature_required')
+    await expectRefused(shop.claim(proofOf(tx, challenge, fixture.payer)), 'signature_required')
   })
 })
 
 it('outlives the key that sealed it, its recipient and the price', async () => {
-  const ledger = `${stand.directory}/kept.sqlite`
+  const ledger = `${fixture.directory}/kept.sqlite`
   const [old, young] = [`1:${'a'.repeat(40)}`, `2:${'b'.repeat(40)}`]
   const root = `root:${'r'.repeat(40)}`
-  const first = await stand.open({ per: { requests: 5 }, price: 0.5, scope: 'kept', ledger, secret: `${old},${root}` })
+  const first = await fixture.open({
+    per: { requests: 5 },
+    price: 0.5,
+    scope: 'kept',
+    ledger,
+    secret: `${old},${root}`,
+  })
   const proof = await buy(first)
   await expectServed(first.claim(proof))
   await first.stop()
-  const later = await stand.open({
+  const later = await fixture.open({
     per: 'request',
     price: 0.9,
     scope: 'kept',
     ledger,
     secret: `${young},${root}`,
-    recipient: (await stand.world.person()).address,
-    retired: { recipients: [stand.world.recipient.address] },
+    recipient: (await fixture.world.person()).address,
+    retired: { recipients: [fixture.world.recipient.address] },
   })
   for (let time = 0; time < 4; time += 1) await expectServed(later.claim(proof))
   await expectRefused(later.claim(proof), 'payment_replay')
@@ -103,22 +109,22 @@ it('outlives the key that sealed it, its recipient and the price', async () => {
 
 it('T87: a binding that was replaced is still good for what was quoted under it', async () => {
   const secretKey = `1:${'k'.repeat(40)}`
-  const ledger = `${stand.directory}/binds.sqlite`
-  const first = await stand.open({ bind: { query: ['size'] }, secret: secretKey, ledger })
+  const ledger = `${fixture.directory}/binds.sqlite`
+  const first = await fixture.open({ bind: { query: ['size'] }, secret: secretKey, ledger })
   const quoted = await first.challenge('/data?size=1&page=1')
-  const proof = proofOf(await stand.world.pay(quoted, stand.payer), quoted, stand.payer)
+  const proof = proofOf(await fixture.world.pay(quoted, fixture.payer), quoted, fixture.payer)
   await expectRefused(first.claim(proof, '/data?size=9&page=1'), 'binding_mismatch')
   await first.stop()
-  const strict = await stand.open({ secret: secretKey, ledger })
+  const strict = await fixture.open({ secret: secretKey, ledger })
   await expectRefused(strict.claim(proof, '/data?size=1&page=2'), 'binding_mismatch')
   await strict.stop()
-  const kind = await stand.open({ secret: secretKey, ledger, retired: { binds: [{ query: ['size'] }] } })
+  const kind = await fixture.open({ secret: secretKey, ledger, retired: { binds: [{ query: ['size'] }] } })
   await expectRefused(kind.claim(proof, '/data?size=2&page=2'), 'binding_mismatch')
   await expectServed(kind.claim(proof, '/data?size=1&page=2'))
 })
 
 it('T84, T87: bytes at the price of a cheap request pay for no other, where the price depends on the request', async () => {
-  const shop = await stand.open({
+  const shop = await fixture.open({
     per: 'megabyte',
     price: ({ query }) => (query('quality') === 'high' ? 1 : 0.01),
     size: () => undefined,

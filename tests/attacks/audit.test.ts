@@ -20,14 +20,14 @@ import {
 } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let world: World
 let payer: KeyPairSigner
 beforeAll(async () => {
-  stand = await createShopFixture()
-  ;({ world, payer } = stand)
+  fixture = await createShopFixture()
+  ;({ world, payer } = fixture)
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const base = () => ({
   price: 0.01,
@@ -36,7 +36,7 @@ const base = () => ({
   network: 'localnet' as const,
   rpc: world.localnet.rpcUrl,
   ledger: 'memory:',
-  log: stand.log,
+  log: fixture.log,
 })
 
 function endsOf(shop: Shop, proof: string): readonly string[] {
@@ -46,7 +46,7 @@ function endsOf(shop: Shop, proof: string): readonly string[] {
 
 describe.each(adapters)('%s', (_name, serve) => {
   it('T170: an OPTIONS with a body is a delivery like any other', async () => {
-    const shop = await stand.open({}, serve)
+    const shop = await fixture.open({}, serve)
     const challenge = (await (await fetch(`${shop.url}/data`, { method: 'OPTIONS' })).json()) as Challenge
     const proof = proofOf(await world.pay(challenge, payer), challenge, payer)
     await expectServed(shop.claim(proof, '/data', { method: 'OPTIONS' }))
@@ -58,7 +58,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     const gate = new Promise<void>((resolve) => {
       go = resolve
     })
-    const shop = await stand.open({}, serve, async () => {
+    const shop = await fixture.open({}, serve, async () => {
       runs += 1
       await gate
       return { body: 'the secret' }
@@ -88,7 +88,7 @@ describe.each(adapters)('%s', (_name, serve) => {
 
 it('T85: a request that an application makes inside another is judged by what it asks for itself', async () => {
   const paid = protectHono(base())
-  stand.defer(paid.close)
+  fixture.defer(paid.close)
   await paid.ready()
   const app = new Hono()
   app.get('/item/:id', paid, (context) => context.text(`item ${context.req.param('id')}`))
@@ -102,7 +102,7 @@ it('T85: a request that an application makes inside another is judged by what it
   const server = createServer(getRequestListener(app.fetch))
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  stand.defer(() => {
+  fixture.defer(() => {
     server.closeAllConnections()
     server.close()
   })
@@ -115,14 +115,14 @@ it('T85: a request that an application makes inside another is judged by what it
 })
 
 it('an address that is too long to repeat has no receipt, and is served all the same', async () => {
-  const shop = await stand.open()
+  const shop = await fixture.open()
   const path = `/data?q=${'x'.repeat(12_500)}`
   const response = await shop.claim(await shop.buy(payer, path), path)
   expect([response.status, response.headers.get('payment-receipt')]).toEqual([200, null])
 })
 
 it('T74: a node that does not know the mint stops sales, not those who have paid', async () => {
-  const forgetful = await stand.fakeNode()
+  const forgetful = await fixture.fakeNode()
   forgetful.behave(async ({ method }, ask) => {
     const told = await ask()
     if (method !== 'getMultipleAccounts') return told
@@ -130,14 +130,14 @@ it('T74: a node that does not know the mint stops sales, not those who have paid
     const value = answer.result.value.map(() => null)
     return { body: JSON.stringify({ ...answer, result: { ...answer.result, value } }) }
   })
-  const [secret, ledger] = [`1:${'a'.repeat(32)}`, `${stand.directory}/t74.sqlite`]
-  const other = await stand.open({ secret, ledger })
+  const [secret, ledger] = [`1:${'a'.repeat(32)}`, `${fixture.directory}/t74.sqlite`]
+  const other = await fixture.open({ secret, ledger })
   const paid = await other.buy(payer)
   await other.close()
   const served = await serveNode({ ...base(), secret, ledger, rpc: forgetful.url }, () => ({
     body: 'the secret',
   }))
-  stand.defer(served.close)
+  fixture.defer(served.close)
   await expect(served.ready()).rejects.toThrow('does not exist on this chain')
   expect((await fetch(`${served.url}/data`)).status).toBe(503)
   const response = await fetch(`${served.url}/data`, { headers: { 'payment-proof': paid } })

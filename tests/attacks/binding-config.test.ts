@@ -24,7 +24,7 @@ import {
 import { memo, newSigner, proofOf, type World } from '../harness/world.ts'
 
 const [a, b] = ['a'.repeat(32), 'b'.repeat(32)]
-let stand: ShopFixture
+let fixture: ShopFixture
 let world: World
 let payer: KeyPairSigner
 let files = 0
@@ -32,17 +32,17 @@ let files = 0
 let content: Content | undefined
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  ;({ world, payer } = stand)
+  fixture = await createShopFixture()
+  ;({ world, payer } = fixture)
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 function newLedger(): string {
   files += 1
-  return join(stand.directory, `ledger-${files}.sqlite`)
+  return join(fixture.directory, `ledger-${files}.sqlite`)
 }
 const open = (options: Partial<ProviderOptions>) =>
-  stand.open(options, serveNode, () => content ?? { body: 'the secret' })
+  fixture.open(options, serveNode, () => content ?? { body: 'the secret' })
 
 /** A service that is stopped and started again with other options. */
 async function restart(shop: Shop, options: Partial<ProviderOptions>): Promise<Shop> {

@@ -14,19 +14,19 @@ import { memo, proofOf, type World } from '../harness/world.ts'
 
 const secret = 'the-secret-of-the-payer-0123456789'
 const announced = { 'Payment-Accept': `claim=${createHash('sha256').update(secret).digest('base64url')}` }
-let stand: ShopFixture
+let fixture: ShopFixture
 let world: World
 let payer: KeyPairSigner
 let thief: KeyPairSigner
 let shop: Shop
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  ;({ world, payer } = stand)
+  fixture = await createShopFixture()
+  ;({ world, payer } = fixture)
   thief = await world.person()
-  shop = await stand.open()
+  shop = await fixture.open()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 interface Signed {
   readonly domain: string
@@ -82,7 +82,7 @@ describe('a copied proof', () => {
   })
 
   it('T80: shown before the payment is confirmed is turned away at once, and does not get ahead of the payer', async () => {
-    const patient = await stand.open({ waitSeconds: 5 })
+    const patient = await fixture.open({ waitSeconds: 5 })
     const challenge = await patient.challenge('/data', announced)
     const seen = new Promise<string>((resolve) => {
       world.localnet.faults.intercept((method, _params, answer) => {
@@ -164,7 +164,7 @@ describe('a proof by signature', () => {
   })
 
   it('T165: over the address of the service, where it was told which; a Host header says nothing then', async () => {
-    const named = await stand.open({ publicUrl: 'https://api.example.com' })
+    const named = await fixture.open({ publicUrl: 'https://api.example.com' })
     const challenge = await named.challenge('/data', { 'Payment-Accept': 'sig' })
     expect(challenge.resource).toBe('https://api.example.com/data')
     const tx = await world.pay(challenge, payer)
@@ -207,7 +207,7 @@ describe('another request than the one that was paid for', () => {
   })
 
   it("T87: with bind: 'path' any query will do, and no other path", async () => {
-    const loose = await stand.open({ bind: 'path' })
+    const loose = await fixture.open({ bind: 'path' })
     const proof = await loose.buy(payer, '/data?size=1')
     await expectRefused(loose.claim(proof, '/data/?size=1'), 'binding_mismatch')
     await expectRefused(loose.claim(proof, '/data?size=1', { method: 'POST' }), 'binding_mismatch')
@@ -220,7 +220,7 @@ describe('another request than the one that was paid for', () => {
     ['T88: another tenant with the same key', { service: 'a' }, { service: 'b' }, 'unknown_request'],
     ['T88: another recipient', {}, { recipient: 'Sysvar1111111111111111111111111111111111111' }, 'binding_mismatch'],
   ])('%s', async (_name, here, there, code) => {
-    const [paidHere, elsewhere] = [await stand.open(here), await stand.open(there)]
+    const [paidHere, elsewhere] = [await fixture.open(here), await fixture.open(there)]
     await elsewhere.challenge()
     const proof = await paidHere.buy(payer)
     await expectRefused(elsewhere.claim(proof), code)

@@ -24,21 +24,21 @@ import { createVisitor } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
 import { signedBytes } from './checkout-hand.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 const many = <Value>(times: number, ask: () => Promise<Value>) => Promise.all(Array.from({ length: times }, ask))
 
 /** A shop with the service's own addresses beside it. */
 async function openWhole(more: Partial<ProviderOptions> = {}) {
-  const { world, log } = stand
+  const { world, log } = shop
   const shared = {
     network: 'localnet',
     rpc: world.localnet.rpcUrl,
-    ledger: join(stand.directory, `whole-${Math.random()}.sqlite`),
+    ledger: join(shop.directory, `whole-${Math.random()}.sqlite`),
     log,
     publicUrl: 'http://shop.example',
   } as const
@@ -51,7 +51,7 @@ async function openWhole(more: Partial<ProviderOptions> = {}) {
   )
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  stand.defer(async () => {
+  shop.defer(async () => {
     server.closeAllConnections()
     server.close()
     await routes.close()
@@ -73,7 +73,7 @@ it('pages at /pay and drafts for wallets are limited for each client, as they ar
     fetch(`${url}/pay/${requestId}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ account: stand.payer.address }),
+      body: JSON.stringify({ account: shop.payer.address }),
     })
   expect([(await page()).status, (await draft()).status]).toEqual([200, 200])
   const pages = await many(200, page)
@@ -84,25 +84,25 @@ it('pages at /pay and drafts for wallets are limited for each client, as they ar
 
 it('where addresses are not known, one client does not lock out all', async () => {
   const next = adapters.find(([name]) => name === 'Next')?.[1] as Serve
-  const { url } = await stand.open({ watch: true, trustProxy: 0 }, next)
+  const { url } = await shop.open({ watch: true, trustProxy: 0 }, next)
   const honest = createVisitor(url)
   const { requestId } = (await honest.go()).facts()
   const flood = createVisitor(url)
   const own = (await flood.go()).facts()
   await many(60, () => flood.prepare(own.requestId, 'nonsense'))
-  expect(await honest.prepare(requestId, stand.payer.address)).toMatchObject({ kind: 'transaction' })
+  expect(await honest.prepare(requestId, shop.payer.address)).toMatchObject({ kind: 'transaction' })
 })
 
 it('asking for a payment that never lands costs the nodes little', async () => {
-  const fakeNode = await stand.fakeNode()
-  const { url } = await stand.open({ watch: false, rpc: fakeNode.url })
+  const fakeNode = await shop.fakeNode()
+  const { url } = await shop.open({ watch: false, rpc: fakeNode.url })
   const visitor = createVisitor(url)
   const { requestId } = (await visitor.go()).facts()
   // The node swallows it.
   fakeNode.behave(async (question, ask) =>
     question.method === 'sendTransaction' ? { status: 503, body: '' } : await ask(),
   )
-  const { payer, world } = stand
+  const { payer, world } = shop
   const transfer = await world.transfer(payer, world.recipient.address, 'USDC', 10_000n)
   const bytes = await signedBytes(world, [memo(requestId), transfer], payer)
   await visitor.submit(requestId, bytes)
@@ -129,8 +129,8 @@ function atPay(url: string, requestId: string) {
 }
 
 type Move = (stranger: KeyPairSigner, requestId: string) => Promise<readonly Instruction[]>
-const transferOf = (stranger: KeyPairSigner, units: bigint, to = stand.world.recipient.address) =>
-  stand.world.transfer(stranger, to, 'USDC', units)
+const transferOf = (stranger: KeyPairSigner, units: bigint, to = shop.world.recipient.address) =>
+  shop.world.transfer(stranger, to, 'USDC', units)
 
 it.each<[string, RegExp, Move]>([
   [
@@ -156,7 +156,7 @@ it.each<[string, RegExp, Move]>([
   [
     'it pays somebody else',
     /did not return/,
-    async (stranger, requestId) => [memo(requestId), await transferOf(stranger, 10_000n, stand.payer.address)],
+    async (stranger, requestId) => [memo(requestId), await transferOf(stranger, 10_000n, shop.payer.address)],
   ],
   [
     'its memo is not one',
@@ -167,7 +167,7 @@ it.each<[string, RegExp, Move]>([
     ],
   ],
 ])('T180: a transaction that a stranger has signed does not hold up the purchase: %s', async (_name, why, move) => {
-  const { world, payer } = stand
+  const { world, payer } = shop
   const url = await whole
   const { requestId } = (await (await fetch(`${url}/data`)).json()) as Challenge
   const page = atPay(url, requestId)
@@ -193,14 +193,11 @@ it.each([false, true])(
   'T178: a browser keeps few cookies, and those of payments among them (https: %s)',
   async (isSecure) => {
     const publicUrl = isSecure ? 'https://shop.example' : 'http://shop.example'
-    const ledger = join(stand.directory, `cookies-${isSecure}.sqlite`)
+    const ledger = join(shop.directory, `cookies-${isSecure}.sqlite`)
     const shared = { watch: true, publicUrl, ledger, secret: `1:${'ab'.repeat(32)}` }
-    const [one, other] = [
-      await stand.open({ ...shared, scope: 'one' }),
-      await stand.open({ ...shared, scope: 'other' }),
-    ]
+    const [one, other] = [await shop.open({ ...shared, scope: 'one' }), await shop.open({ ...shared, scope: 'other' })]
     const visitor = createVisitor(one.url)
-    const { world, payer } = stand
+    const { world, payer } = shop
     const facts = (await visitor.go('/data?q=paid')).facts()
     await world.send([memo(facts.requestId), await world.transfer(payer, facts.recipient, 'USDC', 10_000n)], payer)
     await visitor.until(facts.requestId, 'paid', '/data?q=paid')

@@ -11,19 +11,19 @@ import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor, plainName } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 async function pay(facts: CheckoutFacts, units = 10_000n): Promise<string> {
-  const { world, payer } = stand
+  const { world, payer } = shop
   return world.send([memo(facts.requestId), await world.transfer(payer, facts.recipient, 'USDC', units)], payer)
 }
 
 function options(ledger: string) {
-  const { world, log } = stand
+  const { world, log } = shop
   const recipient = world.recipient.address
   const rpc = world.localnet.rpcUrl
   return { price: 0.01, token: 'USDC', recipient, network: 'localnet', rpc, ledger, log, waitSeconds: 0 } as const
@@ -33,7 +33,7 @@ async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  stand.defer(() => {
+  shop.defer(() => {
     server.closeAllConnections()
     server.close()
   })
@@ -41,8 +41,8 @@ async function listen(listener: RequestListener): Promise<string> {
 }
 
 it('many tabs, copies of the cookie and a proof beside it on two servers are served once', async () => {
-  const shared = { ledger: join(stand.directory, 'once.sqlite'), secret: `1:${'cd'.repeat(32)}`, watch: true }
-  const [one, two] = [await stand.open(shared), await stand.open(shared)]
+  const shared = { ledger: join(shop.directory, 'once.sqlite'), secret: `1:${'cd'.repeat(32)}`, watch: true }
+  const [one, two] = [await shop.open(shared), await shop.open(shared)]
   const visitor = createVisitor(one.url)
   const facts = (await visitor.go()).facts()
   const tx = await pay(facts)
@@ -50,7 +50,7 @@ it('many tabs, copies of the cookie and a proof beside it on two servers are ser
   const [[name = '', value = ''] = []] = [...visitor.cookies]
   const Cookie = `${name}=${value}`
   const claim = value.split('.')[1]
-  const proof = `tx=${tx}; requestId=${facts.requestId}; payer=${stand.payer.address}; claim=${claim}`
+  const proof = `tx=${tx}; requestId=${facts.requestId}; payer=${shop.payer.address}; claim=${claim}`
   const visits = Array.from({ length: 30 }, (_, index) =>
     createVisitor(index % 2 === 0 ? one.url : two.url).go('/data', {
       Cookie,
@@ -63,7 +63,7 @@ it('many tabs, copies of the cookie and a proof beside it on two servers are ser
 })
 
 it('the ticket of one address opens no other, nor one with another query', async () => {
-  const { url } = await stand.open({ watch: true })
+  const { url } = await shop.open({ watch: true })
   const visitor = createVisitor(url)
   const facts = (await visitor.go('/data?size=1')).facts()
   await pay(facts)
@@ -78,7 +78,7 @@ it('the ticket of one address opens no other, nor one with another query', async
 })
 
 it('a cookie that a neighbour has put before the own one does not hide a payment', async () => {
-  const { url } = await stand.open({ watch: true })
+  const { url } = await shop.open({ watch: true })
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
   await pay(facts)
@@ -91,7 +91,7 @@ it('a cookie that a neighbour has put before the own one does not hide a payment
 })
 
 it('a server that is stopping begins nothing new for a ticket either', async () => {
-  const paid = create402Middleware(options(join(stand.directory, 'stopping.sqlite')))
+  const paid = create402Middleware(options(join(shop.directory, 'stopping.sqlite')))
   await paid.ready()
   let begin: (finish: () => void) => void = () => {}
   const begun = new Promise<() => void>((resolve) => {
@@ -123,11 +123,11 @@ it('a server that is stopping begins nothing new for a ticket either', async () 
 })
 
 it('two paywalls before one resource do not use a ticket up', async () => {
-  const shared = options(join(stand.directory, 'twice.sqlite'))
+  const shared = options(join(shop.directory, 'twice.sqlite'))
   const outer = create402Middleware({ ...shared, scope: 'outer' })
   const inner = create402Middleware({ ...shared, scope: 'inner' })
   await Promise.all([outer.ready(), inner.ready()])
-  stand.defer(() => Promise.all([outer.close(), inner.close()]))
+  shop.defer(() => Promise.all([outer.close(), inner.close()]))
   const url = await listen((request, response) =>
     outer(request, response, () => inner(request, response, () => response.end('the secret'))),
   )

@@ -10,16 +10,16 @@ import { createVisitor } from '../harness/visitor.ts'
 import { memo } from '../harness/world.ts'
 import { signedBytes } from './checkout-hand.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
-const open = (options = {}) => stand.open({ watch: true, ...options })
+const open = (options = {}) => shop.open({ watch: true, ...options })
 
 const payFrom = (payer: KeyPairSigner, facts: CheckoutFacts, units?: bigint) =>
-  payFromPhone(stand.world, payer, facts, units)
+  payFromPhone(shop.world, payer, facts, units)
 
 it('a service below a path of its host keeps the ticket where the browser sends it back', async () => {
   const { url } = await open({ publicUrl: 'http://shop.example/store' })
@@ -33,7 +33,7 @@ it('a tab whose ticket another tab has overwritten offers nothing to pay', async
   // Two tabs that a browser opens at the same time: neither has a cookie to send, and the last answer wins.
   const first = (await createVisitor(url).go()).facts()
   const second = (await browser.go()).facts()
-  const { payer } = stand
+  const { payer } = shop
   expect(await browser.status(first.requestId)).toMatchObject({ code: 'claim_required' })
   expect(await browser.prepare(first.requestId, payer.address)).toMatchObject({ code: 'claim_required' })
   const order = { kind: 'test', requestId: first.requestId, token: 'USDC' } as const
@@ -49,17 +49,17 @@ it('a browser that keeps no cookies is told so before anything is paid', async (
   const browser = createVisitor(url)
   const { requestId } = (await browser.go()).facts()
   const without = createVisitor(url)
-  expect(await without.prepare(requestId, stand.payer.address)).toMatchObject({ code: 'claim_required' })
+  expect(await without.prepare(requestId, shop.payer.address)).toMatchObject({ code: 'claim_required' })
 })
 
 it('what was signed before the price expired is not sent after it, whatever came before', async () => {
   const { url } = await open({ challengeTtlSeconds: 120 })
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
-  await payFrom(stand.payer, facts, 4_000n)
+  await payFrom(shop.payer, facts, 4_000n)
   await visitor.until(facts.requestId, 'short')
-  const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
-  stand.world.localnet.advance(121, 1)
+  const signed = await signDraft(await visitor.prepare(facts.requestId, shop.payer.address), shop.payer)
+  shop.world.localnet.advance(121, 1)
   // The service follows the time of the chain.
   await eventually(
     async () => (await createVisitor(url).go()).facts().now,
@@ -69,15 +69,15 @@ it('what was signed before the price expired is not sent after it, whatever came
 })
 
 it('what would land too late is not sent again', async () => {
-  const fakeNode = await stand.fakeNode()
-  const { url } = await stand.open({ watch: false, rpc: fakeNode.url, challengeTtlSeconds: 120 })
+  const fakeNode = await shop.fakeNode()
+  const { url } = await shop.open({ watch: false, rpc: fakeNode.url, challengeTtlSeconds: 120 })
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
   // A node that does not pass on what it is given.
   fakeNode.behave((question, ask) => (question.method === 'sendTransaction' ? { status: 503, body: '' } : ask()))
-  const signed = await signDraft(await visitor.prepare(facts.requestId, stand.payer.address), stand.payer)
+  const signed = await signDraft(await visitor.prepare(facts.requestId, shop.payer.address), shop.payer)
   await visitor.submit(facts.requestId, signed)
-  stand.world.localnet.advance(190, 1)
+  shop.world.localnet.advance(190, 1)
   await eventually(
     async () => (await createVisitor(url).go()).facts().now,
     (now) => now >= facts.expiresAt + 60_000,
@@ -91,7 +91,7 @@ it('a transaction that landed and paid too little does not stand in the way of t
   const { url } = await open()
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
-  const { world, payer } = stand
+  const { world, payer } = shop
   // As a wallet would that has changed the amount: we do not send it, and it may come by another way.
   const transfer = await world.transfer(payer, facts.recipient, 'USDC', 4_000n)
   const bytes = await signedBytes(world, [memo(facts.requestId), transfer], payer)
@@ -109,7 +109,7 @@ it('T180: a payment in two parts is taken, as by a wallet that makes the transfe
   const { url } = await open()
   const visitor = createVisitor(url)
   const { requestId, recipient } = (await visitor.go()).facts()
-  const { world, payer } = stand
+  const { world, payer } = shop
   const part = async (units: bigint) => world.transfer(payer, recipient, 'USDC', units)
   const bytes = await signedBytes(world, [await part(4_000n), await part(6_000n), memo(requestId)], payer)
   expect(await visitor.submit(requestId, bytes)).toMatchObject({ kind: 'sent' })
@@ -120,19 +120,19 @@ it('T180: what the wallet has sent itself before we do is taken for sent', async
   const { url } = await open({ watch: false })
   const visitor = createVisitor(url)
   const { requestId } = (await visitor.go()).facts()
-  const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+  const signed = await signDraft(await visitor.prepare(requestId, shop.payer.address), shop.payer)
   const wire = Buffer.from(signed).toString('base64')
-  await stand.world.rpc('sendTransaction', [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }])
+  await shop.world.rpc('sendTransaction', [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }])
   expect(await visitor.submit(requestId, signed)).toMatchObject({ kind: 'sent' })
   await visitor.until(requestId, 'paid')
 })
 
 it('T180: nodes see what a wallet signed only once it is the one that is sent', async () => {
-  const fakeNode = await stand.fakeNode()
-  const { url } = await stand.open({ watch: false, rpc: fakeNode.url })
+  const fakeNode = await shop.fakeNode()
+  const { url } = await shop.open({ watch: false, rpc: fakeNode.url })
   const visitor = createVisitor(url)
   const { requestId } = (await visitor.go()).facts()
-  const signed = await signDraft(await visitor.prepare(requestId, stand.payer.address), stand.payer)
+  const signed = await signDraft(await visitor.prepare(requestId, shop.payer.address), shop.payer)
   const tried: Buffer[] = []
   fakeNode.behave((question, ask) => {
     if (question.method === 'simulateTransaction') tried.push(Buffer.from(String(question.params[0]), 'base64'))
@@ -148,8 +148,8 @@ it('a payment is found however much dust strangers send after it under its memo'
   const { url } = await open()
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
-  const { world } = stand
-  await payFrom(stand.payer, facts)
+  const { world } = shop
+  await payFrom(shop.payer, facts)
   const stranger = await world.person()
   for (let amount = 1n; amount <= 12n; amount += 1n) await payFrom(stranger, facts, amount)
   // The page was closed meanwhile. Once the last of the dust is seen, all of it is.

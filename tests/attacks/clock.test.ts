@@ -6,23 +6,23 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { openHouse } from '../api/api-fixture.ts'
-import { type Bench, signedBy, type Till } from '../harness/attacker-program.ts'
+import { type AttackedShop, type AttackFixture, signedBy } from '../harness/attacker-program.ts'
 import { timeOff } from '../harness/fake-node.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 /** A ledger by whose clock the service goes, as with PostgreSQL, so many seconds off. */
 function ledgerOff(seconds: number) {
   let offMs = seconds * 1000
-  const clock: Clock = { now: () => stand.world.localnet.now() + offMs, monotonic: () => performance.now() }
+  const clock: Clock = { now: () => fixture.world.localnet.now() + offMs, monotonic: () => performance.now() }
   const set = (off: number) => {
     offMs = off * 1000
   }
@@ -30,15 +30,15 @@ function ledgerOff(seconds: number) {
 }
 
 const json = { 'content-type': 'application/json' }
-const logsOf = (event: string) => stand.logged.filter((line) => line.includes(`"${event}"`))
+const logsOf = (event: string) => fixture.logged.filter((line) => line.includes(`"${event}"`))
 
 /** A paywall that may not become ready. */
 function open(options: Partial<ProviderOptions>) {
   const paid = create402Middleware({
-    ...{ price: 0.01, token: 'USDC', recipient: stand.world.recipient.address, network: 'localnet' },
-    ...{ rpc: stand.world.localnet.rpcUrl, log: stand.log, watch: false, waitSeconds: 0, ...options },
+    ...{ price: 0.01, token: 'USDC', recipient: fixture.world.recipient.address, network: 'localnet' },
+    ...{ rpc: fixture.world.localnet.rpcUrl, log: fixture.log, watch: false, waitSeconds: 0, ...options },
   })
-  stand.defer(() => paid.close())
+  fixture.defer(() => paid.close())
   const route = paid(() => new Response('the secret'))
   return { ...paid, visit: (headers = {}) => route(new Request('http://localhost:3200/data', { headers })) }
 }
@@ -49,7 +49,7 @@ describe('at the start', () => {
     ['behind', -600],
     ['ahead by little more than the bound', 40],
   ])('T174: a clock that is %s sells nothing, to programs and people', async (_what, seconds) => {
-    stand.logged.length = 0
+    fixture.logged.length = 0
     const shop = open({ ledger: ledgerOff(seconds).ledger })
     await expectRefused(shop.visit(), 'not_priced')
     await expectRefused(shop.visit({ accept: 'text/html', 'sec-fetch-mode': 'navigate' }), 'not_priced')
@@ -64,17 +64,17 @@ describe('at the start', () => {
     ['a node that lags', 250],
     ['a chain whose time is an hour behind', 3_600],
   ])('T174: %s is no wrong clock', async (_what, seconds) => {
-    const fakeNode = await stand.fakeNode()
+    const fakeNode = await fixture.fakeNode()
     fakeNode.behave(timeOff(-seconds))
-    const shop = await stand.open({ ledger: ledgerOff(0).ledger, rpc: fakeNode.url })
-    await expectServed(shop.claim(await shop.buy(stand.payer)))
+    const shop = await fixture.open({ ledger: ledgerOff(0).ledger, rpc: fakeNode.url })
+    await expectServed(shop.claim(await shop.buy(fixture.payer)))
     expect(await shop.readiness()).toMatchObject({ ready: true })
   })
 
   it('T174: a clock that is behind is found out beside a node that lags as much', async () => {
-    const fakeNode = await stand.fakeNode()
+    const fakeNode = await fixture.fakeNode()
     fakeNode.behave(timeOff(-600))
-    const shop = open({ ledger: ledgerOff(-600).ledger, rpc: [fakeNode.url, stand.world.localnet.rpcUrl] })
+    const shop = open({ ledger: ledgerOff(-600).ledger, rpc: [fakeNode.url, fixture.world.localnet.rpcUrl] })
     expect(await shop.readiness()).toMatchObject({ ready: false })
   })
 })
@@ -84,10 +84,10 @@ describe('while it runs', () => {
     ['ten minutes ahead, and payments are served', 600, false],
     ['days ahead, and payments are served later', 300_000, true],
   ])('T174: sales stop while the clock is %s', async (_what, seconds, isLong) => {
-    stand.logged.length = 0
-    const { world, payer } = stand
+    fixture.logged.length = 0
+    const { world, payer } = fixture
     const { ledger, set } = ledgerOff(0)
-    const house = await openHouse(stand, { ledger })
+    const house = await openHouse(fixture, { ledger })
     const isReady = async () => (await house.get('/readyz')).status === 200
     const [first, second] = [await house.pay(payer), await house.pay(payer)]
     const challenge = (await (await house.get('/data', { 'Payment-Accept': 'sig' })).json()) as Challenge
@@ -120,7 +120,7 @@ describe('while it runs', () => {
       draft(open.requestId),
     ])
       expect((await answer).status).toBe(503)
-    const sig = await signedBy({ world } as Bench, { url: house.url } as Till, signed, payer)
+    const sig = await signedBy({ world } as AttackFixture, { url: house.url } as AttackedShop, signed, payer)
     const claims = [proofOf(signed.tx, challenge, payer, sig), first.proof]
     for (const proof of claims) {
       if (isLong) await expectRefused(house.claim(proof), 'chain_unavailable')

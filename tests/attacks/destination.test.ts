@@ -10,51 +10,57 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { type Mint, splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  createAttackFixture,
+  expectNothing,
+  price,
+} from '../harness/attacker-program.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { auxiliary, createMint, mintTo, move, moveBetween } from '../harness/mint.ts'
-import { deployPuppet } from '../harness/scripted-program.ts'
+import { deployScriptedProgram } from '../harness/scripted-program.ts'
 import { newSigner, type World } from '../harness/world.ts'
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let shop: AttackedShop
 let thief: KeyPairSigner
 let recipient: KeyPairSigner
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
+  fixture = await createAttackFixture()
+  world = fixture.world
   recipient = world.recipient
-  till = await bench.open()
+  shop = await fixture.open()
   thief = await world.person()
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 it('sells to an honest customer, once', async () => {
-  const transfer = await move(world, world.usdc, bench.honest, recipient.address, price)
-  const attempt = await bench.commit(till, bench.honest, [transfer])
-  await till.serves(attempt)
-  await till.refuses('payment_replay', attempt)
+  const transfer = await move(world, world.usdc, fixture.honest, recipient.address, price)
+  const attempt = await fixture.commit(shop, fixture.honest, [transfer])
+  await shop.serves(attempt)
+  await shop.refuses('payment_replay', attempt)
 })
 
 describe('somebody else is paid', () => {
   it('T3: a wallet that is not the recipient', async () => {
     const other = await world.person()
-    const attempt = await bench.commit(till, thief, [await move(world, world.usdc, thief, other.address, price)])
-    await expectNothing(till, 'wrong_recipient', attempt)
+    const attempt = await fixture.commit(shop, thief, [await move(world, world.usdc, thief, other.address, price)])
+    await expectNothing(shop, 'wrong_recipient', attempt)
   })
 
   it('T7: an account of the recipient that is not its associated one', async () => {
     const account = await auxiliary(thief, recipient.address, world.usdc)
     const source = await world.tokenAccount(thief.address, world.usdc)
     const transfer = moveBetween(world.usdc, source, account.address, price, thief)
-    await expectNothing(till, 'wrong_destination', await bench.commit(till, thief, [...account.open, transfer]))
+    await expectNothing(shop, 'wrong_destination', await fixture.commit(shop, thief, [...account.open, transfer]))
   })
 
   it('T8: the associated account after its owner was changed, which also alarms the operator', async () => {
     const victim = await world.person()
-    const lost = await bench.open({ recipient: victim.address, scope: 'lost' })
+    const lost = await fixture.open({ recipient: victim.address, scope: 'lost' })
     const destination = await world.tokenAccount(victim.address, world.usdc)
     const setOwner = getSetAuthorityInstruction({
       owned: destination,
@@ -63,17 +69,17 @@ describe('somebody else is paid', () => {
       newAuthority: thief.address,
     })
     await succeed(world, [setOwner], victim)
-    const source = await world.tokenAccount(bench.honest.address, world.usdc)
-    const transfer = moveBetween(world.usdc, source, destination, price, bench.honest)
-    bench.alarms.length = 0
-    await lost.refuses('wrong_recipient', await bench.commit(lost, bench.honest, [transfer]))
-    expect(bench.alarms).toEqual(['token account lost'])
+    const source = await world.tokenAccount(fixture.honest.address, world.usdc)
+    const transfer = moveBetween(world.usdc, source, destination, price, fixture.honest)
+    fixture.alarms.length = 0
+    await lost.refuses('wrong_recipient', await fixture.commit(lost, fixture.honest, [transfer]))
+    expect(fixture.alarms).toEqual(['token account lost'])
   })
 
   it('T+: an account that the thief hands over to the recipient in the same transaction', async () => {
     const account = await auxiliary(thief, thief.address, world.usdc)
     const source = await world.tokenAccount(thief.address, world.usdc)
-    const attempt = await bench.commit(till, thief, [
+    const attempt = await fixture.commit(shop, thief, [
       ...account.open,
       moveBetween(world.usdc, source, account.address, price, thief),
       getSetAuthorityInstruction({
@@ -83,29 +89,29 @@ describe('somebody else is paid', () => {
         newAuthority: recipient.address,
       }),
     ])
-    await expectNothing(till, 'wrong_destination', attempt)
+    await expectNothing(shop, 'wrong_destination', attempt)
   })
 
   it('T+: the recipient itself, of whom the proof says that it paid', async () => {
-    const attempt = await bench.commit(till, thief, [await move(world, world.usdc, thief, recipient.address, price)])
-    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: recipient })
-    await till.serves(attempt)
+    const attempt = await fixture.commit(shop, thief, [await move(world, world.usdc, thief, recipient.address, price)])
+    await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: recipient })
+    await shop.serves(attempt)
   })
 })
 
 describe('something else is paid', () => {
   const pays = async (mint: Mint, authority: KeyPairSigner) => {
     await mintTo(world, mint, authority, { [thief.address]: 10n * price, [recipient.address]: 0n })
-    return bench.commit(till, thief, [await move(world, mint, thief, recipient.address, price)])
+    return fixture.commit(shop, thief, [await move(world, mint, thief, recipient.address, price)])
   }
 
   it('T4: another mint', async () => {
-    await expectNothing(till, 'wrong_mint', await pays(await createMint(world, thief), thief))
+    await expectNothing(shop, 'wrong_mint', await pays(await createMint(world, thief), thief))
   })
 
   it('T+: a mint of the other token program, in the account that this program derives for the recipient', async () => {
     const twin = await createMint(world, thief, { tokenProgram: token2022Program })
-    await expectNothing(till, 'wrong_mint', await pays(twin, thief))
+    await expectNothing(shop, 'wrong_mint', await pays(twin, thief))
   })
 
   it('T5: a mint whose address begins and ends as the real one does', async () => {
@@ -115,7 +121,7 @@ describe('something else is paid', () => {
     expect(twin.address.slice(0, 12)).toBe(world.usdc.address.slice(0, 12))
     const model = await createMint(world, thief)
     world.localnet.setAccount(twin.address, world.localnet.getAccount(model.address))
-    await expectNothing(till, 'wrong_mint', await pays(twin, thief))
+    await expectNothing(shop, 'wrong_mint', await pays(twin, thief))
   })
 
   it('T5: a mint that calls itself USDC', async () => {
@@ -145,21 +151,21 @@ describe('something else is paid', () => {
       ],
       thief,
     )
-    await expectNothing(till, 'wrong_mint', await pays(named, thief))
+    await expectNothing(shop, 'wrong_mint', await pays(named, thief))
   })
 
   it('T6: nothing, by a program of the thief that takes the bytes of a transfer and does nothing', async () => {
-    const scriptedProgram = await deployPuppet(world)
+    const scriptedProgram = await deployScriptedProgram(world)
     const real = await move(world, world.usdc, thief, recipient.address, price)
     await expectNothing(
-      till,
+      shop,
       'no_transfer',
-      await bench.commit(till, thief, [{ ...real, programAddress: scriptedProgram.address }]),
+      await fixture.commit(shop, thief, [{ ...real, programAddress: scriptedProgram.address }]),
     )
   })
 
   it('T20: wrapped SOL where SOL is asked for', async () => {
-    const solTill = await bench.open({ token: 'SOL', price: '0.001', scope: 'sol' })
+    const solTill = await fixture.open({ token: 'SOL', price: '0.001', scope: 'sol' })
     const wrapped = {
       address: 'So11111111111111111111111111111111111111112',
       decimals: 9,
@@ -182,7 +188,7 @@ describe('something else is paid', () => {
       getSyncNativeInstruction({ account: source }),
     ]
     await succeed(world, [...opening, ...wrap], thief)
-    const attempt = await bench.commit(solTill, thief, [moveBetween(wrapped, source, destination, 1_000_000n, thief)])
+    const attempt = await fixture.commit(solTill, thief, [moveBetween(wrapped, source, destination, 1_000_000n, thief)])
     await expectNothing(solTill, 'wrong_mint', attempt)
   })
 })
@@ -209,7 +215,7 @@ describe('nobody is richer for it', () => {
     const authority = way === 'delegate' ? thief : recipient
     const source = way === 'same' ? destination : second.address
     const transfer = moveBetween(world.usdc, source, destination, price, authority)
-    await expectNothing(till, 'self_payment', await bench.commit(till, authority, [transfer]))
+    await expectNothing(shop, 'self_payment', await fixture.commit(shop, authority, [transfer]))
   })
 
   it('T12: the recipient collects from a customer who made it a delegate, and says that it paid', async () => {
@@ -218,18 +224,18 @@ describe('nobody is richer for it', () => {
     const approve = getApproveInstruction({ source, delegate: recipient.address, owner: thief, amount: price })
     await succeed(world, [approve], thief)
     const collect = moveBetween(world.usdc, source, destination, price, recipient)
-    await expectNothing(till, 'self_payment', await bench.commit(till, recipient, [collect]))
+    await expectNothing(shop, 'self_payment', await fixture.commit(shop, recipient, [collect]))
   })
 
   it('T12: the recipient sends SOL to itself', async () => {
-    const solTill = await bench.open({ token: 'SOL', price: '0.001', scope: 'sol-self' })
+    const solTill = await fixture.open({ token: 'SOL', price: '0.001', scope: 'sol-self' })
     const transfer = await world.transfer(recipient, recipient.address, 'SOL', 1_000_000n)
-    await expectNothing(solTill, 'self_payment', await bench.commit(solTill, recipient, [transfer]))
+    await expectNothing(solTill, 'self_payment', await fixture.commit(solTill, recipient, [transfer]))
   })
 
   it('T14: a transfer of nothing, which the chain allows', async () => {
-    const attempt = await bench.commit(till, thief, [await move(world, world.usdc, thief, recipient.address, 0n)])
-    const { body } = await expectNothing(till, 'underpaid', attempt)
+    const attempt = await fixture.commit(shop, thief, [await move(world, world.usdc, thief, recipient.address, 0n)])
+    const { body } = await expectNothing(shop, 'underpaid', attempt)
     expect(body).toMatchObject({ required: '0.01', received: '0' })
   })
 })

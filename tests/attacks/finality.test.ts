@@ -10,7 +10,7 @@ import type { Journal } from '../../src/core/ports/journal.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { startFinality } from '../../src/workers/finality.ts'
-import { type Bench, createBench, price, type Till } from '../harness/attacker-program.ts'
+import { type AttackedShop, type AttackFixture, createAttackFixture, price } from '../harness/attacker-program.ts'
 import { post, signMessage } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { eventually } from '../harness/shop.ts'
@@ -18,18 +18,18 @@ import { memo, type World } from '../harness/world.ts'
 
 const aDayMs = 86_400_000
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let shop: AttackedShop
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  bench = await createBench({ slotMs: aDayMs })
-  world = bench.world
-  till = await bench.open()
+  fixture = await createAttackFixture({ slotMs: aDayMs })
+  world = fixture.world
+  shop = await fixture.open()
   payer = await world.person()
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const nextSlot = () => world.localnet.advance(0, 1)
 /** After these slots a confirmed payment is final. */
@@ -39,14 +39,14 @@ const untilForgotten = () => world.localnet.advance(0, 600)
 const bytesOf = (tx: string) => decodeSignature(tx) as Uint8Array
 
 /** A payment that is signed and not sent. */
-async function signed(at = till) {
+async function signed(at = shop) {
   const challenge = await at.challenge()
   const plan = [memo(challenge.requestId), await move(world, world.usdc, payer, world.recipient.address, price)]
   const transaction = await signMessage(world, plan, payer)
   return { transaction, attempt: { tx: transaction.signature, challenge, payer } }
 }
 
-async function confirmed(at = till) {
+async function confirmed(at = shop) {
   const payment = await signed(at)
   await post(world, payment.transaction)
   nextSlot()
@@ -60,7 +60,7 @@ async function conclude(): Promise<void> {
   const quiet = () => {}
   const log = { info: quiet, warn: quiet, error: quiet }
   const chain = createChain({ rpc, verifier: createVerifier(), clock, log })
-  const journal = bench.ledger.journal as Journal
+  const journal = fixture.ledger.journal as Journal
   const worker = startFinality({ journal, chain, log, meter: createMeter(), onConcluded: quiet })
   await worker.run()
   await worker.stop()
@@ -70,9 +70,9 @@ async function conclude(): Promise<void> {
 /** What the ledger says of a payment after the worker has looked. */
 async function fateOf({ tx }: { readonly tx: string }): Promise<string> {
   await conclude()
-  const unfinal = await bench.ledger.journal?.unfinal(10_000)
+  const unfinal = await fixture.ledger.journal?.unfinal(10_000)
   if (unfinal?.some((open) => Buffer.from(open.tx).equals(bytesOf(tx)))) return 'open'
-  return (await bench.ledger.peek(bytesOf(tx)))?.state === 'reverted' ? 'reverted' : 'finalized'
+  return (await fixture.ledger.peek(bytesOf(tx)))?.state === 'reverted' ? 'reverted' : 'finalized'
 }
 
 async function statusOf(tx: string): Promise<string | undefined> {
@@ -87,15 +87,15 @@ describe('a payment that only some have seen', () => {
     const { transaction, attempt } = await signed()
     await post(world, transaction)
     expect(await statusOf(attempt.tx)).toBe('processed')
-    const outcome = await till.refuses('tx_not_found', attempt)
+    const outcome = await shop.refuses('tx_not_found', attempt)
     expect(outcome.headers.get('retry-after')).toBe('1')
     nextSlot()
     expect(await statusOf(attempt.tx)).toBe('confirmed')
-    await till.serves(attempt)
+    await shop.serves(attempt)
   })
 
   it('T61: processed while a proof is already waiting for it', async () => {
-    const patient = await bench.open({ waitSeconds: 5 })
+    const patient = await fixture.open({ waitSeconds: 5 })
     const { transaction, attempt } = await signed()
     await post(world, transaction)
     const waiting = patient.present(attempt)
@@ -106,7 +106,7 @@ describe('a payment that only some have seen', () => {
 
   it('T+: signed and never sent', async () => {
     const { attempt } = await signed()
-    await till.refuses('tx_not_found', attempt)
+    await shop.refuses('tx_not_found', attempt)
   })
 })
 
@@ -115,15 +115,15 @@ describe('a payment on a fork that is dropped', () => {
     const { transaction, attempt } = await signed()
     await post(world, transaction)
     nextSlot()
-    await till.serves(attempt)
+    await shop.serves(attempt)
     expect(world.localnet.rollback(2)).toContain(attempt.tx)
     expect(await statusOf(attempt.tx)).toBeUndefined()
-    await till.refuses('payment_replay', attempt)
+    await shop.refuses('payment_replay', attempt)
     await post(world, transaction)
     nextSlot()
     expect(await statusOf(attempt.tx)).toBe('confirmed')
-    await till.refuses('payment_replay', attempt)
-    expect(await bench.ledger.peek(decodeSignature(attempt.tx) as Uint8Array)).toMatchObject({ state: 'spent' })
+    await shop.refuses('payment_replay', attempt)
+    expect(await fixture.ledger.peek(decodeSignature(attempt.tx) as Uint8Array)).toMatchObject({ state: 'spent' })
   })
 
   it('T62: before it was claimed: it is not there, until it lands again', async () => {
@@ -132,16 +132,16 @@ describe('a payment on a fork that is dropped', () => {
     nextSlot()
     expect(await statusOf(attempt.tx)).toBe('confirmed')
     expect(world.localnet.rollback(2)).toContain(attempt.tx)
-    await till.refuses('tx_not_found', attempt)
+    await shop.refuses('tx_not_found', attempt)
     await post(world, transaction)
     nextSlot()
-    await till.serves(attempt)
+    await shop.serves(attempt)
   })
 
   it('T62: and on the other fork the money was spent elsewhere', async () => {
     const pauper = await world.person()
     const all = 1_000_000_000n
-    const challenge = await till.challenge()
+    const challenge = await shop.challenge()
     const pay = [memo(challenge.requestId), await move(world, world.usdc, pauper, world.recipient.address, price)]
     const elsewhere = [await move(world, world.usdc, pauper, payer.address, all)]
     const [paying, emptying] = [await signMessage(world, pay, pauper), await signMessage(world, elsewhere, pauper)]
@@ -152,19 +152,19 @@ describe('a payment on a fork that is dropped', () => {
     await post(world, emptying)
     await post(world, paying)
     nextSlot()
-    await till.refuses('tx_failed', attempt)
+    await shop.refuses('tx_failed', attempt)
   })
 })
 
 describe('a payment that was taken back and lands again', () => {
   it('T62: is worth what was left of it, once it is final', async () => {
     let isBroken = true
-    const frail = await bench.open({ scope: 'frail' }, () => ({ body: 'the secret', throws: isBroken }))
+    const frail = await fixture.open({ scope: 'frail' }, () => ({ body: 'the secret', throws: isBroken }))
     const { attempt } = await confirmed(frail)
     expect(await frail.present(attempt)).toMatchObject({ status: 502, code: 'handler_failed' })
     isBroken = false
     // As if the worker had found it gone.
-    await bench.ledger.journal?.conclude([{ tx: bytesOf(attempt.tx), finality: 'reverted' }])
+    await fixture.ledger.journal?.conclude([{ tx: bytesOf(attempt.tx), finality: 'reverted' }])
     await frail.refuses('tx_not_final', attempt)
     untilFinal()
     await frail.serves(attempt)
@@ -173,7 +173,7 @@ describe('a payment that was taken back and lands again', () => {
 
   it('T62: is not refused for good when it is taken back in the middle of a claim', async () => {
     let isBroken = true
-    const { ledger } = bench
+    const { ledger } = fixture
     const sudden: Ledger = {
       ...ledger,
       peek: async (tx) => {
@@ -182,7 +182,7 @@ describe('a payment that was taken back and lands again', () => {
         return standing
       },
     }
-    const race = await bench.open({ scope: 'race', ledger: sudden }, () => ({ body: 'the secret', throws: isBroken }))
+    const race = await fixture.open({ scope: 'race', ledger: sudden }, () => ({ body: 'the secret', throws: isBroken }))
     const { attempt } = await confirmed(race)
     expect(await race.present(attempt)).toMatchObject({ status: 502 })
     isBroken = false
@@ -191,11 +191,11 @@ describe('a payment that was taken back and lands again', () => {
 
   it('T62: is used, if it was used before', async () => {
     const { attempt } = await confirmed()
-    await till.serves(attempt)
-    await bench.ledger.journal?.conclude([{ tx: bytesOf(attempt.tx), finality: 'reverted' }])
+    await shop.serves(attempt)
+    await fixture.ledger.journal?.conclude([{ tx: bytesOf(attempt.tx), finality: 'reverted' }])
     untilFinal()
-    expect(await till.present(attempt)).toMatchObject({ status: 409, code: 'payment_replay' })
-    expect(await bench.ledger.peek(bytesOf(attempt.tx))).toMatchObject({ state: 'spent' })
+    expect(await shop.present(attempt)).toMatchObject({ status: 409, code: 'payment_replay' })
+    expect(await fixture.ledger.peek(bytesOf(attempt.tx))).toMatchObject({ state: 'spent' })
   })
 })
 
@@ -205,23 +205,23 @@ describe('a price from which on a payment must be final', () => {
     ['T63: less than the price', '0.001'],
     ['T63: nothing, which means every price', '0'],
   ])('%s', async (_name, finalizedFrom) => {
-    const careful = await bench.open({ finalizedFrom })
+    const careful = await fixture.open({ finalizedFrom })
     const { attempt } = await confirmed()
     const outcome = await careful.refuses('tx_not_final', attempt)
     expect(outcome.headers.get('retry-after')).toBe('5')
     untilFinal()
     await careful.serves(attempt)
-    expect((await bench.ledger.journal?.unfinal(1_000))?.map(({ tx }) => tx)).not.toContainEqual(bytesOf(attempt.tx))
+    expect((await fixture.ledger.journal?.unfinal(1_000))?.map(({ tx }) => tx)).not.toContainEqual(bytesOf(attempt.tx))
   })
 
   it('T63: more than the price leaves it at confirmed', async () => {
-    const careful = await bench.open({ finalizedFrom: 0.010001 })
+    const careful = await fixture.open({ finalizedFrom: 0.010001 })
     await careful.serves((await confirmed()).attempt)
   })
 
   it('T63: 1 USDC where nothing is said', async () => {
-    const dear = await bench.open({ price: 1, scope: 'dear' })
-    const attempt = await bench.commit(dear, payer, async () => [
+    const dear = await fixture.open({ price: 1, scope: 'dear' })
+    const attempt = await fixture.commit(dear, payer, async () => [
       await move(world, world.usdc, payer, world.recipient.address, 1_000_000n),
     ])
     await dear.refuses('tx_not_final', attempt)
@@ -230,7 +230,7 @@ describe('a price from which on a payment must be final', () => {
   })
 
   it('T63: a payment that is waited for becomes final meanwhile', async () => {
-    const patient = await bench.open({ finalizedFrom: 0, waitSeconds: 5 })
+    const patient = await fixture.open({ finalizedFrom: 0, waitSeconds: 5 })
     const { attempt } = await confirmed()
     const waiting = patient.present(attempt)
     await new Promise((resolve) => setTimeout(resolve, 40))
@@ -248,7 +248,7 @@ describe('what may be accepted and not final', () => {
     untilFinal()
     await conclude()
     // A service of its own, which has not yet asked for the sum.
-    const capped = await bench.open({ maxUnfinalized, service: JSON.stringify(maxUnfinalized) })
+    const capped = await fixture.open({ maxUnfinalized, service: JSON.stringify(maxUnfinalized) })
     // Until the sum is known every payment must be final.
     const first = (await confirmed(capped)).attempt
     await eventually(
@@ -271,7 +271,7 @@ describe('what may be accepted and not final', () => {
 describe('the worker that follows payments to their end', () => {
   it('T62: lets a payment rest when it is final', async () => {
     const { attempt } = await confirmed()
-    await till.serves(attempt)
+    await shop.serves(attempt)
     expect(await fateOf(attempt)).toBe('open')
     untilFinal()
     expect(await fateOf(attempt)).toBe('finalized')
@@ -279,24 +279,24 @@ describe('the worker that follows payments to their end', () => {
 
   it('T62: knows that a payment was taken back when it can no longer come, and not before', async () => {
     const { attempt } = await confirmed()
-    await till.serves(attempt)
+    await shop.serves(attempt)
     expect(world.localnet.rollback(2)).toContain(attempt.tx)
     untilFinal()
     expect(await fateOf(attempt)).toBe('open')
     untilForgotten()
     expect(await fateOf(attempt)).toBe('reverted')
-    await till.refuses('tx_not_found', attempt)
+    await shop.refuses('tx_not_found', attempt)
   })
 
   it('T62: counts a payment that failed on the fork that stayed as taken back', async () => {
     const pauper = await world.person()
-    const challenge = await till.challenge()
+    const challenge = await shop.challenge()
     const pay = [memo(challenge.requestId), await move(world, world.usdc, pauper, world.recipient.address, price)]
     const elsewhere = [await move(world, world.usdc, pauper, payer.address, 1_000_000_000n)]
     const [paying, emptying] = [await signMessage(world, pay, pauper), await signMessage(world, elsewhere, pauper)]
     const attempt = { tx: await post(world, paying), challenge, payer: pauper }
     nextSlot()
-    await till.serves(attempt)
+    await shop.serves(attempt)
     world.localnet.rollback(2)
     await post(world, emptying)
     await post(world, paying)

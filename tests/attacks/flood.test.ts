@@ -17,11 +17,11 @@ const addresses = Array.from({ length: 50 }, (_, index) => `198.51.100.${index +
 const payers = 20
 const callers = 40
 
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const agent = new Agent({ keepAlive: true, maxSockets: callers })
 afterAll(() => agent.destroy())
@@ -48,13 +48,13 @@ function present({ url }: Shop, proof: string, from: string): Promise<number> {
 }
 
 it(`T127, T128, T131: ${count} proofs of nothing, beside twenty payers`, { timeout: 180_000 }, async () => {
-  const shop = await stand.open({ watch: true, waitSeconds: 0.2 })
+  const shop = await fixture.open({ watch: true, waitSeconds: 0.2 })
   await eventually(
     () => shop.metrics(),
     (text) => text.includes('paystile_watcher_current 1'),
   )
   const honest = new Set<string>()
-  const proofs = await Promise.all(Array.from({ length: payers }, () => shop.buy(stand.payer)))
+  const proofs = await Promise.all(Array.from({ length: payers }, () => shop.buy(fixture.payer)))
   for (const proof of proofs) honest.add(txOf(proof))
   await eventually(
     () => shop.events.filter(({ kind }) => kind === 'seen'),
@@ -62,7 +62,7 @@ it(`T127, T128, T131: ${count} proofs of nothing, beside twenty payers`, { timeo
   )
   /** Questions about transactions that do not exist, and lists, which are asked for whoever comes. */
   let reads = 0
-  stand.world.localnet.faults.intercept((method, params, answer) => {
+  fixture.world.localnet.faults.intercept((method, params, answer) => {
     const isReading = ['getTransaction', 'getSignatureStatuses', 'getSignaturesForAddress'].includes(method)
     if (isReading && !honest.has(String((params as readonly unknown[])[0]))) reads += 1
     return answer
@@ -78,7 +78,7 @@ it(`T127, T128, T131: ${count} proofs of nothing, beside twenty payers`, { timeo
       // Every second one has a seal that was tampered with.
       const seal = index % 2 === 0 ? requestId : `${requestId.slice(0, -4)}AAAA`
       const tx = encodeBase58(new Uint8Array(randomBytes(64)))
-      const proof = `tx=${tx}; requestId=${seal}; payer=${stand.payer.address}`
+      const proof = `tx=${tx}; requestId=${seal}; payer=${fixture.payer.address}`
       const status = await present(shop, proof, addresses[Math.floor(index / 2) % addresses.length] ?? '')
       statuses.set(status, 1 + (statuses.get(status) ?? 0))
     }
@@ -89,12 +89,12 @@ it(`T127, T128, T131: ${count} proofs of nothing, beside twenty payers`, { timeo
   for (const proof of proofs) await expectServed(shop.claim(proof))
   // And some whose payment comes only now.
   for (let index = 0; index < 5; index += 1) {
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     honest.add(txOf(proof))
     await expectServed(shop.claim(proof))
   }
   await flood
-  stand.world.localnet.faults.clear()
+  fixture.world.localnet.faults.clear()
   expect([...statuses.keys()].sort()).toEqual([403, 429])
   expect([...statuses.values()].reduce((sum, part) => sum + part, 0)).toBe(count)
   // Lists and batches come once in so many seconds, however many proofs there are.

@@ -9,7 +9,7 @@ import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let world: World
 let payer: KeyPairSigner
 /** What `/slow` waits for. */
@@ -17,10 +17,10 @@ let open: (value?: unknown) => void = () => {}
 let gate: Promise<unknown>
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  ;({ world, payer } = stand)
+  fixture = await createShopFixture()
+  ;({ world, payer } = fixture)
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const targeted = {
   'cache-control': 'public, max-age=600',
@@ -46,7 +46,7 @@ const closeGate = () => {
 describe.each(adapters)('%s', (name, serve) => {
   let shop: Shop
   beforeAll(async () => {
-    shop = await stand.open({}, serve, handler)
+    shop = await fixture.open({}, serve, handler)
   })
   const requestOf = (path: string, proof: string, method = 'GET') =>
     `${method} ${path} HTTP/1.1\r\nHost: ${new URL(shop.url).host}\r\nPayment-Proof: ${proof}\r\n`
@@ -136,7 +136,7 @@ describe.each(adapters)('%s', (name, serve) => {
   })
 
   it('T+: a client that leaves while its payment is looked up has used nothing', async () => {
-    const patient = await stand.open({ waitSeconds: 5 }, serve, handler)
+    const patient = await fixture.open({ waitSeconds: 5 }, serve, handler)
     const proof = await patient.buy(payer)
     const looked = new Promise<void>((resolve) => {
       world.localnet.faults.intercept((method, _params, answer) => {
@@ -164,7 +164,7 @@ describe.each(adapters)('%s', (name, serve) => {
     // Its runtime hides the socket, and a response that waits has none to hide.
     if (name === 'Next') return
     closeGate()
-    const patient = await stand.open({ waitSeconds: 5 }, serve, handler)
+    const patient = await fixture.open({ waitSeconds: 5 }, serve, handler)
     const [slow, waiting] = [await patient.buy(payer, '/slow'), await patient.buy(payer)]
     const { hostname, port, host } = new URL(patient.url)
     const request = (path: string, proof: string) =>
@@ -204,14 +204,14 @@ describe.each(adapters)('%s', (name, serve) => {
       return listen(name)
     }
     // A service of its own, which hears nothing of what became of the payments of others.
-    const loud = await stand.open({ onEvent, service: crypto.randomUUID() }, serve, handler)
+    const loud = await fixture.open({ onEvent, service: crypto.randomUUID() }, serve, handler)
     const proof = await loud.buy(payer)
     await expectRefused(loud.claim('tx=x'), 'proof_malformed')
     await expectServed(loud.claim(proof))
     await expectRefused(loud.claim(proof), 'payment_replay')
     expect(heard).toEqual(['challenged', 'refused', 'verified', 'ended', 'refused'])
     // What became of the payment on chain may be heard of meanwhile.
-    expect(stand.logged.filter((line) => line.includes(name)).length).toBe(heard.length)
+    expect(fixture.logged.filter((line) => line.includes(name)).length).toBe(heard.length)
   })
 })
 

@@ -7,15 +7,15 @@ import { type App, routers } from '../harness/routers.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let world: World
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  ;({ world, payer } = stand)
+  shop = await createShopFixture()
+  ;({ world, payer } = shop)
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 const aliases = [
   '/API/DATA',
@@ -58,7 +58,7 @@ describe.each(routers)('%s', (name, build) => {
       rpc: world.localnet.rpcUrl,
       ledger: 'memory:',
       waitSeconds: 0,
-      log: stand.log,
+      log: shop.log,
     })
   })
   afterAll(() => app.close())

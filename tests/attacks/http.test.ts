@@ -8,15 +8,15 @@ import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf, type World } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let world: World
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  ;({ world, payer } = stand)
+  fixture = await createShopFixture()
+  ;({ world, payer } = fixture)
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const codeIn = (body: string) => (JSON.parse(body) as { code?: string }).code
 
@@ -24,7 +24,7 @@ describe.each(adapters)('%s', (_name, serve) => {
   let shop: Shop
   let proof: string
   beforeAll(async () => {
-    shop = await stand.open({}, serve)
+    shop = await fixture.open({}, serve)
     proof = await shop.buy(payer)
   })
   /** Whatever was tried before, the honest customer is served. */
@@ -107,7 +107,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(challenge.recipient).toBe(world.recipient.address)
     expect(JSON.parse((await get(...spoofed)).body)).toMatchObject({ resource: `${shop.url}/data` })
     await expectServed(shop.claim(proofOf(await world.pay(challenge, payer), challenge, payer)))
-    const named = await stand.open({ publicUrl: 'https://api.example.com/v1/' }, serve)
+    const named = await fixture.open({ publicUrl: 'https://api.example.com/v1/' }, serve)
     for (const host of ['evil.example', 'localhost', 'a@b']) {
       const answer = readAnswer(
         await sendRaw(named.url, `GET /data HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),

@@ -17,12 +17,12 @@ vi.mock('../../src/host/keys/key-file.ts', { spy: true })
 
 const { makeKeyFile, readKeyFile, viewKeyFile } = keyFile
 const passphrase = 'correct horse battery'
-let stand: ShopFixture
+let fixture: ShopFixture
 
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 afterEach(() => {
   vi.unstubAllEnvs()
   vi.clearAllMocks()
@@ -37,17 +37,17 @@ function spellings(key: Uint8Array): readonly string[] {
 }
 
 it('T146: a process that only receives reads no key file, whatever lies about', async () => {
-  for (const name of ['wallet.json', 'provider.json', 'payouts.json']) makeKeyFile(join(stand.directory, name))
+  for (const name of ['wallet.json', 'provider.json', 'payouts.json']) makeKeyFile(join(fixture.directory, name))
   vi.clearAllMocks()
-  const shop = await stand.open({ watch: true })
+  const shop = await fixture.open({ watch: true })
   const routes = createPaystileRoutes({
     network: 'localnet',
-    rpc: stand.world.localnet.rpcUrl,
+    rpc: fixture.world.localnet.rpcUrl,
     ledger: 'memory:',
-    log: stand.log,
+    log: fixture.log,
   })
   expect((await routes.fetch(new Request('http://shop/readyz'))).status).toBeLessThan(504)
-  await expectServed(shop.claim(await shop.buy(stand.payer)))
+  await expectServed(shop.claim(await shop.buy(fixture.payer)))
   await routes.close()
   for (const reading of Object.values(keyFile)) {
     if (vi.isMockFunction(reading)) expect(reading).not.toHaveBeenCalled()
@@ -58,32 +58,32 @@ it('T146: a process that only receives reads no key file, whatever lies about', 
 
 it('T140, T146: a key is in no log, no error, no answer and nothing that can be inspected', async () => {
   vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', passphrase)
-  const paths = ['plain', 'sealed'].map((name) => join(stand.directory, `${name}.json`))
+  const paths = ['plain', 'sealed'].map((name) => join(fixture.directory, `${name}.json`))
   const [plain = '', sealed = ''] = paths
   makeKeyFile(plain)
   makeKeyFile(sealed, passphrase)
   const keys = paths.map((path) => readKeyFile(path))
-  for (const path of paths) await stand.world.localnet.fund(viewKeyFile(path).address, { SOL: 1_000_000_000n })
+  for (const path of paths) await fixture.world.localnet.fund(viewKeyFile(path).address, { SOL: 1_000_000_000n })
   const told: string[] = []
   const look = (value: unknown) =>
     told.push(inspect(value, { depth: Infinity, showHidden: true, maxArrayLength: null }))
 
   for (const accountKey of paths) {
     const { address } = await newSigner()
-    const shop = await stand.open({ accountKey, recipient: address })
+    const shop = await fixture.open({ accountKey, recipient: address })
     expect(keyFile.withKeyFile).toHaveBeenCalledWith(accountKey, expect.anything())
     told.push(await shop.metrics(), JSON.stringify(await shop.readiness()))
     const middleware = create402Middleware({
       price: 0.01,
       token: 'USDC',
-      recipient: stand.world.recipient.address,
+      recipient: fixture.world.recipient.address,
       network: 'localnet',
-      rpc: stand.world.localnet.rpcUrl,
+      rpc: fixture.world.localnet.rpcUrl,
       ledger: 'memory:',
       accountKey,
-      log: stand.log,
+      log: fixture.log,
     })
-    stand.defer(() => middleware.close())
+    fixture.defer(() => middleware.close())
     await middleware.ready()
     look(middleware)
     look(await initAgentWallet({ path: accountKey }))
@@ -98,17 +98,17 @@ it('T140, T146: a key is in no log, no error, no answer and nothing that can be 
     swapped: swap(text),
   }
   for (const [name, content] of Object.entries(broken)) {
-    const path = join(stand.directory, `${name}.json`)
+    const path = join(fixture.directory, `${name}.json`)
     writeFileSync(path, content, { mode: 0o600 })
     const failure = await initAgentWallet({ path }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(Error)
     look(failure)
     told.push(...(await outputOf('keys', 'show', path)), ...(await outputOf('wallet', 'show', path)))
   }
-  const config = join(stand.directory, 'paystile.yaml')
-  const settings = { network: 'localnet', recipient: stand.world.recipient.address, upstream: 'http://127.0.0.1:1' }
-  const more = { rpc: stand.world.localnet.rpcUrl, ledger: 'memory:', listen: { host: '127.0.0.1', port: 0 } }
-  for (const accountKey of [...paths, ...Object.keys(broken).map((name) => join(stand.directory, `${name}.json`))]) {
+  const config = join(fixture.directory, 'paystile.yaml')
+  const settings = { network: 'localnet', recipient: fixture.world.recipient.address, upstream: 'http://127.0.0.1:1' }
+  const more = { rpc: fixture.world.localnet.rpcUrl, ledger: 'memory:', listen: { host: '127.0.0.1', port: 0 } }
+  for (const accountKey of [...paths, ...Object.keys(broken).map((name) => join(fixture.directory, `${name}.json`))]) {
     const routes = [{ path: '/api', price: 0.01, token: 'USDC' }]
     writeFileSync(config, stringify({ ...settings, ...more, accountKey, routes }))
     told.push(...(await outputOf('doctor', config)))
@@ -116,7 +116,7 @@ it('T140, T146: a key is in no log, no error, no answer and nothing that can be 
   vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', 'another passphrase')
   look(await initAgentWallet({ path: sealed }).catch((error: unknown) => error))
 
-  const all = [...told, ...stand.logged].join('\n')
+  const all = [...told, ...fixture.logged].join('\n')
   expect(all).toContain('the key file can be used')
   expect(all).toContain('this is not its passphrase')
   for (const key of keys) for (const spelling of spellings(key)) expect(all).not.toContain(spelling)

@@ -15,9 +15,14 @@ import {
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
-import { type Bench, createBench, expectNothing, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  createAttackFixture,
+  expectNothing,
+} from '../harness/attacker-program.ts'
 import { instruction, succeed, u32, u64 } from '../harness/message.ts'
-import { deployPuppet, type ScriptedProgram } from '../harness/scripted-program.ts'
+import { deployScriptedProgram, type ScriptedProgram } from '../harness/scripted-program.ts'
 import { newSigner, type World } from '../harness/world.ts'
 
 const lamports = 1_000_000n
@@ -25,22 +30,22 @@ const system = address('11111111111111111111111111111111')
 const wrapped = address('So11111111111111111111111111111111111111112')
 const stake = 'Stake11111111111111111111111111111111111111'
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let attackedShop: AttackedShop
 let thief: KeyPairSigner
 let recipient: KeyPairSigner
 let scriptedProgram: ScriptedProgram
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
+  fixture = await createAttackFixture()
+  world = fixture.world
   recipient = world.recipient
-  till = await bench.open({ token: 'SOL', price: '0.001' })
+  attackedShop = await fixture.open({ token: 'SOL', price: '0.001' })
   thief = await world.person()
-  scriptedProgram = await deployPuppet(world)
+  scriptedProgram = await deployScriptedProgram(world)
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const sol = (units: bigint, from = thief, to = recipient.address as string) => world.transfer(from, to, 'SOL', units)
 const balance = () => world.localnet.getAccount(recipient.address)?.lamports ?? 0n
@@ -109,7 +114,7 @@ async function purse(units: bigint) {
   return account.address
 }
 
-type Way = () => Promise<Parameters<Bench['commit']>[2]>
+type Way = () => Promise<Parameters<AttackFixture['commit']>[2]>
 
 const ways: Readonly<Record<string, Way>> = {
   'T17: a wrapped SOL account is closed in its favour': async () => [
@@ -154,22 +159,22 @@ describe('the recipient is richer, but nobody transferred anything', () => {
   it.each(Object.entries(ways))('%s', async (_name, build) => {
     const plan = await build()
     const before = balance()
-    const attempt = await bench.commit(till, thief, plan)
+    const attempt = await fixture.commit(attackedShop, thief, plan)
     expect(balance() - before).toBeGreaterThanOrEqual(5_000_000n)
-    await expectNothing(till, 'no_transfer', attempt)
+    await expectNothing(attackedShop, 'no_transfer', attempt)
   })
 
   it.each(Object.entries(ways))('%s, beside a transfer of one lamport', async (_name, build) => {
-    const attempt = await bench.commit(till, thief, [...((await build()) as []), await sol(1n)])
-    const { body } = await expectNothing(till, 'underpaid', attempt)
+    const attempt = await fixture.commit(attackedShop, thief, [...((await build()) as []), await sol(1n)])
+    const { body } = await expectNothing(attackedShop, 'underpaid', attempt)
     expect(body).toMatchObject({ required: '0.001', received: '0.000000001' })
   })
 
   it('T+: a new account is created at the address of a recipient who signs for it', async () => {
     const novice = await newSigner()
-    const shop = await bench.open({ token: 'SOL', price: '0.001', recipient: novice.address, scope: 'novice' })
+    const shop = await fixture.open({ token: 'SOL', price: '0.001', recipient: novice.address, scope: 'novice' })
     const opening = { payer: thief, newAccount: novice, lamports: 2_000_000n, space: 0, programAddress: system }
-    await expectNothing(shop, 'no_transfer', await bench.commit(shop, thief, [getCreateAccountInstruction(opening)]))
+    await expectNothing(shop, 'no_transfer', await fixture.commit(shop, thief, [getCreateAccountInstruction(opening)]))
   })
 })
 
@@ -185,38 +190,42 @@ describe('a transfer, in an unusual way', () => {
       fromSeed: 'till',
       fromOwner: system,
     })
-    await till.serves(await bench.commit(till, thief, [transfer]))
+    await attackedShop.serves(await fixture.commit(attackedShop, thief, [transfer]))
   })
 
   it('T19: called by another program', async () => {
-    await till.serves(await bench.commit(till, thief, [scriptedProgram.act([await sol(lamports)])]))
+    await attackedShop.serves(await fixture.commit(attackedShop, thief, [scriptedProgram.act([await sol(lamports)])]))
   })
 
   it('T+: called by a program that was called by itself', async () => {
     const nested = scriptedProgram.act([scriptedProgram.act([scriptedProgram.act([await sol(lamports)])])])
-    await till.serves(await bench.commit(till, thief, [nested]))
+    await attackedShop.serves(await fixture.commit(attackedShop, thief, [nested]))
     const short = scriptedProgram.act([scriptedProgram.act([scriptedProgram.act([await sol(lamports - 1n)])])])
-    await expectNothing(till, 'underpaid', await bench.commit(till, thief, [short]))
+    await expectNothing(attackedShop, 'underpaid', await fixture.commit(attackedShop, thief, [short]))
   })
 
   it('T21: the recipient pays the fee, which is not taken off the price', async () => {
     const bid = getSetComputeUnitPriceInstruction({ microLamports: 1_000_000n })
     const before = balance()
-    const attempt = await bench.commit(till, thief, [bid, await sol(lamports)], { feePayer: recipient })
+    const attempt = await fixture.commit(attackedShop, thief, [bid, await sol(lamports)], { feePayer: recipient })
     expect(balance() - before).toBeLessThan(lamports)
-    await till.serves(attempt)
+    await attackedShop.serves(attempt)
   })
 
   it('T+: the fee that the recipient paid is not itself a payment', async () => {
     const bid = getSetComputeUnitPriceInstruction({ microLamports: 10_000_000n })
-    const attempt = await bench.commit(till, thief, [bid, await sol(lamports - 1n)], { feePayer: recipient })
-    const { body } = await expectNothing(till, 'underpaid', attempt)
+    const attempt = await fixture.commit(attackedShop, thief, [bid, await sol(lamports - 1n)], { feePayer: recipient })
+    const { body } = await expectNothing(attackedShop, 'underpaid', attempt)
     expect(body).toMatchObject({ received: '0.000999999' })
   })
 
   it('T+: SOL sent to the token account of the recipient, where it is of no use', async () => {
     const account = await world.tokenAccount(recipient.address, world.usdc)
-    await expectNothing(till, 'wrong_recipient', await bench.commit(till, thief, [await sol(lamports, thief, account)]))
+    await expectNothing(
+      attackedShop,
+      'wrong_recipient',
+      await fixture.commit(attackedShop, thief, [await sol(lamports, thief, account)]),
+    )
   })
 
   it.each([
@@ -224,6 +233,6 @@ describe('a transfer, in an unusual way', () => {
     ['no more than the fee, which somebody else paid', 5_000n],
   ])('T+: sent on by the recipient in the same transaction: %s', async (_name, units) => {
     const plan = [await sol(lamports), await sol(units, recipient, thief.address)]
-    await expectNothing(till, 'underpaid', await bench.commit(till, thief, plan))
+    await expectNothing(attackedShop, 'underpaid', await fixture.commit(attackedShop, thief, plan))
   })
 })

@@ -10,10 +10,16 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeAddress, decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  createAttackFixture,
+  expectNothing,
+  price,
+} from '../harness/attacker-program.ts'
 import { instruction, land, succeed, u32 } from '../harness/message.ts'
 import { auxiliary, createMint, extensions, mintTo, move } from '../harness/mint.ts'
-import { deployPuppet, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
+import { deployScriptedProgram, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
 import { eventually } from '../harness/shop.ts'
 import { memo, memoV3, newSigner, type World } from '../harness/world.ts'
 
@@ -21,23 +27,23 @@ const memoV1 = 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo'
 const memoV4 = 'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH'
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let shop: AttackedShop
 let payer: KeyPairSigner
 let transfer: Instruction
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
-  till = await bench.open()
+  fixture = await createAttackFixture()
+  world = fixture.world
+  shop = await fixture.open()
   payer = await world.person()
   transfer = await move(world, world.usdc, payer, world.recipient.address, price)
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const commit = (plan: (challenge: Challenge) => readonly Instruction[] | Promise<readonly Instruction[]>) =>
-  bench.commit(till, payer, async (challenge) => [...(await plan(challenge)), transfer], { bare: true })
+  fixture.commit(shop, payer, async (challenge) => [...(await plan(challenge)), transfer], { bare: true })
 
 describe('a memo that is not the requestId', () => {
   it.each<[string, (requestId: string) => readonly (string | Uint8Array)[]]>([
@@ -60,45 +66,45 @@ describe('a memo that is not the requestId', () => {
     ['T+: the bytes behind its base64url', (id) => [Buffer.from(id, 'base64url').toString('hex')]],
   ])('%s', async (_name, texts) => {
     const attempt = await commit(({ requestId }) => texts(requestId).map((text) => memo(text)))
-    await expectNothing(till, 'memo_mismatch', attempt)
+    await expectNothing(shop, 'memo_mismatch', attempt)
   })
 
   it('T44: an old payment of the same amount, made for something else', async () => {
     const tx = await succeed(world, [transfer], payer)
-    await expectNothing(till, 'memo_mismatch', { tx, challenge: await till.challenge(), payer })
+    await expectNothing(shop, 'memo_mismatch', { tx, challenge: await shop.challenge(), payer })
   })
 
   it('T25: not UTF-8, which all memo programs refuse', async () => {
     for (const program of [memoV1, memoV3, memoV4]) {
       const plan = ({ requestId }: Challenge) => [memo(Uint8Array.of(...bytesOf(requestId), 0xff), program), transfer]
-      const attempt = await bench.commit(till, payer, plan, { bare: true, mayFail: true })
-      await expectNothing(till, 'tx_failed', attempt)
+      const attempt = await fixture.commit(shop, payer, plan, { bare: true, mayFail: true })
+      await expectNothing(shop, 'tx_failed', attempt)
     }
   })
 
   it('T+: a program that is no memo program, though it has the same code', async () => {
     const copy = (await newSigner()).address
     world.localnet.setProgram(copy, world.localnet.getAccount(memoV3)?.data ?? new Uint8Array())
-    await expectNothing(till, 'memo_mismatch', await commit(({ requestId }) => [memo(requestId, copy)]))
+    await expectNothing(shop, 'memo_mismatch', await commit(({ requestId }) => [memo(requestId, copy)]))
   })
 
   it('T+: written into the log by a failed call only', async () => {
-    const scriptedProgram = await deployPuppet(world)
+    const scriptedProgram = await deployScriptedProgram(world)
     const account = await auxiliary(payer, payer.address, world.usdc)
-    const attempt = await bench.commit(
-      till,
+    const attempt = await fixture.commit(
+      shop,
       payer,
       // The memo runs; the step after it fails, and everything with it.
       ({ requestId }) => [transfer, scriptedProgram.act([memo(requestId), memo(Uint8Array.of(0xff))]), ...account.open],
       { bare: true, mayFail: true },
     )
-    await expectNothing(till, 'tx_failed', attempt)
+    await expectNothing(shop, 'tx_failed', attempt)
   })
 
   it('T+: only in the data of another program', async () => {
-    const scriptedProgram = await deployPuppet(world)
+    const scriptedProgram = await deployScriptedProgram(world)
     const plan = ({ requestId }: Challenge) => [instruction(scriptedProgram.address, [], bytesOf(requestId))]
-    await expectNothing(till, 'memo_mismatch', await commit(plan))
+    await expectNothing(shop, 'memo_mismatch', await commit(plan))
   })
 })
 
@@ -108,7 +114,7 @@ describe('a memo that is the requestId', () => {
     ['T23: by version 3 of the program', memoV3],
     ['T23: by version 4 of the program', memoV4],
   ])('%s', async (_name, program) => {
-    await till.serves(await commit(({ requestId }) => [memo(requestId, program)]))
+    await shop.serves(await commit(({ requestId }) => [memo(requestId, program)]))
   })
 
   it.each([
@@ -124,8 +130,8 @@ describe('a memo that is the requestId', () => {
         bytesOf(requestId),
       ),
     ])
-    await till.refuses('payer_mismatch', { ...attempt, payer: stranger })
-    await till.serves(attempt)
+    await shop.refuses('payer_mismatch', { ...attempt, payer: stranger })
+    await shop.serves(attempt)
   })
 
   it.each([
@@ -134,13 +140,13 @@ describe('a memo that is the requestId', () => {
     ['T28: last of three', ['a', 'b', '']],
   ])('%s', async (_name, texts) => {
     const attempt = await commit(({ requestId }) => texts.map((text) => memo(text || requestId)))
-    await till.serves(attempt)
-    await till.refuses('payment_replay', attempt)
+    await shop.serves(attempt)
+    await shop.refuses('payment_replay', attempt)
   })
 
   it('T+: behind the transfer', async () => {
     const plan = ({ requestId }: Challenge) => [transfer, memo(requestId)]
-    await till.serves(await bench.commit(till, payer, plan, { bare: true }))
+    await shop.serves(await fixture.commit(shop, payer, plan, { bare: true }))
   })
 })
 
@@ -151,8 +157,8 @@ describe('a memo of a program on the way', () => {
 
   let [router, scribe]: ScriptedProgram[] = []
   beforeAll(async () => {
-    router = await deployPuppet(world)
-    scribe = await deployPuppet(world)
+    router = await deployScriptedProgram(world)
+    scribe = await deployScriptedProgram(world)
   })
   const act = (scriptedProgram: ScriptedProgram | undefined, ...steps: readonly Instruction[]) =>
     (scriptedProgram as ScriptedProgram).act(steps)
@@ -178,11 +184,11 @@ describe('a memo of a program on the way', () => {
       async (own, stolen) => [act(router, memo(own), transfer, await hooked(memo(stolen)))],
     ],
   ])('T173: %s takes nothing, and the payer is served', async (_name, route) => {
-    const [own, stolen] = [await till.challenge(), await till.challenge()]
+    const [own, stolen] = [await shop.challenge(), await shop.challenge()]
     const tx = await succeed(world, await route(own.requestId, stolen.requestId), payer)
-    await till.refuses('memo_mismatch', { tx, challenge: stolen, payer })
-    await till.serves({ tx, challenge: own, payer })
-    await till.sellsHonestly(stolen)
+    await shop.refuses('memo_mismatch', { tx, challenge: stolen, payer })
+    await shop.serves({ tx, challenge: own, payer })
+    await shop.sellsHonestly(stolen)
   })
 
   it.each<[string, (requestId: string) => readonly Instruction[]]>([
@@ -191,26 +197,26 @@ describe('a memo of a program on the way', () => {
     ['that program, two calls deep', (id) => [act(scribe, act(router, memo(id), transfer))]],
     ['the payer, while a program passes on the order', (id) => [memo(id), act(scribe, act(router, transfer))]],
   ])('T173: of %s counts', async (_name, plan) => {
-    await till.serves(await bench.commit(till, payer, ({ requestId }) => plan(requestId), { bare: true }))
+    await shop.serves(await fixture.commit(shop, payer, ({ requestId }) => plan(requestId), { bare: true }))
   })
 
   it('T173: is not refused for good while a node does not tell which program called', async () => {
-    const attempt = await bench.commit(till, payer, ({ requestId }) => [act(router, memo(requestId), transfer)], {
+    const attempt = await fixture.commit(shop, payer, ({ requestId }) => [act(router, memo(requestId), transfer)], {
       bare: true,
     })
     world.localnet.faults.intercept(withoutHeights)
-    await till.refuses('chain_unavailable', attempt)
-    const plain = await bench.commit(till, payer, [act(router, transfer)])
-    await till.serves(plain)
+    await shop.refuses('chain_unavailable', attempt)
+    const plain = await fixture.commit(shop, payer, [act(router, transfer)])
+    await shop.serves(plain)
     world.localnet.faults.clear()
-    await till.serves(attempt)
+    await shop.serves(attempt)
   })
 
   /** A transfer of a token whose mint has a hook, which writes a memo. */
   async function hooked({ programAddress, data = new Uint8Array() }: Instruction): Promise<Instruction> {
-    const { honest: issuer } = bench
+    const { honest: issuer } = fixture
     // A call of the program at position 5, without accounts: behind the five accounts of every hook.
-    const hook = await deployPuppet(world, undefined, 0, Uint8Array.from([1, data.length, 0, 5, 0, ...data]))
+    const hook = await deployScriptedProgram(world, undefined, 0, Uint8Array.from([1, data.length, 0, 5, 0, ...data]))
     const hookOf = extensions.transferHook(hook.address, issuer.address)
     const mint = await createMint(world, issuer, { extensions: [hookOf] })
     await mintTo(world, mint, issuer, { [payer.address]: 1n, [issuer.address]: 0n })
@@ -238,17 +244,17 @@ describe('one transaction for many requests', () => {
     ['T29: four memos and the price of one', price],
     ['T29: four memos and four times the price', 4n * price],
   ])('%s', async (_name, units) => {
-    const challenges = await Promise.all(Array.from({ length: 4 }, () => till.challenge()))
+    const challenges = await Promise.all(Array.from({ length: 4 }, () => shop.challenge()))
     const paying = await move(world, world.usdc, payer, world.recipient.address, units)
     const memos = challenges.map(({ requestId }) => memo(requestId))
     const tx = await land(world, [...memos, paying], payer)
-    const answers = await Promise.all(challenges.map((challenge) => till.present({ tx, challenge, payer })))
+    const answers = await Promise.all(challenges.map((challenge) => shop.present({ tx, challenge, payer })))
     const refused = answers.filter(({ status }) => status === 409)
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(refused.map(({ code }) => code)).toEqual(Array.from({ length: 3 }, () => 'payment_replay'))
     // The requests that were turned away are still for sale.
     for (const [index, { status }] of answers.entries()) {
-      if (status === 409) await till.sellsHonestly(challenges[index] as Challenge)
+      if (status === 409) await shop.sellsHonestly(challenges[index] as Challenge)
     }
   })
 })
@@ -259,7 +265,7 @@ describe('one transaction while it is being delivered', () => {
     const released = new Promise<void>((resolve) => {
       release = resolve
     })
-    const slow = await bench.open({ scope: 'slow' }, async () => {
+    const slow = await fixture.open({ scope: 'slow' }, async () => {
       await released
       return { body: 'the secret' }
     })
@@ -267,7 +273,7 @@ describe('one transaction while it is being delivered', () => {
     const tx = await succeed(world, [memo(challenge.requestId), memo(other.requestId), transfer], payer)
     const first = slow.present({ tx, challenge, payer })
     await eventually(
-      () => bench.ledger.peek(decodeSignature(tx) as Uint8Array),
+      () => fixture.ledger.peek(decodeSignature(tx) as Uint8Array),
       (standing) => standing?.state === 'busy',
     )
     await slow.refuses('payment_in_progress', { tx, challenge, payer })

@@ -11,22 +11,22 @@ import { eventually } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
 import { createWorld, proofOf, type World } from '../harness/world.ts'
 
-let stand: ShopFixture
+let shop: ShopFixture
 let world: World
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  world = stand.world
+  shop = await createShopFixture()
+  world = shop.world
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 
 describe('another chain', () => {
   it('T73: beside the right one is not a second witness', async () => {
     const elsewhere = await startLocalnet({ slotMs: 20 })
-    stand.defer(() => elsewhere.close())
-    const second = await stand.fakeNode()
-    const two = await stand.open({ rpc: [world.localnet.rpcUrl, second.url] })
-    const proof = await two.buy(stand.payer)
+    shop.defer(() => elsewhere.close())
+    const second = await shop.fakeNode()
+    const two = await shop.open({ rpc: [world.localnet.rpcUrl, second.url] })
+    const proof = await two.buy(shop.payer)
     second.turnTo(elsewhere.rpcUrl)
     second.behave(() => ({ status: 500, body: '' }))
     await expectRefused(two.claim(proof), 'chain_unavailable')
@@ -38,9 +38,9 @@ describe('another chain', () => {
 
   it('T73: behind the only address is found out, and free money of that chain opens nothing', async () => {
     const elsewhere = await createWorld()
-    stand.defer(() => elsewhere.close())
-    const only = await stand.fakeNode()
-    const one = await stand.open({ rpc: only.url })
+    shop.defer(() => elsewhere.close())
+    const only = await shop.fakeNode()
+    const one = await shop.open({ rpc: only.url })
     const challenge = await one.challenge()
     await elsewhere.localnet.fund(world.recipient.address, { SOL: 1_000_000_000n, USDC: 0n })
     const thief = await elsewhere.person()
@@ -52,23 +52,23 @@ describe('another chain', () => {
     only.behave(undefined)
     await expectRefused(one.claim(stolen), 'chain_unavailable')
     only.turnTo(world.localnet.rpcUrl)
-    await expectServed(one.claim(proofOf(await world.pay(challenge, stand.payer), challenge, stand.payer)))
+    await expectServed(one.claim(proofOf(await world.pay(challenge, shop.payer), challenge, shop.payer)))
   })
 
   it('T73: is never believed where the network has a known genesis hash', async () => {
     const secret = `1:${'s'.repeat(32)}`
-    const ledger = join(stand.directory, 'devnet.sqlite')
+    const ledger = join(shop.directory, 'devnet.sqlite')
     const { rpcUrl: rpc } = world.localnet
     const common = { price: 0.01, token: 'USDC', recipient: world.recipient.address, waitSeconds: 0 } as const
-    const devnet = await serveNode({ ...common, network: 'devnet', secret, ledger, rpc, log: stand.log }, () => ({
+    const devnet = await serveNode({ ...common, network: 'devnet', secret, ledger, rpc, log: shop.log }, () => ({
       body: 'the secret',
     }))
-    stand.defer(() => devnet.close())
+    shop.defer(() => devnet.close())
     await expect(devnet.ready()).rejects.toThrow('does not speak for this chain')
     const challenge = (await (await fetch(`${devnet.url}/data`)).json()) as Challenge
-    const proof = proofOf(await world.pay(challenge, stand.payer), challenge, stand.payer)
+    const proof = proofOf(await world.pay(challenge, shop.payer), challenge, shop.payer)
     await expectRefused(fetch(`${devnet.url}/data`, { headers: { 'Payment-Proof': proof } }), 'chain_unavailable')
-    expect(stand.logged.join('')).toContain('chain.wrong_cluster')
+    expect(shop.logged.join('')).toContain('chain.wrong_cluster')
   })
 
   it.each<[string, Partial<ProviderOptions>, RegExp]>([
@@ -84,7 +84,7 @@ describe('another chain', () => {
 
 describe('the start', () => {
   it('T68: without a node, proofs and requests are told to come again; with it, all is well', async () => {
-    const proof = await (await stand.open()).buy(stand.payer)
+    const proof = await (await shop.open()).buy(shop.payer)
     const port = await freePort()
     const served = await serveNode(
       {
@@ -94,17 +94,17 @@ describe('the start', () => {
         network: 'localnet',
         rpc: `http://127.0.0.1:${port}`,
         ledger: 'memory:',
-        log: stand.log,
+        log: shop.log,
       },
       () => ({ body: 'the secret' }),
     )
-    stand.defer(() => served.close())
+    shop.defer(() => served.close())
     await expect(served.ready()).rejects.toThrow('does not answer')
     const claim = () => fetch(`${served.url}/data`, { headers: { 'Payment-Proof': proof } })
     await expectRefused(claim(), 'chain_unavailable')
     await expectRefused(fetch(`${served.url}/data`), 'chain_unavailable')
     const node = await createFace(world.localnet.rpcUrl, port)
-    stand.defer(() => node.close())
+    shop.defer(() => node.close())
     await eventually(
       async () => (await fetch(`${served.url}/data`)).status,
       (status) => status === 402,
@@ -113,7 +113,7 @@ describe('the start', () => {
   })
 
   it('that fails is one attempt and one line of log, however many ask, and is not repeated at once', async () => {
-    const node = await stand.fakeNode()
+    const node = await shop.fakeNode()
     let answerAll: () => void = () => {}
     const asked = new Promise<void>((resolve) => {
       answerAll = resolve
@@ -136,7 +136,7 @@ describe('the start', () => {
       },
       () => ({ body: 'the secret' }),
     )
-    stand.defer(() => served.close())
+    shop.defer(() => served.close())
     const flood = () =>
       Promise.all(
         Array.from({ length: 100 }, async () => expectRefused(fetch(`${served.url}/data`), 'chain_unavailable')),

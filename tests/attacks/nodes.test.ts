@@ -11,18 +11,18 @@ import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf 
 import { proofOf, type World } from '../harness/world.ts'
 
 const readMethods = ['getTransaction', 'getGenesisHash']
-let stand: ShopFixture
+let fixture: ShopFixture
 let world: World
 /** Reads through one node, and does not wait for what is not there. */
 let shop: Shop
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  world = stand.world
-  shop = await stand.open()
+  fixture = await createShopFixture()
+  world = fixture.world
+  shop = await fixture.open()
 })
 afterEach(() => world.localnet.faults.clear())
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 describe('one node', () => {
   it.each<[string, RefusalCode, FaultRule]>([
@@ -41,7 +41,7 @@ describe('one node', () => {
     ['T69: does not understand', 'chain_unavailable', { error: { code: -32602, message: 'params' } }],
     ['T67: does not have it yet', 'tx_not_found', { lagSlots: 64 }],
   ])('%s: %s, and the same proof works as soon as that is over', async (_name, code, rule) => {
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     const end = world.localnet.faults.add({ methods: readMethods, ...rule })
     await expectRefused(shop.claim(proof), code)
     expect((await fetch(`${shop.url}/data`)).status).toBe(402)
@@ -51,14 +51,14 @@ describe('one node', () => {
   })
 
   it('T67: is a little behind: the proof waits for it, within the time that was set', async () => {
-    const patient = await stand.open({ waitSeconds: 5 })
-    const proof = await patient.buy(stand.payer)
+    const patient = await fixture.open({ waitSeconds: 5 })
+    const proof = await patient.buy(fixture.payer)
     world.localnet.faults.add({ methods: ['getTransaction'], lagSlots: 64, times: 3 })
     await expectServed(patient.claim(proof))
   })
 
   it('T67: a proof that is sooner than its payment waits for it', async () => {
-    const patient = await stand.open({ waitSeconds: 5 })
+    const patient = await fixture.open({ waitSeconds: 5 })
     const challenge = await patient.challenge()
     const sent = new Promise<string>((resolve) => {
       world.localnet.faults.intercept((method, _params, answer) => {
@@ -68,14 +68,14 @@ describe('one node', () => {
     })
     world.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 10 })
     const [claimed] = await Promise.all([
-      sent.then((tx) => patient.claim(proofOf(tx, challenge, stand.payer))),
-      world.pay(challenge, stand.payer),
+      sent.then((tx) => patient.claim(proofOf(tx, challenge, fixture.payer))),
+      world.pay(challenge, fixture.payer),
     ])
     expect([claimed.status, await claimed.text()]).toEqual([200, 'the secret'])
   })
 
   it('T61: says processed only: not found, and served after the confirmation', async () => {
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     world.localnet.faults.intercept((method, _params, answer) =>
       method === 'getTransaction' ? { result: null } : answer,
     )
@@ -85,7 +85,7 @@ describe('one node', () => {
   })
 
   it('T76: is slow: the answer comes within the time of one call, for twenty at once', async () => {
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     const end = world.localnet.faults.add({ methods: ['getTransaction'], latencyMs: 4_000 })
     const start = performance.now()
     const answers = await Promise.all(Array.from({ length: 20 }, () => shop.claim(proof)))
@@ -96,9 +96,9 @@ describe('one node', () => {
   })
 
   it('T76: is slow, and two others are not: nobody waits for it', async () => {
-    const slow = await stand.fakeNode()
-    const three = await stand.open({ rpc: [slow.url, (await stand.fakeNode()).url, world.localnet.rpcUrl] })
-    const proof = await three.buy(stand.payer)
+    const slow = await fixture.fakeNode()
+    const three = await fixture.open({ rpc: [slow.url, (await fixture.fakeNode()).url, world.localnet.rpcUrl] })
+    const proof = await three.buy(fixture.payer)
     slow.behave(async (_question, ask) => {
       await new Promise((resolve) => setTimeout(resolve, 4_000).unref())
       return ask()
@@ -109,9 +109,9 @@ describe('one node', () => {
   })
 
   it('T68: answers in full under a status of failure: it is not believed', async () => {
-    const failing = await stand.fakeNode()
-    const shaken = await stand.open({ rpc: failing.url })
-    const proof = await shaken.buy(stand.payer)
+    const failing = await fixture.fakeNode()
+    const shaken = await fixture.open({ rpc: failing.url })
+    const proof = await shaken.buy(fixture.payer)
     failing.behave(async (_question, ask) => ({ ...(await ask()), status: 500 }))
     await expectRefused(shaken.claim(proof), 'chain_unavailable')
     failing.behave(undefined)
@@ -119,10 +119,10 @@ describe('one node', () => {
   })
 
   it('T78: sends us elsewhere: it is not followed, not even to an honest node', async () => {
-    const honest = await stand.fakeNode()
-    const away = await stand.fakeNode()
-    const redirected = await stand.open({ rpc: away.url })
-    const proof = await redirected.buy(stand.payer)
+    const honest = await fixture.fakeNode()
+    const away = await fixture.fakeNode()
+    const redirected = await fixture.open({ rpc: away.url })
+    const proof = await redirected.buy(fixture.payer)
     for (const status of [301, 302, 307, 308]) {
       away.behave(() => ({ status, headers: { location: honest.url }, body: '' }))
       await expectRefused(redirected.claim(proof), 'chain_unavailable')
@@ -133,9 +133,9 @@ describe('one node', () => {
   })
 
   it('T132: sends more than a megabyte: nothing of it is used', async () => {
-    const bloated = await stand.fakeNode()
-    const flooded = await stand.open({ rpc: bloated.url })
-    const proof = await flooded.buy(stand.payer)
+    const bloated = await fixture.fakeNode()
+    const flooded = await fixture.open({ rpc: bloated.url })
+    const proof = await flooded.buy(fixture.payer)
     bloated.behave(bend('getTransaction', (result: object) => ({ ...result, more: 'x'.repeat(1_100_000) })))
     await expectRefused(flooded.claim(proof), 'chain_unavailable')
     bloated.behave(undefined)
@@ -143,9 +143,9 @@ describe('one node', () => {
   })
 
   it('T127: has a transaction that cannot be judged: asking for it again and again is limited', async () => {
-    const odd = await stand.fakeNode()
-    const shaken = await stand.open({ rpc: odd.url, service: 'odd' })
-    const proof = await shaken.buy(stand.payer)
+    const odd = await fixture.fakeNode()
+    const shaken = await fixture.open({ rpc: odd.url, service: 'odd' })
+    const proof = await shaken.buy(fixture.payer)
     odd.behave(
       bend('getTransaction', (result: { meta: object }) => ({
         ...result,
@@ -161,11 +161,11 @@ describe('one node', () => {
   })
 
   it('T140: is named in no log and no answer by its address or its key', async () => {
-    const dead = await stand.fakeNode()
+    const dead = await fixture.fakeNode()
     dead.behave(() => ({ status: 500, body: 'no' }))
-    const keyed = await stand.open({ rpc: [`${dead.url}/?api-key=s3cret`, world.localnet.rpcUrl] })
-    const text = await (await keyed.claim(await keyed.buy(stand.payer))).text()
-    const readings = `${stand.logged.join('')}${text}`
+    const keyed = await fixture.open({ rpc: [`${dead.url}/?api-key=s3cret`, world.localnet.rpcUrl] })
+    const text = await (await keyed.claim(await keyed.buy(fixture.payer))).text()
+    const readings = `${fixture.logged.join('')}${text}`
     expect(readings).toContain('node 1')
     expect(readings).not.toMatch(/s3cret|127\.0\.0\.1/)
   })
@@ -200,7 +200,7 @@ describe('a lie', () => {
     ['T2: an outcome that is not known', (result) => ({ ...result, meta: null })],
     ['T58: no time, not even when asked for it', (result) => ({ ...result, blockTime: null })],
   ])('%s is no payment and no refusal', async (_name, change) => {
-    const [proof, other] = [await shop.buy(stand.payer), await shop.buy(stand.payer)]
+    const [proof, other] = [await shop.buy(fixture.payer), await shop.buy(fixture.payer)]
     const config = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 }
     const real = await world.rpc<Result>('getTransaction', [txOf(other), config])
     world.localnet.faults.intercept((method, _params, answer) => {
@@ -236,14 +236,14 @@ describe('a lie', () => {
     ['tells another time', bend('getTransaction', (result: Result) => ({ ...result, blockTime: 1_700_000_000 }))],
     ['does not have it (T75)', bend('getTransaction', () => null)],
   ])('T70: one of two nodes %s: disagreement, from either side', async (_name, behaviour) => {
-    const liar = await stand.fakeNode()
+    const liar = await fixture.fakeNode()
     for (const rpc of [
       [liar.url, world.localnet.rpcUrl],
       [world.localnet.rpcUrl, liar.url],
     ]) {
       liar.behave(undefined)
-      const two = await stand.open({ rpc })
-      const proof = await two.buy(stand.payer)
+      const two = await fixture.open({ rpc })
+      const proof = await two.buy(fixture.payer)
       liar.behave(behaviour)
       await expectRefused(two.claim(proof), 'chain_disagreement')
       liar.behave(undefined)

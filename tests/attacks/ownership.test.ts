@@ -10,29 +10,35 @@ import {
 } from '@solana-program/token'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { splTokenProgram } from '../../src/core/money/tokens.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  createAttackFixture,
+  expectNothing,
+  price,
+} from '../harness/attacker-program.ts'
 import { succeed } from '../harness/message.ts'
 import { auxiliary, createMint, move, moveBetween } from '../harness/mint.ts'
 import { newSigner, type World } from '../harness/world.ts'
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let attackedShop: AttackedShop
 let payer: KeyPairSigner
 let recipient: KeyPairSigner
 let source: Address
 let destination: Address
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
+  fixture = await createAttackFixture()
+  world = fixture.world
   recipient = world.recipient
-  till = await bench.open()
+  attackedShop = await fixture.open()
   payer = await world.person()
   source = await world.tokenAccount(payer.address, world.usdc)
   destination = await world.tokenAccount(recipient.address, world.usdc)
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const handOver = (account: Address, from: KeyPairSigner, to: KeyPairSigner): Instruction =>
   getSetAuthorityInstruction({
@@ -45,10 +51,10 @@ const handOver = (account: Address, from: KeyPairSigner, to: KeyPairSigner): Ins
 describe('the recipient’s account', () => {
   it('T8: is lost to somebody else right after the payment', async () => {
     const careless = await world.person()
-    const shop = await bench.open({ recipient: careless.address, scope: 'careless' })
+    const shop = await fixture.open({ recipient: careless.address, scope: 'careless' })
     const account = await world.tokenAccount(careless.address, world.usdc)
     const plan = [moveBetween(world.usdc, source, account, price, payer), handOver(account, careless, payer)]
-    await shop.refuses('wrong_recipient', await bench.commit(shop, payer, plan))
+    await shop.refuses('wrong_recipient', await fixture.commit(shop, payer, plan))
   })
 
   it('T10: is paid, while another account of the recipient with as much in it goes to the payer', async () => {
@@ -60,20 +66,20 @@ describe('the recipient’s account', () => {
       moveBetween(world.usdc, source, destination, price, payer),
       handOver(account.address, recipient, payer),
     ]
-    await expectNothing(till, 'underpaid', await bench.commit(till, payer, plan))
+    await expectNothing(attackedShop, 'underpaid', await fixture.commit(attackedShop, payer, plan))
   })
 
   it('T8: was lost, and comes back to it together with the payment', async () => {
     const lucky = await world.person()
-    const shop = await bench.open({ recipient: lucky.address, scope: 'lucky' })
+    const shop = await fixture.open({ recipient: lucky.address, scope: 'lucky' })
     const account = await world.tokenAccount(lucky.address, world.usdc)
     await succeed(world, [handOver(account, lucky, payer)], lucky)
     const back = handOver(account, payer, lucky)
     // All that lies in it comes back too, but only what was sent counts as paid.
     const short = [back, moveBetween(world.usdc, source, account, price - 1n, payer)]
-    await shop.refuses('underpaid', await bench.commit(shop, payer, short))
+    await shop.refuses('underpaid', await fixture.commit(shop, payer, short))
     await succeed(world, [handOver(account, lucky, payer)], lucky)
-    await shop.serves(await bench.commit(shop, payer, [back, moveBetween(world.usdc, source, account, price, payer)]))
+    await shop.serves(await fixture.commit(shop, payer, [back, moveBetween(world.usdc, source, account, price, payer)]))
   })
 })
 
@@ -87,7 +93,7 @@ describe('the account that pays', () => {
       handOver(account.address, recipient, payer),
       moveBetween(world.usdc, account.address, destination, price, payer),
     ]
-    await expectNothing(till, 'self_payment', await bench.commit(till, payer, plan))
+    await expectNothing(attackedShop, 'self_payment', await fixture.commit(attackedShop, payer, plan))
   })
 
   it('T+: held another token before, and was closed and opened anew on the way', async () => {
@@ -105,7 +111,7 @@ describe('the account that pays', () => {
       moveBetween(world.usdc, source, account.address, price, payer),
       getTransferInstruction({ source: account.address, destination, authority: payer, amount: price }),
     ]
-    await till.serves(await bench.commit(till, payer, plan))
+    await attackedShop.serves(await fixture.commit(attackedShop, payer, plan))
   })
 
   it('T+: is closed after it paid, and the rest of its money goes to the recipient as well', async () => {
@@ -116,7 +122,7 @@ describe('the account that pays', () => {
       moveBetween(world.usdc, account.address, destination, price - 1n, payer),
       getCloseAccountInstruction({ account: account.address, destination: recipient.address, owner: payer }),
     ]
-    await expectNothing(till, 'underpaid', await bench.commit(till, payer, plan))
+    await expectNothing(attackedShop, 'underpaid', await fixture.commit(attackedShop, payer, plan))
   })
 })
 
@@ -127,9 +133,9 @@ describe('an order with more in it than is needed', () => {
   })
 
   it('T+: bytes behind a transfer of SOL', async () => {
-    const shop = await bench.open({ token: 'SOL', price: '0.001', scope: 'padded' })
+    const shop = await fixture.open({ token: 'SOL', price: '0.001', scope: 'padded' })
     const transfer = await world.transfer(payer, recipient.address, 'SOL', 1_000_000n)
-    await shop.serves(await bench.commit(shop, payer, [padded(transfer)]))
+    await shop.serves(await fixture.commit(shop, payer, [padded(transfer)]))
   })
 
   it('T+: accounts behind those of a token transfer do not become payers', async () => {
@@ -139,8 +145,8 @@ describe('an order with more in it than is needed', () => {
       ...transfer,
       accounts: [...(transfer.accounts ?? []), { address: bystander.address, role: 2 as const, signer: bystander }],
     }
-    const attempt = await bench.commit(till, payer, [crowded])
-    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: bystander })
-    await till.serves(attempt)
+    const attempt = await fixture.commit(attackedShop, payer, [crowded])
+    await expectNothing(attackedShop, 'payer_mismatch', { ...attempt, payer: bystander })
+    await attackedShop.serves(attempt)
   })
 })

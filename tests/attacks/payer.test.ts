@@ -11,22 +11,22 @@ import {
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { splTokenProgram } from '../../src/core/money/tokens.ts'
 import {
+  type AttackedShop,
+  type AttackFixture,
   type Attempt,
-  type Bench,
-  createBench,
+  createAttackFixture,
   expectNothing,
   price,
   signedBy,
-  type Till,
 } from '../harness/attacker-program.ts'
 import { succeed } from '../harness/message.ts'
 import { auxiliary, move, moveBetween } from '../harness/mint.ts'
-import { deployPuppet } from '../harness/scripted-program.ts'
+import { deployScriptedProgram } from '../harness/scripted-program.ts'
 import { memo, newSigner, type World } from '../harness/world.ts'
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let shop: AttackedShop
 let payer: KeyPairSigner
 let thief: KeyPairSigner
 let destination: string
@@ -34,53 +34,53 @@ let destination: string
 let broken = false
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
-  till = await bench.open({}, () => (broken ? { status: 500, body: 'broken' } : { body: 'the secret' }))
+  fixture = await createAttackFixture()
+  world = fixture.world
+  shop = await fixture.open({}, () => (broken ? { status: 500, body: 'broken' } : { body: 'the secret' }))
   ;[payer, thief] = [await world.person(), await world.person()]
   destination = await world.tokenAccount(world.recipient.address, world.usdc)
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const usdc = (units = price, from = payer) => move(world, world.usdc, from, world.recipient.address, units)
 const as = async (attempt: Attempt, signer: KeyPairSigner, asSigner = false): Promise<Attempt> => ({
   ...attempt,
-  more: await signedBy(bench, till, attempt, signer, { asSigner }),
+  more: await signedBy(fixture, shop, attempt, signer, { asSigner }),
 })
 
 describe('the payer named in the proof', () => {
   it('T39: is a wallet that had no part in it', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()])
-    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: thief })
-    await till.serves(attempt)
+    const attempt = await fixture.commit(shop, payer, [await usdc()])
+    await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: thief })
+    await shop.serves(attempt)
   })
 
   it('T39: is the sponsor who only paid the fee', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()], { feePayer: thief })
-    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: thief })
-    await till.serves(attempt)
+    const attempt = await fixture.commit(shop, payer, [await usdc()], { feePayer: thief })
+    await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: thief })
+    await shop.serves(attempt)
   })
 
   it('T39: signed the transaction, and paid something to somebody else in it', async () => {
     const other = await move(world, world.usdc, thief, payer.address, price)
-    const attempt = await bench.commit(till, payer, [await usdc(), other])
-    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: thief })
-    await till.serves(attempt)
+    const attempt = await fixture.commit(shop, payer, [await usdc(), other])
+    await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: thief })
+    await shop.serves(attempt)
   })
 
   it('T+: is the token account from which it came, instead of the wallet', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()])
+    const attempt = await fixture.commit(shop, payer, [await usdc()])
     const account = await world.tokenAccount(payer.address, world.usdc)
-    await expectNothing(till, 'payer_mismatch', { ...attempt, payer: { address: account } })
+    await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: { address: account } })
   })
 
   it('T+: is the owner of money that a delegate spent', async () => {
     const source = await world.tokenAccount(payer.address, world.usdc)
     const approve = getApproveInstruction({ source, delegate: thief.address, owner: payer, amount: price })
     await succeed(world, [approve], payer)
-    const attempt = await bench.commit(till, thief, [moveBetween(world.usdc, source, destination, price, thief)])
-    await expectNothing(till, 'payer_mismatch', { ...attempt, payer })
-    await till.serves(attempt)
+    const attempt = await fixture.commit(shop, thief, [moveBetween(world.usdc, source, destination, price, thief)])
+    await expectNothing(shop, 'payer_mismatch', { ...attempt, payer })
+    await shop.serves(attempt)
   })
 
   it('T+: paid from an account that was opened and closed in the same transaction', async () => {
@@ -97,7 +97,7 @@ describe('the payer named in the proof', () => {
       }),
       getCloseAccountInstruction({ account: account.address, destination: payer.address, owner: payer }),
     ]
-    await till.serves(await bench.commit(till, payer, plan))
+    await shop.serves(await fixture.commit(shop, payer, plan))
   })
 })
 
@@ -138,18 +138,18 @@ describe('a payer that cannot sign', () => {
       multiSigners: [members[0], members[2]],
     })
     const attempt = {
-      ...(await bench.commit(till, payer, [transfer], { accept: 'sig' })),
+      ...(await fixture.commit(shop, payer, [transfer], { accept: 'sig' })),
       payer: { address: multisig },
     }
-    await till.refuses('signature_required', attempt)
-    await till.refuses('payer_mismatch', await as(attempt, members[1], true))
-    await till.refuses('payer_mismatch', await as(attempt, payer, true))
-    await till.refuses('signature_invalid', await as(attempt, members[2]))
-    await till.serves(await as(attempt, members[2], true))
+    await shop.refuses('signature_required', attempt)
+    await shop.refuses('payer_mismatch', await as(attempt, members[1], true))
+    await shop.refuses('payer_mismatch', await as(attempt, payer, true))
+    await shop.refuses('signature_invalid', await as(attempt, members[2]))
+    await shop.serves(await as(attempt, members[2], true))
   })
 
   it('T+: a smart wallet pays, and only a signer of its own instruction may speak for it', async () => {
-    const scriptedProgram = await deployPuppet(world)
+    const scriptedProgram = await deployScriptedProgram(world)
     const owner = await newSigner()
     await world.localnet.fund(scriptedProgram.vault.address, { USDC: 10n * price })
     const paying = await move(
@@ -160,36 +160,36 @@ describe('a payer that cannot sign', () => {
       price,
       scriptedProgram.vault as never,
     )
-    const committed = await bench.commit(
-      till,
+    const committed = await fixture.commit(
+      shop,
       payer,
       ({ requestId }) => [scriptedProgram.act([memo(requestId), paying], [owner])],
       { accept: 'sig', bare: true },
     )
     const attempt = { ...committed, payer: scriptedProgram.vault }
-    await till.refuses('payer_mismatch', await as(attempt, payer, true))
-    await till.serves(await as(attempt, owner, true))
+    await shop.refuses('payer_mismatch', await as(attempt, payer, true))
+    await shop.serves(await as(attempt, owner, true))
   })
 })
 
 describe('a stranger who signs for a payer', () => {
   it('T+: who can sign for itself, and did, though both were given to the same instruction', async () => {
-    const scriptedProgram = await deployPuppet(world)
+    const scriptedProgram = await deployScriptedProgram(world)
     const relayed = scriptedProgram.act([await usdc()], [thief])
-    const attempt = await bench.commit(till, payer, [relayed], { accept: 'sig', feePayer: thief })
-    await till.refuses('payer_mismatch', await as(attempt, thief, true))
-    await till.serves(await as(attempt, payer))
+    const attempt = await fixture.commit(shop, payer, [relayed], { accept: 'sig', feePayer: thief })
+    await shop.refuses('payer_mismatch', await as(attempt, thief, true))
+    await shop.serves(await as(attempt, payer))
   })
 
   it('T+: after the ledger has come to know the payment', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()], { accept: 'sig' })
+    const attempt = await fixture.commit(shop, payer, [await usdc()], { accept: 'sig' })
     broken = true
-    const first = await till.present(await as(attempt, payer))
+    const first = await shop.present(await as(attempt, payer))
     broken = false
     if (first.status !== 500) throw new Error('the resource did not fail')
-    await till.refuses('payer_mismatch', await as(attempt, thief, true))
-    await till.refuses('signature_invalid', await as(attempt, thief))
-    await till.serves(await as(attempt, payer))
+    await shop.refuses('payer_mismatch', await as(attempt, thief, true))
+    await shop.refuses('signature_invalid', await as(attempt, thief))
+    await shop.serves(await as(attempt, payer))
   })
 
   it('T+: which the multisig behind a known payment may do, by a member', async () => {
@@ -206,13 +206,13 @@ describe('a stranger who signs for a payer', () => {
       multiSigners: [members[0], members[1]],
     })
     const attempt = {
-      ...(await bench.commit(till, payer, [transfer], { accept: 'sig' })),
+      ...(await fixture.commit(shop, payer, [transfer], { accept: 'sig' })),
       payer: createNoopSigner(multisig),
     }
     broken = true
-    await till.present(await as(attempt, members[0], true))
+    await shop.present(await as(attempt, members[0], true))
     broken = false
-    await till.refuses('payer_mismatch', await as(attempt, members[2], true))
-    await till.serves(await as(attempt, members[1], true))
+    await shop.refuses('payer_mismatch', await as(attempt, members[2], true))
+    await shop.serves(await as(attempt, members[1], true))
   })
 })

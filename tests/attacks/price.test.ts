@@ -2,24 +2,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { type Bench, createBench, type Till } from '../harness/attacker-program.ts'
+import { type AttackedShop, type AttackFixture, createAttackFixture } from '../harness/attacker-program.ts'
 
-let bench: Bench
+let fixture: AttackFixture
 
 beforeAll(async () => {
-  bench = await createBench()
+  fixture = await createAttackFixture()
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 let shops = 0
-const open = (options: Partial<ProviderOptions>): Promise<Till> => {
+const open = (options: Partial<ProviderOptions>): Promise<AttackedShop> => {
   shops += 1
-  return bench.open({ ...options, scope: `price-${shops}` })
+  return fixture.open({ ...options, scope: `price-${shops}` })
 }
 
 /** What a provider would see: the exception of the line that puts the paywall up. */
 function start(options: Readonly<Record<string, unknown>>): void {
-  const { recipient, localnet } = bench.world
+  const { recipient, localnet } = fixture.world
   const base = { token: 'USDC', recipient: recipient.address, network: 'localnet', rpc: localnet.rpcUrl }
   const paid = create402Middleware({ ...base, ...options } as unknown as ProviderOptions)
   void paid.close()
@@ -89,8 +89,8 @@ describe('a price that can be charged is charged as it was written', () => {
     ['T50: beyond 2^53 base units, as text', '9007199254.740993', 'USDC', '9007199254.740993'],
     ['T50: all that 64 bits hold', '18446744073709.551615', 'USDC', '18446744073709.551615'],
   ] as const)('%s', async (_name, price, token, amount) => {
-    const till = await open({ price, token })
-    const challenge = await till.challenge()
+    const shop = await open({ price, token })
+    const challenge = await shop.challenge()
     expect(challenge).toMatchObject({ amount, currency: token, amounts: { [token]: amount } })
     expect(challenge.instructions).toContain(`Pay ${amount} ${token}`)
     expect(challenge.payUrl).toContain(`amount=${amount}&`)
@@ -104,21 +104,21 @@ describe('a price that can be charged is charged as it was written', () => {
     ['T48: 0.07 USDC', 0.07, 'USDC'],
     ['T48: one lamport', 1e-9, 'SOL'],
   ] as const)('%s can be paid as it is asked for', async (_name, price, token) => {
-    const till = await open({ price, token })
-    await till.sellsHonestly(await till.challenge())
+    const shop = await open({ price, token })
+    await shop.sellsHonestly(await shop.challenge())
   })
 
   it('T50: a payment beyond 2^53 base units is judged to the last unit', async () => {
-    const { world, honest } = bench
+    const { world, honest } = fixture
     const price = 9_007_199_254_740_993n
-    const till = await open({ price: '9007199254.740993', finalizedFrom: '10000000000' })
+    const shop = await open({ price: '9007199254.740993', finalizedFrom: '10000000000' })
     await world.localnet.fund(honest.address, { USDC: price + 1n })
-    const short = await bench.commit(till, honest, [
+    const short = await fixture.commit(shop, honest, [
       await world.transfer(honest, world.recipient.address, 'USDC', price - 1n),
     ])
-    const { body } = await till.refuses('underpaid', short)
+    const { body } = await shop.refuses('underpaid', short)
     expect(body).toMatchObject({ required: '9007199254.740993', received: '9007199254.740992' })
     await world.localnet.fund(honest.address, { USDC: price })
-    await till.sellsHonestly(await till.challenge())
+    await shop.sellsHonestly(await shop.challenge())
   })
 })

@@ -2,29 +2,35 @@
 import type { Instruction, KeyPairSigner } from '@solana/kit'
 import { getApproveInstruction } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  createAttackFixture,
+  expectNothing,
+  price,
+} from '../harness/attacker-program.ts'
 import { succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
-import { deployPuppet, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
+import { deployScriptedProgram, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
 import { memo, type World } from '../harness/world.ts'
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let shop: AttackedShop
 let thief: KeyPairSigner
 let recipient: KeyPairSigner
 let scriptedProgram: ScriptedProgram
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
+  fixture = await createAttackFixture()
+  world = fixture.world
   recipient = world.recipient
-  till = await bench.open()
+  shop = await fixture.open()
   thief = await world.person()
-  scriptedProgram = await deployPuppet(world)
+  scriptedProgram = await deployScriptedProgram(world)
   await world.localnet.fund(scriptedProgram.vault.address, { SOL: 1_000_000_000n, USDC: 1_000_000_000n })
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const usdc = (units: bigint, from = thief) => move(world, world.usdc, from, recipient.address, units)
 const fromVault = (units: bigint) =>
@@ -32,95 +38,98 @@ const fromVault = (units: bigint) =>
 
 describe('a smart wallet', () => {
   it('T27: pays by a call, with the memo in a call too', async () => {
-    const attempt = await bench.commit(
-      till,
+    const attempt = await fixture.commit(
+      shop,
       thief,
       async ({ requestId }) => [scriptedProgram.act([memo(requestId), await fromVault(price)], [thief])],
       { bare: true },
     )
-    await till.refuses('payer_mismatch', attempt)
-    await till.serves({ ...attempt, payer: scriptedProgram.vault })
+    await shop.refuses('payer_mismatch', attempt)
+    await shop.serves({ ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T27: pays too little by a call', async () => {
-    const attempt = await bench.commit(
-      till,
+    const attempt = await fixture.commit(
+      shop,
       thief,
       async ({ requestId }) => [scriptedProgram.act([memo(requestId), await fromVault(price - 1n)])],
       { bare: true },
     )
-    await expectNothing(till, 'underpaid', { ...attempt, payer: scriptedProgram.vault })
+    await expectNothing(shop, 'underpaid', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T27: pays by a call, and a node does not tell which program called', async () => {
-    const attempt = await bench.commit(
-      till,
+    const attempt = await fixture.commit(
+      shop,
       thief,
       async ({ requestId }) => [scriptedProgram.act([memo(requestId), await fromVault(price)])],
       { bare: true },
     )
     world.localnet.faults.intercept(withoutHeights)
-    await till.refuses('chain_unavailable', { ...attempt, payer: scriptedProgram.vault })
+    await shop.refuses('chain_unavailable', { ...attempt, payer: scriptedProgram.vault })
     world.localnet.faults.clear()
-    await till.serves({ ...attempt, payer: scriptedProgram.vault })
+    await shop.serves({ ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T27: passes on the order of a wallet that signed', async () => {
-    await till.serves(await bench.commit(till, thief, [scriptedProgram.act([await usdc(price)])]))
+    await shop.serves(await fixture.commit(shop, thief, [scriptedProgram.act([await usdc(price)])]))
   })
 })
 
 describe('a program that pays the recipient what is its own', () => {
   it('T164: beside a transfer of one unit by the thief', async () => {
-    const attempt = await bench.commit(till, thief, [
+    const attempt = await fixture.commit(shop, thief, [
       scriptedProgram.act([await fromVault(price)], [thief]),
       await usdc(1n),
     ])
-    const { body } = await expectNothing(till, 'underpaid', attempt)
+    const { body } = await expectNothing(shop, 'underpaid', attempt)
     expect(body).toMatchObject({ received: '0.000001' })
   })
 
   it('T164: and the thief names the program’s own address as the payer', async () => {
-    const attempt = await bench.commit(till, thief, [scriptedProgram.act([await fromVault(price)], [thief])])
-    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
+    const attempt = await fixture.commit(shop, thief, [scriptedProgram.act([await fromVault(price)], [thief])])
+    await expectNothing(shop, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T164: and the thief wraps it together with the memo into a program of its own', async () => {
-    const proxy = await deployPuppet(world)
-    const attempt = await bench.commit(
-      till,
+    const proxy = await deployScriptedProgram(world)
+    const attempt = await fixture.commit(
+      shop,
       thief,
       async ({ requestId }) => [proxy.act([scriptedProgram.act([await fromVault(price)], [thief]), memo(requestId)])],
       { bare: true },
     )
-    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
+    await expectNothing(shop, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T164: and the memo is written by another call, as deep as the one that pays', async () => {
-    const [proxy, scribe] = [await deployPuppet(world), await deployPuppet(world)]
-    const attempt = await bench.commit(
-      till,
+    const [proxy, scribe] = [await deployScriptedProgram(world), await deployScriptedProgram(world)]
+    const attempt = await fixture.commit(
+      shop,
       thief,
       async ({ requestId }) => [
         proxy.act([scribe.act([memo(requestId)]), scriptedProgram.act([await fromVault(price)], [thief])]),
       ],
       { bare: true },
     )
-    await expectNothing(till, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
+    await expectNothing(shop, 'memo_mismatch', { ...attempt, payer: scriptedProgram.vault })
   })
 
   it('T164: beside a call by which the thief pays half', async () => {
     const half = scriptedProgram.act([await usdc(price / 2n)])
-    const attempt = await bench.commit(till, thief, [half, scriptedProgram.act([await fromVault(price)], [thief])])
-    const { body } = await expectNothing(till, 'underpaid', attempt)
+    const attempt = await fixture.commit(shop, thief, [half, scriptedProgram.act([await fromVault(price)], [thief])])
+    const { body } = await expectNothing(shop, 'underpaid', attempt)
     expect(body).toMatchObject({ received: '0.005' })
   })
 
   it('T164: beside lamports of the thief, sent to the recipient’s token account', async () => {
     const account = await world.tokenAccount(recipient.address, world.usdc)
     const lamports = await world.transfer(thief, account, 'SOL', price)
-    const attempt = await bench.commit(till, thief, [scriptedProgram.act([await fromVault(price)], [thief]), lamports])
-    await expectNothing(till, 'payer_mismatch', attempt)
+    const attempt = await fixture.commit(shop, thief, [
+      scriptedProgram.act([await fromVault(price)], [thief]),
+      lamports,
+    ])
+    await expectNothing(shop, 'payer_mismatch', attempt)
   })
 
   it('T+: while a delegate takes back what the thief has paid', async () => {
@@ -128,19 +137,19 @@ describe('a program that pays the recipient what is its own', () => {
     const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: price })
     await succeed(world, [approve], recipient)
     const back = await move(world, world.usdc, recipient.address, thief.address, price, thief)
-    const attempt = await bench.commit(till, thief, [
+    const attempt = await fixture.commit(shop, thief, [
       await usdc(price),
       back,
       scriptedProgram.act([await fromVault(price)], [thief]),
     ])
-    await expectNothing(till, 'underpaid', attempt)
+    await expectNothing(shop, 'underpaid', attempt)
   })
 })
 
 describe('several token instructions in one', () => {
   it('T+: a batch pays, though no inner instruction tells of it', async () => {
     const [first, second] = [await usdc(4_000n), await usdc(6_000n)]
-    await till.serves(await bench.commit(till, thief, [batch(first, second)]))
+    await shop.serves(await fixture.commit(shop, thief, [batch(first, second)]))
   })
 
   it('T+: a batch pays and takes back', async () => {
@@ -148,11 +157,11 @@ describe('several token instructions in one', () => {
     const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: price })
     await succeed(world, [approve], recipient)
     const back = await move(world, world.usdc, recipient.address, thief.address, price, thief)
-    await expectNothing(till, 'underpaid', await bench.commit(till, thief, [batch(await usdc(price), back)]))
+    await expectNothing(shop, 'underpaid', await fixture.commit(shop, thief, [batch(await usdc(price), back)]))
   })
 
   it('T+: a batch inside a call', async () => {
-    await till.serves(await bench.commit(till, thief, [scriptedProgram.act([batch(await usdc(price))])]))
+    await shop.serves(await fixture.commit(shop, thief, [scriptedProgram.act([batch(await usdc(price))])]))
   })
 })
 

@@ -4,11 +4,11 @@ import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 /** A source whose rate of SOL the test sets; it is asked every second. */
 async function openRated(): Promise<{
@@ -17,7 +17,7 @@ async function openRated(): Promise<{
   solOf: () => Promise<unknown>
 }> {
   let rate: string | undefined = '100'
-  const shop = await stand.open({
+  const shop = await fixture.open({
     price: 0.1,
     acceptedMints: ['USDC', 'SOL'],
     rates: {
@@ -47,8 +47,8 @@ it('T52, T66: a quote holds when the rate moves, with a spread on it for that', 
   expect(quoted.amounts).toEqual({ USDC: '0.1', SOL: '0.00101' })
   set('90')
   expect(await eventually(solOf, (amount) => amount !== '0.00101')).toBe('0.001122224')
-  const tx = await stand.world.pay(quoted, stand.payer, 'SOL')
-  await expectServed(shop.claim(proofOf(tx, quoted, stand.payer)))
+  const tx = await fixture.world.pay(quoted, fixture.payer, 'SOL')
+  await expectServed(shop.claim(proofOf(tx, quoted, fixture.payer)))
 })
 
 it.each([
@@ -60,17 +60,17 @@ it.each([
   const { shop, set, solOf } = await openRated()
   set(rate)
   // A reading that is no rate is ignored, and the last one ages.
-  stand.world.localnet.advance(6)
+  fixture.world.localnet.advance(6)
   await eventually(solOf, (amount) => amount === undefined, 1_000)
   expect(await shop.challenge()).toMatchObject({ amount: '0.1', acceptedMints: ['USDC'], amounts: { USDC: '0.1' } })
 })
 
 it('says in its readiness why a token has no price', async () => {
   const source = { read: async () => Promise.reject(new Error('the source is down')) }
-  const shop = await stand.open({ price: 0.1, acceptedMints: ['USDC', 'SOL'], rates: source })
+  const shop = await fixture.open({ price: 0.1, acceptedMints: ['USDC', 'SOL'], rates: source })
   const withheld = { SOL: expect.stringMatching(/^rates: SOL has no rate that can be believed: .*the source is down/) }
   expect(await shop.readiness()).toEqual({ ready: true, offered: ['USDC'], withheld })
-  const silent = stand.open({ price: 0.1, acceptedMints: ['SOL'], rates: { ...source, refreshSeconds: 2 } })
+  const silent = fixture.open({ price: 0.1, acceptedMints: ['SOL'], rates: { ...source, refreshSeconds: 2 } })
   await expect(silent).rejects.toThrow('rates: SOL has no rate')
 })
 
@@ -78,7 +78,7 @@ it('T53: a source that fails switches its token off when the last rate is too ol
   const { shop, set, solOf } = await openRated()
   set(undefined)
   expect(await solOf()).toBeDefined()
-  stand.world.localnet.advance(6)
+  fixture.world.localnet.advance(6)
   await eventually(solOf, (amount) => amount === undefined, 1_000)
   expect((await shop.challenge()).acceptedMints).toEqual(['USDC'])
   set('101')

@@ -5,19 +5,19 @@ import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 
 const secret = `1:${'a'.repeat(32)}`
-let stand: ShopFixture
+let fixture: ShopFixture
 let postgres: Postgres
 let replicas: readonly Shop[]
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
   postgres = await startPostgres()
-  stand.defer(postgres.close)
+  fixture.defer(postgres.close)
   const ledger = await postgres.place()
   // Each by a node of its own, so that each is a service of its own.
-  const open = async () => stand.open({ ledger, secret, rpc: (await stand.fakeNode()).url, leaseSeconds: 1 })
+  const open = async () => fixture.open({ ledger, secret, rpc: (await fixture.fakeNode()).url, leaseSeconds: 1 })
   replicas = [await open(), await open(), await open(), await open()]
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const at = (index: number) => replicas[index % replicas.length] as Shop
 
@@ -32,7 +32,7 @@ async function expectUsed(shop: Shop, proof: string): Promise<void> {
 describe('four servers on one database', () => {
   it('T92: twenty uses of one proof at once are one 200', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const proof = await at(round).buy(stand.payer)
+      const proof = await at(round).buy(fixture.payer)
       const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => at(index).claim(proof)))
       const served = answers.filter((answer) => answer.status === 200)
       expect([served.length, new Set(answers.map((answer) => answer.status))]).toEqual([1, new Set([200, 409])])
@@ -42,7 +42,7 @@ describe('four servers on one database', () => {
   })
 
   it('T119: while the database is away nobody is served and nobody pays again, and afterwards all is as it was', async () => {
-    const [fresh, used] = [await at(0).buy(stand.payer), await at(1).buy(stand.payer)]
+    const [fresh, used] = [await at(0).buy(fixture.payer), await at(1).buy(fixture.payer)]
     await expectServed(at(2).claim(used))
     await expectUsed(at(3), used)
     await postgres.kill()

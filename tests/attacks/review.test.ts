@@ -6,65 +6,72 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import { startLocalnet } from '../../src/localnet/index.ts'
-import { type Attempt, type Bench, createBench, price, signedBy, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  type Attempt,
+  createAttackFixture,
+  price,
+  signedBy,
+} from '../harness/attacker-program.ts'
 import { signMessage, succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { eventually } from '../harness/shop.ts'
 import { memo, proofOf, type World } from '../harness/world.ts'
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let attackedShop: AttackedShop
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
-  till = await bench.open()
+  fixture = await createAttackFixture()
+  world = fixture.world
+  attackedShop = await fixture.open()
   payer = await world.person()
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const usdc = () => move(world, world.usdc, payer, world.recipient.address, price)
 const signing = async (attempt: Attempt, options: Parameters<typeof signedBy>[4]): Promise<Attempt> => ({
   ...attempt,
-  more: await signedBy(bench, till, attempt, payer, options),
+  more: await signedBy(fixture, attackedShop, attempt, payer, options),
 })
 
 describe('a signed proof', () => {
   it('T165: made for the origin of an evil host is worth nothing here', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()], { accept: 'sig' })
+    const attempt = await fixture.commit(attackedShop, payer, [await usdc()], { accept: 'sig' })
     for (const origin of [
       'http://evil.example',
-      `${till.url}.evil.example`,
-      till.url.replace('127.0.0.1', 'localhost'),
+      `${attackedShop.url}.evil.example`,
+      attackedShop.url.replace('127.0.0.1', 'localhost'),
     ]) {
-      await till.refuses('signature_invalid', await signing(attempt, { origin }))
+      await attackedShop.refuses('signature_invalid', await signing(attempt, { origin }))
     }
-    await till.serves(await signing(attempt, {}))
+    await attackedShop.serves(await signing(attempt, {}))
   })
 
   it('T165: made for another chain is worth nothing here', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()], { accept: 'sig' })
+    const attempt = await fixture.commit(attackedShop, payer, [await usdc()], { accept: 'sig' })
     const genesis = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
-    await till.refuses('signature_invalid', await signing(attempt, { genesis }))
-    await till.serves(await signing(attempt, {}))
+    await attackedShop.refuses('signature_invalid', await signing(attempt, { genesis }))
+    await attackedShop.serves(await signing(attempt, {}))
   })
 
   it('T166: is good for five minutes, whichever clock is ahead', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()], { accept: 'sig' })
+    const attempt = await fixture.commit(attackedShop, payer, [await usdc()], { accept: 'sig' })
     const now = Math.floor(world.localnet.now() / 1000)
     for (const ts of [now - 302, now + 303, 1]) {
-      await till.refuses('signature_invalid', await signing(attempt, { ts }))
+      await attackedShop.refuses('signature_invalid', await signing(attempt, { ts }))
     }
-    await till.serves(await signing(attempt, { ts: now - 295 }))
+    await attackedShop.serves(await signing(attempt, { ts: now - 295 }))
   })
 
   it('T166: with the time changed afterwards is no longer signed', async () => {
-    const attempt = await bench.commit(till, payer, [await usdc()], { accept: 'sig' })
+    const attempt = await fixture.commit(attackedShop, payer, [await usdc()], { accept: 'sig' })
     const { more = '' } = await signing(attempt, {})
     const moved = more.replace(/ts=(\d+)/, (_all, ts: string) => `ts=${Number(ts) + 1}`)
-    await till.refuses('signature_invalid', { ...attempt, more: moved })
+    await attackedShop.refuses('signature_invalid', { ...attempt, more: moved })
   })
 })
 
@@ -73,7 +80,7 @@ describe('an evil host that relays our challenge', () => {
   let url: string
   beforeAll(async () => {
     evil = createServer((request, response) => {
-      void fetch(`${till.url}${request.url}`).then(async (real) => {
+      void fetch(`${attackedShop.url}${request.url}`).then(async (real) => {
         response.writeHead(real.status, { 'content-type': 'application/json' })
         response.end(await real.text())
       })
@@ -98,8 +105,8 @@ describe('a payment that was signed and never sent', () => {
     const liar = await startLocalnet({ slotMs: 20 })
     // It knows better than to lie about who can be paid.
     await liar.fund(world.recipient.address, { SOL: 1_000_000_000n, USDC: 0n })
-    const challenge = await till.challenge()
-    const real = await bench.commit(till, payer, [await usdc()])
+    const challenge = await attackedShop.challenge()
+    const real = await fixture.commit(attackedShop, payer, [await usdc()])
     const transaction = await signMessage(world, [memo(challenge.requestId), await usdc()], payer)
     // The liar is of our chain, by its own words, and tells of the payment what is true of another one.
     const told = await world.rpc<Record<string, unknown>>('getTransaction', [
@@ -114,8 +121,8 @@ describe('a payment that was signed and never sent', () => {
       return { result: { ...told, transaction: [transaction.wire, 'base64'] } }
     })
     const attempt = { tx: transaction.signature, challenge, payer }
-    const alone = await bench.open({ rpc: liar.rpcUrl, scope: 'default', ledger: 'memory:' })
-    const both = await bench.open({ rpc: [liar.rpcUrl, world.localnet.rpcUrl], scope: 'default' })
+    const alone = await fixture.open({ rpc: liar.rpcUrl, scope: 'default', ledger: 'memory:' })
+    const both = await fixture.open({ rpc: [liar.rpcUrl, world.localnet.rpcUrl], scope: 'default' })
     await both.refuses('chain_disagreement', attempt)
     // The lie is good enough for a service that has no second node to ask.
     expect((await alone.present(attempt)).status).toBe(200)
@@ -126,7 +133,7 @@ describe('a payment that was signed and never sent', () => {
 describe('answers that cost nothing', () => {
   it('T170: a HEAD is free twenty times, and then the payment is used up', async () => {
     let heads = 0
-    const shop = await bench.open({ scope: 'heads' }, () => {
+    const shop = await fixture.open({ scope: 'heads' }, () => {
       heads += 1
       return { headers: { etag: `"${heads}"` } }
     })
@@ -142,7 +149,7 @@ describe('answers that cost nothing', () => {
       expect(answer.status).toBe(200)
     }
     await eventually(
-      () => bench.ledger.peek(decodeSignature(tx) as Uint8Array),
+      () => fixture.ledger.peek(decodeSignature(tx) as Uint8Array),
       (standing) => standing?.state === 'spent',
     )
     expect((await shop.claim(proof, '/data', { method: 'HEAD' })).status).toBe(409)
@@ -151,17 +158,17 @@ describe('answers that cost nothing', () => {
 
   it('T170: a 304 is free twenty times, and then the payment is used up', async () => {
     let unchanged = 0
-    const watched = await bench.open({ scope: 'watched' }, () => {
+    const watched = await fixture.open({ scope: 'watched' }, () => {
       unchanged += 1
       return { status: 304 }
     })
-    const attempt = await bench.commit(watched, payer, [await usdc()])
+    const attempt = await fixture.commit(watched, payer, [await usdc()])
     const proof = proofOf(attempt.tx, attempt.challenge, payer)
     for (let use = 0; use < 20; use += 1) {
       expect((await afterBusy(() => watched.claim(proof))).status).toBe(304)
     }
     await eventually(
-      () => bench.ledger.peek(decodeSignature(attempt.tx) as Uint8Array),
+      () => fixture.ledger.peek(decodeSignature(attempt.tx) as Uint8Array),
       (standing) => standing?.state === 'spent',
     )
     await watched.refuses('payment_replay', attempt)

@@ -16,13 +16,13 @@ const apiKey = word()
 const password = word()
 const secret = word()
 const handlerKey = word()
-let stand: ShopFixture
+let shop: ShopFixture
 let output = ''
 
 beforeAll(async () => {
-  stand = await createShopFixture()
+  shop = await createShopFixture()
 })
-afterAll(() => stand.close())
+afterAll(() => shop.close())
 afterEach(() => {
   vi.restoreAllMocks()
   vi.unstubAllEnvs()
@@ -46,18 +46,18 @@ async function tell(answer: Promise<Response>): Promise<string> {
 }
 
 it('T140, T142: a node that fails, proofs that are refused and a handler that throws give nothing away', async () => {
-  const dead = await stand.fakeNode()
+  const dead = await shop.fakeNode()
   dead.behave(() => ({ status: 500, body: `https://rpc.example.com/v2/${apiKey} is out of credits` }))
   listen()
   vi.stubEnv('PAYSTILE_SECRET', `1:${secret}`)
-  const other = await stand.fakeNode()
+  const other = await shop.fakeNode()
   const served = await serveNext(
     {
       price: 0.01,
       token: 'USDC',
-      recipient: stand.world.recipient.address,
+      recipient: shop.world.recipient.address,
       network: 'localnet',
-      rpc: [`${dead.url}/v2/${apiKey}?api-key=${apiKey}`, stand.world.localnet.rpcUrl, other.url],
+      rpc: [`${dead.url}/v2/${apiKey}?api-key=${apiKey}`, shop.world.localnet.rpcUrl, other.url],
       ledger: 'memory:',
       waitSeconds: 0,
       onEvent: () => {
@@ -72,7 +72,7 @@ it('T140, T142: a node that fails, proofs that are refused and a handler that th
   const claim = word()
   const tx = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW'
   const asked = (await (await fetch(`${served.url}/data`)).json()) as { requestId: string; recipient: string }
-  const payer = stand.payer.address
+  const payer = shop.payer.address
   const proofs = [
     `tx=${tx}; requestId=${asked.requestId}; payer=${payer}; claim=${claim}`,
     `tx=${tx}; requestId=${asked.requestId}; payer=${payer}; sig=${tx}; ts=1`,
@@ -82,7 +82,7 @@ it('T140, T142: a node that fails, proofs that are refused and a handler that th
   let told = ''
   for (const proof of proofs) told += await tell(fetch(`${served.url}/data`, { headers: { 'Payment-Proof': proof } }))
   const challenge = (await (await fetch(`${served.url}/data`)).json()) as Parameters<typeof proofOf>[1]
-  const paid = proofOf(await stand.world.pay(challenge, stand.payer), challenge, stand.payer)
+  const paid = proofOf(await shop.world.pay(challenge, shop.payer), challenge, shop.payer)
   for (let times = 0; times < 2; times += 1) {
     told += await tell(fetch(`${served.url}/data`, { headers: { 'Payment-Proof': paid } }))
   }
@@ -104,8 +104,8 @@ it('T140, T142: a database that does not know the password, and one that is not 
   const rules = join(folder, 'hba.conf')
   writeFileSync(rules, 'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n')
   const postgres = await startPostgres(['-c', `hba_file=${rules}`])
-  stand.defer(() => postgres.close())
-  stand.defer(() => rmSync(folder, { recursive: true, force: true }))
+  shop.defer(() => postgres.close())
+  shop.defer(() => rmSync(folder, { recursive: true, force: true }))
   await postgres.sql(`CREATE ROLE shop LOGIN PASSWORD '${word()}'`)
   listen()
   let told = ''
@@ -121,9 +121,9 @@ it('T140, T142: a database that does not know the password, and one that is not 
         {
           price: 0.01,
           token: 'USDC',
-          recipient: stand.world.recipient.address,
+          recipient: shop.world.recipient.address,
           network: 'localnet',
-          rpc: stand.world.localnet.rpcUrl,
+          rpc: shop.world.localnet.rpcUrl,
           ledger,
         },
         () => ({ body: 'the secret' }),

@@ -7,7 +7,13 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { startLocalnet } from '../../src/localnet/index.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Handler } from '../harness/adapters.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  createAttackFixture,
+  expectNothing,
+  price,
+} from '../harness/attacker-program.ts'
 import { post, signMessage, succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { eventually } from '../harness/shop.ts'
@@ -21,19 +27,19 @@ const keys = {
 }
 const wallBehindMs = 600_000
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let attackedShop: AttackedShop
 let payer: KeyPairSigner
 
 beforeAll(async () => {
   // Ten minutes from the machine's own time: whoever asks that one is wrong in every test below.
-  bench = await createBench({ slotMs: 20, startTime: Date.now() + wallBehindMs })
-  world = bench.world
-  till = await bench.open()
+  fixture = await createAttackFixture({ slotMs: 20, startTime: Date.now() + wallBehindMs })
+  world = fixture.world
+  attackedShop = await fixture.open()
   payer = await world.person()
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 const pays = (challenge: Challenge) => transferFor(challenge).then((plan) => succeed(world, plan, payer))
 const transferFor = async ({ requestId, recipient }: Challenge) => [
@@ -41,16 +47,16 @@ const transferFor = async ({ requestId, recipient }: Challenge) => [
   await move(world, world.usdc, payer, recipient, price),
 ]
 const expiryOf = ({ expiresAt = '' }: Challenge) => Date.parse(expiresAt)
-const standing = (tx: string) => bench.ledger.peek(decodeSignature(tx) as Uint8Array)
+const standing = (tx: string) => fixture.ledger.peek(decodeSignature(tx) as Uint8Array)
 
 /** Opens a shop and waits until its clock is the chain's: it may share one with a shop that is still behind. */
-async function open(options: Partial<ProviderOptions>, handler?: Handler): Promise<Till> {
-  const shop = await bench.open(options, handler)
+async function open(options: Partial<ProviderOptions>, handler?: Handler): Promise<AttackedShop> {
+  const shop = await fixture.open(options, handler)
   await settle(shop, options.challengeTtlSeconds)
   return shop
 }
 
-async function settle(shop: Till, ttlSeconds = 300): Promise<void> {
+async function settle(shop: AttackedShop, ttlSeconds = 300): Promise<void> {
   await eventually(
     () => shop.challenge(),
     (challenge) => expiryOf(challenge) >= world.localnet.now() + ttlSeconds * 1000 - 3_000,
@@ -60,7 +66,7 @@ async function settle(shop: Till, ttlSeconds = 300): Promise<void> {
 /** Moves the chain's clock on, and waits until the shops have noticed. */
 async function pass(seconds: number): Promise<void> {
   world.localnet.advance(seconds, 1)
-  await settle(till)
+  await settle(attackedShop)
 }
 
 /** Moves the clock to so many seconds after the challenge expires. */
@@ -69,45 +75,48 @@ const passExpiry = (challenge: Challenge, seconds: number) =>
 
 describe('the time of the payment', () => {
   it('T60: is the chain’s, though the machine’s clock is ten minutes off', async () => {
-    const challenge = await till.challenge()
+    const challenge = await attackedShop.challenge()
     expect(expiryOf(challenge) - Date.now()).toBeGreaterThan(wallBehindMs)
-    await till.serves({ tx: await pays(challenge), challenge, payer })
+    await attackedShop.serves({ tx: await pays(challenge), challenge, payer })
   })
 
   it('T56: in time, and claimed an hour after the challenge expired', async () => {
-    const challenge = await till.challenge()
+    const challenge = await attackedShop.challenge()
     const tx = await pays(challenge)
     await passExpiry(challenge, 3_600)
-    await till.serves({ tx, challenge, payer })
+    await attackedShop.serves({ tx, challenge, payer })
   })
 
   it('T57: up to a minute after the expiry counts as in time, since clocks differ', async () => {
-    const challenge = await till.challenge()
+    const challenge = await attackedShop.challenge()
     await passExpiry(challenge, 50)
-    await till.serves({ tx: await pays(challenge), challenge, payer })
+    await attackedShop.serves({ tx: await pays(challenge), challenge, payer })
   })
 
   it('T57: later than that is too late: no access, and a row for the refund', async () => {
-    const challenge = await till.challenge()
+    const challenge = await attackedShop.challenge()
     await passExpiry(challenge, 65)
     const tx = await pays(challenge)
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      const outcome = await till.present({ tx, challenge, payer })
+      const outcome = await attackedShop.present({ tx, challenge, payer })
       expect(outcome).toMatchObject({ status: 403, code: 'payment_expired', body: { retryable: false } })
       expect(await standing(tx)).toMatchObject({ state: 'late', received: price })
     }
   })
 
   it('T57: too late for one request does not spoil it for another that was asked in time', async () => {
-    const old = await till.challenge()
+    const old = await attackedShop.challenge()
     await passExpiry(old, 65)
-    const fresh = await till.challenge()
+    const fresh = await attackedShop.challenge()
     const plan = [memo(old.requestId), ...(await transferFor(fresh))]
     const tx = await succeed(world, plan, payer)
-    expect(await till.present({ tx, challenge: old, payer })).toMatchObject({ status: 403, code: 'payment_expired' })
-    await till.serves({ tx, challenge: fresh, payer })
-    await till.refuses('payment_replay', { tx, challenge: old, payer })
-    await till.refuses('payment_replay', { tx, challenge: fresh, payer })
+    expect(await attackedShop.present({ tx, challenge: old, payer })).toMatchObject({
+      status: 403,
+      code: 'payment_expired',
+    })
+    await attackedShop.serves({ tx, challenge: fresh, payer })
+    await attackedShop.refuses('payment_replay', { tx, challenge: old, payer })
+    await attackedShop.refuses('payment_replay', { tx, challenge: fresh, payer })
   })
 
   it('T42: of a transaction that lives by a nonce is when it lands, not when it was signed', async () => {
@@ -118,12 +127,12 @@ describe('the time of the payment', () => {
     await succeed(world, [getCreateAccountInstruction(opening), getInitializeNonceAccountInstruction(owner)], payer)
     const stored = world.localnet.getAccount(account.address)?.data ?? new Uint8Array()
     const nonce = { account: account.address, authority: payer, value: encodeBase58(stored.subarray(40, 72)) }
-    const challenge = await till.challenge()
+    const challenge = await attackedShop.challenge()
     const signed = await signMessage(world, await transferFor(challenge), payer, { nonce })
     await passExpiry(challenge, 120)
     const tx = await post(world, signed)
     world.localnet.advance(0, 1)
-    expect(await till.present({ tx, challenge, payer })).toMatchObject({ status: 403, code: 'payment_expired' })
+    expect(await attackedShop.present({ tx, challenge, payer })).toMatchObject({ status: 403, code: 'payment_expired' })
     expect(await standing(tx)).toMatchObject({ state: 'late' })
   })
 
@@ -131,7 +140,7 @@ describe('the time of the payment', () => {
     const ahead = await startLocalnet({ slotMs: 20, startTime: world.localnet.now() + 600_000 })
     const shared = { secret: keys.first, scope: 'replicas' }
     const replica = await open(shared)
-    const rival = await bench.open({ ...shared, rpc: ahead.rpcUrl })
+    const rival = await fixture.open({ ...shared, rpc: ahead.rpcUrl })
     const challenge = await rival.challenge()
     await replica.serves({ tx: await pays(challenge), challenge, payer })
     await rival.close()
@@ -148,22 +157,22 @@ describe('a block without a time', () => {
     })
 
   it('T58: is asked for by its slot', async () => {
-    const attempt = await bench.commit(till, payer, [
+    const attempt = await fixture.commit(attackedShop, payer, [
       await move(world, world.usdc, payer, world.recipient.address, price),
     ])
     forget('getTransaction')
-    await till.serves(attempt)
+    await attackedShop.serves(attempt)
     world.localnet.faults.clear()
   })
 
   it('T58: of which nobody tells the time is no reason to grant or to refuse', async () => {
-    const attempt = await bench.commit(till, payer, [
+    const attempt = await fixture.commit(attackedShop, payer, [
       await move(world, world.usdc, payer, world.recipient.address, price),
     ])
     forget('getTransaction', 'getBlockTime')
-    await till.refuses('chain_unavailable', attempt)
+    await attackedShop.refuses('chain_unavailable', attempt)
     world.localnet.faults.clear()
-    await till.serves(attempt)
+    await attackedShop.serves(attempt)
   })
 })
 

@@ -10,25 +10,25 @@ import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
 import { move } from '../harness/mint.ts'
-import { deployPuppet } from '../harness/scripted-program.ts'
+import { deployScriptedProgram } from '../harness/scripted-program.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { memo, proofOf, type World } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let world: World
 beforeAll(async () => {
-  stand = await createShopFixture()
-  world = stand.world
+  fixture = await createShopFixture()
+  world = fixture.world
 })
 afterEach(() => world.localnet.faults.clear())
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 let services = 0
 /** A shop with a watcher of its own. */
 async function openWatching(options: Parameters<ShopFixture['open']>[0] = {}): Promise<Shop> {
   services += 1
-  const shop = await stand.open({ watch: true, service: `watching-${services}`, waitSeconds: 5, ...options })
+  const shop = await fixture.open({ watch: true, service: `watching-${services}`, waitSeconds: 5, ...options })
   return shop
 }
 const seenBy = ({ events }: Shop, tx: string) => events.find((event) => event.kind === 'seen' && event.tx === tx)
@@ -48,7 +48,7 @@ async function readsDuring(work: () => Promise<void>): Promise<number> {
 describe('while the WebSocket tells', () => {
   it('a payment is seen before its proof, which then needs no node', async () => {
     const shop = await openWatching()
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     const event = await eventually(
       () => seenBy(shop, txOf(proof)),
       (seen) => seen !== undefined,
@@ -71,8 +71,8 @@ describe('while the WebSocket tells', () => {
     })
     world.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 5 })
     const [claimed] = await Promise.all([
-      sent.then((tx) => shop.claim(proofOf(tx, challenge, stand.payer))),
-      world.pay(challenge, stand.payer),
+      sent.then((tx) => shop.claim(proofOf(tx, challenge, fixture.payer))),
+      world.pay(challenge, fixture.payer),
     ])
     await expectServed(claimed)
   })
@@ -80,8 +80,11 @@ describe('while the WebSocket tells', () => {
   it('a payment in SOL is seen too, and one that is none of ours has no requestId', async () => {
     const shop = await openWatching({ acceptedMints: ['USDC', 'SOL'] })
     const challenge = await shop.challenge()
-    const tx = await world.pay(challenge, stand.payer, 'SOL')
-    const gift = await world.send([await world.transfer(stand.payer, world.recipient.address, 'USDC', 5n)], stand.payer)
+    const tx = await world.pay(challenge, fixture.payer, 'SOL')
+    const gift = await world.send(
+      [await world.transfer(fixture.payer, world.recipient.address, 'USDC', 5n)],
+      fixture.payer,
+    )
     const [paid, given] = await Promise.all(
       [tx, gift].map((one) =>
         eventually(
@@ -93,12 +96,12 @@ describe('while the WebSocket tells', () => {
     expect(paid).toMatchObject({ token: 'SOL', requestId: challenge.requestId })
     expect(given).toMatchObject({ token: 'USDC', amount: '0.000005' })
     expect(given).not.toHaveProperty('requestId')
-    await expectServed(shop.claim(proofOf(tx, challenge, stand.payer)))
+    await expectServed(shop.claim(proofOf(tx, challenge, fixture.payer)))
   })
 
   it('T173: a program on the way neither renames a payment nor hides it behind a payment of its own', async () => {
     const shop = await openWatching()
-    const router = await deployPuppet(world)
+    const router = await deployScriptedProgram(world)
     await world.localnet.fund(router.vault.address, { USDC: 1n })
     const [own, stolen] = [await shop.challenge(), await shop.challenge()]
     const { address } = world.recipient
@@ -107,9 +110,9 @@ describe('while the WebSocket tells', () => {
       [
         router.act([dust, memo(stolen.requestId)]),
         memo(own.requestId),
-        await world.transfer(stand.payer, address, 'USDC', 10_000n),
+        await world.transfer(fixture.payer, address, 'USDC', 10_000n),
       ],
-      stand.payer,
+      fixture.payer,
     )
     const event = await eventually(
       () => seenBy(shop, tx),
@@ -119,9 +122,9 @@ describe('while the WebSocket tells', () => {
   })
 
   it('T70, T167: what one node tells is read from two before it opens a door', async () => {
-    const fakeNode = await stand.fakeNode()
+    const fakeNode = await fixture.fakeNode()
     const shop = await openWatching({ rpc: [world.localnet.rpcUrl, fakeNode.url], waitSeconds: 0 })
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     await eventually(
       () => seenBy(shop, txOf(proof)),
       (seen) => seen !== undefined,
@@ -129,7 +132,7 @@ describe('while the WebSocket tells', () => {
     expect(fakeNode.asked).toContain('getTransaction')
     await expectServed(shop.claim(proof))
     fakeNode.behave(() => ({ status: 500, body: '' }))
-    const alone = await shop.buy(stand.payer)
+    const alone = await shop.buy(fixture.payer)
     await expectRefused(shop.claim(alone), 'chain_unavailable')
   })
 
@@ -140,7 +143,7 @@ describe('while the WebSocket tells', () => {
     const reads = await readsDuring(async () => {
       for (let index = 0; index < 4; index += 1) {
         const tx = encodeBase58(new Uint8Array(randomBytes(64)))
-        const claim = shop.claim(`tx=${tx}; requestId=${requestId}; payer=${stand.payer.address}`)
+        const claim = shop.claim(`tx=${tx}; requestId=${requestId}; payer=${fixture.payer.address}`)
         await expectRefused(claim, 'tx_not_found')
       }
     })
@@ -149,7 +152,7 @@ describe('while the WebSocket tells', () => {
 
   it('T62: tells when the chain can no longer take a payment back', async () => {
     const shop = await openWatching()
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     await expectServed(shop.claim(proof))
     await eventually(
       () => shop.events.find((event) => event.kind === 'finalized' && event.tx === txOf(proof)),
@@ -163,8 +166,8 @@ describe('while the WebSocket tells', () => {
     const onEvent = (event: PaywallEvent) => void heard.push(event)
     const shop = await openWatching({ onEvent })
     const common = { service: `watching-${services}`, waitSeconds: 5, onEvent }
-    await stand.open({ ...common, watch: true, scope: 'another' })
-    const proof = await shop.buy(stand.payer)
+    await fixture.open({ ...common, watch: true, scope: 'another' })
+    const proof = await shop.buy(fixture.payer)
     const seen = () => heard.filter((event) => event.kind === 'seen' && event.tx === txOf(proof))
     await eventually(seen, (events) => events.length > 0)
     await expectServed(shop.claim(proof))
@@ -174,7 +177,7 @@ describe('while the WebSocket tells', () => {
   it('counts what it saw', async () => {
     const shop = await openWatching()
     await warmUp(shop)
-    await expectServed(shop.claim(await shop.buy(stand.payer)))
+    await expectServed(shop.claim(await shop.buy(fixture.payer)))
     const text = await eventually(
       async () => shop.metrics(),
       (now) => now.includes('paystile_payments_seen_total{by="socket"} 1'),
@@ -187,8 +190,8 @@ describe('while the WebSocket tells', () => {
 
 describe('what the watcher has not seen', () => {
   it('T56: a payment of long ago is found, which nodes no longer keep at hand', async () => {
-    const before = await stand.open({ service: 'long-ago' })
-    const proof = await before.buy(stand.payer)
+    const before = await fixture.open({ service: 'long-ago' })
+    const proof = await before.buy(fixture.payer)
     world.localnet.advance(0, 700)
     const shop = await openWatching({ service: 'long-ago', waitSeconds: 0.2 })
     await warmUp(shop)
@@ -198,15 +201,15 @@ describe('what the watcher has not seen', () => {
   })
 
   it('T56: and also for who has named payments that do not exist, if it insists', async () => {
-    const before = await stand.open({ service: 'doubted' })
-    const proof = await before.buy(stand.payer)
+    const before = await fixture.open({ service: 'doubted' })
+    const proof = await before.buy(fixture.payer)
     world.localnet.advance(0, 700)
     const shop = await openWatching({ service: 'doubted', waitSeconds: 0.2 })
     await warmUp(shop)
     const headers = { 'X-Forwarded-For': '198.51.100.77' }
     const { requestId } = await shop.challenge()
     const tx = encodeBase58(new Uint8Array(randomBytes(64)))
-    const bogus = `tx=${tx}; requestId=${requestId}; payer=${stand.payer.address}`
+    const bogus = `tx=${tx}; requestId=${requestId}; payer=${fixture.payer.address}`
     await expectRefused(shop.claim(bogus, '/data', { headers }), 'tx_not_found')
     await expectRefused(shop.claim(proof, '/data', { headers }), 'tx_not_found')
     await expectServed(shop.claim(proof, '/data', { headers }))
@@ -215,12 +218,12 @@ describe('what the watcher has not seen', () => {
 
 describe('while the WebSocket does not tell', () => {
   it('T77: a node without one is read as ever, and what comes is found in its lists', async () => {
-    const fakeNode = await stand.fakeNode()
+    const fakeNode = await fixture.fakeNode()
     fakeNode.withoutSockets()
     const shop = await openWatching({ rpc: fakeNode.url })
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     await expectServed(shop.claim(proof))
-    const unclaimed = await shop.buy(stand.payer)
+    const unclaimed = await shop.buy(fixture.payer)
     await eventually(
       () => seenBy(shop, txOf(unclaimed)),
       (seen) => seen !== undefined,
@@ -231,21 +234,21 @@ describe('while the WebSocket does not tell', () => {
     const shop = await openWatching({ waitSeconds: 0.2 })
     await warmUp(shop)
     world.localnet.faults.silence(true)
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     await expectServed(shop.claim(proof))
     await eventually(
       () => shop.metrics(),
       (text) => text.includes('paystile_payments_missed_total 1'),
     )
     world.localnet.faults.clear()
-    await expectServed(shop.claim(await shop.buy(stand.payer)))
+    await expectServed(shop.claim(await shop.buy(fixture.payer)))
   })
 
   it('T77: one that breaks is opened again', async () => {
     const shop = await openWatching()
     await warmUp(shop)
     world.localnet.faults.dropSockets()
-    await expectServed(shop.claim(await shop.buy(stand.payer)))
+    await expectServed(shop.claim(await shop.buy(fixture.payer)))
     await eventually(
       () => shop.metrics(),
       (text) => /paystile_watcher_connections_total [2-9]/.test(text) && text.includes('paystile_watcher_current 1'),
@@ -255,15 +258,15 @@ describe('while the WebSocket does not tell', () => {
 
 describe('while no server runs', () => {
   it('a payment appears after the restart, and can still be claimed', async () => {
-    const ledger = join(stand.directory, 'watched.sqlite')
+    const ledger = join(fixture.directory, 'watched.sqlite')
     const secret = '1:a-secret-that-is-long-enough-for-every-test'
     const [options, path] = [{ ledger, secret, service: 'restarted' }, '/data']
     const first = await openWatching(options)
-    await expectServed(first.claim(await first.buy(stand.payer)))
+    await expectServed(first.claim(await first.buy(fixture.payer)))
     await warmUp(first)
     const challenge = await first.challenge(path)
     await first.close()
-    const tx = await world.pay(challenge, stand.payer)
+    const tx = await world.pay(challenge, fixture.payer)
     const events: PaywallEvent[] = []
     const again = await openWatching({ ...options, onEvent: (event) => events.push(event) })
     await eventually(
@@ -271,7 +274,7 @@ describe('while no server runs', () => {
       (seen) => seen !== undefined,
     )
     expect(await unclaimed(ledger, secret)).toContainEqual(decodeSignature(tx))
-    await expectServed(again.claim(proofOf(tx, challenge, stand.payer)))
+    await expectServed(again.claim(proofOf(tx, challenge, fixture.payer)))
     expect(await unclaimed(ledger, secret)).not.toContainEqual(decodeSignature(tx))
     await again.close()
     // What was seen once is not news at the next start.

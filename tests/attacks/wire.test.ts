@@ -5,7 +5,13 @@ import { getTransferInstruction } from '@solana-program/token'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeAddress, decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { token2022Program } from '../../src/core/money/tokens.ts'
-import { type Bench, createBench, expectNothing, price, type Till } from '../harness/attacker-program.ts'
+import {
+  type AttackedShop,
+  type AttackFixture,
+  createAttackFixture,
+  expectNothing,
+  price,
+} from '../harness/attacker-program.ts'
 import { instruction, post, signMessage, succeed, u32, u64 } from '../harness/message.ts'
 import { auxiliary, createMint, mintTo, move } from '../harness/mint.ts'
 import { memo, newSigner, proofOf, type World } from '../harness/world.ts'
@@ -13,22 +19,22 @@ import { memo, newSigner, proofOf, type World } from '../harness/world.ts'
 const system = '11111111111111111111111111111111'
 const lookupTables = 'AddressLookupTab1e1111111111111111111111111'
 
-let bench: Bench
+let fixture: AttackFixture
 let world: World
-let till: Till
+let attackedShop: AttackedShop
 let payer: KeyPairSigner
 let transfer: Instruction
 let destination: string
 
 beforeAll(async () => {
-  bench = await createBench()
-  world = bench.world
-  till = await bench.open()
+  fixture = await createAttackFixture()
+  world = fixture.world
+  attackedShop = await fixture.open()
   payer = await world.person()
   transfer = await move(world, world.usdc, payer, world.recipient.address, price)
   destination = await world.tokenAccount(world.recipient.address, world.usdc)
 })
-afterAll(() => bench.close())
+afterAll(() => fixture.close())
 
 /** Makes a table by real instructions, and lets a slot pass, as it must before it can be used. */
 async function createTable(entries: readonly string[]): Promise<string> {
@@ -71,19 +77,19 @@ describe('a transaction of another version', () => {
     ['T32: version 0', 0],
     ['T32: the oldest, without a version', 'legacy'],
   ] as const)('%s', async (_name, version) => {
-    await till.serves(await bench.commit(till, payer, [transfer], { version }))
+    await attackedShop.serves(await fixture.commit(attackedShop, payer, [transfer], { version }))
   })
 
   it('T31: the recipient’s account is named by a lookup table only', async () => {
     const table = await createTable([world.recipient.address, world.usdc.address, destination])
     const entries = [world.recipient.address, world.usdc.address, destination]
-    const attempt = await bench.commit(till, payer, [transfer], { tables: { [table]: entries } })
+    const attempt = await fixture.commit(attackedShop, payer, [transfer], { tables: { [table]: entries } })
     const found = await world.rpc<{ meta: { loadedAddresses: unknown } }>('getTransaction', [
       attempt.tx,
       { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 },
     ])
     expect(found.meta.loadedAddresses).toEqual({ writable: [destination], readonly: [world.usdc.address] })
-    await till.serves(attempt)
+    await attackedShop.serves(attempt)
   })
 
   it('T31: the thief’s account is named by one table, the recipient’s by another at the same place', async () => {
@@ -97,8 +103,8 @@ describe('a transaction of another version', () => {
     const away = await move(world, world.usdc, payer, thief.address, price)
     const decoy = instruction(memo('').programAddress, [], new TextEncoder().encode('decoy'))
     const crumb = await move(world, world.usdc, payer, world.recipient.address, 1n)
-    const attempt = await bench.commit(till, payer, [away, decoy, crumb], { tables })
-    await expectNothing(till, 'underpaid', attempt)
+    const attempt = await fixture.commit(attackedShop, payer, [away, decoy, crumb], { tables })
+    await expectNothing(attackedShop, 'underpaid', attempt)
   })
 })
 
@@ -108,7 +114,7 @@ describe('a transfer that says little', () => {
 
   it('T30: the unchecked kind does not name its mint', async () => {
     const source = await world.tokenAccount(payer.address, world.usdc)
-    await till.serves(await bench.commit(till, payer, [unchecked(source, destination)]))
+    await attackedShop.serves(await fixture.commit(attackedShop, payer, [unchecked(source, destination)]))
   })
 
   it('T30: the unchecked kind, of a worthless mint', async () => {
@@ -118,14 +124,14 @@ describe('a transfer that says little', () => {
       await world.tokenAccount(payer.address, mint),
       await world.tokenAccount(world.recipient.address, mint),
     ]
-    await expectNothing(till, 'wrong_mint', await bench.commit(till, payer, [unchecked(source, to)]))
+    await expectNothing(attackedShop, 'wrong_mint', await fixture.commit(attackedShop, payer, [unchecked(source, to)]))
   })
 
   it('T35: a confidential transfer has no public amount (a real one needs proofs, so the node is made to say it worked)', async () => {
     const mint = await createMint(world, payer, { tokenProgram: token2022Program })
-    const wallets = [payer, bench.honest, world.recipient]
+    const wallets = [payer, fixture.honest, world.recipient]
     await mintTo(world, mint, payer, Object.fromEntries(wallets.map((wallet) => [wallet.address, price])))
-    const shop = await bench.open({ token: 'NATIVE', price: '0.01', mints: { NATIVE: mint }, scope: 'confidential' })
+    const shop = await fixture.open({ token: 'NATIVE', price: '0.01', mints: { NATIVE: mint }, scope: 'confidential' })
     const [source, to] = [
       await world.tokenAccount(payer.address, mint),
       await world.tokenAccount(world.recipient.address, mint),
@@ -150,7 +156,7 @@ describe('a transfer that says little', () => {
         kind,
         new Uint8Array(64),
       )
-      const attempt = await bench.commit(shop, payer, [hidden], { mayFail: true })
+      const attempt = await fixture.commit(shop, payer, [hidden], { mayFail: true })
       world.localnet.faults.intercept((method, _params, answer) => {
         if (method !== 'getTransaction' || !('result' in answer)) return answer
         const result = answer.result as { readonly meta: object }
@@ -176,13 +182,13 @@ it('T42: a transaction that lives by a nonce lands long after it was signed, and
   )
   const stored = world.localnet.getAccount(account.address)?.data ?? new Uint8Array()
   const nonce = { account: account.address, authority: payer, value: encodeBase58(stored.subarray(40, 72)) }
-  const challenge = await till.challenge()
+  const challenge = await attackedShop.challenge()
   const signed = await signMessage(world, [memo(challenge.requestId), transfer], payer, { nonce })
   // Far more slots than a blockhash lives.
   world.localnet.advance(0, 400)
   const tx = await post(world, signed)
   world.localnet.advance(0, 1)
-  await till.serves({ tx, challenge, payer })
+  await attackedShop.serves({ tx, challenge, payer })
 })
 
 describe('another spelling of a used signature', () => {
@@ -203,32 +209,32 @@ describe('another spelling of a used signature', () => {
     ['T41: twice, joined by a comma', (tx) => `${tx}, ${tx}`],
     ['T41: as a soft-hyphenated text', (tx) => `${tx.slice(0, 40)}\u00ad${tx.slice(40)}`],
   ])('%s', async (_name, spell) => {
-    const attempt = await bench.commit(till, payer, [transfer])
+    const attempt = await fixture.commit(attackedShop, payer, [transfer])
     const odd = proofOf(spell(attempt.tx), attempt.challenge, payer)
-    expect(await till.presentHeader(odd)).toMatchObject({ status: 403, code: 'proof_malformed' })
-    expect(await bench.ledger.peek(decodeSignature(attempt.tx) as Uint8Array)).toBeUndefined()
-    await till.serves(attempt)
-    expect(await till.presentHeader(odd)).toMatchObject({ status: 403, code: 'proof_malformed' })
-    await till.refuses('payment_replay', attempt)
+    expect(await attackedShop.presentHeader(odd)).toMatchObject({ status: 403, code: 'proof_malformed' })
+    expect(await fixture.ledger.peek(decodeSignature(attempt.tx) as Uint8Array)).toBeUndefined()
+    await attackedShop.serves(attempt)
+    expect(await attackedShop.presentHeader(odd)).toMatchObject({ status: 403, code: 'proof_malformed' })
+    await attackedShop.refuses('payment_replay', attempt)
   })
 
   it('T41: with spaces around the pairs, which is the same proof', async () => {
-    const attempt = await bench.commit(till, payer, [transfer])
-    await till.serves(attempt)
+    const attempt = await fixture.commit(attackedShop, payer, [transfer])
+    await attackedShop.serves(attempt)
     const spaced = proofOf(attempt.tx, attempt.challenge, payer).replaceAll('; ', ' ;   ')
-    expect(await till.presentHeader(`${spaced}  `)).toMatchObject({ status: 409, code: 'payment_replay' })
+    expect(await attackedShop.presentHeader(`${spaced}  `)).toMatchObject({ status: 409, code: 'payment_replay' })
   })
 
   it('T41: the second signature of the transaction instead of the first', async () => {
     const sponsor = await world.person()
-    const challenge = await till.challenge()
+    const challenge = await attackedShop.challenge()
     const signed = await signMessage(world, [memo(challenge.requestId), transfer], sponsor)
     await post(world, signed)
     world.localnet.advance(0, 1)
     const bytes = Buffer.from(signed.wire, 'base64')
     expect(bytes[0]).toBe(2)
     const second = encodeBase58(bytes.subarray(65, 129))
-    await till.refuses('tx_not_found', { tx: second, challenge, payer })
-    await till.serves({ tx: signed.signature, challenge, payer })
+    await attackedShop.refuses('tx_not_found', { tx: second, challenge, payer })
+    await attackedShop.serves({ tx: signed.signature, challenge, payer })
   })
 })

@@ -4,28 +4,28 @@ import { readFate } from '../../src/chain/send/send.ts'
 import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
 import { atRandom, type Backends, byMethod, createRandom, placeBackends } from '../harness/backends.ts'
 import { size } from '../harness/length.ts'
-import { createOffice, type Office, signedIn, transfer } from './payout-fixture.ts'
+import { createOffice, type PayoutFixture, signedIn, transfer } from './payout-fixture.ts'
 import { honest } from './world.ts'
 
-let office: Office
+let fixture: PayoutFixture
 let owner: string
 let serial = 0
 
 beforeAll(async () => {
-  office = await createOffice()
-  const [person = ''] = await office.people(1)
+  fixture = await createOffice()
+  const [person = ''] = await fixture.people(1)
   owner = person
   // Long enough that a node can lag.
-  office.localnet.advanceSlots(600)
+  fixture.localnet.advanceSlots(600)
 })
-afterEach(() => office.localnet.faults.clear())
-afterAll(() => office.close())
+afterEach(() => fixture.localnet.faults.clear())
+afterAll(() => fixture.close())
 
 const sign = async () => {
   serial += 1
   return signedIn(
-    await office.outgoingWallet.sign({
-      mint: office.native,
+    await fixture.outgoingWallet.sign({
+      mint: fixture.native,
       transfers: [transfer(owner, 1n)],
       memo: `paystile:${serial}`,
     }),
@@ -34,9 +34,9 @@ const sign = async () => {
 
 /** As the worker and the client ask it. */
 function readers() {
-  const outgoingWallet = office.courierOf([honest])
-  const rpc = office.rpcOf([honest])
-  const genesis = office.localnet.genesisHash
+  const outgoingWallet = fixture.courierOf([honest])
+  const rpc = fixture.rpcOf([honest])
+  const genesis = fixture.localnet.genesisHash
   const inBase64 = (signed: SignedBytes) => ({ ...signed, wire: Buffer.from(signed.wire).toString('base64') })
   return [
     { name: 'the worker', outcome: async (signed: SignedBytes) => (await outgoingWallet.readOutcome(signed)).kind },
@@ -49,10 +49,10 @@ function readers() {
 
 /** Sends it, looks now and then for as long as anybody would, and compares with what the chain says in the end. */
 async function follow(backends: Backends, random: () => number): Promise<void> {
-  const { localnet } = office
+  const { localnet } = fixture
   const signed = await sign()
   placeBackends(localnet.faults, backends)
-  await office.outgoingWallet.send(signed)
+  await fixture.outgoingWallet.send(signed)
   const asking = readers()
   const told = new Map<string, string>()
   for (let slots = 0; slots < 1_200 && told.size < 2; ) {
@@ -67,7 +67,7 @@ async function follow(backends: Backends, random: () => number): Promise<void> {
   }
   localnet.faults.clear()
   localnet.advanceSlots(200)
-  const held = await office.outgoingWallet.read(signed.signature)
+  const held = await fixture.outgoingWallet.read(signed.signature)
   const truth = held === 'missing' ? 'expired' : 'landed'
   expect(Object.fromEntries(told)).toEqual({ 'the worker': truth, 'the client': truth })
 }

@@ -2,34 +2,34 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
-import { createOffice, type Office, signedIn, transfer } from './payout-fixture.ts'
+import { createOffice, type PayoutFixture, signedIn, transfer } from './payout-fixture.ts'
 import { honest, lying, NodeError, type NodeScript } from './world.ts'
 
-let office: Office
+let fixture: PayoutFixture
 let owner: string
 let serial = 0
 
 beforeAll(async () => {
-  office = await createOffice()
+  fixture = await createOffice()
 })
-afterAll(() => office.close())
+afterAll(() => fixture.close())
 beforeEach(async () => {
-  const [person = ''] = await office.people(1)
+  const [person = ''] = await fixture.people(1)
   owner = person
 })
 
 const sign = async (units = 7n) => {
   serial += 1
   return signedIn(
-    await office.outgoingWallet.sign({
-      mint: office.native,
+    await fixture.outgoingWallet.sign({
+      mint: fixture.native,
       transfers: [transfer(owner, units)],
       memo: `paystile:${serial}`,
     }),
   )
 }
-const pass = (slots: number) => office.localnet.advance(0, slots)
-const by = (scripts: readonly NodeScript[], signed: SignedBytes) => office.courierOf(scripts).readOutcome(signed)
+const pass = (slots: number) => fixture.localnet.advance(0, slots)
+const by = (scripts: readonly NodeScript[], signed: SignedBytes) => fixture.courierOf(scripts).readOutcome(signed)
 const open = (why: string, isThere = false) => ({ kind: 'open', why: expect.stringContaining(why), isThere })
 
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
@@ -53,16 +53,16 @@ const failure = { err: { InstructionError: [3, { Custom: 1 }] }, ...final }
 describe('expired', () => {
   it('T148: is told only once the finalized chain has passed its last height', async () => {
     const signed = await sign()
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     pass(150)
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     // The last block that takes it has passed, and is not final.
     pass(10)
-    expect((await office.outgoingWallet.send(signed)).kind).toBe('rejected')
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
+    expect((await fixture.outgoingWallet.send(signed)).kind).toBe('rejected')
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     pass(40)
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
-    expect(await office.held(owner, office.native)).toBe(0n)
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
+    expect(await fixture.held(owner, fixture.native)).toBe(0n)
   })
 
   it('T148: needs two nodes, where there are two', async () => {
@@ -96,7 +96,7 @@ describe('expired', () => {
     expect(await by([behind('isBlockhashValid')], signed)).toEqual(open('behind'))
     expect(await by([lying('getSignatureStatuses', () => ({ value: [null] }))], signed)).toEqual(open('may still land'))
     // Its status is told at the slot at which its block had expired: a block before that may not be there yet.
-    const finalized = await office.rpc<number>('getSlot', [{ commitment: 'finalized' }])
+    const finalized = await fixture.rpc<number>('getSlot', [{ commitment: 'finalized' }])
     let told = 0
     const laterBy = (slots: number) =>
       lying('getSignatureStatuses', (result) => {
@@ -118,31 +118,31 @@ describe('expired', () => {
   it('T172: is told by nodes of which one is always behind, as soon as that one has seen enough', async () => {
     const signed = await sign()
     pass(200)
-    office.localnet.faults.add({ methods: ['getSignatureStatuses'], lagSlots: 40 })
+    fixture.localnet.faults.add({ methods: ['getSignatureStatuses'], lagSlots: 40 })
     try {
-      const outgoingWallet = office.courierOf([honest])
+      const outgoingWallet = fixture.courierOf([honest])
       expect(await outgoingWallet.readOutcome(signed)).toEqual(open('behind'))
       pass(39)
       expect(await outgoingWallet.readOutcome(signed)).toEqual(open('behind'))
       pass(1)
       expect(await outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
     } finally {
-      office.localnet.faults.clear()
+      fixture.localnet.faults.clear()
     }
   })
 
   it('T148: is not told because of a last height that was a lie', async () => {
     const signed = { ...(await sign()), lastValidBlockHeight: 1 }
     pass(40)
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
-    await office.land(signed)
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
+    await fixture.land(signed)
     pass(40)
-    expect((await office.outgoingWallet.readOutcome(signed)).kind).toBe('landed')
+    expect((await fixture.outgoingWallet.readOutcome(signed)).kind).toBe('landed')
   })
 
   it('T73, T148: is not told by a node of another chain, nor by one that comes from there or goes there meanwhile', async () => {
     const signed = await sign()
-    await office.land(signed)
+    await fixture.land(signed)
     pass(200)
     expect(await by([both(denies, foreign)], signed)).toEqual(open('chain'))
     for (const right of [1, 2]) {
@@ -169,13 +169,13 @@ describe('expired', () => {
       return new Set(outcomes.map(({ kind }) => kind))
     }
     expect(await tell()).toEqual(new Set(['open']))
-    await office.land(signed)
+    await fixture.land(signed)
     expect(await tell()).toEqual(new Set(['open']))
     pass(40)
     expect(await tell()).toEqual(new Set(['landed']))
     pass(200)
     expect(await tell()).toEqual(new Set(['landed']))
-    expect(await office.held(owner, office.native)).toBe(7n)
+    expect(await fixture.held(owner, fixture.native)).toBe(7n)
   })
 
   it('T148: is never told too early, whatever one of two nodes says and whenever it lands', async () => {
@@ -189,16 +189,16 @@ describe('expired', () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ told, isFirst, landsAfter, looks }) => {
         const liar = both(...told)
-        const outgoingWallet = office.courierOf(isFirst ? [liar, honest] : [honest, liar])
-        const before = await office.held(owner, office.native)
+        const outgoingWallet = fixture.courierOf(isFirst ? [liar, honest] : [honest, liar])
+        const before = await fixture.held(owner, fixture.native)
         const signed = await sign()
         if (landsAfter !== null) {
           pass(landsAfter)
-          await office.land(signed)
+          await fixture.land(signed)
         }
         for (const slots of looks) {
           const outcome = await outgoingWallet.readOutcome(signed)
-          const height = await office.rpc<number>('getBlockHeight', [{ commitment: 'finalized' }])
+          const height = await fixture.rpc<number>('getBlockHeight', [{ commitment: 'finalized' }])
           if (outcome.kind === 'landed') expect(landsAfter).not.toBeNull()
           if (outcome.kind === 'expired') {
             expect(landsAfter).toBeNull()
@@ -207,7 +207,7 @@ describe('expired', () => {
           expect(outcome.kind).not.toBe('failed')
           pass(slots)
         }
-        expect((await office.held(owner, office.native)) - before).toBe(landsAfter === null ? 0n : 7n)
+        expect((await fixture.held(owner, fixture.native)) - before).toBe(landsAfter === null ? 0n : 7n)
       }),
       { numRuns: 60 },
     )
@@ -220,7 +220,7 @@ describe('expired', () => {
       if (question.method === 'sendTransaction') throw new Error('timed out')
       return forward()
     }
-    const outgoingWallet = office.courierOf([mute])
+    const outgoingWallet = fixture.courierOf([mute])
     expect(await outgoingWallet.send(signed)).toMatchObject({ kind: 'unknown' })
     pass(1)
     expect(await outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
@@ -230,34 +230,34 @@ describe('expired', () => {
 
   it('T149: is not told of what lands late', async () => {
     const signed = await sign()
-    const remove = office.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 100 })
-    await office.outgoingWallet.send(signed)
+    const remove = fixture.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 100 })
+    await fixture.outgoingWallet.send(signed)
     remove()
     pass(90)
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
     pass(20)
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
     pass(40)
-    expect((await office.outgoingWallet.readOutcome(signed)).kind).toBe('landed')
+    expect((await fixture.outgoingWallet.readOutcome(signed)).kind).toBe('landed')
   })
 })
 
 describe('landed', () => {
   it('T152: is told only of what is final, and one node is enough', async () => {
     const signed = await sign()
-    await office.land(signed)
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
+    await fixture.land(signed)
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
     expect(await by([statusOf({ confirmationStatus: 'processed' })], signed)).toEqual(open('final', true))
     // Whoever does not have it yet gets it again.
     const without = lying('getSignatureStatuses', withValue([null]))
     expect(await by([honest, without], signed)).toEqual(open('final'))
     // A fork takes it back, and it comes again.
-    office.localnet.rollback(2)
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
-    await office.land(signed)
+    fixture.localnet.rollback(2)
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('may still land'))
+    await fixture.land(signed)
     pass(40)
     expect((await by([dead, honest], signed)).kind).toBe('landed')
-    expect(await office.held(owner, office.native)).toBe(7n)
+    expect(await fixture.held(owner, fixture.native)).toBe(7n)
   })
 
   it('T73: is not told by a node of another chain', async () => {
@@ -266,20 +266,20 @@ describe('landed', () => {
 
   it('is found in the history long after', async () => {
     const signed = await sign()
-    await office.land(signed)
+    await fixture.land(signed)
     pass(2_000)
-    const rpc = office.rpcOf([honest])
-    expect((await office.courierOf([honest], { rpc }).readOutcome(signed)).kind).toBe('landed')
+    const rpc = fixture.rpcOf([honest])
+    expect((await fixture.courierOf([honest], { rpc }).readOutcome(signed)).kind).toBe('landed')
   })
 
   it('is waited for with one small question to a node', async () => {
     const signed = await sign()
-    const rpc = office.rpcOf([honest])
-    await office.courierOf([honest], { rpc }).readOutcome(signed)
+    const rpc = fixture.rpcOf([honest])
+    await fixture.courierOf([honest], { rpc }).readOutcome(signed)
     expect(Object.fromEntries(rpc.calls())).toEqual({ getSignatureStatuses: 1 })
-    await office.land(signed)
-    const later = office.rpcOf([honest])
-    await office.courierOf([honest], { rpc: later }).readOutcome(signed)
+    await fixture.land(signed)
+    const later = fixture.rpcOf([honest])
+    await fixture.courierOf([honest], { rpc: later }).readOutcome(signed)
     expect(Object.fromEntries(later.calls())).toEqual({ getSignatureStatuses: 1 })
   })
 })
@@ -287,10 +287,10 @@ describe('landed', () => {
 describe('failed', () => {
   /** Signed while there was money, sent when it was gone. */
   async function failing(): Promise<SignedBytes> {
-    const all = await office.held(office.sender.address, office.native)
+    const all = await fixture.held(fixture.sender.address, fixture.native)
     const signed = await sign(all)
-    await office.land(await sign(1n))
-    await office.rpc('sendTransaction', [
+    await fixture.land(await sign(1n))
+    await fixture.rpc('sendTransaction', [
       Buffer.from(signed.wire).toString('base64'),
       { encoding: 'base64', skipPreflight: true },
     ])
@@ -300,15 +300,15 @@ describe('failed', () => {
 
   it('on chain is told once it is final, with the reason', async () => {
     const signed = await failing()
-    expect(await office.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
     pass(40)
-    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toMatchObject({
       kind: 'failed',
       why: expect.stringContaining('Custom'),
     })
     expect(await by([honest, honest], signed)).toMatchObject({ kind: 'failed' })
     expect(await by([honest, dead], signed)).toEqual(open('only one node'))
-    const effect = await office.outgoingWallet.read(signed.signature)
+    const effect = await fixture.outgoingWallet.read(signed.signature)
     expect(effect).toMatchObject({ failed: true, transfers: [] })
   })
 
@@ -316,7 +316,7 @@ describe('failed', () => {
     const signed = await sign()
     expect(await by([statusOf(failure), honest], signed)).toEqual(open('only one node'))
     expect(await by([statusOf(failure), statusOf(failure)], signed)).toMatchObject({ kind: 'failed', slot: 5 })
-    await office.land(signed)
+    await fixture.land(signed)
     expect(await by([statusOf(failure), honest], signed)).toEqual(open('final'))
     pass(40)
     expect(await by([statusOf(failure), honest], signed)).toEqual(open('another that it failed'))
@@ -327,9 +327,9 @@ describe('failed', () => {
 describe('read', () => {
   it('tells what two nodes say, and nothing where they differ', async () => {
     const signed = await sign()
-    await office.land(signed)
+    await fixture.land(signed)
     pass(40)
-    const read = (scripts: readonly NodeScript[]) => office.courierOf(scripts).read(signed.signature)
+    const read = (scripts: readonly NodeScript[]) => fixture.courierOf(scripts).read(signed.signature)
     expect(await read([honest, honest])).toMatchObject({ memos: [`paystile:${serial}`], failed: false })
     const blind = lying('getTransaction', () => null)
     expect(await read([honest, blind])).toBeUndefined()

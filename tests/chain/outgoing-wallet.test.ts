@@ -11,21 +11,21 @@ import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { newSigner } from '../harness/world.ts'
-import { createOffice, type Office, signedIn, transfer } from './payout-fixture.ts'
+import { createOffice, type PayoutFixture, signedIn, transfer } from './payout-fixture.ts'
 import { honest, lying, NodeError, type NodeScript } from './world.ts'
 
-let office: Office
+let fixture: PayoutFixture
 let native: Mint
 const memo = `paystile:${'x'.repeat(22)}`
 
 beforeAll(async () => {
-  office = await createOffice()
-  native = office.native
+  fixture = await createOffice()
+  native = fixture.native
 })
-afterAll(() => office.close())
+afterAll(() => fixture.close())
 
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
-const sign = (order: Partial<TransferOrder>, outgoingWallet = office.outgoingWallet) =>
+const sign = (order: Partial<TransferOrder>, outgoingWallet = fixture.outgoingWallet) =>
   outgoingWallet.sign({ mint: native, transfers: [], memo, ...order })
 /** Its memory begins later than what it is asked for. */
 const forgetful: NodeScript = async ({ method }, forward) => {
@@ -33,47 +33,47 @@ const forgetful: NodeScript = async ({ method }, forward) => {
   if (method === 'getTransaction') return null
   return method === 'getSignatureStatuses' ? { ...(answer as object), value: [null] } : answer
 }
-const finalize = () => office.localnet.advance(0, 40)
+const finalize = () => fixture.localnet.advance(0, 40)
 
 describe('a payout', () => {
   it('pays seventeen people in one transaction, each exactly theirs, and can be read again', async () => {
-    const people = await office.people(17)
+    const people = await fixture.people(17)
     const transfers = people.map((owner, index) => transfer(owner, BigInt(1_000 + index)))
-    expect(office.outgoingWallet.fit({ mint: native, transfers, memo })).toBe(17)
-    const before = await office.held(office.sender.address, native)
+    expect(fixture.outgoingWallet.fit({ mint: native, transfers, memo })).toBe(17)
+    const before = await fixture.held(fixture.sender.address, native)
     const signed = signedIn(await sign({ transfers }))
-    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'open' })
-    expect(await office.outgoingWallet.read(signed.signature)).toBe('missing')
-    await office.land(signed)
-    for (const [index, owner] of people.entries()) expect(await office.held(owner, native)).toBe(BigInt(1_000 + index))
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'open' })
+    expect(await fixture.outgoingWallet.read(signed.signature)).toBe('missing')
+    await fixture.land(signed)
+    for (const [index, owner] of people.entries()) expect(await fixture.held(owner, native)).toBe(BigInt(1_000 + index))
     const total = transfers.reduce((sum, { units }) => sum + units, 0n)
-    expect(before - (await office.held(office.sender.address, native))).toBe(total)
+    expect(before - (await fixture.held(fixture.sender.address, native))).toBe(total)
 
-    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toMatchObject({
       kind: 'open',
       why: expect.stringContaining('final'),
     })
-    expect(await office.outgoingWallet.read(signed.signature)).toBe('missing')
+    expect(await fixture.outgoingWallet.read(signed.signature)).toBe('missing')
     finalize()
-    expect(await office.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'landed', slot: expect.any(Number) })
-    const effect = await office.outgoingWallet.read(signed.signature)
+    expect(await fixture.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'landed', slot: expect.any(Number) })
+    const effect = await fixture.outgoingWallet.read(signed.signature)
     if (!effect || effect === 'missing') throw new Error('it cannot be read')
     expect(effect.memos).toEqual([memo])
     expect(effect.failed).toBe(false)
     for (const { owner, units } of transfers) expect(computeGain(effect, owner, native.address)).toBe(units)
-    expect(computeGain(effect, office.sender.address, native.address)).toBe(-total)
+    expect(computeGain(effect, fixture.sender.address, native.address)).toBe(-total)
     // 5,000 for the signature, the rest for priority.
     expect(effect.fee).toBe(5_000n + 2_300n)
   })
 
   it('is signed by the wallet alone, pays for its computation, and says from which slot on it could land', async () => {
-    const [owner = ''] = await office.people(1)
-    const first = office.localnet.slot()
+    const [owner = ''] = await fixture.people(1)
+    const first = fixture.localnet.slot()
     const { wire, signature, lastValidBlockHeight, slot } = signedIn(await sign({ transfers: [transfer(owner, 5n)] }))
     const transaction = openTransaction(wire)
     expect(transaction.version).toBe(0)
     expect(transaction.signatures.map(encodeBase58)).toEqual([signature])
-    expect(encodeBase58(transaction.keys[0] ?? new Uint8Array())).toBe(office.sender.address)
+    expect(encodeBase58(transaction.keys[0] ?? new Uint8Array())).toBe(fixture.sender.address)
     expect(verifySignatures(transaction, createVerifier())).toBe(true)
     const programs = transaction.instructions.map(({ program }) =>
       encodeBase58(transaction.keys[program] as Uint8Array),
@@ -91,24 +91,24 @@ describe('a payout', () => {
   it('T155: opens accounts that are missing, also of those to whom somebody sent lamports before, and twice does no harm', async () => {
     const people = await Promise.all(Array.from({ length: 7 }, newSigner))
     for (const { address } of people) {
-      await office.localnet.fund(await office.tokenAccount(address, native), { SOL: 1_000_000n })
+      await fixture.localnet.fund(await fixture.tokenAccount(address, native), { SOL: 1_000_000n })
     }
     const transfers = people.map(({ address }) => transfer(address, 9n, true))
-    expect(office.outgoingWallet.fit({ mint: native, transfers, memo })).toBe(7)
-    const lamports = await office.held(office.sender.address)
-    await office.land(signedIn(await sign({ transfers })))
-    for (const { address } of people) expect(await office.held(address, native)).toBe(9n)
-    const cost = (await office.outgoingWallet.openingCost(native)) ?? 0n
+    expect(fixture.outgoingWallet.fit({ mint: native, transfers, memo })).toBe(7)
+    const lamports = await fixture.held(fixture.sender.address)
+    await fixture.land(signedIn(await sign({ transfers })))
+    for (const { address } of people) expect(await fixture.held(address, native)).toBe(9n)
+    const cost = (await fixture.outgoingWallet.openingCost(native)) ?? 0n
     expect(cost).toBe(2_039_280n)
-    const spent = lamports - (await office.held(office.sender.address))
+    const spent = lamports - (await fixture.held(fixture.sender.address))
     expect(spent).toBeGreaterThan(7n * (cost - 1_000_000n))
     expect(spent).toBeLessThan(7n * cost)
-    await office.land(signedIn(await sign({ transfers, memo: 'again' })))
-    for (const { address } of people) expect(await office.held(address, native)).toBe(18n)
+    await fixture.land(signedIn(await sign({ transfers, memo: 'again' })))
+    for (const { address } of people) expect(await fixture.held(address, native)).toBe(18n)
     // One more would be one call too many for the chain.
     const more = await Promise.all(Array.from({ length: 8 }, newSigner))
     for (const { address } of more) {
-      await office.localnet.fund(await office.tokenAccount(address, native), { SOL: 1_000_000n })
+      await fixture.localnet.fund(await fixture.tokenAccount(address, native), { SOL: 1_000_000n })
     }
     expect(await sign({ transfers: more.map(({ address }) => transfer(address, 9n, true)) })).toMatchObject({
       kind: 'impossible',
@@ -119,13 +119,13 @@ describe('a payout', () => {
   it('pays SOL', async () => {
     const people = await Promise.all(Array.from({ length: 19 }, newSigner))
     const transfers = people.map(({ address }, index) => transfer(address, 1_000_000n + BigInt(index)))
-    expect(office.outgoingWallet.fit({ mint: undefined, transfers, memo })).toBe(19)
+    expect(fixture.outgoingWallet.fit({ mint: undefined, transfers, memo })).toBe(19)
     const signed = signedIn(await sign({ mint: undefined, transfers }))
-    await office.land(signed)
+    await fixture.land(signed)
     for (const [index, { address }] of people.entries())
-      expect(await office.held(address)).toBe(1_000_000n + BigInt(index))
+      expect(await fixture.held(address)).toBe(1_000_000n + BigInt(index))
     finalize()
-    const effect = await office.outgoingWallet.read(signed.signature)
+    const effect = await fixture.outgoingWallet.read(signed.signature)
     if (!effect || effect === 'missing') throw new Error('it cannot be read')
     expect(people.map(({ address }, index) => computeGain(effect, address, 'SOL') - BigInt(index))).toEqual(
       people.map(() => 1_000_000n),
@@ -133,14 +133,14 @@ describe('a payout', () => {
   })
 
   it('pays under Token-2022, and opens accounts there', async () => {
-    const authority = await office.person()
-    const mint = await createMint(office, authority, { tokenProgram: token2022Program })
+    const authority = await fixture.person()
+    const mint = await createMint(fixture, authority, { tokenProgram: token2022Program })
     const [old, young] = [await newSigner(), await newSigner()]
-    await mintTo(office, mint, authority, { [office.sender.address]: 1_000n, [old.address]: 0n })
+    await mintTo(fixture, mint, authority, { [fixture.sender.address]: 1_000n, [old.address]: 0n })
     const transfers = [transfer(old.address, 5n), transfer(young.address, 6n, true)]
-    await office.land(signedIn(await sign({ mint, transfers })))
-    expect(await office.held(old.address, mint)).toBe(5n)
-    expect(await office.held(young.address, mint)).toBe(6n)
+    await fixture.land(signedIn(await sign({ mint, transfers })))
+    expect(await fixture.held(old.address, mint)).toBe(5n)
+    expect(await fixture.held(young.address, mint)).toBe(6n)
   })
 
   it.each<[string, readonly NodeScript[], string]>([
@@ -151,24 +151,24 @@ describe('a payout', () => {
     ['but not from one alone of many', [forgetful, forgetful, forgetful, honest], 'undefined'],
     ['and not where nobody has it', [forgetful, forgetful, forgetful], 'missing'],
   ])('can be read when it has landed, %s', async (_how, nodes, expected) => {
-    const [owner = ''] = await office.people(1)
+    const [owner = ''] = await fixture.people(1)
     const signed = signedIn(await sign({ transfers: [transfer(owner, 5n)] }))
-    await office.land(signed)
+    await fixture.land(signed)
     finalize()
-    const effect = await office.courierOf(nodes).read(signed.signature)
+    const effect = await fixture.courierOf(nodes).read(signed.signature)
     expect(typeof effect === 'object' ? 'effect' : String(effect)).toBe(expected)
   })
 
   it('sends somebody two transfers as two', async () => {
-    const [owner = ''] = await office.people(1)
-    await office.land(signedIn(await sign({ transfers: [transfer(owner, 5n), transfer(owner, 6n)] })))
-    expect(await office.held(owner, native)).toBe(11n)
+    const [owner = ''] = await fixture.people(1)
+    await fixture.land(signedIn(await sign({ transfers: [transfer(owner, 5n), transfer(owner, 6n)] })))
+    expect(await fixture.held(owner, native)).toBe(11n)
   })
 
   it('costs no more than it may', async () => {
-    const [owner = ''] = await office.people(1)
+    const [owner = ''] = await fixture.people(1)
     const feeOf = async (maxFeeLamports: bigint, attempts = 7) => {
-      const outgoingWallet = office.courierOf([honest], { maxFeeLamports })
+      const outgoingWallet = fixture.courierOf([honest], { maxFeeLamports })
       const signed = signedIn(
         await outgoingWallet.sign({
           mint: native,
@@ -177,7 +177,7 @@ describe('a payout', () => {
           attempts,
         }),
       )
-      await office.land(signed)
+      await fixture.land(signed)
       finalize()
       const effect = await outgoingWallet.read(signed.signature)
       return effect === 'missing' ? undefined : effect?.fee
@@ -186,7 +186,7 @@ describe('a payout', () => {
     expect(await feeOf(6_001n)).toBe(6_001n)
     expect(await feeOf(10n ** 9n, 0)).toBe(5_700n)
     expect(await feeOf(10n ** 9n)).toBe(94_600n)
-    const mean = office.courierOf([honest], { maxFeeLamports: 4_999n })
+    const mean = fixture.courierOf([honest], { maxFeeLamports: 4_999n })
     expect(await sign({ transfers: [transfer(owner, 1n)] }, mean)).toMatchObject({
       kind: 'impossible',
       why: expect.stringContaining('5000 lamports at the least'),
@@ -211,33 +211,33 @@ describe('before it is signed', () => {
   })
 
   it('T147: no node sees a signature that it could send', async () => {
-    const [owner = ''] = await office.people(1)
+    const [owner = ''] = await fixture.people(1)
     const seen: string[] = []
     const curious: NodeScript = (question, forward) => {
       if (question.method === 'simulateTransaction') seen.push(String(question.params[0]))
       expect(question.method).not.toBe('sendTransaction')
       return forward()
     }
-    const signed = signedIn(await sign({ transfers: [transfer(owner, 1n)] }, office.courierOf([curious, curious])))
+    const signed = signedIn(await sign({ transfers: [transfer(owner, 1n)] }, fixture.courierOf([curious, curious])))
     expect(seen.length).toBeGreaterThan(0)
     for (const wire of seen) {
       const { signatures } = openTransaction(Buffer.from(wire, 'base64'))
       expect(signatures.every((signature) => signature.every((byte) => byte === 0))).toBe(true)
-      await office.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }]).catch(() => {})
+      await fixture.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }]).catch(() => {})
     }
-    office.localnet.advance(0, 1)
-    expect(await office.held(owner, native)).toBe(0n)
-    await office.land(signed)
-    expect(await office.held(owner, native)).toBe(1n)
+    fixture.localnet.advance(0, 1)
+    expect(await fixture.held(owner, native)).toBe(0n)
+    await fixture.land(signed)
+    expect(await fixture.held(owner, native)).toBe(1n)
   })
 
   it('T155: a frozen account is blamed, by its place and not by its name', async () => {
-    const authority = await office.person()
-    const mint = await createMint(office, authority)
+    const authority = await fixture.person()
+    const mint = await createMint(fixture, authority)
     const [first, second, third] = [await newSigner(), await newSigner(), await newSigner()]
-    const accounts = { [office.sender.address]: 50n, [first.address]: 0n, [second.address]: 0n }
-    await mintTo(office, mint, authority, accounts)
-    await office.freeze(second.address, mint, authority)
+    const accounts = { [fixture.sender.address]: 50n, [first.address]: 0n, [second.address]: 0n }
+    await mintTo(fixture, mint, authority, accounts)
+    await fixture.freeze(second.address, mint, authority)
     const transfers = [transfer(first.address, 5n), transfer(second.address, 5n)]
     const signing = await sign({ mint, transfers })
     expect(signing).toEqual({ kind: 'impossible', why: expect.stringContaining('transfer 2 of 2'), transfer: 1 })
@@ -250,26 +250,26 @@ describe('before it is signed', () => {
     })
     expect(await sign({ mint, transfers: [transfer(third.address, 5n, true)] })).toMatchObject({ kind: 'signed' })
     // Where the sender is frozen, nobody else is to blame.
-    await office.freeze(office.sender.address, mint, authority)
+    await fixture.freeze(fixture.sender.address, mint, authority)
     const own = await sign({ mint, transfers: [transfer(first.address, 5n)] })
-    expect(own).toEqual({ kind: 'impossible', why: expect.stringContaining(`${office.sender.address} is frozen`) })
+    expect(own).toEqual({ kind: 'impossible', why: expect.stringContaining(`${fixture.sender.address} is frozen`) })
   })
 
   it('too little money is nobody else’s fault, and is told in numbers', async () => {
-    const [one = '', two = ''] = await office.people(2)
+    const [one = '', two = ''] = await fixture.people(2)
     const poor = await newSigner()
-    const outgoingWallet = office.courierOf([honest], { wallet: await createWallet(poor) })
+    const outgoingWallet = fixture.courierOf([honest], { wallet: await createWallet(poor) })
     const transfers = [transfer(one, 1_500_000_000n), transfer(two, 1_500_000_000n)]
     expect(await sign({ transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
       why: expect.stringContaining(`${poor.address} holds too little SOL to pay the fee`),
     })
-    await office.localnet.fund(poor.address, { SOL: 1_000_000_000n })
+    await fixture.localnet.fund(poor.address, { SOL: 1_000_000_000n })
     expect(await sign({ transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
       why: expect.stringContaining(`${poor.address} holds nothing of the token`),
     })
-    await office.localnet.fund(poor.address, { NATIVE: 2_000_000_000n })
+    await fixture.localnet.fund(poor.address, { NATIVE: 2_000_000_000n })
     const short = `${poor.address} holds 2 of the token and needs 3`
     expect(await sign({ transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
@@ -283,7 +283,7 @@ describe('before it is signed', () => {
       kind: 'impossible',
       why: expect.stringContaining('would be left with less SOL than an account must hold'),
     })
-    await office.land(
+    await fixture.land(
       signedIn(await sign({ mint: undefined, transfers: [transfer(one, 998_000_000n)] }, outgoingWallet)),
     )
     const stranger = await newSigner()
@@ -294,8 +294,8 @@ describe('before it is signed', () => {
   })
 
   it('what would leave an empty wallet with too little to exist is blamed on that transfer', async () => {
-    const [rich = ''] = await office.people(1)
-    await office.localnet.fund(rich, { SOL: 1_000_000n })
+    const [rich = ''] = await fixture.people(1)
+    await fixture.localnet.fund(rich, { SOL: 1_000_000n })
     const empty = await newSigner()
     const transfers = [transfer(rich, 1n), transfer(empty.address, 1_000n)]
     expect(await sign({ mint: undefined, transfers })).toEqual({
@@ -306,14 +306,14 @@ describe('before it is signed', () => {
   })
 
   it('a mint that is paused is nobody’s fault', async () => {
-    const authority = await office.person()
-    const mint = await createMint(office, authority, { extensions: [extensions.pausable(authority.address)] })
+    const authority = await fixture.person()
+    const mint = await createMint(fixture, authority, { extensions: [extensions.pausable(authority.address)] })
     const person = await newSigner()
-    await mintTo(office, mint, authority, { [office.sender.address]: 50n, [person.address]: 0n })
+    await mintTo(fixture, mint, authority, { [fixture.sender.address]: 50n, [person.address]: 0n })
     const order = { mint, transfers: [transfer(person.address, 5n)] }
     expect((await sign(order)).kind).toBe('signed')
     await succeed(
-      office,
+      fixture,
       [
         instruction(
           mint.tokenProgram,
@@ -332,7 +332,7 @@ describe('before it is signed', () => {
 })
 
 describe('a node that cannot be asked', () => {
-  const order = async () => ({ transfers: [transfer((await office.people(1))[0] ?? '', 1n)] })
+  const order = async () => ({ transfers: [transfer((await fixture.people(1))[0] ?? '', 1n)] })
   const failing = (err: unknown) =>
     lying('simulateTransaction', (result) => ({ ...(result as object), value: { err } }))
 
@@ -355,7 +355,7 @@ describe('a node that cannot be asked', () => {
     ],
     ['is of another chain', [lying('getGenesisHash', () => 'elsewhere')]],
   ])('that %s makes it unavailable', async (_name, scripts) => {
-    expect(await sign(await order(), office.courierOf(scripts))).toMatchObject({ kind: 'unavailable' })
+    expect(await sign(await order(), fixture.courierOf(scripts))).toMatchObject({ kind: 'unavailable' })
   })
 
   it('T73: that goes over to another chain in between does so, too', async () => {
@@ -365,22 +365,22 @@ describe('a node that cannot be asked', () => {
       asked += 1
       return asked > 1 ? Promise.resolve('elsewhere') : forward()
     }
-    expect(await sign(await order(), office.courierOf([leaving]))).toMatchObject({ kind: 'unavailable' })
+    expect(await sign(await order(), fixture.courierOf([leaving]))).toMatchObject({ kind: 'unavailable' })
   })
 
   it('does not matter where another can be', async () => {
     const others: readonly NodeScript[] = [dead, failing('BlockhashNotFound'), failing('AccountNotFound')]
     for (const other of others) {
-      expect((await sign(await order(), office.courierOf([other, honest]))).kind).toBe('signed')
-      expect((await sign(await order(), office.courierOf([honest, other]))).kind).toBe('signed')
+      expect((await sign(await order(), fixture.courierOf([other, honest]))).kind).toBe('signed')
+      expect((await sign(await order(), fixture.courierOf([honest, other]))).kind).toBe('signed')
     }
   })
 
   it('blames nobody for what is wrong with nothing that can be seen', async () => {
-    const odd = office.courierOf([failing({ InstructionError: [3, { Custom: 1 }] })])
+    const odd = fixture.courierOf([failing({ InstructionError: [3, { Custom: 1 }] })])
     const why = 'the transfer would fail ({"InstructionError":[3,{"Custom":1}]})'
     expect(await sign(await order(), odd)).toEqual({ kind: 'impossible', why })
-    const strange = office.courierOf([failing({ InstructionError: [2, 'InvalidInstructionData'] })])
+    const strange = fixture.courierOf([failing({ InstructionError: [2, 'InvalidInstructionData'] })])
     expect(await sign(await order(), strange)).toEqual({
       kind: 'impossible',
       why: expect.stringMatching(/^it would fail/),
@@ -390,44 +390,44 @@ describe('a node that cannot be asked', () => {
   it('does not hide what another says', async () => {
     const { address } = await newSigner()
     const transfers = [transfer(address, 1n)]
-    expect(await sign({ transfers }, office.courierOf([honest, dead]))).toMatchObject({
+    expect(await sign({ transfers }, fixture.courierOf([honest, dead]))).toMatchObject({
       kind: 'impossible',
       transfer: 0,
     })
-    expect(await sign({ transfers }, office.courierOf([dead, honest]))).toMatchObject({
+    expect(await sign({ transfers }, fixture.courierOf([dead, honest]))).toMatchObject({
       kind: 'impossible',
       transfer: 0,
     })
   })
 
   it('T148: of two slots the later is kept, and nothing is signed where they are far apart', async () => {
-    office.localnet.advanceSlots(2_000)
+    fixture.localnet.advanceSlots(2_000)
     const at = (method: string, slot: number) =>
       lying(method, (result) => ({ ...(result as object), context: { slot } }))
-    const now = office.localnet.slot()
+    const now = fixture.localnet.slot()
     const early = at('getLatestBlockhash', now - 900)
-    expect(signedIn(await sign(await order(), office.courierOf([early]))).slot).toBeGreaterThan(now - 100)
+    expect(signedIn(await sign(await order(), fixture.courierOf([early]))).slot).toBeGreaterThan(now - 100)
     const past = at('simulateTransaction', now - 900)
-    expect(signedIn(await sign(await order(), office.courierOf([past]))).slot).toBeGreaterThan(now - 100)
+    expect(signedIn(await sign(await order(), fixture.courierOf([past]))).slot).toBeGreaterThan(now - 100)
     for (const lie of [at('getLatestBlockhash', 10 ** 9), at('getLatestBlockhash', 4), at('simulateTransaction', 4)]) {
       const why = expect.stringContaining('too far apart')
-      expect(await sign(await order(), office.courierOf([lie]))).toEqual({ kind: 'unavailable', why })
+      expect(await sign(await order(), fixture.courierOf([lie]))).toEqual({ kind: 'unavailable', why })
     }
   })
 })
 
 describe('a wallet', () => {
-  const order = async () => ({ transfers: [transfer((await office.people(1))[0] ?? '', 1n)] })
-  const courierWith = (wallet: Wallet) => office.courierOf([honest], { wallet })
+  const order = async () => ({ transfers: [transfer((await fixture.people(1))[0] ?? '', 1n)] })
+  const courierWith = (wallet: Wallet) => fixture.courierOf([honest], { wallet })
 
   it('of a kit signer will do', async () => {
-    const { address, signTransactions } = office.sender
+    const { address, signTransactions } = fixture.sender
     const outgoingWallet = courierWith(walletFromSigner({ address, signTransactions }))
-    await office.land(signedIn(await sign(await order(), outgoingWallet)))
+    await fixture.land(signedIn(await sign(await order(), outgoingWallet)))
   })
 
   it('that changes what it signs is refused: nothing may be added to a payout', async () => {
-    const wallet = await createWallet(office.sender)
+    const wallet = await createWallet(fixture.sender)
     const other = signedIn(await sign({ ...(await order()), memo: 'more for me' }))
     const changing: Wallet = { ...wallet, signTransaction: async () => other.wire }
     expect(await sign(await order(), courierWith(changing))).toEqual({
@@ -437,7 +437,7 @@ describe('a wallet', () => {
   })
 
   it('that does not sign is refused, and one out of reach is asked again', async () => {
-    const wallet = await createWallet(office.sender)
+    const wallet = await createWallet(fixture.sender)
     const idle: Wallet = { ...wallet, signTransaction: async (bytes) => bytes }
     expect(await sign(await order(), courierWith(idle))).toMatchObject({ kind: 'impossible' })
     const away: Wallet = {
@@ -452,18 +452,18 @@ describe('a wallet', () => {
 })
 
 describe('sending', () => {
-  const order = async () => ({ transfers: [transfer((await office.people(1))[0] ?? '', 1n)] })
+  const order = async () => ({ transfers: [transfer((await fixture.people(1))[0] ?? '', 1n)] })
 
   it('again is fine, also when it has landed', async () => {
     const signed = signedIn(await sign(await order()))
-    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
-    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
-    office.localnet.advance(0, 1)
-    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
+    expect(await fixture.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
+    expect(await fixture.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
+    fixture.localnet.advance(0, 1)
+    expect(await fixture.outgoingWallet.send(signed)).toEqual({ kind: 'sent' })
   })
 
   it('reaches the chain through any node, also when another takes it and loses it', async () => {
-    const [owner = ''] = await office.people(1)
+    const [owner = ''] = await fixture.people(1)
     const signed = signedIn(await sign({ transfers: [transfer(owner, 3n)] }))
     const losing: NodeScript = (question, forward) =>
       question.method === 'sendTransaction' ? Promise.resolve(signed.signature) : forward()
@@ -476,25 +476,25 @@ describe('sending', () => {
     const arrival = new Promise<void>((resolve) => {
       arrived = resolve
     })
-    expect(await office.courierOf([losing, slow, dead]).send(signed)).toEqual({ kind: 'sent' })
+    expect(await fixture.courierOf([losing, slow, dead]).send(signed)).toEqual({ kind: 'sent' })
     await arrival
-    office.localnet.advance(0, 1)
-    expect(await office.held(owner, native)).toBe(3n)
+    fixture.localnet.advance(0, 1)
+    expect(await fixture.held(owner, native)).toBe(3n)
   })
 
   it('says why it was not sent, and does not know where nobody answers', async () => {
     const signed = signedIn(await sign(await order()))
-    office.localnet.advance(0, 400)
-    expect(await office.outgoingWallet.send(signed)).toEqual({ kind: 'rejected', why: 'BlockhashNotFound' })
-    expect(await office.courierOf([dead]).send(signed)).toMatchObject({ kind: 'unknown' })
-    expect(await office.courierOf([honest, dead]).send(signed)).toMatchObject({ kind: 'unknown' })
+    fixture.localnet.advance(0, 400)
+    expect(await fixture.outgoingWallet.send(signed)).toEqual({ kind: 'rejected', why: 'BlockhashNotFound' })
+    expect(await fixture.courierOf([dead]).send(signed)).toMatchObject({ kind: 'unknown' })
+    expect(await fixture.courierOf([honest, dead]).send(signed)).toMatchObject({ kind: 'unknown' })
   })
 
   it('takes no bytes under another signature: their fate would be told of another', async () => {
     const [one, two] = [signedIn(await sign(await order())), signedIn(await sign(await order()))]
     const mixed = { ...one, signature: two.signature }
-    await expect(office.outgoingWallet.send(mixed)).rejects.toThrow(TypeError)
-    await expect(office.outgoingWallet.readOutcome(mixed)).rejects.toThrow(TypeError)
-    await expect(office.outgoingWallet.send({ ...one, wire: new Uint8Array() })).rejects.toThrow(TypeError)
+    await expect(fixture.outgoingWallet.send(mixed)).rejects.toThrow(TypeError)
+    await expect(fixture.outgoingWallet.readOutcome(mixed)).rejects.toThrow(TypeError)
+    await expect(fixture.outgoingWallet.send({ ...one, wire: new Uint8Array() })).rejects.toThrow(TypeError)
   })
 })

@@ -13,7 +13,7 @@ import { instruction, succeed } from '../harness/message.ts'
 import { createWorld, newSigner, type World } from '../harness/world.ts'
 import { honest, type NodeScript, scripted } from './world.ts'
 
-export interface Office extends World {
+export interface PayoutFixture extends World {
   readonly sender: KeyPairSigner
   /** Through one honest node. */
   readonly outgoingWallet: OutgoingWallet
@@ -29,14 +29,14 @@ export interface Office extends World {
 }
 
 /** Slots do not pass by themselves: tests let them. */
-export async function createOffice(): Promise<Office> {
+export async function createOffice(): Promise<PayoutFixture> {
   const world = await createWorld({ slotMs: 3_600_000 })
   const http = createHttpTransport()
   const sender = await world.person()
   const wallet = await createWallet(sender)
   const rpcOf = scripted(world.localnet.rpcUrl, http.transport)
   const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
-  const courierOf: Office['courierOf'] = (scripts, parts = {}) =>
+  const courierOf: PayoutFixture['courierOf'] = (scripts, parts = {}) =>
     createOutgoingWallet({
       rpc: rpcOf(scripts),
       genesis: world.localnet.genesisHash,

@@ -11,8 +11,8 @@ import type { Served } from '../harness/adapters.ts'
 import type { FakeNode } from '../harness/fake-node.ts'
 import { anyAddress, eventually } from '../harness/shop.ts'
 import { type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
-import { badKinds, type Kind, type Scene, type Stage, setScene } from './chain-fixture.ts'
-import { type Illness, idle, infect } from './fault-rules.ts'
+import { badKinds, type ChainFixture, createPaymentCase, type Kind, type PaymentCase } from './chain-fixture.ts'
+import { applyFault, type Illness, idle } from './fault-rules.ts'
 import type { Fault } from './faults.ts'
 
 /** When and where the fault strikes: the columns of the matrix. */
@@ -32,9 +32,9 @@ export interface Moment {
   readonly serves?: true
 }
 
-export interface Theatre {
-  readonly stand: ShopFixture
-  readonly stage: Stage
+export interface CellParts {
+  readonly shop: ShopFixture
+  readonly chainFixture: ChainFixture
   /** From another replica, whose nodes are well. */
   readonly challenge: () => Promise<Challenge>
   /** Whether the service reads payments as they land. */
@@ -53,17 +53,17 @@ interface Sight {
 const healsWithinMs = 40_000
 const kinds: readonly Kind[] = ['good', ...badKinds]
 
-export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): Promise<void> {
-  const { stand, stage, challenge, watch } = theatre
-  const scene = await setScene(stage, challenge)
-  const nodes = await Promise.all(moment.nodes.map(() => stand.fakeNode()))
+export async function playCell(cellParts: CellParts, fault: Fault, moment: Moment): Promise<void> {
+  const { shop, chainFixture, challenge, watch } = cellParts
+  const paymentCase = await createPaymentCase(chainFixture, challenge)
+  const nodes = await Promise.all(moment.nodes.map(() => shop.fakeNode()))
   const sick = nodes.filter((_node, index) => moment.nodes[index] === 'faulty')
-  const illness = infect(sick, fault, scene)
-  if (moment.atStart) illness.begin()
-  const served = await open(stand, nodes, moment, watch)
+  const activeFault = applyFault(sick, fault, paymentCase)
+  if (moment.atStart) activeFault.begin()
+  const served = await open(shop, nodes, moment, watch)
   const sights: Sight[] = []
   const claim = async (kind: Kind): Promise<Sight> => {
-    const sight = await claimOf(served, kind, scene)
+    const sight = await claimOf(served, kind, paymentCase)
     sights.push(sight)
     return sight
   }
@@ -76,25 +76,25 @@ export async function playCell(theatre: Theatre, fault: Fault, moment: Moment): 
       )
     if (watch && !moment.atStart) await untilWatching(served)
     if (moment.paid === 'before') {
-      illness.begin()
-      await scene.land()
+      activeFault.begin()
+      await paymentCase.land()
       await Promise.all(kinds.map(claim))
       await claim('good')
       if (moment.serves) await claimUntilServed(sights, claim, fault, moment)
       // Who watches reads the payments of all others, too.
       if (!watch) checkModesty(nodes, moment, sights.length)
     } else {
-      await claimTooSoon({ nodes, scene, illness, moment, claim })
+      await claimTooSoon({ nodes, paymentCase, activeFault, moment, claim })
     }
     const unpaid = await fetch(`${served.url}/data`)
     expect(moment.atStart ? [402, 503] : [402]).toContain(unpaid.status)
     checkLasting(sights, fault, moment)
-    expect(illness.met()).toBeGreaterThan(0)
-    illness.end()
+    expect(activeFault.met()).toBeGreaterThan(0)
+    activeFault.end()
     await claimUntilServed(sights, claim, fault, moment)
-    await checkOnce(served, scene, claim)
+    await checkOnce(served, paymentCase, claim)
   } finally {
-    illness.end()
+    activeFault.end()
     await served.close()
   }
 }
@@ -124,8 +124,8 @@ async function untilWatching(served: Served): Promise<void> {
 }
 
 /** Whatever the answer is, it is the resource or a refusal that the catalogue has: never a new challenge. */
-async function claimOf(served: Served, kind: Kind, scene: Scene): Promise<Sight> {
-  const { proof } = scene[kind]
+async function claimOf(served: Served, kind: Kind, paymentCase: PaymentCase): Promise<Sight> {
+  const { proof } = paymentCase[kind]
   const response = await fetch(`${served.url}/data`, {
     headers: { 'Payment-Proof': proof, 'X-Forwarded-For': anyAddress() },
   })
@@ -150,14 +150,14 @@ async function claimOf(served: Served, kind: Kind, scene: Scene): Promise<Sight>
 
 interface Wait {
   readonly nodes: readonly FakeNode[]
-  readonly scene: Scene
-  readonly illness: Illness
+  readonly paymentCase: PaymentCase
+  readonly activeFault: Illness
   readonly moment: Moment
   readonly claim: (kind: Kind) => Promise<Sight>
 }
 
 /** The proofs come before their payments; while they wait the nodes fall ill, and only then the payments land. */
-async function claimTooSoon({ nodes, scene, illness, moment, claim }: Wait): Promise<void> {
+async function claimTooSoon({ nodes, paymentCase, activeFault, moment, claim }: Wait): Promise<void> {
   let over = 0
   const claims = kinds.map((kind) => claim(kind).finally(() => (over += 1)))
   const isOver = () => over === kinds.length
@@ -166,17 +166,17 @@ async function claimTooSoon({ nodes, scene, illness, moment, claim }: Wait): Pro
     () => isOver() || asked(),
     (so) => so,
   )
-  illness.begin()
-  await scene.land()
+  activeFault.begin()
+  await paymentCase.land()
   if (moment.paid === 'healing') {
     await eventually(
-      () => isOver() || illness.met() > 0,
+      () => isOver() || activeFault.met() > 0,
       (so) => so,
     )
-    illness.end()
+    activeFault.end()
   }
   await Promise.all(claims)
-  if (isOver() && illness.met() === 0) await claim('good')
+  if (isOver() && activeFault.met() === 0) await claim('good')
 }
 
 /** A node that is unwell is not asked more for it. */
@@ -222,7 +222,7 @@ function codesOf(sights: readonly Sight[]): string {
 }
 
 /** The good payment is not served again; the others are refused for what they are. */
-async function checkOnce(served: Served, scene: Scene, claim: Wait['claim']): Promise<void> {
+async function checkOnce(served: Served, paymentCase: PaymentCase, claim: Wait['claim']): Promise<void> {
   expect(await claim('good')).toMatchObject({ status: 409 })
   const told = { failed: 'tx_failed', short: 'underpaid', unsent: 'tx_not_found', foreign: 'tx_not_found' } as const
   const settle = async (kind: (typeof badKinds)[number]) => {
@@ -233,6 +233,6 @@ async function checkOnce(served: Served, scene: Scene, claim: Wait['claim']): Pr
     expect([status, code]).toEqual([403, told[kind]])
   }
   await Promise.all(badKinds.map(settle))
-  const decoy = await fetch(`${served.url}/data`, { headers: { 'Payment-Proof': scene.decoy.proof } })
+  const decoy = await fetch(`${served.url}/data`, { headers: { 'Payment-Proof': paymentCase.decoy.proof } })
   expect([decoy.status, await decoy.text()]).toEqual([200, 'the secret'])
 }

@@ -26,7 +26,7 @@ export interface Payment extends Signed {
 export const badKinds = ['failed', 'short', 'unsent', 'foreign'] as const
 export type Kind = 'good' | (typeof badKinds)[number]
 
-export interface Scene {
+export interface PaymentCase {
   readonly good: Payment
   /** Would have paid, and failed: only the fee was taken. */
   readonly failed: Payment
@@ -47,7 +47,7 @@ export interface Scene {
 }
 
 /** Two chains on which the same people have money. */
-export interface Stage {
+export interface ChainFixture {
   readonly world: World
   readonly elsewhere: World
   readonly payer: KeyPairSigner
@@ -55,15 +55,18 @@ export interface Stage {
   readonly transfer: Instruction
 }
 
-export async function setStage(world: World, elsewhere: World, payer: KeyPairSigner): Promise<Stage> {
+export async function createChainFixture(world: World, elsewhere: World, payer: KeyPairSigner): Promise<ChainFixture> {
   const { address } = world.recipient
   await elsewhere.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 0n })
   await elsewhere.localnet.fund(payer.address, { SOL: 1_000_000_000n, USDC: 1_000_000_000n })
   return { world, elsewhere, payer, transfer: await world.transfer(payer, address, 'USDC', price) }
 }
 
-export async function setScene(stage: Stage, challenge: () => Promise<Challenge>): Promise<Scene> {
-  const { world, elsewhere, payer, transfer } = stage
+export async function createPaymentCase(
+  chainFixture: ChainFixture,
+  challenge: () => Promise<Challenge>,
+): Promise<PaymentCase> {
+  const { world, elsewhere, payer, transfer } = chainFixture
   const draw = async (asked: Challenge, amounts: readonly bigint[], on = world): Promise<Payment> => {
     const transfers = amounts.map((amount) => ({
       ...transfer,

@@ -1,6 +1,6 @@
 /** Some nodes have one fault, from one moment to another. */
 import type { FakeNode } from '../harness/fake-node.ts'
-import type { Scene } from './chain-fixture.ts'
+import type { PaymentCase } from './chain-fixture.ts'
 import type { Fault } from './faults.ts'
 
 export interface Illness {
@@ -14,17 +14,17 @@ export interface Illness {
 export const idle: ReadonlySet<string> = new Set(['paystile_clock', 'getAccountInfo', 'getMultipleAccounts'])
 
 /** It ends by itself after so many questions. */
-export function infect(
+export function applyFault(
   nodes: readonly FakeNode[],
   fault: Fault,
-  scene: Scene,
+  paymentCase: PaymentCase,
   questions = Number.POSITIVE_INFINITY,
 ): Illness {
   let heal: () => void = () => {}
   const healed = new Promise<void>((resolve) => {
     heal = resolve
   })
-  const behave = fault.behave({ scene, healed })
+  const behave = fault.behave({ paymentCase, healed })
   let met = 0
   const end = () => {
     for (const node of nodes) node.behave(undefined)

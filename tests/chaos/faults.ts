@@ -1,10 +1,10 @@
 /** Everything that a node, or what stands before it, does wrong: the rows of the matrix. */
 import type { Told as Answer, Behaviour, Question } from '../harness/fake-node.ts'
-import type { Scene, Told } from './chain-fixture.ts'
+import type { PaymentCase, Told } from './chain-fixture.ts'
 
 /** What a fault may know of the cell it is in. */
 export interface Setting {
-  readonly scene: Scene
+  readonly paymentCase: PaymentCase
   /** Resolves when the fault is over. */
   readonly healed: Promise<void>
 }
@@ -43,7 +43,7 @@ function retellTransaction(change: (told: Told, setting: Setting, signature: unk
 const withMeta = (told: Told, more: Readonly<Record<string, unknown>>) => ({ ...told, meta: { ...told.meta, ...more } })
 
 /** As if the payment had been made: the balances of the decoy, whose accounts are the same. */
-function balancesOf({ truth }: Scene): Readonly<Record<string, unknown>> {
+function balancesOf({ truth }: PaymentCase): Readonly<Record<string, unknown>> {
   const { preBalances, postBalances, preTokenBalances, postTokenBalances } = truth.meta
   return { preBalances, postBalances, preTokenBalances, postTokenBalances }
 }
@@ -67,21 +67,23 @@ const sayFailed: Fault['behave'] = retell(({ method }, result) => {
   return { ...more, value: value.map((status) => status && { ...status, err, status: { Err: err } }) }
 })
 
-const vouch: Fault['behave'] = retell(({ method, params }, result, { scene }) => {
+const vouch: Fault['behave'] = retell(({ method, params }, result, { paymentCase }) => {
   const [asked] = params
   if (method === 'getSignatureStatuses' && Array.isArray(asked)) {
-    const { slot } = scene.truth
+    const { slot } = paymentCase.truth
     const status = { slot, confirmations: null, err: null, status: { Ok: null }, confirmationStatus: 'finalized' }
     return { context: { slot }, value: asked.map(() => status) }
   }
-  const lied = [scene.failed, scene.unsent, scene.foreign].find(({ signature }) => signature === asked)
-  return method === 'getTransaction' && lied ? { ...scene.truth, transaction: [lied.wire, 'base64'] } : result
+  const lied = [paymentCase.failed, paymentCase.unsent, paymentCase.foreign].find(
+    ({ signature }) => signature === asked,
+  )
+  return method === 'getTransaction' && lied ? { ...paymentCase.truth, transaction: [lied.wire, 'base64'] } : result
 })
 
 const speakForAnother: Fault['behave'] =
-  ({ scene }) =>
+  ({ paymentCase }) =>
   async (question) => {
-    const answer = await fetch(scene.elsewhere, {
+    const answer = await fetch(paymentCase.elsewhere, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', ...question }),
@@ -119,7 +121,7 @@ export const outages: readonly Fault[] = [
   { title: 'T67, T75: tells old news', behave: retell(tellOldNews) },
   {
     title: 'T71: tells of another transaction',
-    behave: retell(({ method }, result, { scene }) => (method === 'getTransaction' ? scene.truth : result)),
+    behave: retell(({ method }, result, { paymentCase }) => (method === 'getTransaction' ? paymentCase.truth : result)),
   },
   { title: 'T73: has become a node of another chain', otherChain: true, behave: speakForAnother },
   {
@@ -136,12 +138,14 @@ export const outages: readonly Fault[] = [
 export const lies: readonly Fault[] = [
   {
     title: 'T2: leaves the outcome out, and shows money that came',
-    behave: retellTransaction((told, { scene }) => withMeta(told, { ...balancesOf(scene), err: undefined })),
+    behave: retellTransaction((told, { paymentCase }) =>
+      withMeta(told, { ...balancesOf(paymentCase), err: undefined }),
+    ),
   },
   { title: 'T70: hides failures', behave: retellTransaction((told) => withMeta(told, { err: null })) },
   {
     title: 'T70: shows money that never came',
-    behave: retellTransaction((told, { scene }) => withMeta(told, balancesOf(scene))),
+    behave: retellTransaction((told, { paymentCase }) => withMeta(told, balancesOf(paymentCase))),
   },
   {
     title: 'T70: says that all failed',

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cells } from '../harness/length.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { createWorld, type World } from '../harness/world.ts'
-import { isUncontradicted, type Moment, playCell, type Theatre } from './cell.ts'
-import { setStage } from './chain-fixture.ts'
+import { type CellParts, isUncontradicted, type Moment, playCell } from './cell.ts'
+import { createChainFixture } from './chain-fixture.ts'
 import { type Fault, lies, outages } from './faults.ts'
 
 const moments: readonly Moment[] = [
@@ -61,20 +61,20 @@ const watched = [
   'as one of two nodes, while a proof waits',
 ]
 
-let theatre: Omit<Theatre, 'watch'>
-let stand: ShopFixture
+let cellParts: Omit<CellParts, 'watch'>
+let shop: ShopFixture
 let elsewhere: World
 
 beforeAll(async () => {
   // A payment is signed long before it is sent: on a busy machine its block must not expire meanwhile.
-  stand = await createShopFixture({ slotMs: 400 })
+  shop = await createShopFixture({ slotMs: 400 })
   elsewhere = await createWorld({ slotMs: 400 })
-  const { challenge } = await stand.open()
-  const stage = await setStage(stand.world, elsewhere, stand.payer)
-  theatre = { stand, stage, challenge: () => challenge() }
+  const { challenge } = await shop.open()
+  const chainFixture = await createChainFixture(shop.world, elsewhere, shop.payer)
+  cellParts = { shop, chainFixture, challenge: () => challenge() }
 })
 afterAll(async () => {
-  await stand.close()
+  await shop.close()
   await elsewhere.close()
 })
 
@@ -89,6 +89,6 @@ describe.each([
   ['a node whose payments are read as they land', true, moments.filter(({ title }) => watched.includes(title))],
 ])('%s', (_title, watch, columns) => {
   it.concurrent.each(cellsOf(columns, !watch))('%s', async (_title, fault, moment) =>
-    playCell({ ...theatre, watch }, fault, moment),
+    playCell({ ...cellParts, watch }, fault, moment),
   )
 })

@@ -11,29 +11,31 @@ import type { ClientEvent } from '../../src/client/options.ts'
 import { cells } from '../harness/length.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { createWorld, type World } from '../harness/world.ts'
-import { type Scene, setScene, setStage } from './chain-fixture.ts'
-import { infect } from './fault-rules.ts'
+import { createChainFixture, createPaymentCase, type PaymentCase } from './chain-fixture.ts'
+import { applyFault } from './fault-rules.ts'
 import { lies, outages } from './faults.ts'
 
 const price = 10_000n
 const funds = 1_000_000_000n
-let stand: ShopFixture
+let fixture: ShopFixture
 let elsewhere: World
-let scene: Scene
+let paymentCase: PaymentCase
 let shopUrl: string
 
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
   elsewhere = await createWorld()
   // The other chain is older, so that whatever expires soon here has long expired there.
   elsewhere.localnet.advance(0, 2_000)
-  const shop = await stand.open()
+  const shop = await fixture.open()
   shopUrl = shop.url
-  scene = await setScene(await setStage(stand.world, elsewhere, stand.payer), () => shop.challenge())
-  await scene.land()
+  paymentCase = await createPaymentCase(await createChainFixture(fixture.world, elsewhere, fixture.payer), () =>
+    shop.challenge(),
+  )
+  await paymentCase.land()
 })
 afterAll(async () => {
-  await stand.close()
+  await fixture.close()
   await elsewhere.close()
 })
 
@@ -45,18 +47,18 @@ const rows = [
 
 describe('a node of the service', () => {
   it.concurrent.each(cells(rows, 3))('%s, and gets well while the payer tries', async (_title, fault, states) => {
-    const nodes = await Promise.all(states.map(() => stand.fakeNode()))
-    const { url } = await stand.open({ rpc: nodes.map((node) => node.url) })
-    const illness = infect(nodes.slice(0, 1), fault, scene)
-    illness.begin()
-    const payer = await stand.world.person()
-    const { codes } = await buy(url, payer, stand.world.localnet.rpcUrl, (event) => {
-      if (event.kind === 'retrying') illness.end()
+    const nodes = await Promise.all(states.map(() => fixture.fakeNode()))
+    const { url } = await fixture.open({ rpc: nodes.map((node) => node.url) })
+    const activeFault = applyFault(nodes.slice(0, 1), fault, paymentCase)
+    activeFault.begin()
+    const payer = await fixture.world.person()
+    const { codes } = await buy(url, payer, fixture.world.localnet.rpcUrl, (event) => {
+      if (event.kind === 'retrying') activeFault.end()
     })
     expect(codes).toEqual([])
     expect(await paymentsOf(payer)).toBe(1)
-    expect(illness.met()).toBeGreaterThan(0)
-    illness.end()
+    expect(activeFault.met()).toBeGreaterThan(0)
+    activeFault.end()
   })
 })
 
@@ -80,18 +82,18 @@ const spoilt = [
 
 describe('a node of the payer', () => {
   it.concurrent.each(cells(spoilt, 4))('%s', async (_title, fault, states, begin, questions) => {
-    const nodes = await Promise.all(states.map(() => stand.fakeNode()))
-    const illness = infect(nodes.slice(0, 1), fault, scene, questions)
-    const payer = await stand.world.person()
+    const nodes = await Promise.all(states.map(() => fixture.fakeNode()))
+    const activeFault = applyFault(nodes.slice(0, 1), fault, paymentCase, questions)
+    const payer = await fixture.world.person()
     const { codes } = await buy(
       shopUrl,
       payer,
       nodes.map((node) => node.url),
       (event) => {
-        if (event.kind === begin && illness.met() === 0) illness.begin()
+        if (event.kind === begin && activeFault.met() === 0) activeFault.begin()
       },
     )
-    illness.end()
+    activeFault.end()
     // A payment that was held up for long has really failed, and another is made: nothing else is a reason to.
     expect(['payment_unknown', 'payment_failed']).toEqual(expect.arrayContaining([...codes]))
     expect(await paymentsOf(payer)).toBe(1)
@@ -120,7 +122,7 @@ async function buy(
 }
 
 async function paymentsOf({ address }: KeyPairSigner): Promise<number> {
-  const { world } = stand
+  const { world } = fixture
   const account = await world.tokenAccount(address, world.usdc)
   const { value } = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', [
     account,

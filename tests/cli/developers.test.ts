@@ -17,24 +17,24 @@ let wallet: string
 let host: Host
 let service: Server
 let url: string
-let stage: ReturnType<typeof setUpDevelopers>
+let fixture: ReturnType<typeof setUpDevelopers>
 
 beforeEach(async () => {
   keyFile = join(mkdtempSync(join(home.path, 'developers-')), 'me.json')
   makeKeyFile(keyFile)
   wallet = viewKeyFile(keyFile).address
   host = await openHost([])
-  stage = setUpDevelopers([host.name], { sites: createSites(undefined) })
+  fixture = setUpDevelopers([host.name], { sites: createSites(undefined) })
   service = createServer((request, response) => {
     const incoming = createRequest(request, new AbortController().signal)
     const visitor = { peer: '127.0.0.1', isLoopback: true }
     const access = async () => ({ kind: 'stranger', wallet: undefined }) as const
     const answer =
       request.method === 'GET'
-        ? stage.developers.list(incoming, access)
+        ? fixture.developers.list(incoming, access)
         : request.url === '/developers'
-          ? stage.developers.register(incoming, visitor)
-          : stage.developers.revoke(incoming, visitor, access)
+          ? fixture.developers.register(incoming, visitor)
+          : fixture.developers.revoke(incoming, visitor, access)
     answer.then((one) => sendResponse(response, one)).catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
@@ -45,7 +45,7 @@ afterEach(async () => {
   host.close()
   service.closeAllConnections()
   service.close()
-  await stage.close()
+  await fixture.close()
 })
 afterAll(() => home.remove())
 
@@ -78,9 +78,9 @@ describe('paystile developers', () => {
     expect((await run('list', '--service', `${url}/dashboard?x`)).result.developers).toEqual([
       expect.objectContaining({ host: host.name, wallet, until }),
     ])
-    stage.clock.pass(1_000)
+    fixture.clock.pass(1_000)
     expect((await run('register', '--host', host.name, ...mine())).code).toBe(0)
-    stage.clock.pass(1_000)
+    fixture.clock.pass(1_000)
     expect((await run('revoke', host.name, ...mine())).result).toMatchObject({ ok: true, revoked: true })
     expect((await run('revoke', host.name, ...mine())).error.code).toBe('not_verified')
   })
@@ -94,7 +94,7 @@ describe('paystile developers', () => {
 
   it('goes by the clock of the service', async () => {
     host.say({ wallet, service: url })
-    stage.clock.pass(100 * 86_400_000)
+    fixture.clock.pass(100 * 86_400_000)
     expect((await run('register', '--host', host.name, ...mine())).code).toBe(0)
   })
 
@@ -108,8 +108,8 @@ describe('paystile developers', () => {
 
   it('signs for no other service than the one that was named', async () => {
     const evil = setUpDevelopers([host.name], { sites: createSites('https://pay.example') })
-    await stage.close()
-    stage = evil
+    await fixture.close()
+    fixture = evil
     const { code, error } = await run('register', '--host', host.name, ...mine())
     expect([code, error.message]).toEqual([
       2,

@@ -28,7 +28,7 @@ export let recipient: KeyPairSigner
 export let directory: string
 
 /** To be called once by each file: a chain, a node, an upstream, and for each test a directory and a recipient. */
-export function useClinic(): void {
+export function useDoctorFixture(): void {
   beforeAll(async () => {
     home = useTemporaryHome()
     world = await createWorld()

@@ -14,11 +14,11 @@ import {
   settings,
   trouble,
   troubles,
-  useClinic,
+  useDoctorFixture,
   write,
 } from './doctor-fixture.ts'
 
-useClinic()
+useDoctorFixture()
 
 describe('the middleware', () => {
   const set = (variables: Readonly<Record<string, string>>) => {

@@ -16,12 +16,12 @@ import {
   own,
   settings,
   troubles,
-  useClinic,
+  useDoctorFixture,
   world,
   write,
 } from './doctor-fixture.ts'
 
-useClinic()
+useDoctorFixture()
 
 describe('the ledger', () => {
   it('the ledger belongs to another secret, to another network, or to another program', async () => {

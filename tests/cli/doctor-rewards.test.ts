@@ -4,9 +4,9 @@ import { expect, it } from 'vitest'
 import { createWallet } from '../../src/chain/keys/keypair.ts'
 import { makeKeyFile, withKeyFile } from '../../src/host/keys/key-file.ts'
 import { newSigner } from '../harness/world.ts'
-import { directory, examine, settings, trouble, troubles, useClinic, world, write } from './doctor-fixture.ts'
+import { directory, examine, settings, trouble, troubles, useDoctorFixture, world, write } from './doctor-fixture.ts'
 
-useClinic()
+useDoctorFixture()
 
 it('leads from rewards without a key to a wallet that can pay', async () => {
   const rest = async () => ({ wallet: (await newSigner()).address, weight: 1 })

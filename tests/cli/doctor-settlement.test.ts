@@ -14,12 +14,12 @@ import {
   settings,
   trouble,
   troubles,
-  useClinic,
+  useDoctorFixture,
   world,
   write,
 } from './doctor-fixture.ts'
 
-useClinic()
+useDoctorFixture()
 
 const look = (more: object) =>
   examine(

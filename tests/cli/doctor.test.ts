@@ -31,12 +31,12 @@ import {
   troubles,
   upstreamUrl,
   usdc,
-  useClinic,
+  useDoctorFixture,
   world,
   write,
 } from './doctor-fixture.ts'
 
-useClinic()
+useDoctorFixture()
 
 describe('a configuration that is right', () => {
   it('is well in every respect, and what comes next is to serve', async () => {

@@ -7,39 +7,39 @@ import { type AgentWallet, initAgentWallet } from '../../src/client/agent-wallet
 import type { Unit } from '../../src/core/payment/allowance.ts'
 import { announceLocalnet } from '../../src/host/home.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
-import { createDesk, type Desk } from '../client/client-fixture.ts'
+import { type ClientFixture, createClientFixture } from '../client/client-fixture.ts'
 import { createVolume, openLine, serveVolume, type Volume } from '../client/library.ts'
 import { errorOf, finished, root, start } from './command.ts'
 import { paystile } from './in-process.ts'
 
 const megabyte = 1_000_000
-let desk: Desk
+let fixture: ClientFixture
 let wallet: AgentWallet
 let path: string
 let count = 0
 
 beforeAll(async () => {
-  desk = await createDesk()
+  fixture = await createClientFixture()
   wallet = await initAgentWallet()
-  const { localnet } = desk.world
+  const { localnet } = fixture.world
   await localnet.fund(wallet.address, { SOL: 1_000_000_000n, USDC: 10_000_000n })
   announceLocalnet({ genesis: localnet.genesisHash, rpcUrl: localnet.rpcUrl })
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
   count += 1
-  const directory = join(desk.directory, `files-${count}`)
+  const directory = join(fixture.directory, `files-${count}`)
   mkdirSync(directory)
   path = join(directory, 'file')
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 const filesHere = () => readdirSync(join(path, '..')).sort()
 const isHere = ({ bytes }: Volume) => readFileSync(path).equals(bytes)
 
 async function open(volume: Volume, options: Partial<ProviderOptions> = {}): Promise<string> {
   const own = { waitSeconds: 5, scope: `scope-${count}`, ...options }
-  const { url } = await desk.open(own, serveVolume(volume))
+  const { url } = await fixture.open(own, serveVolume(volume))
   return `${url}/file`
 }
 const byTheMegabyte = { per: 'megabyte', price: 0.01 } as const
@@ -59,7 +59,7 @@ describe('pay', () => {
       ok: true,
       payment: { tx: expect.any(String), allowance: { unit: 'request', remaining: 98, until: expect.any(String) } },
     })
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('writes what was paid for to stdout, and names the command that brings the rest', async () => {
@@ -72,7 +72,7 @@ describe('pay', () => {
     expect(next).toBe(`npx paystile pay ${url} --prepay 1 -H 'X-Mine: "it'\\''s"' -H 'Range: bytes=${megabyte}-'`)
     const rest = await paystile('pay', url, '-H', `Range: bytes=${megabyte}-`)
     expect([rest.code, first.stdout + rest.stdout === volume.bytes.toString()]).toEqual([0, true])
-    expect(await desk.received()).toBe(2)
+    expect(await fixture.received()).toBe(2)
     const json = await paystile('pay', `${url}?2`, '--prepay', '0.5', '--json')
     expect([json.code, JSON.parse(json.stdout)]).toEqual([9, expect.objectContaining({ ok: false, status: 206 })])
     expect(JSON.parse(json.stdout).body.length).toBeGreaterThan(0)
@@ -91,7 +91,7 @@ describe('pay', () => {
 describe('pay -o', () => {
   it('goes on with a file that broke off, in the next process, and pays once', async () => {
     const volume = createVolume(megabyte)
-    const line = await openLine(desk, await open(volume, { ...byTheMegabyte, size: megabyte }))
+    const line = await openLine(fixture, await open(volume, { ...byTheMegabyte, size: megabyte }))
     volume.stallAt = 500_000
     const child = start(['dist/cli/main.js', 'pay', `${line.url}/file`, '-o', path])
     child.stderr?.on('data', (text: Buffer) => /^paid$/m.test(String(text)) && line.cutAfter(400_000))
@@ -101,7 +101,7 @@ describe('pay -o', () => {
     expect(filesHere()).toEqual(['file.part', 'file.part.json'])
     volume.stallAt = undefined
     const second = await paystile('pay', `${line.url}/file`, '-o', path)
-    expect([second.code, isHere(volume), filesHere(), await desk.received()]).toEqual([0, true, ['file'], 1])
+    expect([second.code, isHere(volume), filesHere(), await fixture.received()]).toEqual([0, true, ['file'], 1])
     expect(volume.asked.at(-1)?.range).toMatch(/^bytes=[1-9]\d+-$/)
     // No terminal, no progress.
     expect(second.stderr).not.toContain('\r')
@@ -115,12 +115,12 @@ describe('pay -o', () => {
       9,
       expect.objectContaining({ code: 'allowance_exhausted', offset: megabyte, size: 2.5 * megabyte }),
     ])
-    expect([statSync(`${path}.part`).size, await desk.received()]).toEqual([megabyte, 1])
+    expect([statSync(`${path}.part`).size, await fixture.received()]).toEqual([megabyte, 1])
     const next = nextOf(errorOf(first).message)
     expect(next).toBe(`npx paystile pay ${url} -o ${path} --prepay 1 --buy-more`)
     const rest = await paystile(...wordsOf(next), '--json')
     expect(JSON.parse(rest.stdout)).toMatchObject({ ok: true, file: { path, bytes: 2.5 * megabyte } })
-    expect([rest.code, isHere(volume), await desk.received()]).toEqual([0, true, 2])
+    expect([rest.code, isHere(volume), await fixture.received()]).toEqual([0, true, 2])
   })
 
   it('names the command that buys all at once where the server cannot go on', async () => {
@@ -156,7 +156,7 @@ describe('pay -o', () => {
       /\(EFBIG\); the payment is kept, and \d+ bytes in .*\.part: make room, and run/,
     )
     const again = await paystile('pay', url, '-o', path)
-    expect([again.code, isHere(volume), await desk.received()]).toEqual([0, true, 2])
+    expect([again.code, isHere(volume), await fixture.received()]).toEqual([0, true, 2])
   })
 
   it('gives to stdout what a full disk does not take of an answer that was paid for as one', async () => {
@@ -169,7 +169,7 @@ describe('pay -o', () => {
     expect(errorOf(full).message).toMatch(
       /the resource from byte \d+ on went to stdout instead, what comes before is in/,
     )
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })
 

@@ -8,34 +8,34 @@ import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import { nameFlags } from '../../src/cli/payment-errors.ts'
 import { type AgentWallet, initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { announceLocalnet, withdrawLocalnet } from '../../src/host/home.ts'
-import { createDesk, type Desk, hasProof } from '../client/client-fixture.ts'
+import { type ClientFixture, createClientFixture, hasProof } from '../client/client-fixture.ts'
 import { listen, type Serve } from '../harness/adapters.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createWorld, type World } from '../harness/world.ts'
 import { errorOf } from './command.ts'
 import { paystile } from './in-process.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 let elsewhere: World
 let wallet: AgentWallet
 let bin: string
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5, acceptedMints: ['USDC', 'SOL'] })
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5, acceptedMints: ['USDC', 'SOL'] })
   elsewhere = await createWorld()
-  desk.defer(() => elsewhere.close())
+  fixture.defer(() => elsewhere.close())
   wallet = await initAgentWallet()
-  bin = join(desk.directory, 'files')
+  bin = join(fixture.directory, 'files')
   mkdirSync(bin)
-  await desk.world.localnet.fund(wallet.address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
-  announce(desk.world)
+  await fixture.world.localnet.fund(wallet.address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
+  announce(fixture.world)
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 function announce({ localnet }: World, walletFile?: string): void {
   announceLocalnet({ genesis: localnet.genesisHash, rpcUrl: localnet.rpcUrl, ...(walletFile && { walletFile }) })
@@ -56,7 +56,7 @@ describe('pay -o', () => {
     const end = await paystile('pay', data(), '-o', path())
     expect([end.code, end.stdout, errorOf(end).code]).toEqual([2, '', 'usage'])
     expect(errorOf(end).message).toMatch(words)
-    expect(await desk.received()).toBe(0)
+    expect(await fixture.received()).toBe(0)
   })
 
   it('leaves a file as it was until there is something to write', async () => {
@@ -65,12 +65,12 @@ describe('pay -o', () => {
     expect((await paystile('pay', data(), '-o', file, '--network', 'mainnet')).code).toBe(3)
     expect(readFileSync(file, 'utf8')).toBe('before')
     expect((await paystile('pay', data(), '-o', file)).code).toBe(0)
-    expect([readFileSync(file, 'utf8'), await desk.received()]).toEqual(['the secret', 1])
+    expect([readFileSync(file, 'utf8'), await fixture.received()]).toEqual(['the secret', 1])
   })
 
   it.runIf(existsSync('/dev/full'))('gives the resource to stdout when the disk is full', async () => {
     const end = await paystile('pay', data(), '-o', '/dev/full')
-    expect([end.code, end.stdout, await desk.received()]).toEqual([2, 'the secret', 1])
+    expect([end.code, end.stdout, await fixture.received()]).toEqual([2, 'the secret', 1])
     expect(errorOf(end).message).toBe(
       'The file /dev/full cannot be written (ENOSPC); the resource went to stdout instead.',
     )
@@ -80,7 +80,7 @@ describe('pay -o', () => {
 describe('a resource that says no', () => {
   it('leaves the payment to be used by the same command, and says so', async () => {
     let status = 404
-    const picky = await desk.open({ waitSeconds: 5 }, undefined, () => ({
+    const picky = await fixture.open({ waitSeconds: 5 }, undefined, () => ({
       status,
       body: status === 404 ? 'not here' : 'here',
     }))
@@ -95,12 +95,12 @@ describe('a resource that says no', () => {
     ])
     status = 200
     const third = await paystile('pay', `${picky.url}/data`)
-    expect([third.code, third.stdout, await desk.received()]).toEqual([0, 'here', 1])
+    expect([third.code, third.stdout, await fixture.received()]).toEqual([0, 'here', 1])
     expect(third.stderr).not.toContain('kept')
   })
 
   it('before anything was paid has no payment to keep', async () => {
-    const closed = await desk.host((_request, response) => response.writeHead(404).end('no'))
+    const closed = await fixture.host((_request, response) => response.writeHead(404).end('no'))
     const end = await paystile('pay', closed)
     expect([end.code, end.stderr]).toEqual([8, expect.not.stringContaining('kept')])
   })
@@ -109,7 +109,7 @@ describe('a resource that says no', () => {
 describe('the wallet', () => {
   it('is the own one where a demo of another chain runs, and the demo’s on its chain', async () => {
     const { path, address } = await initAgentWallet({ path: join(bin, 'demo.json') })
-    await desk.world.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
+    await fixture.world.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
     announce(elsewhere, path)
     const own = await paystile('pay', data())
     expect([own.code, own.stdout, own.stderr]).toEqual([
@@ -117,24 +117,24 @@ describe('the wallet', () => {
       'the secret',
       expect.stringContaining(`wallet ${wallet.address}`),
     ])
-    announce(desk.world, path)
+    announce(fixture.world, path)
     const lent = await paystile('pay', data())
     expect([lent.code, lent.stdout, lent.stderr]).toEqual([0, 'the secret', expect.stringContaining('the demo wallet')])
     const named = await paystile('pay', data(), '--wallet', wallet.path)
     expect(named.stderr).toContain(`wallet ${wallet.address}`)
-    expect(await desk.received()).toBe(3)
+    expect(await fixture.received()).toBe(3)
   })
 
   it('is not needed to see what is free, and the request is sent once', async () => {
-    announce(desk.world, join(bin, 'demo.json'))
+    announce(fixture.world, join(bin, 'demo.json'))
     let requests = 0
-    const free = await desk.host((request, response) => {
+    const free = await fixture.host((request, response) => {
       if (request.method === 'POST') requests += 1
       response.end('free')
     })
     const end = await paystile('pay', free, '-d', 'x')
     expect([end.code, end.stdout, requests]).toEqual([0, 'free', 1])
-    announce(desk.world)
+    announce(fixture.world)
   })
 
   it('that is a directory keeps its rights', async () => {
@@ -146,7 +146,7 @@ describe('the wallet', () => {
   it('is filled on all chains that run here, and the answer names them', async () => {
     announce(elsewhere)
     const { filled } = JSON.parse((await paystile('faucet', wallet.address, '--token', 'SOL')).stdout)
-    const urls = [desk.world, elsewhere].map(({ localnet }) => `${localnet.rpcUrl}/faucet`)
+    const urls = [fixture.world, elsewhere].map(({ localnet }) => `${localnet.rpcUrl}/faucet`)
     expect(filled.map(({ faucetUrl }: { faucetUrl: string }) => faucetUrl).sort()).toEqual(urls.sort())
     const [url = ''] = urls
     const one = JSON.parse((await paystile('faucet', wallet.address, '--url', url)).stdout)
@@ -171,7 +171,7 @@ describe('a server', () => {
     ['nothing', ''],
     ['a page', '<html>Pay!</html>'],
   ])('that answers 402 with %s is not understood, and not called free', async (_name, body) => {
-    const url = await desk.host((_request, response) => response.writeHead(402).end(body))
+    const url = await fixture.host((_request, response) => response.writeHead(402).end(body))
     const words = /402 .*: it asks for payment in a way paystile does not speak; nothing was paid/
     const paid = await paystile('pay', url)
     expect([paid.code, paid.stdout, paid.stderr]).toEqual([8, body, expect.stringMatching(words)])
@@ -182,7 +182,7 @@ describe('a server', () => {
   })
 
   it('that never answers is given up in one sentence', async () => {
-    const silent = await desk.host(() => {})
+    const silent = await fixture.host(() => {})
     for (const command of ['pay', 'quote']) {
       const end = await paystile(command, silent, '--timeout', '1')
       expect([end.code, end.stdout, errorOf(end).code]).toEqual([7, '', 'server_unavailable'])
@@ -192,7 +192,7 @@ describe('a server', () => {
 
   it('that breaks off is told so, and what was paid is used again', async () => {
     let isBroken = true
-    const front = await desk.front(shop.url, (request, response) => {
+    const front = await fixture.front(shop.url, (request, response) => {
       if (!isBroken || (request.url === '/data' && !hasProof(request))) return false
       response.writeHead(200, { 'content-length': 100 })
       response.write('half', () => response.destroy())
@@ -204,12 +204,12 @@ describe('a server', () => {
     expect([paid.code, errorOf(paid).code]).toEqual([6, 'paid_not_delivered'])
     isBroken = false
     expect((await paystile('pay', `${front}/data`)).stdout).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('that answers with an error gives its body and an exit code, paid or not', async () => {
-    const free = await desk.host((_request, response) => response.writeHead(404).end('none'))
-    const sold = await desk.open({ waitSeconds: 5 }, undefined, () => ({ status: 404, body: 'gone' }))
+    const free = await fixture.host((_request, response) => response.writeHead(404).end('none'))
+    const sold = await fixture.open({ waitSeconds: 5 }, undefined, () => ({ status: 404, body: 'gone' }))
     const unpaid = await paystile('pay', free)
     expect([unpaid.code, unpaid.stdout]).toEqual([8, 'none'])
     const file = join(bin, 'gone')
@@ -266,7 +266,7 @@ it('pay --help says what --json really does', async () => {
 })
 
 it('a purchase from a demo counts as one challenge', async () => {
-  const { localnet } = desk.world
+  const { localnet } = fixture.world
   const routes = createPaystileRoutes({ network: 'localnet', rpc: localnet.rpcUrl, ledger: 'memory:', watch: false })
   let unpaid = 0
   const serve: Serve = (options) => {
@@ -277,11 +277,11 @@ it('a purchase from a demo counts as one challenge', async () => {
     })
     return listen(server, paid)
   }
-  const demo = await desk.open({}, serve)
-  announce(desk.world, wallet.path)
+  const demo = await fixture.open({}, serve)
+  announce(fixture.world, wallet.path)
   const end = await paystile('pay', `${demo.url}/data`)
   withdrawLocalnet(localnet.genesisHash)
-  announce(desk.world)
+  announce(fixture.world)
   await routes.close()
-  expect([end.code, end.stdout, unpaid, await desk.received()]).toEqual([0, 'the secret', 1, 1])
+  expect([end.code, end.stdout, unpaid, await fixture.received()]).toEqual([0, 'the secret', 1, 1])
 })

@@ -7,27 +7,27 @@ import { errorOf } from './command.ts'
 import { paystileIn } from './in-process.ts'
 
 const secret = `1:${'0123456789abcdef'.repeat(2)}`
-let stand: ShopFixture
+let fixture: ShopFixture
 let folder: string
 let payment: readonly [tx: string, requestId: string]
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  folder = join(stand.directory, 'service')
+  fixture = await createShopFixture()
+  folder = join(fixture.directory, 'service')
   mkdirSync(folder)
   const ledger = join(folder, 'payments.sqlite')
-  const shop = await stand.open({ ledger, secret, service: 'weather' })
-  const proof = await shop.buy(stand.payer)
+  const shop = await fixture.open({ ledger, secret, service: 'weather' })
+  const proof = await shop.buy(fixture.payer)
   payment = [txOf(proof), /requestId=([^;]+)/.exec(proof)?.[1] ?? '']
   expect((await shop.claim(proof)).status).toBe(200)
-  writeFileSync(join(folder, '.env'), `PAYSTILE_SECRET=${secret}\nCHAIN_NODE=${stand.world.localnet.rpcUrl}\n`, {
+  writeFileSync(join(folder, '.env'), `PAYSTILE_SECRET=${secret}\nCHAIN_NODE=${fixture.world.localnet.rpcUrl}\n`, {
     mode: 0o600,
   })
   const about = `network: localnet\nrpc: \${CHAIN_NODE}\nledger: ${ledger}\nservice: weather\n`
-  const sold = `token: USDC\nrecipient: ${stand.world.recipient.address}\nupstream: http://127.0.0.1:9\n`
+  const sold = `token: USDC\nrecipient: ${fixture.world.recipient.address}\nupstream: http://127.0.0.1:9\n`
   writeFileSync(join(folder, 'paystile.yaml'), `${about}${sold}routes:\n  - { path: /data, price: 0.01 }\n`)
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const verify = async (directory: string, ...more: readonly string[]) => {
   const end = await paystileIn(directory, 'verify', ...payment, '--json', ...more)
@@ -41,7 +41,7 @@ describe('verify', () => {
   })
 
   it('finds them by --config from elsewhere, and a file of another chain says nothing', async () => {
-    const elsewhere = join(stand.directory, 'elsewhere')
+    const elsewhere = join(fixture.directory, 'elsewhere')
     mkdirSync(elsewhere)
     expect((await verify(elsewhere, '--config', '../service/paystile.yaml')).verdict).toMatchObject(used)
     const { end } = await verify(folder, '--network', 'devnet')
@@ -51,23 +51,23 @@ describe('verify', () => {
   })
 
   it('says what is wrong with the file, unless all is said beside it', async () => {
-    const wrong = join(stand.directory, 'wrong')
+    const wrong = join(fixture.directory, 'wrong')
     mkdirSync(wrong)
     writeFileSync(join(wrong, 'paystile.yaml'), 'network: localnet\nrout: []\n')
     expect(errorOf((await verify(wrong)).end).message).toMatch(
       /^paystile.yaml:.*paystile.yaml:2:1: rout: is not an option; did you mean routes\?/,
     )
-    const { rpcUrl } = stand.world.localnet
-    const said = ['--recipient', stand.world.recipient.address, '--amount', '0.01', '--token', 'USDC']
+    const { rpcUrl } = fixture.world.localnet
+    const said = ['--recipient', fixture.world.recipient.address, '--amount', '0.01', '--token', 'USDC']
     const { verdict } = await verify(wrong, ...said, '--network', 'localnet', '--rpc', rpcUrl)
     expect(verdict).toMatchObject({ valid: true, checks: { unused: 'unchecked', sealed: 'unchecked' } })
   })
 
   it('makes no ledger where there is none', async () => {
-    const fresh = join(stand.directory, 'fresh')
+    const fresh = join(fixture.directory, 'fresh')
     mkdirSync(fresh)
-    const about = `network: localnet\nrpc: ${stand.world.localnet.rpcUrl}\nledger: none.sqlite\nsecret: ${secret}\nservice: weather\n`
-    const sold = `token: USDC\nrecipient: ${stand.world.recipient.address}\nupstream: http://127.0.0.1:9\n`
+    const about = `network: localnet\nrpc: ${fixture.world.localnet.rpcUrl}\nledger: none.sqlite\nsecret: ${secret}\nservice: weather\n`
+    const sold = `token: USDC\nrecipient: ${fixture.world.recipient.address}\nupstream: http://127.0.0.1:9\n`
     writeFileSync(join(fresh, 'paystile.yaml'), `${about}${sold}routes:\n  - { path: /data, price: 0.01 }\n`)
     expect((await verify(fresh)).verdict).toMatchObject({
       valid: true,

@@ -15,29 +15,29 @@ import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Handler } from '../harness/adapters.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
-import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
+import { buy, type ClientFixture, challengeFor, createClientFixture, expectError, hasProof } from './client-fixture.ts'
 import { createVolume, readToTheEnd, serveVolume, type Volume } from './library.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 
 beforeAll(async () => {
-  desk = await createDesk()
+  fixture = await createClientFixture()
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 let shops = 0
 const open = (per: ProviderOptions['per'], more: Partial<ProviderOptions> = {}, handler?: Handler): Promise<Shop> => {
   shops += 1
-  return desk.open(
+  return fixture.open(
     { waitSeconds: 5, scope: `shop-${shops}`, ...(per && { per }), ...more } as ProviderOptions,
     serveNode,
     handler,
   )
 }
-const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
+const newJournal = () => openFileJournal(join(fixture.directory, `${crypto.randomUUID()}.sqlite`))
 const kindsOf = (events: readonly ClientEvent[]) => events.map(({ kind }) => kind)
 const leftOf = (events: readonly ClientEvent[]) =>
   events.flatMap((event) => (event.kind === 'delivered' ? [event.allowance] : []))
@@ -50,7 +50,7 @@ describe.each([
 ])('a bundle, with the journal %s,', (_name, journalOf) => {
   it('is used to its end before the next is bought, and asked for only once', async () => {
     const shop = await open({ requests: 3 })
-    const options = desk.options({ journal: journalOf() })
+    const options = fixture.options({ journal: journalOf() })
     const first = await buy(`${shop.url}/data?1`, options)
     expect(first.events[0]).toMatchObject({ kind: 'paying', allowance: { unit: 'request', amount: 3 } })
     expect(leftOf(first.events)).toEqual([{ unit: 'request', remaining: 2, until: expect.any(String) }])
@@ -62,31 +62,31 @@ describe.each([
         [expect.objectContaining({ remaining })],
       ])
     }
-    expect([await desk.received(), challengesOf(shop)]).toEqual([1, 1])
+    expect([await fixture.received(), challengesOf(shop)]).toEqual([1, 1])
     // What is known to be used up is not tried.
     expect(kindsOf((await buy(`${shop.url}/data`, options)).events)[0]).toBe('paying')
-    expect([await desk.received(), challengesOf(shop), refusalsOf(shop)]).toEqual([1, 2, []])
+    expect([await fixture.received(), challengesOf(shop), refusalsOf(shop)]).toEqual([1, 2, []])
   })
 
   it('is bought once by calls that come together, and the next by one of those that are left over', async () => {
     const shop = await open({ requests: 4 })
-    const options = desk.options({ journal: journalOf(), timeoutMs: 30_000 })
+    const options = fixture.options({ journal: journalOf(), timeoutMs: 30_000 })
     const calls = Array.from({ length: 9 }, (_, index) => buy(`${shop.url}/data?${index}`, options))
     const texts = (await Promise.all(calls)).map(({ text }) => text)
-    expect([new Set(texts), await desk.received()]).toEqual([new Set(['the secret']), 3])
+    expect([new Set(texts), await fixture.received()]).toEqual([new Set(['the secret']), 3])
   })
 
   it('loses nothing to an answer that broke off', async () => {
     let breaks = 0
     const shop = await open({ requests: 2 }, {}, () => ({ body: breaks-- > 0 ? half() : 'the secret' }))
-    const options = desk.options({ journal: journalOf() })
+    const options = fixture.options({ journal: journalOf() })
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
     breaks = 1
     // It said that none is left after it. Now there is one again.
     const broken = await fetchWith402(`${shop.url}/data`, options)
     expect((await readToTheEnd(broken)).error).toBeInstanceOf(TypeError)
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })
 
@@ -108,7 +108,7 @@ describe('a bundle', () => {
       await mayAnswer
       return { body: 'slow' }
     })
-    const options = desk.options()
+    const options = fixture.options()
     expect((await buy(`${shop.url}/data`, options)).text).toBe('fast')
     const slow = buy(`${shop.url}/slow`, options)
     await isCalled
@@ -117,46 +117,46 @@ describe('a bundle', () => {
     handler.set('payment_in_progress', handler.get('retried') as () => void)
     const third = fetchWith402(`${shop.url}/data`, { ...options, onEvent: retrying })
     await reason
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
     handler.get('answer')?.()
-    expect([(await slow).text, await (await third).text(), await desk.received()]).toEqual(['slow', 'fast', 1])
+    expect([(await slow).text, await (await third).text(), await fixture.received()]).toEqual(['slow', 'fast', 1])
   })
 
   it('is not found by a process of an earlier version, which would use it once and write it off', async () => {
     const shop = await open({ requests: 3 })
-    const path = join(desk.directory, `${crypto.randomUUID()}.sqlite`)
+    const path = join(fixture.directory, `${crypto.randomUUID()}.sqlite`)
     const url = `${shop.url}/data`
-    await buy(url, desk.options({ journal: openFileJournal(path) }))
-    const key = digest(['GET', url, encodeBase64url(sha256(new Uint8Array())), desk.payer.address])
+    await buy(url, fixture.options({ journal: openFileJournal(path) }))
+    const key = digest(['GET', url, encodeBase64url(sha256(new Uint8Array())), fixture.payer.address])
     const database = new DatabaseSync(path)
     const old = database.prepare("select * from intents where key = ? and state in ('signed', 'landed')")
     expect(old.all(key)).toEqual([])
     // As it is for what is bought for one request.
     const single = await open(undefined)
-    await fetchWith402(`${single.url}/data`, desk.options({ journal: openFileJournal(path) }))
+    await fetchWith402(`${single.url}/data`, fixture.options({ journal: openFileJournal(path) }))
     expect(
-      old.all(digest(['GET', `${single.url}/data`, encodeBase64url(sha256(new Uint8Array())), desk.payer.address])),
+      old.all(digest(['GET', `${single.url}/data`, encodeBase64url(sha256(new Uint8Array())), fixture.payer.address])),
     ).toHaveLength(1)
     database.close()
   })
 
   it('is for its wallet, its origin and its scope', async () => {
     const [one, other] = await Promise.all([open({ requests: 5 }), open({ requests: 5 })])
-    const options = desk.options()
+    const options = fixture.options()
     await buy(`${one.url}/data`, options)
     await buy(`${other.url}/data`, options)
-    await buy(`${one.url}/data`, { ...options, wallet: await desk.world.person() })
-    expect(await desk.received()).toBe(3)
+    await buy(`${one.url}/data`, { ...options, wallet: await fixture.world.person() })
+    expect(await fixture.received()).toBe(3)
     await buy(`${one.url}/other`, options)
     await buy(`${other.url}/other`, options)
-    expect(await desk.received()).toBe(0)
+    expect(await fixture.received()).toBe(0)
   })
 
   it('without a scope is for its path, and another path is asked about', async () => {
-    const shop = await desk.open({ waitSeconds: 5, per: { requests: 5 } })
-    const options = desk.options()
+    const shop = await fixture.open({ waitSeconds: 5, per: { requests: 5 } })
+    const options = fixture.options()
     for (const path of ['/a', '/b', '/a?x', '/b?y']) await buy(`${shop.url}${path}`, options)
-    expect([await desk.received(), challengesOf(shop), refusalsOf(shop)]).toEqual([2, 2, []])
+    expect([await fixture.received(), challengesOf(shop), refusalsOf(shop)]).toEqual([2, 2, []])
   })
 
   it('is kept when the address turns out to belong to something else', async () => {
@@ -165,19 +165,19 @@ describe('a bundle', () => {
       open({ requests: 5 }, { secret: `1:${'x'.repeat(40)}`, service: 'other' }),
     ])
     let current = one
-    const front = await desk.front(one.url, (asked, response) => {
+    const front = await fixture.front(one.url, (asked, response) => {
       if (current === one) return false
       relay(`${other.url}${asked.url}`, asked.headers, response)
       return true
     })
-    const options = desk.options()
+    const options = fixture.options()
     await buy(`${front}/data`, options)
     current = other
     await buy(`${front}/data`, options)
-    expect([await desk.received(), refusalsOf(other)]).toEqual([2, ['unknown_request']])
+    expect([await fixture.received(), refusalsOf(other)]).toEqual([2, ['unknown_request']])
     current = one
     const { events } = await buy(`${front}/data`, options)
-    expect([await desk.received(), refusalsOf(one), leftOf(events)]).toEqual([
+    expect([await fixture.received(), refusalsOf(one), leftOf(events)]).toEqual([
       0,
       ['unknown_request'],
       [expect.objectContaining({ remaining: 3 })],
@@ -190,12 +190,12 @@ describe('a bundle', () => {
       open({ requests: 5 }, { secret: `1:${'y'.repeat(40)}`, service: 'third' }),
     ])
     let current = one
-    const front = await desk.front(one.url, (asked, response) => {
+    const front = await fixture.front(one.url, (asked, response) => {
       if (current === one) return false
       relay(`${other.url}${asked.url}`, asked.headers, response)
       return true
     })
-    const options = desk.options()
+    const options = fixture.options()
     await buy(`${front}/data`, options)
     current = other
     const declining = { ...options, approve: () => false }
@@ -207,7 +207,7 @@ describe('a bundle', () => {
     const shop = await open({ requests: 5 })
     const dayMs = 86_400_000
     const shift = (text: string) => new Date(Date.parse(text) - 40 * dayMs)
-    const front = await desk.front(shop.url, (_asked, response, pass) => {
+    const front = await fixture.front(shop.url, (_asked, response, pass) => {
       pass((answer) => {
         const headers: IncomingHttpHeaders = { ...answer.headers, date: shift(answer.headers.date ?? '').toUTCString() }
         const left = headers['payment-allowance']
@@ -221,24 +221,24 @@ describe('a bundle', () => {
       })
       return true
     })
-    const options = desk.options()
+    const options = fixture.options()
     for (let call = 0; call < 3; call += 1) await buy(`${front}/data`, options)
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('that a server takes for used up at once is paid for once a call, and no more', async () => {
-    const thief = await desk.host((request, response) => {
+    const thief = await fixture.host((request, response) => {
       const url = `http://${request.headers.host}${request.url}`
       const allowance = { unit: 'request', amount: '100' }
       if (!hasProof(request))
-        return response.writeHead(402).end(challengeFor(desk, url, { allowance, scope: 'trap', proof: [] }))
+        return response.writeHead(402).end(challengeFor(fixture, url, { allowance, scope: 'trap', proof: [] }))
       const body = { type: 'urn:paystile:problem:payment_replay', code: 'payment_replay', retryable: false }
       return response.writeHead(409, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body))
     })
-    const options = desk.options()
+    const options = fixture.options()
     const calls = Array.from({ length: 3 }, () => fetchWith402(thief, options))
     await Promise.all(calls.map((call) => expectError(call, 'payment_refused', /used up already/)))
-    expect(await desk.received()).toBe(3)
+    expect(await fixture.received()).toBe(3)
   })
 
   it('is not bought by those who wait when the buyer declines for all', async () => {
@@ -248,17 +248,17 @@ describe('a bundle', () => {
       asked += 1
       return false
     }
-    const options = desk.options({ approve })
+    const options = fixture.options({ approve })
     const calls = Array.from({ length: 3 }, () => fetchWith402(`${shop.url}/data`, options))
     await Promise.all(calls.map((call) => expectError(call, 'declined')))
-    expect([asked, await desk.received()]).toEqual([3, 0])
+    expect([asked, await fixture.received()]).toEqual([3, 0])
   })
 
   it('is waited for no longer than timeoutMs, and not at all by who has given up', async () => {
     const shop = await open({ requests: 4 })
     let decide = (_yes: boolean) => {}
     const approve = () => new Promise<boolean>((resolve) => (decide = resolve))
-    const options = desk.options()
+    const options = fixture.options()
     const buyer = buy(`${shop.url}/data`, { ...options, approve })
     await new Promise((resolve) => setTimeout(resolve, 50))
     await expectError(
@@ -271,7 +271,7 @@ describe('a bundle', () => {
       name: 'TimeoutError',
     })
     decide(true)
-    expect([(await buyer).text, await desk.received()]).toEqual(['the secret', 1])
+    expect([(await buyer).text, await fixture.received()]).toEqual(['the secret', 1])
   })
 })
 
@@ -288,9 +288,9 @@ describe('bytes ahead', () => {
   const perMegabyte = { per: 'megabyte', price: 0.1 } as const
   const sell = (volume: Volume, more: { readonly prepay?: number } = {}) => {
     shops += 1
-    return desk.open({ waitSeconds: 5, scope: `shop-${shops}`, ...perMegabyte, ...more }, serveVolume(volume))
+    return fixture.open({ waitSeconds: 5, scope: `shop-${shops}`, ...perMegabyte, ...more }, serveVolume(volume))
   }
-  const options = (more: Partial<ClientOptions> = {}) => desk.options({ prepayBytes: 100_000, ...more })
+  const options = (more: Partial<ClientOptions> = {}) => fixture.options({ prepayBytes: 100_000, ...more })
 
   it.each([
     ['known', false],
@@ -303,7 +303,7 @@ describe('bytes ahead', () => {
       const own = options()
       expect((await readToTheEnd(await fetchWith402(`${shop.url}/a`, own))).bytes).toEqual(volume.bytes)
       const { bytes, error } = await readToTheEnd(await fetchWith402(`${shop.url}/b`, own))
-      expect([bytes.equals(volume.bytes.subarray(0, 40_000)), await desk.received()]).toEqual([true, 1])
+      expect([bytes.equals(volume.bytes.subarray(0, 40_000)), await fixture.received()]).toEqual([true, 1])
       expect(error).toBeInstanceOf(PaymentError)
       expect(error).toMatchObject({
         code: 'allowance_exhausted',
@@ -313,7 +313,7 @@ describe('bytes ahead', () => {
       // Known to be used up, so it is not tried again.
       const rest = await fetchWith402(`${shop.url}/b`, { headers: { range: 'bytes=40000-' } }, own)
       expect([rest.status, (await readToTheEnd(rest)).bytes.equals(volume.bytes.subarray(40_000))]).toEqual([206, true])
-      expect([await desk.received(), refusalsOf(shop)]).toEqual([1, []])
+      expect([await fixture.received(), refusalsOf(shop)]).toEqual([1, []])
     },
   )
 
@@ -331,7 +331,7 @@ describe('bytes ahead', () => {
 
   it('are asked for as many as the caller says, and by default as the server does', async () => {
     const shop = await sell(createVolume(1_000), { prepay: 0.1 })
-    expect((await buy(`${shop.url}/a`, desk.options())).events[0]).toMatchObject({ allowance: { amount: 100_000 } })
+    expect((await buy(`${shop.url}/a`, fixture.options())).events[0]).toMatchObject({ allowance: { amount: 100_000 } })
     expect((await buy(`${shop.url}/a`, options({ prepayBytes: 300_000 }))).events[0]).toMatchObject({
       amount: '0.03',
       allowance: { unit: 'byte', amount: 300_000 },
@@ -349,17 +349,17 @@ describe('bytes ahead', () => {
     const answers = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => readToTheEnd(await fetchWith402(`${shop.url}/${index}`, own))),
     )
-    expect([answers.every(({ bytes }) => bytes.equals(volume.bytes)), await desk.received()]).toEqual([true, 1])
+    expect([answers.every(({ bytes }) => bytes.equals(volume.bytes)), await fixture.received()]).toEqual([true, 1])
   })
 })
 
 it('bytes ahead that are for one request only are used by the same request again', async () => {
   const shop = await open('megabyte', { price: () => 0.01, size: () => undefined })
-  const options = desk.options({ journal: newJournal() })
+  const options = fixture.options({ journal: newJournal() })
   for (let time = 0; time < 3; time += 1) expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
-  expect(await desk.received()).toBe(1)
+  expect(await fixture.received()).toBe(1)
   expect((await buy(`${shop.url}/other`, options)).text).toBe('the secret')
-  expect(await desk.received()).toBe(1)
+  expect(await fixture.received()).toBe(1)
 })
 
 describe('a part that nobody asked for', () => {
@@ -368,7 +368,7 @@ describe('a part that nobody asked for', () => {
     ['that says nothing of the whole is none either', 'bytes 0-3/*', 'the ', 4],
   ])('%s', async (_name, range, body, offset) => {
     const shop = await open(undefined, {}, () => ({ status: 206, headers: { 'content-range': range }, body }))
-    const { bytes, error } = await readToTheEnd(await fetchWith402(`${shop.url}/data`, desk.options()))
+    const { bytes, error } = await readToTheEnd(await fetchWith402(`${shop.url}/data`, fixture.options()))
     expect([bytes.toString(), error]).toEqual([body, expect.objectContaining({ code: 'allowance_exhausted' })])
     expect((error as PaymentError).facts.offset).toBe(offset)
   })
@@ -376,7 +376,7 @@ describe('a part that nobody asked for', () => {
   it('but is the whole, is the whole', async () => {
     const headers = { 'content-range': 'bytes 0-9/10' }
     const shop = await open(undefined, {}, () => ({ status: 206, headers, body: 'the secret' }))
-    const response = await fetchWith402(`${shop.url}/data`, desk.options())
+    const response = await fetchWith402(`${shop.url}/data`, fixture.options())
     expect(await response.text()).toBe('the secret')
   })
 })
@@ -390,21 +390,21 @@ describe('a window', () => {
       if (more.until !== undefined) ends.push(more.until)
       return journal.change(id, more)
     }
-    const options = desk.options({ journal: { ...journal, change } })
+    const options = fixture.options({ journal: { ...journal, change } })
     await Promise.all(Array.from({ length: 5 }, () => buy(`${shop.url}/data`, options)))
     const { events } = await buy(`${shop.url}/data`, options)
-    expect([await desk.received(), kindsOf(events)]).toEqual([1, ['resumed', 'delivered']])
+    expect([await fixture.received(), kindsOf(events)]).toEqual([1, ['resumed', 'delivered']])
     expect(leftOf(events)[0]).toMatchObject({ unit: 'second', until: expect.any(String) })
     // Its end is noted once or so, by our own clock, and not with every answer.
     expect([ends.length > 0, ends.length < 6]).toEqual([true, true])
     for (const end of ends) expect(Math.abs(end - Date.now() - 3_600_000)).toBeLessThan(10_000)
-    desk.world.localnet.advance(3_700)
+    fixture.world.localnet.advance(3_700)
     // The shop hears of the time that has passed in the background.
     const again = async () => kindsOf((await buy(`${shop.url}/data`, options)).events)
     expect(await eventually(again, (kinds) => kinds.includes('paying'))).toEqual([
       'resumed',
       ...['paying', 'sent', 'confirmed', 'delivered'],
     ])
-    expect([await desk.received(), refusalsOf(shop)]).toEqual([1, ['payment_replay']])
+    expect([await fixture.received(), refusalsOf(shop)]).toEqual([1, ['payment_replay']])
   })
 })

@@ -9,9 +9,9 @@ import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { type Chromium, launchChromium } from '../harness/chromium.ts'
 import type { Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
-import { createDesk, type Desk } from './client-fixture.ts'
+import { type ClientFixture, createClientFixture } from './client-fixture.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 let bundle: string
 let chromium: Chromium
@@ -21,14 +21,14 @@ const html =
 const key = [...Keypair.generate().secretKey]
 
 beforeAll(async () => {
-  desk = await createDesk()
+  fixture = await createClientFixture()
   const wallet = Keypair.fromSecretKey(Uint8Array.from(key)).publicKey.toBase58()
-  await desk.world.localnet.fund(wallet, { SOL: 1_000_000_000n, USDC: 1_000_000n })
-  shop = await desk.open({ waitSeconds: 5 }, serveNode, (target) =>
+  await fixture.world.localnet.fund(wallet, { SOL: 1_000_000_000n, USDC: 1_000_000n })
+  shop = await fixture.open({ waitSeconds: 5 }, serveNode, (target) =>
     target === '/moved' ? { status: 302, headers: { location: '/data' } } : { body: 'the secret' },
   )
   bundle = await bundleOf('../../src/client/browser.ts')
-  const site = await desk.host((request, response) => {
+  const site = await fixture.host((request, response) => {
     const isScript = request.url === '/client.js'
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html')
     response.end(isScript ? bundle : html)
@@ -38,11 +38,11 @@ beforeAll(async () => {
   await page.goto(site)
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
 })
 afterAll(async () => {
   await chromium?.close()
-  await desk.close()
+  await fixture.close()
 })
 
 /** As a site would build it for its visitors; a library is left to ask for NODE_ENV itself, an application is not. */
@@ -78,7 +78,7 @@ function buy(path: string, more: Readonly<Record<string, unknown>> = {}): Promis
   const order = {
     url: `${shop.url}${path}`,
     key,
-    options: { rpc: desk.world.localnet.rpcUrl, timeoutMs: 5_000, ...more },
+    options: { rpc: fixture.world.localnet.rpcUrl, timeoutMs: 5_000, ...more },
   }
   return page.evaluate(async ({ url, key: bytes, options }) => {
     const events: string[] = []
@@ -109,7 +109,7 @@ it.each(['claim', 'sig'])('pays a shop of another origin, proves it by %s, and c
   expect(told).toMatchObject({ status: 200, text: 'the secret', url: `${shop.url}/data`, error: '' })
   expect(told.events).toEqual(['paying', 'sent', 'confirmed', 'delivered'])
   expect(parseReceipt(told.receipt ?? '')).toMatchObject({ status: 'success', amount: '0.01', token: 'USDC' })
-  expect(await desk.received()).toBe(1)
+  expect(await fixture.received()).toBe(1)
 })
 
 it.each<[string, string, Record<string, unknown>, RegExp]>([
@@ -123,10 +123,10 @@ it.each<[string, string, Record<string, unknown>, RegExp]>([
   ],
 ])('%s: the page is told in a sentence, and nothing is paid', async (_name, path, more, words) => {
   expect((await buy(path, more)).error).toMatch(words)
-  expect(await desk.received()).toBe(0)
+  expect(await fixture.received()).toBe(0)
 })
 
 it('a paid answer that points elsewhere cannot be looked into by a page, and is refused', async () => {
   expect((await buy('/moved')).error).toMatch(/^redirect_refused: /)
-  expect(await desk.received()).toBe(1)
+  expect(await fixture.received()).toBe(1)
 })

@@ -5,52 +5,52 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createDesk, type Desk, expectError } from './client-fixture.ts'
+import { type ClientFixture, createClientFixture, expectError } from './client-fixture.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5 })
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5 })
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 describe('T162: a budget', () => {
   const journals: readonly [string, () => Journal][] = [
     ['in memory', () => createMemoryJournal()],
-    ['in a file', () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))],
+    ['in a file', () => openFileJournal(join(fixture.directory, `${crypto.randomUUID()}.sqlite`))],
   ]
 
   it.each(journals)('%s is not exceeded by twenty calls at once', async (_name, open) => {
-    const options = desk.options({ journal: open(), budget: { perDay: { USDC: '0.07' } } })
+    const options = fixture.options({ journal: open(), budget: { perDay: { USDC: '0.07' } } })
     const calls = Array.from({ length: 20 }, (_, index) => fetchWith402(`${shop.url}/data?${index}`, options))
     const results = await Promise.allSettled(calls)
     expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(7)
     for (const result of results) {
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'budget_exceeded' })
     }
-    expect(await desk.received()).toBe(7)
+    expect(await fixture.received()).toBe(7)
   })
 
   it('is shared by two journals on one file', async () => {
-    const path = join(desk.directory, 'shared.sqlite')
+    const path = join(fixture.directory, 'shared.sqlite')
     const budget = { perDay: { USDC: 0.1 * 0.5 } }
     const [one, two] = [openFileJournal(path), openFileJournal(path)]
     const calls = Array.from({ length: 12 }, (_, index) =>
-      fetchWith402(`${shop.url}/data?${index}`, desk.options({ journal: index % 2 ? one : two, budget })),
+      fetchWith402(`${shop.url}/data?${index}`, fixture.options({ journal: index % 2 ? one : two, budget })),
     )
     const results = await Promise.allSettled(calls)
     expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(5)
-    expect(await desk.received()).toBe(5)
+    expect(await fixture.received()).toBe(5)
   })
 
   it('for one host does not count what another host got, and the sentence says what is left', async () => {
-    const other = await desk.open({ waitSeconds: 5, scope: 'other' })
-    const options = desk.options({ budget: { perHost: { USDC: '0.01' }, perDay: { USDC: '0.03' } } })
+    const other = await fixture.open({ waitSeconds: 5, scope: 'other' })
+    const options = fixture.options({ budget: { perHost: { USDC: '0.01' }, perDay: { USDC: '0.03' } } })
     await fetchWith402(`${shop.url}/data`, options)
     const host = new URL(shop.url).host
     await expectError(
@@ -64,12 +64,12 @@ describe('T162: a budget', () => {
       'budget_exceeded',
       /0\.02 are spent today/,
     )
-    expect(await desk.received()).toBe(2)
+    expect(await fixture.received()).toBe(2)
   })
 
   it('of one token says nothing about another', async () => {
-    const both = await desk.open({ waitSeconds: 5, acceptedMints: ['USDC', 'SOL'] })
-    const options = desk.options({ budget: { perDay: { USDC: '0.01' } } })
+    const both = await fixture.open({ waitSeconds: 5, acceptedMints: ['USDC', 'SOL'] })
+    const options = fixture.options({ budget: { perDay: { USDC: '0.01' } } })
     for (let time = 0; time < 3; time += 1) {
       const response = await fetchWith402(`${both.url}/data`, { ...options, tokens: ['SOL'] })
       expect(response.status).toBe(200)

@@ -9,7 +9,7 @@ import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 
-export interface Desk extends ShopFixture {
+export interface ClientFixture extends ShopFixture {
   /** Options under which a payment goes through: this chain, this wallet, a journal of its own. */
   options(more?: Partial<ClientOptions>): ClientOptions
   /** How many payments of the usual price the shop's recipient has received since the last question. */
@@ -29,17 +29,17 @@ export type Meddle = (
 
 const price = 10_000n
 
-export async function createDesk(): Promise<Desk> {
-  const stand = await createShopFixture()
-  const { world } = stand
+export async function createClientFixture(): Promise<ClientFixture> {
+  const shop = await createShopFixture()
+  const { world } = shop
   const account = await world.tokenAccount(world.recipient.address, world.usdc)
   let before = 0n
 
-  const host: Desk['host'] = async (answer) => {
+  const host: ClientFixture['host'] = async (answer) => {
     const server = createServer(answer)
     server.listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
-    stand.defer(async () => {
+    shop.defer(async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     })
@@ -47,10 +47,10 @@ export async function createDesk(): Promise<Desk> {
   }
 
   return {
-    ...stand,
+    ...shop,
     host,
     options: (more = {}) => ({
-      wallet: stand.payer,
+      wallet: shop.payer,
       rpc: world.localnet.rpcUrl,
       journal: createMemoryJournal(),
       timeoutMs: 10_000,
@@ -111,8 +111,8 @@ export async function buy(url: string, options: ClientOptions): Promise<{ text: 
 }
 
 /** A challenge as a hostile server would write it. */
-export function challengeFor(desk: Desk, url: string, more: Partial<Challenge> = {}): string {
-  const { usdc, recipient, localnet } = desk.world
+export function challengeFor(fixture: ClientFixture, url: string, more: Partial<Challenge> = {}): string {
+  const { usdc, recipient, localnet } = fixture.world
   return JSON.stringify({
     status: 402,
     requestId: `rid_${crypto.randomUUID()}`,

@@ -20,28 +20,28 @@ import { openFileJournal } from '../../src/client/journal/file.ts'
 import { processName } from '../../src/host/alive.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createDesk, type Desk, expectError } from './client-fixture.ts'
+import { type ClientFixture, createClientFixture, expectError } from './client-fixture.ts'
 import { answer, createVolume, type Line, noise, openLine, readToTheEnd, serveVolume, type Volume } from './library.ts'
 
 const megabyte = 1_000_000
-let desk: Desk
+let fixture: ClientFixture
 let count = 0
 /** Where this test's file goes, and its journal. */
 let path: string
 let journalPath: string
 
 beforeAll(async () => {
-  desk = await createDesk()
+  fixture = await createClientFixture()
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
   count += 1
-  const directory = join(desk.directory, `downloads-${count}`)
+  const directory = join(fixture.directory, `downloads-${count}`)
   mkdirSync(directory)
   path = join(directory, 'file')
-  journalPath = join(desk.directory, `journal-${count}.sqlite`)
+  journalPath = join(fixture.directory, `journal-${count}.sqlite`)
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 interface Stock {
   readonly volume: Volume
@@ -54,11 +54,11 @@ type StockOptions = Pick<ProviderOptions, 'per' | 'size' | 'ledger' | 'secret'>
 
 /** A megabyte costs as much as a request elsewhere. */
 async function stock(volume: Volume, options: StockOptions = {}): Promise<Stock> {
-  const shop = await desk.open(
+  const shop = await fixture.open(
     { waitSeconds: 5, per: 'megabyte', price: 0.01, scope: `stock-${count}`, ...options } as ProviderOptions,
     serveVolume(volume),
   )
-  const line = await openLine(desk, shop.url)
+  const line = await openLine(fixture, shop.url)
   return { volume, shop, line, url: `${line.url}/file` }
 }
 /** One whole representation is sold. */
@@ -66,7 +66,7 @@ const whole = (volume: Volume, options: StockOptions = {}) =>
   stock(volume, { size: () => volume.bytes.length, ...options })
 /** Another journal object on the same file is as near as one gets to another process in here. */
 const options = (more: Partial<DownloadOptions> = {}): DownloadOptions => ({
-  ...desk.options({ journal: openFileJournal(journalPath) }),
+  ...fixture.options({ journal: openFileJournal(journalPath) }),
   ...more,
 })
 const download = (url: string, more: Partial<DownloadOptions & RequestInit> = {}) =>
@@ -98,7 +98,7 @@ describe('a file whose connection breaks half-way', () => {
     const progress: Progress[] = []
     const saved = await download(library.url, { onProgress: (one) => progress.push(one) })
     expect(saved).toMatchObject({ kind: 'saved', path, bytes: megabyte })
-    expect([isHere(library.volume), await desk.received(), filesHere()]).toEqual([true, 1, ['file']])
+    expect([isHere(library.volume), await fixture.received(), filesHere()]).toEqual([true, 1, ['file']])
     expect(library.volume.asked).toEqual([
       { range: undefined, ifRange: undefined },
       { range: `bytes=${kept}-`, ifRange: '"first"' },
@@ -107,7 +107,7 @@ describe('a file whose connection breaks half-way', () => {
     expect(progress.at(-1)).toEqual({ bytes: megabyte, size: megabyte })
     // It is done: who wants it again buys it again.
     await download(library.url)
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('as Express sends it, with a weak ETag and a date, is gone on with by the date', async () => {
@@ -115,7 +115,7 @@ describe('a file whose connection breaks half-way', () => {
     const library = await whole(createVolume(megabyte, { etag: 'W/"first"', lastModified }))
     const kept = await breakOff(library, 400_000)
     await download(library.url)
-    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+    expect([isHere(library.volume), await fixture.received()]).toEqual([true, 1])
     expect(library.volume.asked.at(-1)).toEqual({ range: `bytes=${kept}-`, ifRange: lastModified })
   })
 
@@ -124,7 +124,7 @@ describe('a file whose connection breaks half-way', () => {
     await breakOff(library, 400_000)
     await breakOff(library, 400_000)
     await download(library.url)
-    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+    expect([isHere(library.volume), await fixture.received()]).toEqual([true, 1])
   })
 
   it.each([
@@ -136,7 +136,7 @@ describe('a file whose connection breaks half-way', () => {
     library.volume.bytes = Buffer.from(noise(size, 2))
     library.volume.etag = '"second"'
     await download(library.url)
-    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+    expect([isHere(library.volume), await fixture.received()]).toEqual([true, 1])
   })
 
   it.each([
@@ -147,18 +147,18 @@ describe('a file whose connection breaks half-way', () => {
     const library = await whole(createVolume(megabyte, more))
     await breakOff(library, 400_000)
     await download(library.url)
-    expect([isHere(library.volume), await desk.received(), filesHere()]).toEqual([true, 1, ['file']])
+    expect([isHere(library.volume), await fixture.received(), filesHere()]).toEqual([true, 1, ['file']])
   })
 
   it('and whose server is replaced meanwhile by one with the same ledger', async () => {
-    const own = { ledger: join(desk.directory, `ledger-${count}.sqlite`), secret: `1:${'k'.repeat(40)}` }
+    const own = { ledger: join(fixture.directory, `ledger-${count}.sqlite`), secret: `1:${'k'.repeat(40)}` }
     const library = await whole(createVolume(megabyte), own)
     await breakOff(library, 400_000)
     await library.shop.close()
     const again = await whole(library.volume, own)
     library.line.leadTo(again.shop.url)
     await download(library.url)
-    expect([isHere(library.volume), await desk.received()]).toEqual([true, 1])
+    expect([isHere(library.volume), await fixture.received()]).toEqual([true, 1])
   })
 })
 
@@ -178,10 +178,10 @@ describe('bytes ahead', () => {
         /call again, or with buyMore/,
       )
       expect(error.facts).toMatchObject({ offset: megabyte, ...(!isChunked && { size: 2.5 * megabyte }) })
-      expect([statSync(`${path}.part`).size, await desk.received()]).toEqual([megabyte, 1])
+      expect([statSync(`${path}.part`).size, await fixture.received()]).toEqual([megabyte, 1])
       await expectError(download(library.url, { prepayBytes }), 'allowance_exhausted')
       await download(library.url, { prepayBytes })
-      expect([isHere(library.volume), await desk.received()]).toEqual([true, 2])
+      expect([isHere(library.volume), await fixture.received()]).toEqual([true, 2])
     },
   )
 
@@ -191,14 +191,14 @@ describe('bytes ahead', () => {
   ])('are bought until the file is whole with buyMore, where its length is %s', async (_name, isChunked) => {
     const library = await stock(createVolume(2.5 * megabyte, { isChunked }))
     await download(library.url, { prepayBytes, buyMore: true })
-    expect([isHere(library.volume), await desk.received(), library.volume.asked.length]).toEqual([true, 3, 3])
+    expect([isHere(library.volume), await fixture.received(), library.volume.asked.length]).toEqual([true, 3, 3])
   })
 
   it('are bought within the budget only', async () => {
     const library = await stock(createVolume(2.5 * megabyte))
     const limited = { prepayBytes, buyMore: true, budget: { perDay: { USDC: '0.02' } } }
     await expectError(download(library.url, limited), 'budget_exceeded')
-    expect([statSync(`${path}.part`).size, await desk.received()]).toEqual([2 * megabyte, 2])
+    expect([statSync(`${path}.part`).size, await fixture.received()]).toEqual([2 * megabyte, 2])
   })
 
   it.each([
@@ -211,7 +211,7 @@ describe('bytes ahead', () => {
       'allowance_exhausted',
       /at once with prepayBytes/,
     )
-    expect(await desk.received()).toBe(payments)
+    expect(await fixture.received()).toBe(payments)
   })
 
   it('are not bought for ever from a server whose ETag is another every time', async () => {
@@ -226,7 +226,7 @@ describe('bytes ahead', () => {
     const library = await stock(createVolume(0.6 * megabyte))
     await download(library.url, { prepayBytes })
     await expectError(download(`${library.url}?2`, { prepayBytes }), 'allowance_exhausted')
-    expect([statSync(`${path}.part`).size, await desk.received()]).toEqual([0.4 * megabyte, 1])
+    expect([statSync(`${path}.part`).size, await fixture.received()]).toEqual([0.4 * megabyte, 1])
   })
 })
 
@@ -234,13 +234,13 @@ it('what costs a request is delivered again on the same payment', async () => {
   const library = await stock(createVolume(2 * megabyte), { per: 'request' })
   await breakOff(library, 400_000)
   await download(library.url)
-  expect([isHere(library.volume), await desk.received(), library.volume.asked.length]).toEqual([true, 1, 2])
+  expect([isHere(library.volume), await fixture.received(), library.volume.asked.length]).toEqual([true, 1, 2])
 })
 
 describe('what is free', () => {
   const open = async (volume: Volume): Promise<Stock> => {
-    const url = await desk.host((request, response) => answer(volume, request, response))
-    const line = await openLine(desk, url)
+    const url = await fixture.host((request, response) => answer(volume, request, response))
+    const line = await openLine(fixture, url)
     return { volume, shop: undefined as unknown as Shop, line, url: `${line.url}/file` }
   }
 
@@ -283,7 +283,7 @@ describe('what is free', () => {
   it('and longer than it says is not taken for the resource, and begins anew', async () => {
     const volume = createVolume(1_000)
     let isLying = true
-    const url = await desk.host((request, response) => {
+    const url = await fixture.host((request, response) => {
       if (!isLying) return answer(volume, request, response)
       response.writeHead(206, { ETag: '"first"', 'Content-Range': 'bytes 500-999/1000' })
       response.end(Buffer.alloc(600))
@@ -315,7 +315,7 @@ describe('what is free', () => {
     library.line.cutAfter(megabyte)
     await expect(download(library.url)).rejects.toThrow()
     expect(readFileSync(path, 'utf8')).toBe('before')
-    const link = join(desk.directory, `link-${count}`)
+    const link = join(fixture.directory, `link-${count}`)
     symlinkSync(path, link)
     expect(await downloadWith402(library.url, link, options())).toMatchObject({ kind: 'saved', path: link })
     expect([isHere(library.volume), statSync(path).mode & 0o777]).toEqual([true, 0o640])
@@ -372,7 +372,7 @@ describe('what is free', () => {
 
   it.each(['.part', `.part.json.${process.pid}`])('is not written through a link that was laid at %s', async (end) => {
     const library = await open(createVolume(1_000))
-    const victim = join(desk.directory, `victim-${count}`)
+    const victim = join(fixture.directory, `victim-${count}`)
     writeFileSync(victim, 'precious')
     symlinkSync(victim, `${path}${end}`)
     const [outcome] = await Promise.allSettled([download(library.url)])
@@ -383,7 +383,7 @@ describe('what is free', () => {
   })
 
   it('and is an error, is left to be read', async () => {
-    const url = await desk.host((_request, response) => response.writeHead(404).end('none'))
+    const url = await fixture.host((_request, response) => response.writeHead(404).end('none'))
     const answered = await download(url)
     expect(answered).toMatchObject({ kind: 'answered', response: { status: 404 } })
     expect([answered.kind === 'answered' && (await answered.response.text()), filesHere()]).toEqual(['none', []])
@@ -414,7 +414,7 @@ describe('what is free', () => {
 
   it('is whole whatever encoding its caller would take', async () => {
     const seen: unknown[] = []
-    const url = await desk.host((request, response) => {
+    const url = await fixture.host((request, response) => {
       seen.push(request.headers['accept-encoding'])
       response.end('plain')
     })
@@ -436,7 +436,7 @@ it('a Range of the caller is not for downloads, and a place that cannot be writt
   await expect(download(url, { headers: { Range: 'bytes=1-' } })).rejects.toThrow(/leave Range to it/)
   const nowhere = downloadWith402(url, join(path, 'nowhere'), options())
   await expect(nowhere).rejects.toMatchObject({ code: 'file_unwritable', message: expect.stringMatching(/ENOENT/) })
-  expect(await desk.received()).toBe(0)
+  expect(await fixture.received()).toBe(0)
 })
 
 describe('a file that is fetched in parts', () => {
@@ -455,11 +455,11 @@ describe('a file that is fetched in parts', () => {
       const part = await fetchWith402(url, range(from, to), own)
       expect((await bytesOf(part)).equals(volume.bytes.subarray(from, to))).toBe(true)
     }
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
     // Nobody gets a byte a fourth time: that is another purchase.
     for (const payments of [0, 0, 1]) {
       expect((await bytesOf(await fetchWith402(url, range(0, 10), own))).length).toBe(10)
-      expect(await desk.received()).toBe(payments)
+      expect(await fixture.received()).toBe(payments)
     }
   })
 
@@ -469,6 +469,6 @@ describe('a file that is fetched in parts', () => {
     const error = await expectError(fetchWith402(url, range(10, 20), own), 'payment_refused', /ask for the whole/)
     expect(error.facts.refusal).toBe('range_mismatch')
     expect((await bytesOf(await fetchWith402(url, own))).equals(volume.bytes)).toBe(true)
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })

@@ -5,32 +5,32 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import { placeBackends } from '../harness/backends.ts'
 import type { Shop } from '../harness/shop.ts'
-import { buy, createDesk, type Desk, expectError } from './client-fixture.ts'
+import { buy, type ClientFixture, createClientFixture, expectError } from './client-fixture.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5 })
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5 })
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
 })
-afterEach(() => desk.world.localnet.faults.clear())
-afterAll(() => desk.close())
+afterEach(() => fixture.world.localnet.faults.clear())
+afterAll(() => fixture.close())
 
-const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
+const newJournal = () => openFileJournal(join(fixture.directory, `${crypto.randomUUID()}.sqlite`))
 
 describe('T159: a payment that does not appear on chain', () => {
   it('is followed up and not repeated while it can still land', async () => {
     const sent = new Set<unknown>()
-    desk.world.localnet.faults.intercept((method, _params, answer) => {
+    fixture.world.localnet.faults.intercept((method, _params, answer) => {
       if (method === 'sendTransaction' && 'result' in answer) sent.add(answer.result)
       return answer
     })
-    const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
-    const options = desk.options({ journal: newJournal(), timeoutMs: 800 })
+    const lost = fixture.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = fixture.options({ journal: newJournal(), timeoutMs: 800 })
     for (let time = 0; time < 2; time += 1) {
       await expectError(
         fetchWith402(`${shop.url}/data`, options),
@@ -38,28 +38,28 @@ describe('T159: a payment that does not appear on chain', () => {
         /call again, and it will be followed up, not repeated/,
       )
     }
-    expect([sent.size, await desk.received()]).toEqual([1, 0])
+    expect([sent.size, await fixture.received()]).toEqual([1, 0])
     lost()
     const { text, events } = await buy(`${shop.url}/data`, { ...options, timeoutMs: 5_000 })
     expect([text, events[0]?.kind, sent.size]).toEqual(['the secret', 'resumed', 1])
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('is replaced only when it can no longer land, and then counts for nothing', async () => {
     const sent = new Set<unknown>()
     let isFinal = false
-    desk.world.localnet.faults.intercept((method, _params, answer) => {
+    fixture.world.localnet.faults.intercept((method, _params, answer) => {
       if (method === 'sendTransaction' && 'result' in answer) sent.add(answer.result)
       if (method !== 'isBlockhashValid' || isFinal || !('result' in answer)) return answer
       return { result: { ...(answer.result as object), value: true } }
     })
-    const lost = desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
-    const options = desk.options({ journal: newJournal(), timeoutMs: 800, budget: { perDay: { USDC: '0.01' } } })
+    const lost = fixture.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = fixture.options({ journal: newJournal(), timeoutMs: 800, budget: { perDay: { USDC: '0.01' } } })
     await expectError(fetchWith402(`${shop.url}/data`, options), 'payment_unknown')
-    desk.world.localnet.advanceSlots(200)
+    fixture.world.localnet.advanceSlots(200)
     // The block hash has expired, but as far as the node says the chain has not made that final yet.
     await expectError(fetchWith402(`${shop.url}/data`, options), 'payment_unknown')
-    expect([sent.size, await desk.received()]).toEqual([1, 0])
+    expect([sent.size, await fixture.received()]).toEqual([1, 0])
     isFinal = true
     lost()
     const { text, events } = await buy(`${shop.url}/data`, { ...options, timeoutMs: 5_000 })
@@ -67,7 +67,7 @@ describe('T159: a payment that does not appear on chain', () => {
       'the secret',
       ['resumed', 'paying', 'sent', 'confirmed', 'delivered'],
     ])
-    expect([sent.size, await desk.received()]).toEqual([2, 1])
+    expect([sent.size, await fixture.received()]).toEqual([2, 1])
   })
 
   it.each<[string, object, string]>([
@@ -81,19 +81,19 @@ describe('T159: a payment that does not appear on chain', () => {
       '',
     ],
   ])('%s', async (_name, rule, code) => {
-    await desk.open({ waitSeconds: 5 })
-    const end = desk.world.localnet.faults.add(rule)
-    const attempt = fetchWith402(`${shop.url}/data`, desk.options({ timeoutMs: 4_000 }))
+    await fixture.open({ waitSeconds: 5 })
+    const end = fixture.world.localnet.faults.add(rule)
+    const attempt = fetchWith402(`${shop.url}/data`, fixture.options({ timeoutMs: 4_000 }))
     if (code === '') expect(await (await attempt).text()).toBe('the secret')
     else await expectError(attempt, code as 'chain_unavailable')
     end()
-    expect(await desk.received()).toBe(code === '' ? 1 : 0)
+    expect(await fixture.received()).toBe(code === '' ? 1 : 0)
   })
 
   it('failed on chain: nothing was paid, the error says so, and the next call pays', async () => {
     const journal = newJournal()
-    const wallet = desk.payer
-    desk.world.localnet.faults.intercept((method, _params, answer) => {
+    const wallet = fixture.payer
+    fixture.world.localnet.faults.intercept((method, _params, answer) => {
       if (method !== 'getSignatureStatuses' || !('result' in answer)) return answer
       const { context } = answer.result as { context: unknown }
       const failed = {
@@ -104,16 +104,16 @@ describe('T159: a payment that does not appear on chain', () => {
       }
       return { result: { context, value: [failed] } }
     })
-    desk.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
-    const options = desk.options({ journal, wallet, budget: { perDay: { USDC: '0.01' } } })
+    fixture.world.localnet.faults.add({ methods: ['sendTransaction'], lose: true })
+    const options = fixture.options({ journal, wallet, budget: { perDay: { USDC: '0.01' } } })
     await expectError(
       fetchWith402(`${shop.url}/data`, options),
       'payment_failed',
       /failed on chain .*only the network fee/,
     )
-    desk.world.localnet.faults.clear()
+    fixture.world.localnet.faults.clear()
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })
 
@@ -123,11 +123,11 @@ describe('T172: several nodes behind one address, of which some are behind', () 
     ['those that know the status, and it lands at once', { getSignatureStatuses: 250 }, 1],
     ['those that give the block', { getLatestBlockhash: 60, getSignatureStatuses: 250 }, 40],
   ])('%s: one resource is paid for once', async (_name, lags, landing) => {
-    const { localnet } = desk.world
+    const { localnet } = fixture.world
     localnet.advanceSlots(600)
     const lagOf = (method: string) => (lags as Readonly<Record<string, number>>)[method] ?? 0
     placeBackends(localnet.faults, { lagOf, landing: () => landing })
-    const options = desk.options({ journal: newJournal() })
+    const options = fixture.options({ journal: newJournal() })
     const buyOnce = (timeoutMs: number) => fetchWith402(`${shop.url}/data`, { ...options, timeoutMs })
     // While the block expires, no node that is asked has seen the payment yet.
     for (const end = localnet.slot() + 200; localnet.slot() < end; localnet.advanceSlots(30))
@@ -135,6 +135,6 @@ describe('T172: several nodes behind one address, of which some are behind', () 
     localnet.advanceSlots(250)
     expect((await buyOnce(10_000)).status).toBe(200)
     localnet.advanceSlots(250)
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })

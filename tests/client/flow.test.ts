@@ -11,33 +11,33 @@ import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { adapters, type Content, type Serve } from '../harness/adapters.ts'
 import type { Shop } from '../harness/shop.ts'
 import { newSigner } from '../harness/world.ts'
-import { buy, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
+import { buy, type ClientFixture, createClientFixture, expectError, hasProof } from './client-fixture.ts'
 
 const serveExpress = adapters.find(([name]) => name === 'Express 5')?.[1] as Serve
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 let seen: string[] = []
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5 }, serveExpress, (target): Content => {
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5 }, serveExpress, (target): Content => {
     seen.push(target)
     return target === '/free' ? { body: 'free' } : { body: 'the secret' }
   })
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 describe('a purchase', () => {
   it('pays once and brings the resource with its receipt', async () => {
-    await desk.received()
-    const response = await fetchWith402(`${shop.url}/data`, desk.options({ tokens: ['USDC'] }))
+    await fixture.received()
+    const response = await fetchWith402(`${shop.url}/data`, fixture.options({ tokens: ['USDC'] }))
     expect([response.status, await response.text()]).toEqual([200, 'the secret'])
     expect(parseReceipt(response.headers.get('payment-receipt') ?? '')).toMatchObject({ token: 'USDC', amount: '0.01' })
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('works in both shapes of the call, and with a URL or a Request', async () => {
-    const options = desk.options()
+    const options = fixture.options()
     const calls = [
       fetchWith402(`${shop.url}/data`, options),
       fetchWith402(`${shop.url}/data`, undefined, options),
@@ -46,40 +46,40 @@ describe('a purchase', () => {
       fetchWith402(new Request(`${shop.url}/data`, { headers: { 'x-mine': '1' } }), options),
     ]
     for (const answer of await Promise.all(calls)) expect(await answer.text()).toBe('the secret')
-    expect(await desk.received()).toBe(5)
+    expect(await fixture.received()).toBe(5)
   })
 
   it.each(['USDC', 'SOL', 'NATIVE'] as const)('pays in %s', async (token) => {
-    const all = await desk.open({ acceptedMints: ['USDC', 'SOL', 'NATIVE'], waitSeconds: 5 })
-    const response = await fetchWith402(`${all.url}/data`, desk.options({ tokens: [token] }))
+    const all = await fixture.open({ acceptedMints: ['USDC', 'SOL', 'NATIVE'], waitSeconds: 5 })
+    const response = await fetchWith402(`${all.url}/data`, fixture.options({ tokens: [token] }))
     expect(parseReceipt(response.headers.get('payment-receipt') ?? '')).toMatchObject({ token })
     expect(await response.text()).toBe('the secret')
   })
 
   it('takes the first of the tokens that the server accepts and the wallet has', async () => {
-    const all = await desk.open({ acceptedMints: ['USDC', 'SOL', 'NATIVE'], waitSeconds: 5 })
-    const tokenOf = async (options: Parameters<Desk['options']>[0]) => {
-      const { events } = await buy(`${all.url}/data`, desk.options(options))
+    const all = await fixture.open({ acceptedMints: ['USDC', 'SOL', 'NATIVE'], waitSeconds: 5 })
+    const tokenOf = async (options: Parameters<ClientFixture['options']>[0]) => {
+      const { events } = await buy(`${all.url}/data`, fixture.options(options))
       return events.flatMap((event) => (event.kind === 'paying' ? [event.token] : []))
     }
     expect(await tokenOf({})).toEqual(['USDC'])
     expect(await tokenOf({ tokens: ['NATIVE', 'USDC'] })).toEqual(['NATIVE'])
     const poor = await newSigner()
-    await desk.world.localnet.fund(poor.address, { SOL: 1_000_000_000n, NATIVE: 10_000_000_000n })
+    await fixture.world.localnet.fund(poor.address, { SOL: 1_000_000_000n, NATIVE: 10_000_000_000n })
     expect(await tokenOf({ wallet: poor, tokens: ['USDC', 'NATIVE', 'SOL'] })).toEqual(['NATIVE'])
     expect(await tokenOf({ wallet: poor, tokens: ['USDC', 'SOL'] })).toEqual(['SOL'])
-    await desk.received()
+    await fixture.received()
   })
 
   it('opens the token account of a recipient that has none yet', async () => {
     const fresh = await newSigner()
-    const empty = await desk.open({ recipient: fresh.address, waitSeconds: 5 })
-    expect((await buy(`${empty.url}/data`, desk.options())).text).toBe('the secret')
+    const empty = await fixture.open({ recipient: fresh.address, waitSeconds: 5 })
+    expect((await buy(`${empty.url}/data`, fixture.options())).text).toBe('the secret')
   })
 
   it('sends a body twice, and the same one', async () => {
     const bodies: string[] = []
-    const echo = await desk.front(shop.url, (request) => {
+    const echo = await fixture.front(shop.url, (request) => {
       request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()))
       return false
     })
@@ -89,65 +89,65 @@ describe('a purchase', () => {
       new Blob(['{"a":1}']),
       new URLSearchParams('a=1'),
     ]) {
-      const response = await fetchWith402(`${echo}/data`, { method: 'POST', body }, desk.options())
+      const response = await fetchWith402(`${echo}/data`, { method: 'POST', body }, fixture.options())
       expect(await response.text()).toBe('the secret')
     }
     const request = new Request(`${echo}/data`, { method: 'POST', body: '{"a":1}' })
-    expect((await fetchWith402(request, desk.options())).status).toBe(200)
+    expect((await fetchWith402(request, fixture.options())).status).toBe(200)
     expect(bodies).toEqual([...Array(6).fill('{"a":1}'), 'a=1', 'a=1', '{"a":1}', '{"a":1}'])
     await expectError(
       fetchWith402(
         `${echo}/data`,
         { method: 'POST', body: new Blob(['x']).stream(), duplex: 'half' } as RequestInit,
-        desk.options(),
+        fixture.options(),
       ),
       'body_not_replayable',
     )
-    expect(await desk.received()).toBe(5)
+    expect(await fixture.received()).toBe(5)
   })
 
   it('signs by the clock of the server when its own is slow', async () => {
-    await desk.received()
+    await fixture.received()
     const clock = { now: () => Date.now() - 400_000, monotonic: () => performance.now() }
     const nodes = createNodes({ transport: fetchTransport, findLocalnet: () => undefined })
     const buyer = createFetchWith402({ clock, nodes, journal: createMemoryJournal, defaultRpc: undefined })
     const shown: string[] = []
-    const front = await desk.front(shop.url, (request) => {
+    const front = await fixture.front(shop.url, (request) => {
       if (hasProof(request)) shown.push(String(request.headers['payment-proof']))
       return false
     })
-    const response = await buyer(`${front}/data`, desk.options({ proof: 'sig' }))
+    const response = await buyer(`${front}/data`, fixture.options({ proof: 'sig' }))
     expect([response.status, shown.length]).toEqual([200, 2])
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('proves by signature where asked to, and from another machine', async () => {
-    const strict = await desk.open({ proofBinding: 'required', waitSeconds: 5 })
-    expect((await buy(`${strict.url}/data`, desk.options({ proof: 'sig' }))).text).toBe('the secret')
-    expect((await buy(`${strict.url}/data`, desk.options({ proof: 'claim' }))).text).toBe('the secret')
-    expect(await desk.received()).toBe(2)
+    const strict = await fixture.open({ proofBinding: 'required', waitSeconds: 5 })
+    expect((await buy(`${strict.url}/data`, fixture.options({ proof: 'sig' }))).text).toBe('the secret')
+    expect((await buy(`${strict.url}/data`, fixture.options({ proof: 'claim' }))).text).toBe('the secret')
+    expect(await fixture.received()).toBe(2)
   })
 
   it('announces the hash of a secret, and shows the secret with the proof only', async () => {
     const headers: [string | undefined, string | undefined][] = []
-    const noted = await desk.front(shop.url, (request) => {
+    const noted = await fixture.front(shop.url, (request) => {
       headers.push([
         request.headers['payment-accept'] as string | undefined,
         request.headers['payment-proof'] as string | undefined,
       ])
       return false
     })
-    await buy(`${noted}/data`, desk.options())
+    await buy(`${noted}/data`, fixture.options())
     const claim = /claim=([\w-]+)$/.exec(headers[1]?.[1] ?? '')?.[1] ?? ''
     expect(headers).toEqual([
       [`claim=${createHash('sha256').update(claim).digest('base64url')}`, undefined],
       [undefined, expect.stringContaining('; claim=')],
     ])
-    await desk.received()
+    await fixture.received()
   })
 
   it('leaves alone what does not ask for money, and what asks in another way', async () => {
-    const plain = await desk.host((request, response) => {
+    const plain = await fixture.host((request, response) => {
       response.statusCode = request.url === '/free' ? 200 : 402
       response.end(request.url === '/json' ? '{"amount":"1"}' : 'plain')
     })
@@ -156,41 +156,41 @@ describe('a purchase', () => {
       ['/other', 402],
       ['/json', 402],
     ] as const) {
-      const response = await fetchWith402(`${plain}${path}`, desk.options())
+      const response = await fetchWith402(`${plain}${path}`, fixture.options())
       expect([path, response.status]).toEqual([path, status])
       expect(await response.text()).toMatch(/plain|amount/)
     }
-    expect(await desk.received()).toBe(0)
+    expect(await fixture.received()).toBe(0)
   })
 })
 
 describe('before paying', () => {
   it('a server that does not answer is given up in one sentence', async () => {
-    const silent = await desk.host(() => {})
+    const silent = await fixture.host(() => {})
     await expectError(
-      fetchWith402(`${silent}/data`, desk.options({ timeoutMs: 100 })),
+      fetchWith402(`${silent}/data`, fixture.options({ timeoutMs: 100 })),
       'server_unavailable',
       /did not answer in time/,
     )
     const hasty = { signal: AbortSignal.timeout(20) }
-    await expect(fetchWith402(`${silent}/data`, hasty, desk.options())).rejects.toThrow(/aborted due to timeout/)
+    await expect(fetchWith402(`${silent}/data`, hasty, fixture.options())).rejects.toThrow(/aborted due to timeout/)
   })
 
   it('a dry run pays nothing and gives the challenge to read', async () => {
-    const response = await fetchWith402(`${shop.url}/data`, desk.options({ dryRun: true }))
+    const response = await fetchWith402(`${shop.url}/data`, fixture.options({ dryRun: true }))
     expect(response.status).toBe(402)
     expect(await response.json()).toMatchObject({ amount: '0.01', currency: 'USDC' })
     await expectError(
-      fetchWith402(`${shop.url}/data`, desk.options({ dryRun: true, maxPrice: { USDC: '0.001' } })),
+      fetchWith402(`${shop.url}/data`, fixture.options({ dryRun: true, maxPrice: { USDC: '0.001' } })),
       'price_too_high',
     )
-    expect(await desk.received()).toBe(0)
+    expect(await fixture.received()).toBe(0)
   })
 
   it('somebody is asked, and only true is yes', async () => {
     const offers: PaymentOffer[] = []
     const ask = (answer: unknown) =>
-      desk.options({
+      fixture.options({
         approve: (offer) => {
           offers.push(offer)
           return answer as boolean
@@ -204,18 +204,18 @@ describe('before paying', () => {
       )
     }
     await expect(
-      fetchWith402(`${shop.url}/data`, desk.options({ approve: () => Promise.reject(new Error('gone')) })),
+      fetchWith402(`${shop.url}/data`, fixture.options({ approve: () => Promise.reject(new Error('gone')) })),
     ).rejects.toThrow('gone')
-    expect(await desk.received()).toBe(0)
+    expect(await fixture.received()).toBe(0)
     expect((await buy(`${shop.url}/data`, ask(Promise.resolve(true)))).text).toBe('the secret')
     expect(offers.at(-1)).toMatchObject({
       url: `${shop.url}/data`,
       amount: '0.01',
       token: 'USDC',
       network: 'localnet',
-      recipient: desk.world.recipient.address,
+      recipient: fixture.world.recipient.address,
     })
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it.each<[string, bigint, bigint, RegExp]>([
@@ -224,9 +224,9 @@ describe('before paying', () => {
     ['nothing for the fee', 0n, 1_000_000n, /has 0 SOL and needs 0\.000015 for the fees/],
   ])('a wallet with %s is told so', async (_name, SOL, USDC, words) => {
     const wallet = await newSigner()
-    if (SOL + USDC > 0n) await desk.world.localnet.fund(wallet.address, { ...(SOL && { SOL }), USDC })
+    if (SOL + USDC > 0n) await fixture.world.localnet.fund(wallet.address, { ...(SOL && { SOL }), USDC })
     const error = await expectError(
-      fetchWith402(`${shop.url}/data`, desk.options({ wallet })),
+      fetchWith402(`${shop.url}/data`, fixture.options({ wallet })),
       'insufficient_funds',
       words,
     )
@@ -235,13 +235,13 @@ describe('before paying', () => {
   })
 
   it('a wallet that does not sign leaves the budget as it was', async () => {
-    const options = desk.options({ budget: { perDay: { USDC: '0.01' } } })
-    const { address } = desk.payer
+    const options = fixture.options({ budget: { perDay: { USDC: '0.01' } } })
+    const { address } = fixture.payer
     const refuse = () => Promise.reject(new Error('the user pressed no'))
     const wallet = { address, signTransaction: refuse, signMessage: refuse } as never
     await expectError(fetchWith402(`${shop.url}/data`, { ...options, wallet }), 'declined', /the user pressed no/)
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it.each<[string, object, RegExp]>([
@@ -267,26 +267,26 @@ describe('before paying', () => {
     ['a wallet that cannot sign', { wallet: {} }, /wallet must be what initAgentWallet\(\) gives/],
   ])('%s is said before anything is sent', async (_name, more, words) => {
     seen = []
-    await expect(fetchWith402(`${shop.url}/data`, desk.options(more))).rejects.toThrow(words)
-    await expect(fetchWith402(`${shop.url}/data`, desk.options(more))).rejects.toBeInstanceOf(TypeError)
+    await expect(fetchWith402(`${shop.url}/data`, fixture.options(more))).rejects.toThrow(words)
+    await expect(fetchWith402(`${shop.url}/data`, fixture.options(more))).rejects.toBeInstanceOf(TypeError)
     expect(seen).toEqual([])
   })
 })
 
 describe('on the way', () => {
   it('tells what happens, in order', async () => {
-    const { events } = await buy(`${shop.url}/data`, desk.options())
+    const { events } = await buy(`${shop.url}/data`, fixture.options())
     expect(events.map((event) => event.kind)).toEqual(['paying', 'sent', 'confirmed', 'delivered'])
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it.each<[string, () => void]>([
     ['throws', () => fail()],
     ['rejects', async () => fail()],
   ])('a listener that %s costs nobody anything', async (_name, onEvent) => {
-    const response = await fetchWith402(`${shop.url}/data`, desk.options({ onEvent }))
+    const response = await fetchWith402(`${shop.url}/data`, fixture.options({ onEvent }))
     expect(await response.text()).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it.each<[string, (signal: AbortSignal) => [string | Request, RequestInit | undefined]]>([
@@ -294,16 +294,16 @@ describe('on the way', () => {
     ['of the Request', (signal) => [new Request(`${shop.url}/data`, { signal }), undefined]],
   ])('an abort signal %s ends it, and the next call uses what was paid', async (_name, call) => {
     const stop = new AbortController()
-    const options = desk.options({
+    const options = fixture.options({
       onEvent: (event) => {
         if (event.kind === 'confirmed') stop.abort(new Error('enough'))
       },
     })
     await expect(fetchWith402(...call(stop.signal), options)).rejects.toThrow(/^enough$/)
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
     const { text, events } = await buy(`${shop.url}/data`, { ...options, onEvent: () => {} })
     expect([text, events.map((event) => event.kind)]).toEqual(['the secret', ['resumed', 'delivered']])
-    expect(await desk.received()).toBe(0)
+    expect(await fixture.received()).toBe(0)
   })
 })
 

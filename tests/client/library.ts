@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, connect as openTcp, 
 import { create402Middleware } from '../../src/adapters/node.ts'
 import { parseRange } from '../../src/core/encoding/content-range.ts'
 import { listen, type Serve } from '../harness/adapters.ts'
-import type { Desk } from './client-fixture.ts'
+import type { ClientFixture } from './client-fixture.ts'
 
 export interface Volume {
   bytes: Buffer
@@ -87,7 +87,7 @@ export interface Line {
 }
 
 /** A line to a server, on which bytes pass as they are. */
-export async function openLine(desk: Desk, target: string): Promise<Line> {
+export async function openLine(fixture: ClientFixture, target: string): Promise<Line> {
   let { port } = new URL(target)
   let left = Number.POSITIVE_INFINITY
   const sockets = new Set<Socket>()
@@ -117,7 +117,7 @@ export async function openLine(desk: Desk, target: string): Promise<Line> {
   })
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  desk.defer(async () => {
+  fixture.defer(async () => {
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => server.close(resolve))
   })

@@ -2,28 +2,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
 import type { Shop } from '../harness/shop.ts'
-import { challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
+import { type ClientFixture, challengeFor, createClientFixture, expectError, hasProof } from './client-fixture.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 /** Asks for money, and remembers the proofs it is shown. */
 let evil: string
 let proofs: string[] = []
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5 })
-  evil = await desk.host((request, response) => {
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5 })
+  evil = await fixture.host((request, response) => {
     if (hasProof(request)) proofs.push(String(request.headers['payment-proof']))
     response.writeHead(402, { 'content-type': 'application/json' })
-    response.end(challengeFor(desk, `http://${request.headers.host}${request.url}`))
+    response.end(challengeFor(fixture, `http://${request.headers.host}${request.url}`))
   })
 })
 beforeEach(async () => {
   proofs = []
-  await desk.received()
+  await fixture.received()
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 describe('an address', () => {
   it.each([
@@ -32,9 +32,9 @@ describe('an address', () => {
     'http://127.0.0.1.example.com/data',
     'http://[::ffff:10.0.0.1]/data',
   ])('T161: %s is not paid over plain http', async (address) => {
-    const fetched: typeof fetch = async () => new Response(challengeFor(desk, address), { status: 402 })
-    await expectError(fetchWith402(address, desk.options({ fetch: fetched })), 'insecure_url', /not https/)
-    expect(await desk.received()).toBe(0)
+    const fetched: typeof fetch = async () => new Response(challengeFor(fixture, address), { status: 402 })
+    await expectError(fetchWith402(address, fixture.options({ fetch: fetched })), 'insecure_url', /not https/)
+    expect(await fixture.received()).toBe(0)
   })
 
   it.each([
@@ -44,54 +44,56 @@ describe('an address', () => {
     'http://127.9.9.9/',
     'https://api.example.com/',
   ])('%s may be paid', async (address) => {
-    const fetched: typeof fetch = async () => new Response(challengeFor(desk, address), { status: 402 })
-    const response = await fetchWith402(address, desk.options({ fetch: fetched, dryRun: true }))
+    const fetched: typeof fetch = async () => new Response(challengeFor(fixture, address), { status: 402 })
+    const response = await fetchWith402(address, fixture.options({ fetch: fetched, dryRun: true }))
     expect(response.status).toBe(402)
   })
 
   it('T160: that sends us to another origin which asks for money is not paid', async () => {
-    const away = await desk.host((_request, response) => response.writeHead(302, { location: `${evil}/data` }).end())
+    const away = await fixture.host((_request, response) => response.writeHead(302, { location: `${evil}/data` }).end())
     await expectError(
-      fetchWith402(`${away}/data`, desk.options()),
+      fetchWith402(`${away}/data`, fixture.options()),
       'wrong_origin',
       /sent us to .*, which asks for money/,
     )
-    expect([await desk.received(), proofs]).toEqual([0, []])
+    expect([await fixture.received(), proofs]).toEqual([0, []])
   })
 
   it('of the same origin it sends us to is paid and shown the proof, and no other', async () => {
-    const moved = await desk.front(shop.url, (request, response) => {
+    const moved = await fixture.front(shop.url, (request, response) => {
       if (request.url !== '/moved') return false
       response.writeHead(302, { location: '/data' }).end()
       return true
     })
-    expect(await (await fetchWith402(`${moved}/moved`, desk.options())).text()).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await (await fetchWith402(`${moved}/moved`, fixture.options())).text()).toBe('the secret')
+    expect(await fixture.received()).toBe(1)
   })
 
   it.each([301, 302, 303, 307, 308])(
     'a POST that came there by a %i is not paid: it may be another request by now',
     async (status) => {
-      const moved = await desk.front(shop.url, (request, response) => {
+      const moved = await fixture.front(shop.url, (request, response) => {
         if (request.url !== '/moved') return false
         response.writeHead(status, { location: '/data' }).end()
         return true
       })
       const post = { method: 'POST', body: '{}' }
       await expectError(
-        fetchWith402(`${moved}/moved`, post, desk.options()),
+        fetchWith402(`${moved}/moved`, post, fixture.options()),
         'redirect_refused',
         /POST was redirected to/,
       )
-      expect(await desk.received()).toBe(0)
+      expect(await fixture.received()).toBe(0)
     },
   )
 
   it('a caller who wants no redirect followed gets it, or its error', async () => {
-    const away = await desk.host((_request, response) => response.writeHead(302, { location: `${evil}/data` }).end())
-    expect((await fetchWith402(away, { redirect: 'manual' }, desk.options())).status).toBe(302)
-    await expect(fetchWith402(away, { redirect: 'error' }, desk.options())).rejects.toThrow('fetch failed')
-    await expect(fetchWith402(new Request(away, { redirect: 'error' }), desk.options())).rejects.toThrow('fetch failed')
+    const away = await fixture.host((_request, response) => response.writeHead(302, { location: `${evil}/data` }).end())
+    expect((await fetchWith402(away, { redirect: 'manual' }, fixture.options())).status).toBe(302)
+    await expect(fetchWith402(away, { redirect: 'error' }, fixture.options())).rejects.toThrow('fetch failed')
+    await expect(fetchWith402(new Request(away, { redirect: 'error' }), fixture.options())).rejects.toThrow(
+      'fetch failed',
+    )
   })
 })
 
@@ -101,12 +103,12 @@ describe('T160: a paid answer that points elsewhere', () => {
   let seen: (string | undefined)[] = []
   let pointing: string
   beforeAll(async () => {
-    pointing = await desk.host((request, response) => {
+    pointing = await fixture.host((request, response) => {
       seen.push(`${request.method} ${request.url} ${request.headers['content-type'] ?? '-'} ${hasProof(request)}`)
       const url = `http://${request.headers.host}${request.url}`
       if (request.url === '/elsewhere') response.end('moved')
       else if (hasProof(request)) response.writeHead(status, { location }).end()
-      else response.writeHead(402, { 'content-type': 'application/json' }).end(challengeFor(desk, url))
+      else response.writeHead(402, { 'content-type': 'application/json' }).end(challengeFor(fixture, url))
     })
   })
   beforeEach(() => {
@@ -117,7 +119,7 @@ describe('T160: a paid answer that points elsewhere', () => {
     'to %s is not followed',
     async (to) => {
       ;[status, location] = [302, to]
-      await expectError(fetchWith402(`${pointing}/data`, desk.options()), 'redirect_refused', /points to/)
+      await expectError(fetchWith402(`${pointing}/data`, fixture.options()), 'redirect_refused', /points to/)
       expect(seen.filter((line) => line?.endsWith('true'))).toHaveLength(1)
     },
   )
@@ -135,9 +137,9 @@ describe('T160: a paid answer that points elsewhere', () => {
     async (code, method, line) => {
       ;[status, location] = [code, '/elsewhere']
       const init = { method, body: '{}', headers: { 'content-type': 'application/json' } }
-      expect(await (await fetchWith402(`${pointing}/data`, init, desk.options())).text()).toBe('moved')
+      expect(await (await fetchWith402(`${pointing}/data`, init, fixture.options())).text()).toBe('moved')
       expect(seen.at(-1)).toBe(line)
-      expect(await desk.received()).toBe(1)
+      expect(await fixture.received()).toBe(1)
     },
   )
 })

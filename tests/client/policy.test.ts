@@ -8,29 +8,29 @@ import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import { knownMints, type Mint, token2022Program } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
-import { challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
+import { type ClientFixture, challengeFor, createClientFixture, expectError, hasProof } from './client-fixture.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 /** Answers every request with this challenge, and remembers the proofs it is shown. */
 let evil: string
 let challenge: Partial<Challenge> = {}
 let proofs: string[] = []
 
 beforeAll(async () => {
-  desk = await createDesk()
-  evil = await desk.host((request, response) => {
+  fixture = await createClientFixture()
+  evil = await fixture.host((request, response) => {
     if (hasProof(request)) proofs.push(String(request.headers['payment-proof']))
     const url = `http://${request.headers.host}${request.url}`
     response.writeHead(hasProof(request) ? 200 : 402, { 'content-type': 'application/json' })
-    response.end(hasProof(request) ? 'thanks' : challengeFor(desk, url, challenge))
+    response.end(hasProof(request) ? 'thanks' : challengeFor(fixture, url, challenge))
   })
 })
 beforeEach(async () => {
   challenge = {}
   proofs = []
-  await desk.received()
+  await fixture.received()
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 const ourMint = knownMints.localnet.USDC as Mint
 const otherMint = knownMints.mainnet.USDC as Mint
@@ -171,32 +171,32 @@ describe('T158: a challenge', () => {
     ],
   ])('%s is not paid', async (_name, asked, allowed, code, words) => {
     challenge = asked
-    await expectError(fetchWith402(`${evil}/data`, desk.options(allowed)), code, words)
-    expect([await desk.received(), proofs]).toEqual([0, []])
+    await expectError(fetchWith402(`${evil}/data`, fixture.options(allowed)), code, words)
+    expect([await fixture.received(), proofs]).toEqual([0, []])
   })
 
   it('within all limits is paid', async () => {
-    const recipients = [desk.world.recipient.address]
+    const recipients = [fixture.world.recipient.address]
     const allowed = { maxPrice: { USDC: '0.01' }, recipients, network: 'localnet', tokens: ['USDC'] } as const
     challenge = { expiresAt: soon(95) }
-    expect((await fetchWith402(`${evil}/data`, desk.options(allowed))).status).toBe(200)
-    expect(await desk.received()).toBe(1)
+    expect((await fetchWith402(`${evil}/data`, fixture.options(allowed))).status).toBe(200)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('takes the one of several tokens that the limits allow', async () => {
     challenge = { acceptedMints: ['SOL', 'USDC'], amounts: { SOL: '5', USDC: '0.01' } }
-    expect((await fetchWith402(`${evil}/data`, desk.options())).status).toBe(200)
-    expect(await desk.received()).toBe(1)
+    expect((await fetchWith402(`${evil}/data`, fixture.options())).status).toBe(200)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('with a requestId that was used before is not paid again, whatever it is for', async () => {
     challenge = { requestId: 'always_the_same' }
-    for (const journal of [createMemoryJournal(), openFileJournal(join(desk.directory, 'repeated.sqlite'))]) {
-      const options = desk.options({ journal, budget: { perDay: { USDC: '1' } } })
+    for (const journal of [createMemoryJournal(), openFileJournal(join(fixture.directory, 'repeated.sqlite'))]) {
+      const options = fixture.options({ journal, budget: { perDay: { USDC: '1' } } })
       expect(await (await fetchWith402(`${evil}/one`, options)).text()).toBe('thanks')
       for (const path of ['/one', '/two'])
         await expectError(fetchWith402(`${evil}${path}`, options), 'declined', /repeats a requestId/)
-      expect(await desk.received()).toBe(1)
+      expect(await fixture.received()).toBe(1)
     }
   })
 })

@@ -10,27 +10,27 @@ import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { FakeNode } from '../harness/fake-node.ts'
 import { cells } from '../harness/length.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createDesk, type Desk } from './client-fixture.ts'
+import { type ClientFixture, createClientFixture } from './client-fixture.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = fileURLToPath(new URL('./agent.mjs', import.meta.url))
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 let client: string
 let purchase = 0
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5 })
-  client = await bundle(join(desk.directory, 'workshop'))
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5 })
+  client = await bundle(join(fixture.directory, 'workshop'))
   const wallet = await initAgentWallet()
-  await desk.world.localnet.fund(wallet.address, { SOL: 10_000_000_000n, USDC: 1_000_000_000n })
+  await fixture.world.localnet.fund(wallet.address, { SOL: 10_000_000_000n, USDC: 1_000_000_000n })
 })
 beforeEach(async () => {
   purchase += 1
-  await desk.received()
+  await fixture.received()
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 /** One file instead of hundreds of modules: each agent spends less than half of the time on its start. */
 async function bundle(directory: string): Promise<string> {
@@ -64,9 +64,9 @@ interface Agent {
 
 function start(order: Readonly<Record<string, unknown>> = {}): Agent {
   const urls = [`${shop.url}/data?${purchase}`]
-  const whole = { client, urls, rpc: desk.world.localnet.rpcUrl, timeoutMs: 10_000, ...order }
+  const whole = { client, urls, rpc: fixture.world.localnet.rpcUrl, timeoutMs: 10_000, ...order }
   const child: ChildProcess = spawn(process.execPath, [script], {
-    env: { ...process.env, PAYSTILE_HOME: desk.directory, AGENT_ORDER: JSON.stringify(whole) },
+    env: { ...process.env, PAYSTILE_HOME: fixture.directory, AGENT_ORDER: JSON.stringify(whole) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const lines: string[] = []
@@ -98,7 +98,7 @@ function start(order: Readonly<Record<string, unknown>> = {}): Agent {
 
 /** A node that stops answering when it is sent a payment: before it has passed it on, or after. */
 async function stuckNode(passesOn: boolean): Promise<{ node: FakeNode; stuck: Promise<void> }> {
-  const node = await desk.fakeNode()
+  const node = await fixture.fakeNode()
   const stuck = new Promise<void>((resolve) => {
     node.behave(async (question, ask) => {
       if (question.method !== 'sendTransaction') return ask()
@@ -119,7 +119,7 @@ it.each(cells(['paying', 'sent', 'confirmed'], 2))(
     const lines = await start().ended()
     expect(lines.at(-1)).toBe('got the secret')
     expect(lines[0]).toBe(stopAt === 'paying' ? 'paying' : 'resumed')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   },
 )
 
@@ -133,22 +133,22 @@ it.each([
   await first.kill()
   const lines = await start().ended()
   expect([lines[0], lines.at(-1)]).toEqual(['resumed', 'got the secret'])
-  expect(await desk.received()).toBe(1)
+  expect(await fixture.received()).toBe(1)
 })
 
 it('leaves to a living process what it holds, and takes it over when it has died', async () => {
   const holder = start({ stopAt: 'confirmed' })
   await holder.said('confirmed')
   expect((await start().ended())[0]).toBe('paying')
-  expect(await desk.received()).toBe(2)
+  expect(await fixture.received()).toBe(2)
   await holder.kill()
   const lines = await start().ended()
   expect([lines[0], lines.at(-1)]).toEqual(['resumed', 'got the secret'])
-  expect(await desk.received()).toBe(0)
+  expect(await fixture.received()).toBe(0)
 })
 
 it('T162: two processes with ten calls each do not exceed one budget', async () => {
-  const other = await desk.open({ waitSeconds: 5, scope: 'budget' })
+  const other = await fixture.open({ waitSeconds: 5, scope: 'budget' })
   const agents = ['a', 'b'].map((name) => {
     const urls = Array.from({ length: 10 }, (_, index) => `${other.url}/data?${name}${index}`)
     return start({ urls, budget: { perHost: { USDC: '0.07' } } })
@@ -156,14 +156,14 @@ it('T162: two processes with ten calls each do not exceed one budget', async () 
   const lines = (await Promise.all(agents.map((agent) => agent.ended()))).flat()
   expect(lines.filter((line) => line === 'got the secret')).toHaveLength(7)
   expect(lines.filter((line) => line === 'error budget_exceeded')).toHaveLength(13)
-  expect(await desk.received()).toBe(7)
+  expect(await fixture.received()).toBe(7)
 })
 
 describe('a bundle', () => {
   let bundles = 0
   const bundle = async (requests: number) => {
     bundles += 1
-    const other = await desk.open({ waitSeconds: 5, scope: `bundle-${bundles}`, per: { requests } })
+    const other = await fixture.open({ waitSeconds: 5, scope: `bundle-${bundles}`, per: { requests } })
     return (count: number) => Array.from({ length: count }, (_, index) => `${other.url}/data?${index}`)
   }
 
@@ -172,14 +172,14 @@ describe('a bundle', () => {
     const agents = Array.from({ length: 3 }, () => start({ urls: urls(3), timeoutMs: 30_000 }))
     const lines = (await Promise.all(agents.map((agent) => agent.ended()))).flat()
     expect(lines.filter((line) => line === 'got the secret')).toHaveLength(9)
-    expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([3, 3])
+    expect([lines.filter((line) => line === 'paying').length, await fixture.received()]).toEqual([3, 3])
   })
 
   it('is bought once by two copies of the client in one process, as of paystile and @paystile/client', async () => {
     const urls = await bundle(4)
     const lines = await start({ urls: urls(4), copies: [copyOf(client)], timeoutMs: 30_000 }).ended()
     expect(lines.filter((line) => line === 'got the secret')).toHaveLength(4)
-    expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([1, 1])
+    expect([lines.filter((line) => line === 'paying').length, await fixture.received()]).toEqual([1, 1])
   })
 
   it.each(cells(['paying', 'sent'], 2, 1))(
@@ -193,7 +193,7 @@ describe('a bundle', () => {
       await buyer.kill()
       const lines = (await Promise.all(others.map((agent) => agent.ended()))).flat()
       expect(lines.filter((line) => line === 'got the secret')).toHaveLength(4)
-      expect([lines.filter((line) => line === 'paying').length, await desk.received()]).toEqual([
+      expect([lines.filter((line) => line === 'paying').length, await fixture.received()]).toEqual([
         stopAt === 'paying' ? 1 : 0,
         1,
       ])
@@ -207,12 +207,12 @@ describe('a bundle', () => {
     expect(await start({ urls: urls(1), timeoutMs: 500 }).ended()).toEqual(['error payment_unknown'])
     await buyer.kill()
     const lines = await start({ urls: urls(1) }).ended()
-    expect([lines[0], lines.at(-1), await desk.received()]).toEqual(['resumed', 'got the secret', 1])
+    expect([lines[0], lines.at(-1), await fixture.received()]).toEqual(['resumed', 'got the secret', 1])
   })
 })
 
 it('of downloads into one place that begin at once in several processes, one gets it', async () => {
-  const directory = join(desk.directory, 'places')
+  const directory = join(fixture.directory, 'places')
   mkdirSync(directory)
   const rounds = 40
   // Half of the places have a note of somebody who died.

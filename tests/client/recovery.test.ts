@@ -8,24 +8,24 @@ import type { Journal } from '../../src/client/journal/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import type { Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
-import { buy, challengeFor, createDesk, type Desk, expectError, hasProof } from './client-fixture.ts'
+import { buy, type ClientFixture, challengeFor, createClientFixture, expectError, hasProof } from './client-fixture.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 let breaks = 0
 let missing = 0
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5 }, serveNode, (target) => ({
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5 }, serveNode, (target) => ({
     status: target === '/late' && missing-- > 0 ? 404 : 200,
     body: target === '/breaks' && breaks-- > 0 ? half() : 'the secret',
   }))
 })
 beforeEach(async () => {
-  await desk.received()
+  await fixture.received()
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 async function* half(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('the ')
@@ -37,16 +37,16 @@ async function* half(): AsyncGenerator<Uint8Array> {
 describe('a resource that says 4xx', () => {
   it('has given the payment back, and the next call uses it', async () => {
     missing = 1
-    const options = desk.options({ journal: newJournal() })
+    const options = fixture.options({ journal: newJournal() })
     const first = await fetchWith402(`${shop.url}/late`, options)
     expect([first.status, await first.text()]).toEqual([404, 'the secret'])
     const second = await fetchWith402(`${shop.url}/late`, options)
     expect([second.status, await second.text()]).toEqual([200, 'the secret'])
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })
 
-const newJournal = () => openFileJournal(join(desk.directory, `${crypto.randomUUID()}.sqlite`))
+const newJournal = () => openFileJournal(join(fixture.directory, `${crypto.randomUUID()}.sqlite`))
 
 describe('T159: a server that has the proof and', () => {
   const rows: readonly [string, (request: IncomingMessage, response: ServerResponse) => void][] = [
@@ -62,7 +62,7 @@ describe('T159: a server that has the proof and', () => {
       (request, response) =>
         response
           .writeHead(402, { 'content-type': 'application/json' })
-          .end(challengeFor(desk, `http://${request.headers.host}/data`)),
+          .end(challengeFor(fixture, `http://${request.headers.host}/data`)),
     ],
     [
       'says something retryable',
@@ -76,88 +76,88 @@ describe('T159: a server that has the proof and', () => {
   it.each(rows)('%s: the same proof again, and no second payment', async (name, fail) => {
     const times = name === 'hangs' ? 1 : 2
     const shown: string[] = []
-    const front = await desk.front(shop.url, (request, response) => {
+    const front = await fixture.front(shop.url, (request, response) => {
       if (!hasProof(request)) return false
       shown.push(String(request.headers['payment-proof']))
       if (shown.length > times) return false
       fail(request, response)
       return true
     })
-    const { text, events } = await buy(`${front}/data`, desk.options({ timeoutMs: 2_000 }))
+    const { text, events } = await buy(`${front}/data`, fixture.options({ timeoutMs: 2_000 }))
     expect(text).toBe('the secret')
     expect(events.filter((event) => event.kind === 'retrying')).toHaveLength(times)
     expect(new Set(shown).size).toBe(1)
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('never gives the resource: the error holds the proof, and the next call uses it', async () => {
     let down = true
-    const front = await desk.front(shop.url, (request, response) => {
+    const front = await fixture.front(shop.url, (request, response) => {
       if (!down || !hasProof(request)) return false
       response.writeHead(500).end()
       return true
     })
-    const options = desk.options({ journal: newJournal(), timeoutMs: 1_000 })
+    const options = fixture.options({ journal: newJournal(), timeoutMs: 1_000 })
     const error = await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered', /call again/)
     expect(error.facts.proof).toContain(`tx=${error.facts.tx}; requestId=${error.facts.requestId}`)
     await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered')
     down = false
     expect(await (await fetchWith402(`${front}/other`, options)).text()).toBe('the secret')
-    expect(await desk.received()).toBe(2)
+    expect(await fixture.received()).toBe(2)
     const { text, events } = await buy(`${front}/data`, options)
     expect([text, events[0]]).toEqual([
       'the secret',
       { kind: 'resumed', tx: error.facts.tx, requestId: error.facts.requestId },
     ])
-    expect(await desk.received()).toBe(0)
+    expect(await fixture.received()).toBe(0)
   })
 
   it('comes back when no node can be reached: a payment that landed needs none', async () => {
     let down = true
-    const front = await desk.front(shop.url, (request, response) => {
+    const front = await fixture.front(shop.url, (request, response) => {
       if (!down || !hasProof(request)) return false
       response.writeHead(500).end()
       return true
     })
-    const options = desk.options({ journal: newJournal(), timeoutMs: 1_000 })
+    const options = fixture.options({ journal: newJournal(), timeoutMs: 1_000 })
     await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered')
     down = false
     expect((await buy(`${front}/data`, { ...options, rpc: 'http://127.0.0.1:1' })).text).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('breaks off in the middle of the resource: reading fails, and the next call uses the same payment', async () => {
     breaks = 2
-    const options = desk.options({ journal: newJournal() })
+    const options = fixture.options({ journal: newJournal() })
     for (let time = 0; time < 2; time += 1) {
       const response = await fetchWith402(`${shop.url}/breaks`, options)
       expect([response.status, response.url]).toEqual([200, `${shop.url}/breaks`])
       await expect(response.text()).rejects.toThrow()
     }
     expect((await buy(`${shop.url}/breaks`, options)).text).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
     expect((await buy(`${shop.url}/breaks`, options)).events[0]?.kind).toBe('paying')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('sent the resource to a gateway that lost it: the payment is used, and is not made again unasked', async () => {
     let lost = 0
-    const front = await desk.front(shop.url, (request, _response, pass) => {
+    const front = await fixture.front(shop.url, (request, _response, pass) => {
       if (!hasProof(request) || lost > 0) return false
       lost += 1
       pass((answer) => void answer.resume().on('end', () => request.socket.resetAndDestroy()))
       return true
     })
     const error = await expectError(
-      fetchWith402(`${front}/data`, desk.options({ timeoutMs: 2_000 })),
+      fetchWith402(`${front}/data`, fixture.options({ timeoutMs: 2_000 })),
       'payment_refused',
     )
     expect(error.facts).toMatchObject({ refusal: 'payment_replay', status: 409 })
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('refuses for good: the error says why, and holds the proof', async () => {
-    const front = await desk.front(shop.url, (request, response) => {
+    const front = await fixture.front(shop.url, (request, response) => {
       if (!hasProof(request)) return false
       const body = {
         type: 'urn:paystile:problem:underpaid',
@@ -169,38 +169,38 @@ describe('T159: a server that has the proof and', () => {
       return true
     })
     const error = await expectError(
-      fetchWith402(`${front}/data`, desk.options()),
+      fetchWith402(`${front}/data`, fixture.options()),
       'payment_refused',
       /Too little.* the next call pays anew/,
     )
     expect(error.facts).toMatchObject({ refusal: 'underpaid', status: 403, proof: expect.stringContaining('tx=') })
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('has an error of its own that looks like ours: it is the answer, and the caller gets it', async () => {
     const own = JSON.stringify({ type: 'about:blank', code: 'no_such_city', retryable: false })
-    const front = await desk.front(shop.url, (request, response) => {
+    const front = await fixture.front(shop.url, (request, response) => {
       if (hasProof(request)) response.writeHead(422, { 'content-type': 'application/problem+json' }).end(own)
       return hasProof(request)
     })
-    const response = await fetchWith402(`${front}/data`, desk.options())
+    const response = await fetchWith402(`${front}/data`, fixture.options())
     expect([response.status, await response.text()]).toEqual([422, own])
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('is reached by a redirect: the next call shows the proof where it belongs', async () => {
     let down = true
-    const front = await desk.front(shop.url, (request, response) => {
+    const front = await fixture.front(shop.url, (request, response) => {
       if (request.url === '/latest') response.writeHead(302, { location: '/data' }).end()
       else if (down && hasProof(request)) response.writeHead(500).end()
       else return false
       return true
     })
-    const options = desk.options({ journal: newJournal(), timeoutMs: 1_000 })
+    const options = fixture.options({ journal: newJournal(), timeoutMs: 1_000 })
     await expectError(fetchWith402(`${front}/latest`, options), 'paid_not_delivered')
     down = false
     expect((await buy(`${front}/latest`, options)).text).toBe('the secret')
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })
 
@@ -233,38 +233,39 @@ describe('T159: a process that dies', () => {
     ['before landed', 1],
     ['after landed', 1],
   ])('%s of a payment: the next one goes on, and one payment is made in all', async (step, sofar) => {
-    const path = join(desk.directory, `${crypto.randomUUID()}.sqlite`)
-    const options = (journal: Journal): ClientOptions => desk.options({ journal, budget: { perDay: { USDC: '0.02' } } })
+    const path = join(fixture.directory, `${crypto.randomUUID()}.sqlite`)
+    const options = (journal: Journal): ClientOptions =>
+      fixture.options({ journal, budget: { perDay: { USDC: '0.02' } } })
     const died = fetchWith402(`${shop.url}/data`, options(dying(openFileJournal(path), step)))
     await expect(died).rejects.toThrow(`died ${step}`)
-    expect(await desk.received()).toBe(sofar)
+    expect(await fixture.received()).toBe(sofar)
     expect((await buy(`${shop.url}/data`, options(openFileJournal(path)))).text).toBe('the secret')
-    expect(await desk.received()).toBe(1 - sofar)
+    expect(await fixture.received()).toBe(1 - sofar)
   })
 
   it.each([
     ['before done', 'resumed'],
     ['after done', 'paying'],
   ])('%s: the resource is there all the same, and the next one buys its own', async (step, next) => {
-    const path = join(desk.directory, `${crypto.randomUUID()}.sqlite`)
-    const options = desk.options({ journal: dying(openFileJournal(path), step) })
+    const path = join(fixture.directory, `${crypto.randomUUID()}.sqlite`)
+    const options = fixture.options({ journal: dying(openFileJournal(path), step) })
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
-    expect(await desk.received()).toBe(1)
-    const { text, events } = await buy(`${shop.url}/data`, desk.options({ journal: openFileJournal(path) }))
+    expect(await fixture.received()).toBe(1)
+    const { text, events } = await buy(`${shop.url}/data`, fixture.options({ journal: openFileJournal(path) }))
     expect([text, events[0]?.kind]).toEqual(['the secret', next])
-    expect(await desk.received()).toBe(1)
+    expect(await fixture.received()).toBe(1)
   })
 })
 
 it('T159: a resource that the caller did not want to the end can be asked for again', async () => {
-  const options = desk.options({ journal: newJournal() })
+  const options = fixture.options({ journal: newJournal() })
   await (await fetchWith402(`${shop.url}/data`, options)).body?.cancel()
   const { text, events } = await buy(`${shop.url}/data`, options)
   expect([text, events[0]?.kind]).toEqual(['the secret', 'resumed'])
 })
 
 it('a payment that is bound to a header is kept for the request that has it, whatever is bought in between', async () => {
-  const models = await desk.open(
+  const models = await fixture.open(
     {
       waitSeconds: 5,
       price: ({ header }) => (header('x-model') === 'large' ? 0.02 : 0.01),
@@ -273,18 +274,18 @@ it('a payment that is bound to a header is kept for the request that has it, wha
     serveNode,
   )
   let isDown = true
-  const url = await desk.front(models.url, (request, response) => {
+  const url = await fixture.front(models.url, (request, response) => {
     if (!isDown || !hasProof(request)) return false
     response.writeHead(503).end()
     return true
   })
-  const options = desk.options({ journal: newJournal(), timeoutMs: 1_000 })
+  const options = fixture.options({ journal: newJournal(), timeoutMs: 1_000 })
   const ask = (model: string) => fetchWith402(url, { headers: { 'X-Model': model } }, options)
   await expectError(ask('small'), 'paid_not_delivered')
-  expect(await desk.received()).toBe(1)
+  expect(await fixture.received()).toBe(1)
   isDown = false
   expect(await (await ask('large')).text()).toBe('the secret')
-  expect(await desk.received()).toBe(2)
+  expect(await fixture.received()).toBe(2)
   expect(await (await ask('small')).text()).toBe('the secret')
-  expect(await desk.received()).toBe(0)
+  expect(await fixture.received()).toBe(0)
 })

@@ -21,25 +21,25 @@ import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
 import type { Shop } from '../harness/shop.ts'
 import { newSigner } from '../harness/world.ts'
-import { createDesk, type Desk } from './client-fixture.ts'
+import { type ClientFixture, createClientFixture } from './client-fixture.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let shop: Shop
 let files = 0
 
 beforeAll(async () => {
-  desk = await createDesk()
-  shop = await desk.open({ waitSeconds: 5 })
+  fixture = await createClientFixture()
+  shop = await fixture.open({ waitSeconds: 5 })
 })
 afterEach(() => {
-  process.env['PAYSTILE_HOME'] = desk.directory
+  process.env['PAYSTILE_HOME'] = fixture.directory
   delete process.env['PAYSTILE_WALLET']
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 function newPath(): string {
   files += 1
-  return join(desk.directory, `keys-${files}`, 'wallet.json')
+  return join(fixture.directory, `keys-${files}`, 'wallet.json')
 }
 const numbersOf = (path: string) => JSON.parse(readFileSync(path, 'utf8')) as number[]
 
@@ -70,9 +70,9 @@ describe("an agent's key file", () => {
   })
 
   it('is where the environment says', async () => {
-    process.env['PAYSTILE_HOME'] = join(desk.directory, 'elsewhere')
+    process.env['PAYSTILE_HOME'] = join(fixture.directory, 'elsewhere')
     const byHome = await initAgentWallet()
-    expect(byHome.path).toBe(join(desk.directory, 'elsewhere', 'wallet.json'))
+    expect(byHome.path).toBe(join(fixture.directory, 'elsewhere', 'wallet.json'))
     process.env['PAYSTILE_WALLET'] = newPath()
     const byName = await initAgentWallet()
     expect(byName.path).toBe(process.env['PAYSTILE_WALLET'])
@@ -182,13 +182,13 @@ describe('a wallet', () => {
     ],
   ])('that is %s pays, and proves it by a secret or by its signature', async (_name, make, addressOf) => {
     const wallet = await make()
-    await desk.world.localnet.fund(addressOf(wallet as never), { SOL: 1_000_000_000n, USDC: 1_000_000n })
-    await desk.received()
+    await fixture.world.localnet.fund(addressOf(wallet as never), { SOL: 1_000_000_000n, USDC: 1_000_000n })
+    await fixture.received()
     for (const proof of ['claim', 'sig'] as const) {
-      const response = await fetchWith402(`${shop.url}/data`, desk.options({ wallet, proof }))
+      const response = await fetchWith402(`${shop.url}/data`, fixture.options({ wallet, proof }))
       expect(await response.text()).toBe('the secret')
     }
-    expect(await desk.received()).toBe(2)
+    expect(await fixture.received()).toBe(2)
   })
 
   it.each<[string, () => unknown, RegExp]>([
@@ -208,7 +208,7 @@ describe('a wallet', () => {
       /cannot sign Solana transactions/,
     ],
   ])('that is %s is refused before anything is sent', async (_name, make, words) => {
-    const attempt = fetchWith402(`${shop.url}/data`, desk.options({ wallet: make() as never }))
+    const attempt = fetchWith402(`${shop.url}/data`, fixture.options({ wallet: make() as never }))
     await expect(attempt).rejects.toThrow(words)
     await expect(attempt).rejects.toBeInstanceOf(TypeError)
   })

@@ -2,13 +2,13 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codeOf, eventually } from '../harness/shop.ts'
-import { createScene, type Gate, type Scene, type Upstream } from './gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture, type Upstream } from './gateway-fixture.ts'
 
-let scene: Scene
+let fixture: GatewayFixture
 beforeAll(async () => {
-  scene = await createScene()
+  fixture = await createGatewayFixture()
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 const down = '503 resource_unavailable'
 const quick = { probe: { seconds: 0.02 } }
@@ -35,9 +35,9 @@ function endingOf(upstream: Upstream) {
 
 describe('T177: while the upstream refuses connections', () => {
   it('unpaid requests get 503 and no challenge, and proofs get 503 and stay unused', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     const { end, start } = endingOf(upstream)
-    const gate = await scene.open({
+    const gate = await fixture.open({
       upstream: upstream.url,
       service: 'dead',
       probe: { seconds: 600 },
@@ -54,7 +54,7 @@ describe('T177: while the upstream refuses connections', () => {
     const order = (header: object) => ({
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...header },
-      body: JSON.stringify({ account: scene.payer.address }),
+      body: JSON.stringify({ account: fixture.payer.address }),
     })
     expect((await fetch(`${gate.url}/pay/${requestId}`, order({}))).status).toBe(200)
     expect((await gate.claim(hour, '/hour')).status).toBe(200)
@@ -73,7 +73,7 @@ describe('T177: while the upstream refuses connections', () => {
       expect(await codeOf(answer)).toBe(down)
     }
     expect(await status(gate, `/pay/${requestId}`, order({}))).toBe(down)
-    const pay = { 'Payment-Checkout': `prepare; requestId=${requestId}; token=USDC; account=${scene.payer.address}` }
+    const pay = { 'Payment-Checkout': `prepare; requestId=${requestId}; token=USDC; account=${fixture.payer.address}` }
     expect(await status(gate, `/pay/${requestId}`, { headers: pay })).toBe(down)
     const look = { 'Payment-Checkout': `status; requestId=${requestId}` }
     expect((await fetch(`${gate.url}/pay/${requestId}`, { headers: look })).status).toBe(200)
@@ -91,10 +91,10 @@ describe('T177: while the upstream refuses connections', () => {
   })
 
   it('a probe finds out that it is back, and the same proofs are served', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     const { end, start } = endingOf(upstream)
     const routes = [{ path: '/data', price: 0.01 }]
-    const gate = await scene.open({ upstream: upstream.url, service: 'back', ...quick, routes })
+    const gate = await fixture.open({ upstream: upstream.url, service: 'back', ...quick, routes })
     const proof = await gate.buy('/data')
     await end()
     // Nobody has to pay for finding out.
@@ -111,9 +111,9 @@ describe('T177: while the upstream refuses connections', () => {
   })
 
   it('sells for the upstreams that are well, and says which is not', async () => {
-    const [dead, well] = [await scene.startUpstream(), await scene.startUpstream()]
+    const [dead, well] = [await fixture.startUpstream(), await fixture.startUpstream()]
     await endingOf(dead).end()
-    const gate = await scene.open({
+    const gate = await fixture.open({
       ...quick,
       service: 'well',
       routes: [
@@ -132,8 +132,8 @@ describe('T177: while the upstream refuses connections', () => {
 })
 
 it('T177: an upstream that does not answer in time stops its routes', async () => {
-  const upstream = await scene.startUpstream()
-  const gate = await scene.open({
+  const upstream = await fixture.startUpstream()
+  const gate = await fixture.open({
     upstream: upstream.url,
     probe: { path: '/health', seconds: 0.02 },
     timeouts: { answerSeconds: 0.1 },
@@ -153,8 +153,8 @@ it('T177: an upstream that does not answer in time stops its routes', async () =
 
 describe('T177: an upstream that fails', () => {
   it('stops the one route that fails for five payments of the last ten, and recovers by its health path', async () => {
-    const upstream = await scene.startUpstream()
-    const gate = await scene.open({
+    const upstream = await fixture.startUpstream()
+    const gate = await fixture.open({
       upstream: upstream.url,
       probe: { path: '/data', seconds: 0.02 },
       routes: [
@@ -181,8 +181,8 @@ describe('T177: an upstream that fails', () => {
   })
 
   it('that hangs up on every request counts as failing', async () => {
-    const upstream = await scene.startUpstream()
-    const gate = await scene.open({
+    const upstream = await fixture.startUpstream()
+    const gate = await fixture.open({
       upstream: upstream.url,
       probe: { seconds: 600 },
       routes: [{ path: '/data', price: 0.01, methods: ['POST'] }],
@@ -199,10 +199,10 @@ it('T177: a gateway is not its own upstream', async () => {
   const port = await freePort()
   const routes = [{ path: '/data', price: 0.01 }]
   for (const host of ['127.0.0.1', 'localhost', '0.0.0.0']) {
-    const opened = scene.open({ listen: { port, host: '127.0.0.1' }, upstream: `http://${host}:${port}`, routes })
+    const opened = fixture.open({ listen: { port, host: '127.0.0.1' }, upstream: `http://${host}:${port}`, routes })
     await expect(opened).rejects.toThrow('is the gateway itself')
   }
-  const named = scene.open({ publicUrl: 'https://api.example', upstream: 'https://api.example', routes })
+  const named = fixture.open({ publicUrl: 'https://api.example', upstream: 'https://api.example', routes })
   await expect(named).rejects.toThrow('is the gateway itself')
 })
 

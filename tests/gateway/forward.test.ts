@@ -4,13 +4,13 @@ import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { ask, sendRaw } from '../harness/raw.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import { txOf } from '../harness/shop-fixture.ts'
-import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
-let scene: Scene
+let fixture: GatewayFixture
 let gate: Gate
 beforeAll(async () => {
-  scene = await createScene()
-  gate = await scene.open({
+  fixture = await createGatewayFixture()
+  gate = await fixture.open({
     probe: { seconds: 0.02 },
     routes: [
       { path: '/api/weather', price: 0.01, envelope: 'verified' },
@@ -34,20 +34,20 @@ beforeAll(async () => {
     ],
   })
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 beforeEach(() => {
-  scene.upstream.seen.length = 0
-  scene.upstream.answer((_request, response) => response.end('the secret'))
+  fixture.upstream.seen.length = 0
+  fixture.upstream.answer((_request, response) => response.end('the secret'))
 })
-const last = () => scene.upstream.seen.at(-1)
+const last = () => fixture.upstream.seen.at(-1)
 
 describe('a paid route', () => {
   it('asks for the price, and lets who has paid through once, with a receipt', async () => {
     const unpaid = await fetch(`${gate.url}/data`)
     expect([unpaid.status, unpaid.headers.get('cache-control')]).toEqual([402, 'no-store'])
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
     const proof = await gate.buy('/data?q=1')
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
     const response = await gate.claim(proof, '/data?q=1')
     expect([response.status, await response.text()]).toEqual([200, 'the secret'])
     expect(parseReceipt(response.headers.get('payment-receipt') ?? '')).toMatchObject({
@@ -56,11 +56,11 @@ describe('a paid route', () => {
     })
     expect(last()).toMatchObject({ method: 'GET', url: '/data?q=1' })
     expect(await codeOf(await gate.claim(proof, '/data?q=1'))).toBe('409 payment_replay')
-    expect(scene.upstream.seen).toHaveLength(1)
+    expect(fixture.upstream.seen).toHaveLength(1)
   })
 
   it('wraps what an upstream says in SPEC’s shapes, and asks it for plain bytes', async () => {
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json' })
       response.end('{"sky":"clear"}')
     })
@@ -72,7 +72,7 @@ describe('a paid route', () => {
   })
 
   it.each(['0', undefined])('wraps an answer without a body as null, with a length of %s', async (length) => {
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json', ...(length && { 'Content-Length': length }) })
       response.end()
     })
@@ -83,7 +83,7 @@ describe('a paid route', () => {
   })
 
   it('T107: tells caches that a paid answer is nobody else’s, whatever the upstream says', async () => {
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200, {
         'Cache-Control': 'public, max-age=3600',
         'CDN-Cache-Control': 'max-age=3600',
@@ -126,7 +126,7 @@ describe('a paid route', () => {
 
   it('gives every delivery of one payment the same idempotency key, and no other payment', async () => {
     const keys: unknown[] = []
-    scene.upstream.answer((request, response) => {
+    fixture.upstream.answer((request, response) => {
       keys.push(request.headers['idempotency-key'])
       response.writeHead(keys.length < 3 ? 503 : 200).end('x')
     })
@@ -167,9 +167,9 @@ describe('a paid route', () => {
   it('answers a browser’s preflight for nothing, and leaves it to an upstream that wants it', async () => {
     const headers = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'GET' }
     const preflight = await fetch(`${gate.url}/data`, { method: 'OPTIONS', headers })
-    expect([preflight.status, scene.upstream.seen.length]).toEqual([204, 0])
+    expect([preflight.status, fixture.upstream.seen.length]).toEqual([204, 0])
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Payment-Proof')
-    scene.upstream.answer((_request, response) =>
+    fixture.upstream.answer((_request, response) =>
       response.writeHead(204, { 'Access-Control-Allow-Origin': 'https://app.example' }).end(),
     )
     const own = await fetch(`${gate.url}/own-cors`, { method: 'OPTIONS', headers })
@@ -189,11 +189,11 @@ describe('a paid route', () => {
     const asked = { 'Access-Control-Request-Method': 'GET' }
     expect((await ask(gate.url, 'GET /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(402)
     expect((await ask(gate.url, 'DELETE /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(405)
-    const sold = await scene.open({
+    const sold = await fixture.open({
       routes: [{ path: '/a', price: 0.01, methods: ['GET', 'OPTIONS'], cors: false }],
     })
     expect((await fetch(`${sold.url}/a`, { method: 'OPTIONS', headers: asked })).status).toBe(402)
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
   })
 
   it('lets a free quota through without saying that something was paid', async () => {
@@ -207,7 +207,7 @@ describe('a paid route', () => {
 describe('what an upstream gets', () => {
   it('the provider’s own Host and Idempotency-Key, where there is one, and no second', async () => {
     const headers = { Host: 'inner.example', 'Idempotency-Key': 'ours' }
-    const own = await scene.open({ routes: [{ path: '/a', price: 0.01, headers, preserveHost: true }] })
+    const own = await fixture.open({ routes: [{ path: '/a', price: 0.01, headers, preserveHost: true }] })
     await own.claim(await own.buy('/a'), '/a', { headers: { 'Idempotency-Key': 'theirs' } })
     const raw = last()?.rawHeaders ?? []
     const valuesOf = (name: string) => raw.filter((_value, index) => raw[index - 1]?.toLowerCase() === name)
@@ -281,7 +281,7 @@ describe('what an upstream gets', () => {
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-proto': 'http',
       'x-forwarded-host': new URL(gate.url).host,
-      host: new URL(scene.upstream.url).host,
+      host: new URL(fixture.upstream.url).host,
     })
     expect(JSON.stringify(last()?.headers)).not.toMatch(/1\.2\.3\.4|evil/)
     await fetch(`${gate.url}/hosted`)
@@ -289,7 +289,7 @@ describe('what an upstream gets', () => {
   })
 
   it('T105: the chain of addresses where proxies in front are trusted, and our public name', async () => {
-    const behind = await scene.open({
+    const behind = await fixture.open({
       trustProxy: 1,
       publicUrl: 'https://api.example.com',
       routes: [{ path: '/free', free: true }],
@@ -338,7 +338,7 @@ describe('what an upstream gets', () => {
   })
 
   it('the body as it comes, with its length or in chunks', async () => {
-    scene.upstream.answer(async (_request, response, body) => response.end(`got ${(await body).length}`))
+    fixture.upstream.answer(async (_request, response, body) => response.end(`got ${(await body).length}`))
     const long = 'x'.repeat(300_000)
     expect(await (await fetch(`${gate.url}/free/a`, { method: 'POST', body: long })).text()).toBe('got 300000')
     expect(last()?.headers['content-length']).toBe('300000')
@@ -363,7 +363,7 @@ describe('what an upstream gets', () => {
 
 describe('what a client gets', () => {
   it('headers of the upstream, without those of its connection and those that are ours to say', async () => {
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200, [
         ...['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'X-Own', 'yes', 'Connection', 'keep-alive, X-Hop', 'X-Hop', '1'],
         ...[
@@ -391,16 +391,16 @@ describe('what a client gets', () => {
   })
 
   it('T143: a redirect, which is not followed', async () => {
-    scene.upstream.answer((_request, response) =>
+    fixture.upstream.answer((_request, response) =>
       response.writeHead(302, { Location: 'http://169.254.169.254/' }).end(),
     )
     const response = await fetch(`${gate.url}/free/a`, { redirect: 'manual' })
     expect([response.status, response.headers.get('location')]).toEqual([302, 'http://169.254.169.254/'])
-    expect(scene.upstream.seen).toHaveLength(1)
+    expect(fixture.upstream.seen).toHaveLength(1)
   })
 
   it('a 304 that says how long the body is which it does not have', async () => {
-    scene.upstream.answer((_request, response) =>
+    fixture.upstream.answer((_request, response) =>
       response.writeHead(304, { 'Content-Length': '200', ETag: '"a"' }).end(),
     )
     const headers = { 'If-None-Match': '"a"' }
@@ -412,24 +412,24 @@ describe('what a client gets', () => {
   })
 
   it('T114: 502 for an upstream that breaks off before it answers, and later what was paid for', async () => {
-    scene.upstream.answer((request) => request.socket.destroy())
+    fixture.upstream.answer((request) => request.socket.destroy())
     const proof = await gate.buy('/data')
     const broken = await gate.claim(proof, '/data')
     expect(broken.headers.get('payment-status')).toBe('retry')
     expect(await broken.json()).toMatchObject({ status: 502, code: 'handler_failed', paid: true, retryable: true })
-    scene.upstream.answer((_request, response) => response.end('at last'))
+    fixture.upstream.answer((_request, response) => response.end('at last'))
     expect(await (await gate.claim(proof, '/data')).text()).toBe('at last')
   })
 
   it('T114: 504 for one that does not answer in time, with the payment kept', async () => {
-    scene.upstream.answer(() => {})
+    fixture.upstream.answer(() => {})
     const proof = await gate.buy('/quick')
     const late = await gate.claim(proof, '/quick')
     expect([late.status, await late.json()]).toMatchObject([504, { status: 504, code: 'handler_failed', paid: true }])
-    expect(scene.logged.at(-1)).toMatch(/"handler failed".*did not begin to answer within [\d.]+ s"/)
+    expect(fixture.logged.at(-1)).toMatch(/"handler failed".*did not begin to answer within [\d.]+ s"/)
     const free = await fetch(`${gate.url}/quick-free`)
     expect([free.status, await free.json()]).toMatchObject([504, { code: 'upstream_failed' }])
-    scene.upstream.answer((_request, response) => response.end('at last'))
+    fixture.upstream.answer((_request, response) => response.end('at last'))
     await eventually(
       async () => (await fetch(`${gate.url}/quick`)).status,
       (status) => status === 402,
@@ -438,8 +438,8 @@ describe('what a client gets', () => {
   })
 
   it('T114: 502 where nobody listens, which says nothing of where that is', async () => {
-    const gone = await scene.startUpstream()
-    const nowhere = await scene.open({
+    const gone = await fixture.startUpstream()
+    const nowhere = await fixture.open({
       upstream: gone.url,
       probe: { seconds: 600 },
       routes: [
@@ -459,7 +459,7 @@ describe('what a client gets', () => {
   })
 
   it('T123: 5xx of the upstream costs nothing, 4xx gives back, at most three times', async () => {
-    scene.upstream.answer((_request, response) => response.writeHead(500).end('sorry'))
+    fixture.upstream.answer((_request, response) => response.writeHead(500).end('sorry'))
     const proof = await gate.buy('/data')
     for (let turn = 0; turn < 5; turn += 1) {
       const answer = await gate.claim(proof, '/data')
@@ -469,14 +469,14 @@ describe('what a client gets', () => {
         'retry',
       ])
     }
-    scene.upstream.answer((_request, response) => response.writeHead(422).end('bad input'))
+    fixture.upstream.answer((_request, response) => response.writeHead(422).end('bad input'))
     const codes = []
     for (let turn = 0; turn < 4; turn += 1) codes.push((await gate.claim(proof, '/data')).status)
     expect(codes).toEqual([422, 422, 422, 409])
   })
 
   it('half an answer is never a whole one: the connection breaks, and the payment goes back', async () => {
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200)
       response.write('half of it')
       setTimeout(() => response.destroy(), 20)
@@ -488,18 +488,18 @@ describe('what a client gets', () => {
       () => gate.events.at(-1),
       (event) => event?.kind === 'ended' && event.consequence === 'count',
     )
-    scene.upstream.answer((_request, response) => response.end('all of it'))
+    fixture.upstream.answer((_request, response) => response.end('all of it'))
     expect(await (await gate.claim(proof, '/data')).text()).toBe('all of it')
   })
 
   it('an answer that came before its body was sent, and a connection that goes on', async () => {
-    scene.upstream.answer((_request, response) => response.writeHead(413).end('too long'))
+    fixture.upstream.answer((_request, response) => response.writeHead(413).end('too long'))
     const response = await fetch(`${gate.url}/free/a`, { method: 'POST', body: 'x'.repeat(5_000_000) })
     expect([response.status, await response.text()]).toEqual([413, 'too long'])
   })
 
   it('the next answer over the same connection, although the upstream did not want the body before it', async () => {
-    scene.upstream.answer((request, response) => {
+    fixture.upstream.answer((request, response) => {
       if (request.method === 'GET') return response.end('the next')
       return response.writeHead(413).end('too long')
     })
@@ -528,11 +528,11 @@ describe('addresses', () => {
       (await fetch(`${gate.url}${path}`, { method })).headers.get('allow')
     expect(await allowed('PUT', '/things/1')).toBe('GET, HEAD, POST, DELETE')
     expect(await allowed('OPTIONS', '/things/1')).toBe('GET, HEAD, POST, DELETE')
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
   })
 
   it('T97: are 404 whatever the method where an upstream may read them in another way, and where they are the service’s', async () => {
-    const many = await scene.open({
+    const many = await fixture.open({
       routes: [
         { path: '/api/weather', price: 0.01, methods: ['GET'] },
         { path: '/*', free: true, methods: ['GET'] },
@@ -543,9 +543,9 @@ describe('addresses', () => {
     expect(await status('POST /other/../api/weather')).toBe(404)
     expect(await status('POST /other')).toBe(405)
     expect(await status('POST /other?x#x')).toBe(404)
-    const free = await scene.open({ routes: [{ path: '/*', free: true }] })
+    const free = await fixture.open({ routes: [{ path: '/*', free: true }] })
     expect((await ask(free.url, 'POST /metrics HTTP/1.1')).status).toBe(404)
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
   })
 
   it.each([
@@ -567,7 +567,7 @@ describe('addresses', () => {
     '/data;x=1',
   ])('T97: %s is no way to /data', async (target) => {
     expect((await ask(gate.url, `GET ${target} HTTP/1.1`)).status).toBe(404)
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
   })
 
   it('T97: an encoded alias and an absolute target are the route itself', async () => {
@@ -575,11 +575,11 @@ describe('addresses', () => {
     expect((await ask(gate.url, 'GET http://evil.example/data HTTP/1.1')).status).toBe(402)
     expect((await ask(gate.url, 'GET http://evil.example/free/a HTTP/1.1')).status).toBe(200)
     expect(last()?.url).toBe('/free/a')
-    expect(last()?.headers.host).toBe(new URL(scene.upstream.url).host)
+    expect(last()?.headers.host).toBe(new URL(fixture.upstream.url).host)
   })
 
   it('of the service come first, also before a route that takes all', async () => {
-    const all = await scene.open({ routes: [{ path: '/*', free: true }] })
+    const all = await fixture.open({ routes: [{ path: '/*', free: true }] })
     expect(await (await fetch(`${all.url}/healthz`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${gate.url}/readyz`)
     expect([ready.status, await ready.json()]).toMatchObject([200, { ready: true }])
@@ -592,7 +592,7 @@ describe('addresses', () => {
     const { createGateway } = await import('../../src/gateway/gateway.ts')
     let isClosed = false
     const gateway = createGateway(
-      { upstream: scene.upstream.url, listen: { port: 0 }, routes: [{ path: '/*', free: true }] },
+      { upstream: fixture.upstream.url, listen: { port: 0 }, routes: [{ path: '/*', free: true }] },
       {
         routes: {
           owns: (path) => path === '/dashboard',
@@ -611,7 +611,10 @@ describe('addresses', () => {
   })
 
   it('may have something before them at the upstream', async () => {
-    const prefixed = await scene.open({ upstream: `${scene.upstream.url}/v1/`, routes: [{ path: '/a/*', free: true }] })
+    const prefixed = await fixture.open({
+      upstream: `${fixture.upstream.url}/v1/`,
+      routes: [{ path: '/a/*', free: true }],
+    })
     await fetch(`${prefixed.url}/a/%62?c`)
     expect(last()?.url).toBe('/v1/a/%62?c')
   })

@@ -43,7 +43,7 @@ export interface Gate {
   claim(proof: string, path: string, init?: RequestInit): Promise<Response>
 }
 
-export interface Scene {
+export interface GatewayFixture {
   readonly world: World
   readonly payer: KeyPairSigner
   readonly logged: string[]
@@ -56,7 +56,7 @@ export interface Scene {
   close(): Promise<void>
 }
 
-export async function createScene(): Promise<Scene> {
+export async function createGatewayFixture(): Promise<GatewayFixture> {
   const home = useTemporaryHome()
   const world = await createWorld()
   const payer = await world.person()

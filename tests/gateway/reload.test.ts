@@ -9,22 +9,22 @@ import { listOpen } from '../../src/compose/open-paywalls.ts'
 import { createPlan } from '../../src/gateway/config/plan.ts'
 import { codeOf } from '../harness/shop.ts'
 import { newSigner, proofOf } from '../harness/world.ts'
-import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
-let scene: Scene
+let fixture: GatewayFixture
 beforeAll(async () => {
-  scene = await createScene()
+  fixture = await createGatewayFixture()
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 afterEach(() => void vi.unstubAllEnvs())
 
 const common = () => ({
   network: 'localnet' as const,
-  rpc: scene.world.localnet.rpcUrl,
+  rpc: fixture.world.localnet.rpcUrl,
   ledger: 'memory:',
-  recipient: scene.world.recipient.address,
+  recipient: fixture.world.recipient.address,
   token: 'USDC' as const,
-  upstream: scene.upstream.url,
+  upstream: fixture.upstream.url,
   listen: { port: 0 },
   watch: false,
   log: { info: () => {}, warn: () => {}, error: () => {} },
@@ -38,17 +38,17 @@ const draftFor = (gate: Gate, { requestId }: { readonly requestId: string }) =>
   fetch(`${gate.url}/pay/${requestId}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ account: scene.payer.address }),
+    body: JSON.stringify({ account: fixture.payer.address }),
   })
 const labelOf = async (gate: Gate, { requestId }: { readonly requestId: string }) =>
   ((await (await fetch(`${gate.url}/pay/${requestId}`)).json()) as { readonly label: string }).label
 const newRecipient = async () => {
   const { address } = await newSigner()
-  await scene.world.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 0n })
+  await fixture.world.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 0n })
   return address
 }
 const payFor = async (quote: Awaited<ReturnType<Gate['challenge']>>) =>
-  proofOf(await scene.world.pay(quote, scene.payer), quote, scene.payer)
+  proofOf(await fixture.world.pay(quote, fixture.payer), quote, fixture.payer)
 const priceAt = async (gate: Gate, path = '/data') => (await gate.challenge(path)).amount
 const status = async (gate: Gate, proof: string, path: string, init?: RequestInit) => {
   const response = await gate.claim(proof, path, init)
@@ -60,12 +60,12 @@ describe('a reload', () => {
   it.each<[string, (recipient: string) => Change, string]>([
     ['another price', () => ({ routes: [{ path: '/data', price: 5 }] }), '5'],
     ['another recipient', (recipient) => ({ recipient }), '0.01'],
-    ['another node and recipient', (recipient) => ({ recipient, rpc: `${scene.world.localnet.rpcUrl}/` }), '0.01'],
+    ['another node and recipient', (recipient) => ({ recipient, rpc: `${fixture.world.localnet.rpcUrl}/` }), '0.01'],
     ['another scope', () => ({ routes: [{ path: '/data', price: 0.02, scope: 'other' }] }), '0.02'],
     ['other methods', () => ({ routes: [{ path: '/data', price: 0.02, methods: ['POST', 'GET'] }] }), '0.02'],
     ['another binding', () => ({ routes: [{ path: '/data', price: 0.02, bind: { headers: ['x-a'] } }] }), '0.02'],
   ])('to %s honours the quotes that are open, also after the next one', async (_name, change, price) => {
-    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }] })
+    const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }] })
     const quotes = [await gate.challenge('/data'), await gate.challenge('/data')]
     const next = await newRecipient()
     await reload(gate, change(next))
@@ -79,13 +79,13 @@ describe('a reload', () => {
   })
 
   it('lets running responses end as they began, and serves other routes from then on', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     let goOn = (): void => {}
     upstream.answer((_request, response) => {
       response.write('the first half, ')
       goOn = () => response.end('the second half')
     })
-    const gate = await scene.open({ upstream: upstream.url, routes: [{ path: '/slow', price: 0.01 }] })
+    const gate = await fixture.open({ upstream: upstream.url, routes: [{ path: '/slow', price: 0.01 }] })
     const proof = await gate.buy('/slow')
     const response = await gate.claim(proof, '/slow')
     // A stop would break it off after thirty seconds.
@@ -111,7 +111,7 @@ describe('a reload', () => {
     ['another place to listen at', () => ({ listen: { port: 1 } }), /listen, limits: a change needs a restart/],
     ['itself as an upstream', () => ({ upstream: 'https://a.example', publicUrl: 'https://a.example' }), /itself/],
   ])('with %s changes nothing', async (_name, change, why) => {
-    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }] })
+    const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }] })
     const before = gate.gateway.plan
     const proof = await gate.buy('/data')
     await expect(reload(gate, { routes: [{ path: '/data', price: 7 }], ...change() })).rejects.toThrow(why)
@@ -126,7 +126,7 @@ describe('a reload', () => {
       { path: '/data', price: 0.01 },
       { path: '/more', price: 0.01 },
     ]
-    const gate = await scene.open({ routes: both })
+    const gate = await fixture.open({ routes: both })
     const quote = await gate.challenge('/data')
     await reload(gate, { routes: both.slice(1) })
     await reload(gate, { routes: both, recipient: await newRecipient() })
@@ -134,9 +134,9 @@ describe('a reload', () => {
   })
 
   it('refuses another ledger that only the environment names: used payments stay used', async () => {
-    const ledgerAt = (name: string) => vi.stubEnv('PAYSTILE_LEDGER', join(scene.directory, name))
+    const ledgerAt = (name: string) => vi.stubEnv('PAYSTILE_LEDGER', join(fixture.directory, name))
     ledgerAt('one.sqlite')
-    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }], ledger: undefined as never })
+    const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }], ledger: undefined as never })
     const proof = await gate.buy('/data')
     expect((await gate.claim(proof, '/data')).status).toBe(200)
     ledgerAt('two.sqlite')
@@ -150,7 +150,7 @@ describe('a reload', () => {
   })
 
   it('that fails leaves the pay pages as they were', async () => {
-    const gate = await scene.open({ routes: [{ path: '/page', price: 0.01, description: 'before' }] })
+    const gate = await fixture.open({ routes: [{ path: '/page', price: 0.01, description: 'before' }] })
     const quote = await gate.challenge('/page')
     const mints = { USDC: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yq' }
     const routes = [{ path: '/page', price: 0.01, description: 'after' }]
@@ -162,7 +162,7 @@ describe('a reload', () => {
   })
 
   it('takes no more payments for a route that it takes out', async () => {
-    const gate = await scene.open({
+    const gate = await fixture.open({
       routes: [
         { path: '/data', price: 0.01 },
         { path: '/gone', price: 0.01 },
@@ -175,7 +175,7 @@ describe('a reload', () => {
   })
 
   it('waits for the one before, whose quotes it honours', async () => {
-    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }] })
+    const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }] })
     const [first, second] = [await newRecipient(), await newRecipient()]
     const quoted = reload(gate, { recipient: first }).then(() => gate.challenge('/data'))
     const last = reload(gate, { recipient: second })
@@ -187,8 +187,8 @@ describe('a reload', () => {
 
   it('ends with the gateway that is closed meanwhile, and leaves nothing open', async () => {
     const open = listOpen().length
-    const gate = await scene.open({ routes: [{ path: '/data', price: 0.01 }] })
-    const upstream = await scene.startUpstream()
+    const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }] })
+    const upstream = await fixture.startUpstream()
     let goOn: (() => void) | undefined
     upstream.answer((_request, response) => {
       goOn = () => response.end()
@@ -215,7 +215,7 @@ describe('a reload that takes a dear route out of a scope', () => {
       async () => ({ routes: [cheap, { ...dear, price: 5, recipient: await newRecipient() }] as never }),
     ],
   ])('%s honours the bundles that were quoted before, and no later ones', async (_name, change) => {
-    const gate = await scene.open({ routes: [cheap, dear] })
+    const gate = await fixture.open({ routes: [cheap, dear] })
     const before = await gate.buyClaimed('/cheap')
     const next = await change()
     for (const turn of ['first', 'second', 'third']) {
@@ -230,7 +230,7 @@ describe('a reload that takes a dear route out of a scope', () => {
   it('honours a bundle whose quote was on its way', async () => {
     const methods = ['POST'] as const
     const slow = { ...dear, methods, bind: { body: true } as const }
-    const gate = await scene.open({ routes: [cheap, slow] as never })
+    const gate = await fixture.open({ routes: [cheap, slow] as never })
     const secret = 'a'.repeat(32)
     const hash = createHash('sha256').update(secret).digest('base64url')
     const headers = { 'Payment-Accept': `claim=${hash}`, Expect: '100-continue' }
@@ -242,7 +242,7 @@ describe('a reload that takes a dear route out of a scope', () => {
     asked.end(' and half')
     const [response] = (await answered) as [IncomingMessage]
     const quote = JSON.parse(await text(response))
-    const proof = proofOf(await scene.world.pay(quote, scene.payer), quote, scene.payer, `; claim=${secret}`)
+    const proof = proofOf(await fixture.world.pay(quote, fixture.payer), quote, fixture.payer, `; claim=${secret}`)
     expect(await status(gate, proof, '/dear', { method: 'POST', body: 'half and half' })).toBe(served)
   })
 
@@ -251,7 +251,7 @@ describe('a reload that takes a dear route out of a scope', () => {
       { path: '/page', price: 0.01 },
       { path: '/page', price: 5, scope: 'elsewhere' },
     ]
-    const gate = await scene.open({ routes: [page] })
+    const gate = await fixture.open({ routes: [page] })
     const quote = await gate.challenge('/page')
     const Accept = 'text/html'
     const first = await fetch(`${gate.url}/page`, { headers: { Accept } })
@@ -273,7 +273,7 @@ describe('a reload that gives an address to another route', () => {
     ['one that takes in its addresses', [one, all], [all]],
     ['one with other wildcards', [{ path: '/:x/a', price: 0.01 }], [{ path: '/f/:y', price: 5 }]],
   ])('honours the quotes that are open, to %s', async (_name, before, after) => {
-    const gate = await scene.open({ routes: before })
+    const gate = await fixture.open({ routes: before })
     const quotes = [await gate.challenge('/f/a'), await gate.challenge('/f/a')]
     await reload(gate, { routes: after })
     for (const quote of quotes) {
@@ -290,7 +290,7 @@ describe('a reload that gives an address to another route', () => {
       { ...all, per },
       { ...one, per },
     ]
-    const gate = await scene.open({ routes: [broad] })
+    const gate = await fixture.open({ routes: [broad] })
     const early = await gate.buyClaimed('/f/b')
     await reload(gate, { routes: [narrow, broad] })
     const [late, own] = [await gate.buyClaimed('/f/b'), await gate.buyClaimed('/f/a')]
@@ -303,7 +303,7 @@ describe('a reload that gives an address to another route', () => {
   })
 
   it('takes no payments at /pay for addresses that no route has any more', async () => {
-    const gate = await scene.open({ routes: [{ ...all, path: '/g/*' }] })
+    const gate = await fixture.open({ routes: [{ ...all, path: '/g/*' }] })
     const quote = await gate.challenge('/g/b')
     await reload(gate, { routes: [{ ...one, path: '/g/a' }] })
     expect((await draftFor(gate, quote)).status).toBe(404)
@@ -321,7 +321,9 @@ describe('a reload to a price function', () => {
     ['the same binding', { query: ['size'] }, undefined],
     ['a form', undefined, form],
   ])('honours quotes of a fixed price for a repeated name, with %s', async (_name, bind, init) => {
-    const gate = await scene.open({ routes: [{ path: '/data', methods, price: 0.01, ...(bind && { bind }) }] as never })
+    const gate = await fixture.open({
+      routes: [{ path: '/data', methods, price: 0.01, ...(bind && { bind }) }] as never,
+    })
     const quote = await gate.challenge(target, init)
     await reload(gate, { routes: [{ path: '/data', methods, price: bySize, bind: { query: ['size'] } }] as never })
     expect(await codeOf(await fetch(`${gate.url}${target}`, init))).toBe('400 parameter_repeated')
@@ -330,7 +332,7 @@ describe('a reload to a price function', () => {
 
   it('refuses a name that was added to the quoted request under a former price function', async () => {
     const route = { path: '/data', methods, price: bySize, bind: { query: ['size'] } }
-    const gate = await scene.open({ routes: [route] as never })
+    const gate = await fixture.open({ routes: [route] as never })
     const quote = await gate.challenge('/data?size=small', { method: 'POST' })
     await reload(gate, { routes: [{ ...route, price: 0.02, bind: 'path' }] as never })
     const proof = await payFor(quote)

@@ -2,17 +2,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../harness/raw.ts'
 import { codeOf } from '../harness/shop.ts'
-import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
 const refused = '400 parameter_repeated'
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
-let scene: Scene
+let fixture: GatewayFixture
 let gate: Gate
 beforeAll(async () => {
-  scene = await createScene()
+  fixture = await createGatewayFixture()
   const methods = ['GET', 'POST'] as const
   const bySize = ({ query }: { query(name: string): string | undefined }) => (query('size') === 'large' ? 1 : 0.01)
-  gate = await scene.open({
+  gate = await fixture.open({
     routes: [
       { path: '/query', methods, price: bySize },
       { path: '/listed', methods, price: bySize, bind: { query: ['size', 'model'] } },
@@ -44,7 +44,7 @@ beforeAll(async () => {
     ],
   })
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 const status = async (path: string, init?: RequestInit) => codeOf(await fetch(`${gate.url}${path}`, init))
 
@@ -107,9 +107,9 @@ describe('T176: a parameter that the price function reads', () => {
     'is refused beside a payment for the plain request: %s',
     async (more) => {
       const proof = await gate.buy('/listed?size=small')
-      scene.upstream.seen.length = 0
+      fixture.upstream.seen.length = 0
       expect(await codeOf(await gate.claim(proof, `/listed?size=small&${more}`))).toBe(refused)
-      expect(scene.upstream.seen).toEqual([])
+      expect(fixture.upstream.seen).toEqual([])
       expect((await gate.claim(proof, '/listed?size=small')).status).toBe(200)
     },
   )
@@ -130,12 +130,12 @@ describe('T176: a form body that names a parameter of the price function', () =>
     for (const path of ['/query', '/query?size=small', '/listed?size=small', '/body?size=small'])
       expect([path, await status(path, init)]).toEqual([path, refused])
     const proof = await gate.buy('/query', { method: 'POST' })
-    scene.upstream.seen.length = 0
+    fixture.upstream.seen.length = 0
     expect(await codeOf(await gate.claim(proof, '/query', init))).toBe(refused)
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
     const other = { ...init, body: String(init.body).replaceAll('size', 'other') }
     expect((await gate.claim(proof, '/query', other)).status).toBe(200)
-    expect(scene.upstream.seen.at(-1)?.body).toBe(other.body)
+    expect(fixture.upstream.seen.at(-1)?.body).toBe(other.body)
   })
 
   it('is refused where a second Content-Type makes it one', async () => {

@@ -3,22 +3,22 @@ import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ask, readAnswer, sendRaw } from '../harness/raw.ts'
 import { eventually } from '../harness/shop.ts'
-import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
-let scene: Scene
+let fixture: GatewayFixture
 let gate: Gate
 beforeAll(async () => {
-  scene = await createScene()
-  gate = await scene.open({
+  fixture = await createGatewayFixture()
+  gate = await fixture.open({
     routes: [
       { path: '/data', price: 0.01 },
       { path: '/free', free: true, methods: ['GET', 'POST'] },
     ],
   })
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 beforeEach(() => {
-  scene.upstream.seen.length = 0
+  fixture.upstream.seen.length = 0
 })
 
 const socketTo = async (url: string): Promise<Socket> => {
@@ -47,7 +47,7 @@ describe('T106: smuggling', () => {
     const answers = await sendRaw(gate.url, `POST /free HTTP/1.1\r\nHost: x\r\n${rest}`)
     expect(answers.match(/HTTP\/1\.1 /g)).toHaveLength(1)
     expect(readAnswer(answers).status).toBe(400)
-    expect(scene.upstream.seen.filter(({ url }) => url !== '/free')).toEqual([])
+    expect(fixture.upstream.seen.filter(({ url }) => url !== '/free')).toEqual([])
   })
 
   it('what reaches the upstream has one length, and that of the body it comes with', async () => {
@@ -55,10 +55,10 @@ describe('T106: smuggling', () => {
     const bytes = `POST /free HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     await sendRaw(gate.url, bytes)
     await eventually(
-      () => scene.upstream.seen,
+      () => fixture.upstream.seen,
       (seen) => seen.at(-1)?.body === body,
     )
-    expect(scene.upstream.seen).toHaveLength(1)
+    expect(fixture.upstream.seen).toHaveLength(1)
   })
 
   it('requests one after the other over one connection each have to be paid for', async () => {
@@ -66,7 +66,7 @@ describe('T106: smuggling', () => {
     const last = 'GET /data HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
     const answers = await sendRaw(gate.url, one + one + last)
     expect(answers.match(/HTTP\/1\.1 402/g)).toHaveLength(3)
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
   })
 })
 
@@ -76,7 +76,7 @@ describe('proofs', () => {
     const line = `Payment-Proof: ${proof}`
     const { status, body } = await ask(gate.url, 'GET /data HTTP/1.1', [line, line])
     expect([status, JSON.parse(body).code]).toEqual([403, 'proof_malformed'])
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
     expect((await ask(gate.url, 'GET /data HTTP/1.1', [line])).status).toBe(200)
   })
 
@@ -87,7 +87,7 @@ describe('proofs', () => {
     expect(await status(`Payment-Proof : ${proof}`)).toBe(400)
     expect(await status(`Payment-Proof:\r\n ${proof}`)).toBe(400)
     expect(await status(`Payment-Proof: ${proof}\0`)).toBe(400)
-    expect(scene.upstream.seen).toEqual([])
+    expect(fixture.upstream.seen).toEqual([])
   })
 
   it('T103: of more than a kilobyte are refused, and heads of more than Node takes are 431', async () => {
@@ -101,21 +101,21 @@ describe('proofs', () => {
     async (proof) => {
       const { status, body } = await ask(gate.url, 'GET /data HTTP/1.1', [`Payment-Proof: ${proof}`])
       expect([status, JSON.parse(body).code]).toEqual([403, 'proof_malformed'])
-      expect(scene.upstream.seen).toEqual([])
+      expect(fixture.upstream.seen).toEqual([])
     },
   )
 })
 
 describe('T130: slow clients', () => {
   it('that never finish their head, or their body, are hung up on', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     upstream.answer(async (_request, response, body) => response.end(await body))
-    const strict = await scene.open({
+    const strict = await fixture.open({
       upstream: upstream.url,
       limits: { headSeconds: 1, requestSeconds: 1 },
       routes: [{ path: '/free', free: true, methods: ['POST'] }],
     })
-    const patient = await scene.open({
+    const patient = await fixture.open({
       limits: { headSeconds: 1, requestSeconds: 3600 },
       routes: [{ path: '/free', free: true }],
     })
@@ -137,7 +137,7 @@ describe('T130: slow clients', () => {
   })
 
   it('are only so many', async () => {
-    const small = await scene.open({ limits: { connections: 3 }, routes: [{ path: '/free', free: true }] })
+    const small = await fixture.open({ limits: { connections: 3 }, routes: [{ path: '/free', free: true }] })
     const held = await Promise.all(Array.from({ length: 3 }, () => socketTo(small.url)))
     await eventually(
       () => sendRaw(small.url, 'GET /free HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n').catch(() => ''),
@@ -153,13 +153,13 @@ describe('T130: slow clients', () => {
 
 describe('the end', () => {
   it('lets running responses end, and turns new proofs away', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     let finish = () => {}
     upstream.answer((_request, response) => {
       response.write('begun, ')
       finish = () => response.end('done')
     })
-    const ending = await scene.open({ upstream: upstream.url, routes: [{ path: '/data', price: 0.01 }] })
+    const ending = await fixture.open({ upstream: upstream.url, routes: [{ path: '/data', price: 0.01 }] })
     const proof = await ending.buy('/data')
     const response = await ending.claim(proof, '/data')
     const closing = ending.gateway.close()

@@ -2,13 +2,13 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ask } from '../harness/raw.ts'
-import { createScene, type Scene } from './gateway-fixture.ts'
+import { createGatewayFixture, type GatewayFixture } from './gateway-fixture.ts'
 
-let scene: Scene
+let fixture: GatewayFixture
 beforeAll(async () => {
-  scene = await createScene()
+  fixture = await createGatewayFixture()
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 /** An upstream in bytes: `answer` says what each request gets, by its number over all connections; nothing ends the connection. */
 async function open(answer: (number: number) => string | undefined) {
@@ -26,10 +26,10 @@ async function open(answer: (number: number) => string | undefined) {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  scene.defer(() => void server.close())
+  fixture.defer(() => void server.close())
   const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const methods = ['GET', 'POST', 'DELETE'] as const
-  const gate = await scene.open({ upstream, routes: [{ path: '/a', free: true, methods }] })
+  const gate = await fixture.open({ upstream, routes: [{ path: '/a', free: true, methods }] })
   const send = async (method: string, body?: string) => {
     const response = await fetch(`${gate.url}/a`, { method, ...(body !== undefined && { body }) })
     return [response.status, await response.text()]

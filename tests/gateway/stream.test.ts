@@ -5,13 +5,13 @@ import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sendRaw } from '../harness/raw.ts'
 import { eventually, readAndReset } from '../harness/shop.ts'
-import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
-let scene: Scene
+let fixture: GatewayFixture
 let gate: Gate
 beforeAll(async () => {
-  scene = await createScene()
-  gate = await scene.open({
+  fixture = await createGatewayFixture()
+  gate = await fixture.open({
     routes: [
       { path: '/data', price: 0.01 },
       { path: '/mb', price: 0.01, per: 'megabyte', prepay: 1 },
@@ -22,9 +22,9 @@ beforeAll(async () => {
     ],
   })
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 beforeEach(() => {
-  scene.upstream.seen.length = 0
+  fixture.upstream.seen.length = 0
 })
 
 const size = 50_000_000
@@ -43,7 +43,7 @@ async function untilStill(read: () => number): Promise<void> {
 describe('server-sent events', () => {
   it.each(['/data', '/free'])('of %s: the first arrives before the upstream ends', async (path) => {
     let finish = () => {}
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' })
       response.write('data: first\n\n')
       finish = () => response.end('data: last\n\n')
@@ -57,7 +57,7 @@ describe('server-sent events', () => {
   })
 
   it('end when the upstream is silent for too long, and not like a whole answer', async () => {
-    scene.upstream.answer((_request, response) => void response.writeHead(200).write('data: first\n\n'))
+    fixture.upstream.answer((_request, response) => void response.writeHead(200).write('data: first\n\n'))
     const response = await fetch(`${gate.url}/idle`)
     await expect(response.text()).rejects.toThrow()
   })
@@ -74,7 +74,7 @@ describe('every byte there is', () => {
   ])('goes through %s', async (_how, isTold, pieces) => {
     const whole = Buffer.concat(pieces)
     const sent: (() => void)[] = []
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200, isTold ? { 'Content-Length': whole.length } : {})
       for (const piece of pieces) sent.push(() => void response.write(piece))
       sent.push(() => void response.end())
@@ -96,7 +96,7 @@ describe('every byte there is', () => {
 describe('fifty megabytes', () => {
   it.each(['/data', '/free'])('of %s go to a slow reader without being kept', async (path) => {
     let sent = 0
-    scene.upstream.answer((_request, response) => {
+    fixture.upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Length': size })
       const write = (): void => {
         while (sent < size) {
@@ -124,8 +124,8 @@ describe('fifty megabytes', () => {
     let resume = () => {}
     let received = 0
     let isThere = false
-    scene.upstream.server.removeAllListeners('request')
-    scene.upstream.server.on('request', (request, response) => {
+    fixture.upstream.server.removeAllListeners('request')
+    fixture.upstream.server.on('request', (request, response) => {
       isThere = true
       resume = () => {
         request.on('data', (part: Buffer) => {
@@ -165,13 +165,13 @@ describe('fifty megabytes', () => {
 
 describe('bytes that were bought', () => {
   it('end where the payment ends, and never look whole', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     upstream.answer((_request, response) => {
       response.writeHead(200)
       for (let part = 0; part < 40; part += 1) response.write(chunk)
       response.end()
     })
-    const metered = await scene.open({
+    const metered = await fixture.open({
       upstream: upstream.url,
       routes: [{ path: '/mb', price: 0.01, per: 'megabyte' }],
     })
@@ -187,7 +187,7 @@ describe('bytes that were bought', () => {
 
 describe('a client that leaves', () => {
   it('ends the request at the upstream, and gets its payment back', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     let closed = 0
     upstream.answer((_request, response) => {
       response.writeHead(200)
@@ -197,7 +197,7 @@ describe('a client that leaves', () => {
       const timer = setInterval(() => response.write(chunk), 5)
       response.on('close', () => clearInterval(timer))
     })
-    const left = await scene.open({ upstream: upstream.url, routes: [{ path: '/data', price: 0.01 }] })
+    const left = await fixture.open({ upstream: upstream.url, routes: [{ path: '/data', price: 0.01 }] })
     const proof = await left.buy('/data')
     await readAndReset(`${left.url}/data`, { 'Payment-Proof': proof }, 100_000)
     await eventually(
@@ -209,14 +209,14 @@ describe('a client that leaves', () => {
   })
 
   it('before the upstream has answered, too', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     let closed = 0
     upstream.answer((request) => {
       request.socket.on('close', () => {
         closed += 1
       })
     })
-    const left = await scene.open({ upstream: upstream.url, routes: [{ path: '/data', price: 0.01 }] })
+    const left = await fixture.open({ upstream: upstream.url, routes: [{ path: '/data', price: 0.01 }] })
     const proof = await left.buy('/data')
     const request = httpRequest(`${left.url}/data`, { headers: { 'Payment-Proof': proof }, agent: false }).end()
     request.on('error', () => {})
@@ -236,9 +236,9 @@ describe('a client that leaves', () => {
 
 describe('a client that leaves in the middle of a body that is bound', () => {
   it('is nothing that the provider could mend, and keeps its payment', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     const bound = { path: '/bound', price: 0.01, methods: ['POST'], bind: { body: true } } as const
-    const left = await scene.open({ upstream: upstream.url, routes: [bound] })
+    const left = await fixture.open({ upstream: upstream.url, routes: [bound] })
     const whole = { method: 'POST', body: 'all of it.' }
     const proof = await left.buy('/bound', whole)
     const half = `POST /bound HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nPayment-Proof: ${proof}\r\n\r\nall`
@@ -250,7 +250,7 @@ describe('a client that leaves in the middle of a body that is bound', () => {
       () => left.events,
       (events) => events.some((event) => event.kind === 'refused' && event.code === 'body_incomplete'),
     )
-    expect(scene.logged.join()).not.toContain('body parser')
+    expect(fixture.logged.join()).not.toContain('body parser')
     expect((await left.claim(proof, '/bound', whole)).status).toBe(200)
   })
 })
@@ -276,9 +276,9 @@ describe('Expect: 100-continue', () => {
   }
 
   it('asks for the body only when it is paid for', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     upstream.answer(async (_request, response, body) => response.end(`got ${await body}`))
-    const patient = await scene.open({
+    const patient = await fixture.open({
       upstream: upstream.url,
       routes: [{ path: '/post', price: 0.01, methods: ['POST'] }],
     })
@@ -301,9 +301,9 @@ describe('Expect: 100-continue', () => {
   })
 
   it('asks for it once, and for what is posted to the service itself, too', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     const bound = { path: '/bound', price: 0.01, methods: ['POST'], bind: { body: true } } as const
-    const once = await scene.open({ upstream: upstream.url, routes: [bound] })
+    const once = await fixture.open({ upstream: upstream.url, routes: [bound] })
     const proof = await once.buy('/bound', { method: 'POST', body: 'hello' })
     const head = 'Host: 127.0.0.1\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 5\r\n'
     const paid = await sendRaw(once.url, `POST /bound HTTP/1.1\r\n${head}Payment-Proof: ${proof}\r\n\r\nhello`)

@@ -8,18 +8,18 @@ import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { ask, sendRaw } from '../harness/raw.ts'
 import { eventually } from '../harness/shop.ts'
 import { txOf } from '../harness/shop-fixture.ts'
-import { createScene, type Gate, type Scene } from './gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
-let scene: Scene
+let fixture: GatewayFixture
 let gate: Gate
 /** Handshakes as the upstream saw them. */
 const shaken: { readonly url: string; readonly headers: Readonly<Record<string, unknown>> }[] = []
 let closed = 0
 
 beforeAll(async () => {
-  scene = await createScene()
+  fixture = await createGatewayFixture()
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true })
-  scene.upstream.server.on('upgrade', (request, socket, head) => {
+  fixture.upstream.server.on('upgrade', (request, socket, head) => {
     shaken.push({ url: request.url ?? '', headers: request.headers })
     if (request.url?.startsWith('/refuse'))
       return void socket.end(
@@ -41,8 +41,8 @@ beforeAll(async () => {
       })
     })
   })
-  scene.upstream.answer((request, response) => (request.url === '/silence' ? undefined : response.end('in HTTP')))
-  gate = await scene.open({
+  fixture.upstream.answer((request, response) => (request.url === '/silence' ? undefined : response.end('in HTTP')))
+  gate = await fixture.open({
     routes: [
       { path: '/echo', price: 0.01, websocket: true },
       { path: '/window', price: 0.01, per: { seconds: 2 }, websocket: true, leaseSeconds: 0.5 },
@@ -60,12 +60,12 @@ beforeAll(async () => {
     ],
   })
 })
-afterAll(() => scene.close())
+afterAll(() => fixture.close())
 
 /** A client, with what came of its handshake. */
 async function open(path: string, headers: Readonly<Record<string, string>> = {}, url = gate.url) {
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, { headers })
-  scene.defer(() => socket.terminate())
+  fixture.defer(() => socket.terminate())
   const messages: string[] = []
   socket.on('message', (data) => messages.push(String(data).slice(0, 100)))
   socket.on('error', () => {})
@@ -211,13 +211,13 @@ describe('T110: an upstream that', () => {
   it('is silent is a 504, with the payment kept', async () => {
     const { status, body } = await shake('/silent', [`Payment-Proof: ${await gate.buy('/silent')}`])
     expect([status, JSON.parse(body)]).toMatchObject([504, { code: 'handler_failed', paid: true }])
-    expect(scene.logged.at(-1)).toMatch(/"handler failed".*did not begin to answer within [\d.]+ s"/)
+    expect(fixture.logged.at(-1)).toMatch(/"handler failed".*did not begin to answer within [\d.]+ s"/)
   })
 
   it('answers in HTTP is paid like any answer: no way to have it for nothing', async () => {
-    const upstream = await scene.startUpstream()
+    const upstream = await fixture.startUpstream()
     upstream.answer((_request, response) => response.end('in HTTP'))
-    const deaf = await scene.open({ upstream: upstream.url, routes: [{ path: '/a', price: 0.01, websocket: true }] })
+    const deaf = await fixture.open({ upstream: upstream.url, routes: [{ path: '/a', price: 0.01, websocket: true }] })
     const proof = `Payment-Proof: ${await deaf.buy('/a')}`
     const answer = () => ask(deaf.url, 'GET /a HTTP/1.1', ['Connection: Upgrade', ...handshake, proof])
     const first = await answer()
@@ -237,18 +237,18 @@ describe('a route without websocket', () => {
     const lines = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']
     const { status, body } = await ask(gate.url, 'GET /plain HTTP/1.1', lines)
     expect([status, body]).toEqual([200, 'in HTTP'])
-    expect(scene.upstream.seen.at(-1)?.headers['http2-settings']).toBeUndefined()
+    expect(fixture.upstream.seen.at(-1)?.headers['http2-settings']).toBeUndefined()
   })
 
   it('T106: takes no body behind a handshake, of which nobody would know the end', async () => {
     const smuggled = 'GET /http HTTP/1.1\r\nHost: x\r\n\r\n'
-    const before = scene.upstream.seen.length
+    const before = fixture.upstream.seen.length
     const lines = ['Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${smuggled.length}`, '', smuggled]
     expect((await ask(gate.url, 'GET /plain HTTP/1.1', lines)).status).toBe(400)
-    expect(scene.upstream.seen).toHaveLength(before)
+    expect(fixture.upstream.seen).toHaveLength(before)
     const chunked = ['Connection: Upgrade', 'Upgrade: h2c', 'Transfer-Encoding: chunked', '', '0', '', smuggled]
     expect((await ask(gate.url, 'GET /plain HTTP/1.1', chunked)).status).toBe(400)
-    expect(scene.upstream.seen).toHaveLength(before)
+    expect(fixture.upstream.seen).toHaveLength(before)
   })
 })
 
@@ -261,7 +261,7 @@ describe('another protocol', () => {
 })
 
 it('what a client sends while the upstream makes up its mind is not lost', async () => {
-  const upstream = await scene.startUpstream()
+  const upstream = await fixture.startUpstream()
   let agree = () => {}
   let heard = ''
   upstream.server.on('upgrade', (_request, socket, head) => {
@@ -273,10 +273,10 @@ it('what a client sends while the upstream makes up its mind is not lost', async
       })
     agree = () => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
   })
-  const slow = await scene.open({ upstream: upstream.url, routes: [{ path: '/a', free: true, websocket: true }] })
+  const slow = await fixture.open({ upstream: upstream.url, routes: [{ path: '/a', free: true, websocket: true }] })
   const { hostname, port } = new URL(slow.url)
   const socket = connect(Number(port), hostname)
-  scene.defer(() => socket.destroy())
+  fixture.defer(() => socket.destroy())
   let answer = ''
   socket.on('data', (bytes) => {
     answer += bytes.toString()
@@ -305,7 +305,7 @@ describe('T110: a client that leaves before the upstream has agreed', () => {
   it.each(['destroy', 'resetAndDestroy'] as const)(
     'by %s ends the question, and gets its payment back',
     async (how) => {
-      const upstream = await scene.startUpstream()
+      const upstream = await fixture.startUpstream()
       let [asked, left] = [0, 0]
       upstream.server.on('upgrade', (_request, socket) => {
         asked += 1
@@ -317,7 +317,10 @@ describe('T110: a client that leaves before the upstream has agreed', () => {
             left += 1
           })
       })
-      const slow = await scene.open({ upstream: upstream.url, routes: [{ path: '/a', price: 0.01, websocket: true }] })
+      const slow = await fixture.open({
+        upstream: upstream.url,
+        routes: [{ path: '/a', price: 0.01, websocket: true }],
+      })
       const proof = await slow.buy('/a')
       const { hostname, port } = new URL(slow.url)
       const lines = ['GET /a HTTP/1.1', 'Host: x', 'Connection: Upgrade', ...handshake, `Payment-Proof: ${proof}`]
@@ -371,7 +374,7 @@ describe('T110: what is counted while it lasts', () => {
 
 describe('the end of the gateway', () => {
   it('ends the connections, too', async () => {
-    const ending = await scene.open({ routes: [{ path: '/open', free: true, websocket: true }] })
+    const ending = await fixture.open({ routes: [{ path: '/open', free: true, websocket: true }] })
     const { socket, status } = await open('/open', {}, ending.url)
     expect(status).toBe(101)
     const ended = once(socket, 'close')

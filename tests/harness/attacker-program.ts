@@ -33,7 +33,7 @@ export interface Outcome {
   readonly headers: Headers
 }
 
-export interface Till extends Shop {
+export interface AttackedShop extends Shop {
   readonly token: TokenCode
   present(attempt: Attempt): Promise<Outcome>
   presentHeader(header: string): Promise<Outcome>
@@ -45,7 +45,7 @@ export interface Till extends Shop {
   sellsHonestly(challenge: Challenge): Promise<void>
 }
 
-export interface Bench {
+export interface AttackFixture {
   readonly world: World
   /** What all tills write to. */
   readonly ledger: Ledger
@@ -53,9 +53,9 @@ export interface Bench {
   readonly honest: KeyPairSigner
   /** Everything logged as an error. */
   readonly alarms: string[]
-  open(options?: Partial<ProviderOptions>, handler?: Handler): Promise<Till>
+  open(options?: Partial<ProviderOptions>, handler?: Handler): Promise<AttackedShop>
   /** Lands a transaction made for a new challenge: the memo that is asked for, and then what is given. */
-  commit(till: Till, payer: KeyPairSigner, build: Plan, options?: CommitOptions): Promise<Attempt>
+  commit(attackedShop: AttackedShop, payer: KeyPairSigner, build: Plan, options?: CommitOptions): Promise<Attempt>
   close(): Promise<void>
 }
 
@@ -76,7 +76,7 @@ export interface CommitOptions extends MessageOptions {
 const serveNode = adapters.find(([name]) => name === 'node:http')?.[1] as Serve
 const content: Content = { body: 'the secret' }
 
-export async function createBench(options?: Parameters<typeof createWorld>[0]): Promise<Bench> {
+export async function createAttackFixture(options?: Parameters<typeof createWorld>[0]): Promise<AttackFixture> {
   const home = useTemporaryHome()
   const world = await createWorld(options)
   const ledger = createReferenceLedger({ clock: { now: world.localnet.now, monotonic: () => performance.now() } })
@@ -84,9 +84,9 @@ export async function createBench(options?: Parameters<typeof createWorld>[0]): 
   const alarms: string[] = []
   const quiet = () => {}
   const log = { info: quiet, warn: quiet, error: (event: string) => void alarms.push(event) }
-  const tills: Till[] = []
+  const tills: AttackedShop[] = []
 
-  const open: Bench['open'] = async (more = {}, handler = () => content) => {
+  const open: AttackFixture['open'] = async (more = {}, handler = () => content) => {
     const shop = await openShop(world, serveNode, handler, {
       ledger,
       log,
@@ -94,31 +94,31 @@ export async function createBench(options?: Parameters<typeof createWorld>[0]): 
       watch: false,
       ...more,
     })
-    const till = tillOf(shop, more.token ?? 'USDC')
-    tills.push(till)
-    return till
+    const attackedShop = tillOf(shop, more.token ?? 'USDC')
+    tills.push(attackedShop)
+    return attackedShop
   }
 
-  function tillOf(shop: Shop, token: TokenCode): Till {
+  function tillOf(shop: Shop, token: TokenCode): AttackedShop {
     const standingOf = async (tx: string) => {
       const bytes = decodeSignature(tx)
       return bytes && ledger.peek(bytes)
     }
-    const presentHeader: Till['presentHeader'] = async (header) => {
+    const presentHeader: AttackedShop['presentHeader'] = async (header) => {
       const response = await shop.claim(header)
       const text = await response.text()
       const isJson = response.headers.get('content-type')?.includes('json') ?? false
       const body = (isJson ? JSON.parse(text) : { text }) as Record<string, unknown>
       return { status: response.status, code: body['code'] as string | undefined, body, headers: response.headers }
     }
-    const present: Till['present'] = ({ tx, challenge, payer, more }) =>
+    const present: AttackedShop['present'] = ({ tx, challenge, payer, more }) =>
       presentHeader(proofOf(tx, challenge, payer, more))
-    const serves: Till['serves'] = async (attempt) => {
+    const serves: AttackedShop['serves'] = async (attempt) => {
       const outcome = await present(attempt)
       expect(outcome).toMatchObject({ status: 200, code: undefined, body: { text: 'the secret' } })
       return outcome
     }
-    const till: Till = {
+    const attackedShop: AttackedShop = {
       ...shop,
       token,
       present,
@@ -143,7 +143,7 @@ export async function createBench(options?: Parameters<typeof createWorld>[0]): 
         await serves({ tx, challenge, payer: honest })
       },
     }
-    return till
+    return attackedShop
   }
 
   return {
@@ -152,16 +152,19 @@ export async function createBench(options?: Parameters<typeof createWorld>[0]): 
     honest,
     alarms,
     open,
-    async commit(till, payer, build, options = {}) {
+    async commit(attackedShop, payer, build, options = {}) {
       const { feePayer = payer, mayFail = false, bare = false, accept, ...message } = options
-      const challenge = await till.challenge(undefined, accept === undefined ? {} : { 'Payment-Accept': accept })
+      const challenge = await attackedShop.challenge(
+        undefined,
+        accept === undefined ? {} : { 'Payment-Accept': accept },
+      )
       const built = typeof build === 'function' ? await build(challenge) : build
       const instructions = bare ? built : [memo(challenge.requestId), ...built]
       const tx = await (mayFail ? land : succeed)(world, instructions, feePayer, message)
       return { tx, challenge, payer }
     },
     async close() {
-      for (const till of tills) await till.close()
+      for (const attackedShop of tills) await attackedShop.close()
       await world.close()
       home.remove()
     },
@@ -179,13 +182,13 @@ export interface SigningOptions {
 
 /** The keys that sign a proof, written out as docs/protocol.md has them and not by our own code. */
 export async function signedBy(
-  { world }: Bench,
-  till: Till,
+  { world }: AttackFixture,
+  attackedShop: AttackedShop,
   { tx, challenge, payer }: Attempt,
   signer: KeyPairSigner,
   options: SigningOptions = {},
 ): Promise<string> {
-  const { origin = till.url, genesis = world.localnet.genesisHash, asSigner = false } = options
+  const { origin = attackedShop.url, genesis = world.localnet.genesisHash, asSigner = false } = options
   const ts = options.ts ?? Math.floor(world.localnet.now() / 1000)
   const { requestId } = challenge
   const text = `paystile proof v1\norigin: ${origin}\ngenesis: ${genesis}\ntx: ${tx}\nrequestId: ${requestId}\npayer: ${payer.address}\nts: ${ts}`
@@ -194,8 +197,8 @@ export async function signedBy(
 }
 
 /** An attempt by a transaction of any kind; refused without a trace, after which the same challenge is sold honestly. */
-export async function expectNothing(till: Till, code: RefusalCode, attempt: Attempt): Promise<Outcome> {
-  const outcome = await till.refuses(code, attempt)
-  await till.sellsHonestly(attempt.challenge)
+export async function expectNothing(attackedShop: AttackedShop, code: RefusalCode, attempt: Attempt): Promise<Outcome> {
+  const outcome = await attackedShop.refuses(code, attempt)
+  await attackedShop.sellsHonestly(attempt.challenge)
   return outcome
 }

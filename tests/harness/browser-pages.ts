@@ -22,7 +22,7 @@ export interface BrowserPages {
   close(): Promise<void>
 }
 
-export async function openGallery(): Promise<BrowserPages> {
+export async function openBrowserPages(): Promise<BrowserPages> {
   const chromium = await launchChromium()
   return {
     visit: async (url, { script, ...options } = {}) => {

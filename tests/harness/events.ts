@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import type { LedgerEvent, LedgerEventKind, LedgerEvents } from '../../src/core/ports/outbox.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 
-export interface Desk extends LedgerEvents {
+export interface FakeEvents extends LedgerEvents {
   readonly rows: Map<string, LedgerEvent & { due: number }>
   write(kind: LedgerEventKind, tx?: Uint8Array): string
 }
 
-export function createDesk(clock: Clock): Desk {
-  const rows: Desk['rows'] = new Map()
+export function createFakeEvents(clock: Clock): FakeEvents {
+  const rows: FakeEvents['rows'] = new Map()
   let written = 0
   const change = (id: string, changes: Partial<LedgerEvent & { due: number }>) => {
     const row = rows.get(id)

@@ -21,7 +21,7 @@ const seedsAt = 0x1860
 const ownOrdersAt = 0x2000
 
 /** `skip` bytes of the data come before the orders, and mean nothing to it. */
-export function writePuppet(asm: Assembler, skip = 0, ownOrders?: Uint8Array): void {
+export function writeScriptedProgram(asm: Assembler, skip = 0, ownOrders?: Uint8Array): void {
   readAccounts(asm)
   if (ownOrders) placeOrders(asm, ownOrders)
   else asm.set('add', 6, skip)

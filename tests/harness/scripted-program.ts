@@ -12,7 +12,7 @@ import {
 } from '@solana/kit'
 import type { Intercept } from '../../src/localnet/rpc/wire/faults.ts'
 import { assembleProgram } from './sbpf.ts'
-import { writePuppet } from './scripted-program-code.ts'
+import { writeScriptedProgram } from './scripted-program-code.ts'
 import { newSigner, type World } from './world.ts'
 
 export interface ScriptedProgram {
@@ -33,7 +33,7 @@ export interface Head {
 }
 
 /** With orders of its own it follows only these. */
-export async function deployPuppet(
+export async function deployScriptedProgram(
   world: World,
   at?: string,
   skip = 0,
@@ -42,7 +42,7 @@ export async function deployPuppet(
   const id = (at ?? (await newSigner()).address) as Address
   world.localnet.setProgram(
     id,
-    assembleProgram((assembler) => writePuppet(assembler, skip, ownOrders)),
+    assembleProgram((assembler) => writeScriptedProgram(assembler, skip, ownOrders)),
   )
   const [vault, bump] = await getProgramDerivedAddress({ programAddress: id, seeds: [] })
   return {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Chain, openChain } from '../../src/localnet/chain.ts'
 import { buildTransaction, computeUnitLimit, transferSol } from '../../src/localnet/transaction/build.ts'
-import { keypairFrom, newSecret } from '../../src/localnet/transaction/signature.ts'
+import { createKeypair, newSecret } from '../../src/localnet/transaction/signature.ts'
 import { decodeTransaction } from '../../src/localnet/transaction/wire.ts'
 
 let chain: Chain
@@ -42,7 +42,7 @@ it('passes a million idle slots at once, and ten thousand one by one, in no time
 
 it('keeps the history of thousands of transactions in a few megabytes, and little else', async () => {
   const { bank, faucet } = chain
-  const [payer, payee] = [keypairFrom(newSecret()), keypairFrom(newSecret())]
+  const [payer, payee] = [createKeypair(newSecret()), createKeypair(newSecret())]
   faucet.pay(payer.address, { SOL: 10n ** 12n })
   faucet.pay(payee.address, { SOL: 10n ** 9n })
   const send = (serial: number) => {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
 import { buildTransaction } from '../../src/localnet/transaction/build.ts'
-import { keypairFrom, newSecret } from '../../src/localnet/transaction/signature.ts'
+import { createKeypair, newSecret } from '../../src/localnet/transaction/signature.ts'
 import { build, client, frozen, memo, newWallet, pay } from './client.ts'
 
 const sol = 1_000_000_000n
@@ -275,7 +275,7 @@ describe('odd parameters', () => {
 describe('well-formed and hostile', () => {
   it('survives every program with random accounts and data', async () => {
     // Our own builder: kit would not write to a program, and many other things one can do.
-    const key = keypairFrom(newSecret())
+    const key = createKeypair(newSecret())
     await localnet.fund(key.address, { SOL: 1_000n * sol, USDC: 5n })
     const programs = [
       system,

@@ -1,24 +1,24 @@
 /** What a collector of traces gets to see of a sale, and that nobody pays for it where there is none. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTrace } from '../../src/host/trace.ts'
-import { createScene, type Gate, type Scene } from '../gateway/gateway-fixture.ts'
+import { createGatewayFixture, type Gate, type GatewayFixture } from '../gateway/gateway-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { type Collector, installCollector } from '../harness/tracer.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let shop: Shop
 let collector: Collector | undefined
 
 beforeAll(async () => {
-  stand = await createShopFixture()
-  shop = await stand.open()
+  fixture = await createShopFixture()
+  shop = await fixture.open()
 })
 afterEach(() => {
   collector?.remove()
   collector = undefined
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 const collect = () => {
   collector = installCollector()
@@ -26,7 +26,7 @@ const collect = () => {
 }
 
 it('a payment is one span with its reading and its registration inside', async () => {
-  const proof = await shop.buy(stand.payer)
+  const proof = await shop.buy(fixture.payer)
   const spans = collect()
   expect((await shop.claim(proof)).status).toBe(200)
   const [admit, read, take] = spans
@@ -41,12 +41,12 @@ it('a payment is one span with its reading and its registration inside', async (
 })
 
 it('a refusal is told by its code, and names neither payer nor proof', async () => {
-  const proof = await shop.buy(stand.payer)
+  const proof = await shop.buy(fixture.payer)
   await shop.claim(proof)
   const spans = collect()
   expect((await shop.claim(proof)).status).toBe(409)
   expect(spans).toMatchObject([{ name: 'paystile.admit', attributes: { 'paystile.outcome': 'payment_replay' } }])
-  expect(JSON.stringify(spans)).not.toContain(stand.payer.address)
+  expect(JSON.stringify(spans)).not.toContain(fixture.payer.address)
 })
 
 it('an unpaid request makes no span', async () => {
@@ -74,28 +74,28 @@ it('the next service is told what its work belongs to, and nothing where nobody 
 })
 
 it('a collector that was set up after the service started hears of it all the same', async () => {
-  const late = await stand.open()
-  const proof = await late.buy(stand.payer)
+  const late = await fixture.open()
+  const proof = await late.buy(fixture.payer)
   const spans = collect()
   await late.claim(proof)
   expect(spans).toHaveLength(3)
 })
 
 describe('a gateway', () => {
-  let scene: Scene
+  let gatewayFixture: GatewayFixture
   let gate: Gate
   beforeAll(async () => {
-    scene = await createScene()
-    gate = await scene.open({
+    gatewayFixture = await createGatewayFixture()
+    gate = await gatewayFixture.open({
       routes: [
         { path: '/data', price: 0.01 },
         { path: '/free', free: true },
       ],
     })
-    scene.upstream.answer((_request, response) => void response.writeHead(203).end('the secret'))
+    gatewayFixture.upstream.answer((_request, response) => void response.writeHead(203).end('the secret'))
   })
-  afterAll(() => scene.close())
-  const told = () => scene.upstream.seen.at(-1)?.headers['traceparent']
+  afterAll(() => gatewayFixture.close())
+  const told = () => gatewayFixture.upstream.seen.at(-1)?.headers['traceparent']
   const strange = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'x=1' }
 
   it('tells its upstream what a request belongs to, whatever the client says', async () => {
@@ -106,7 +106,7 @@ describe('a gateway', () => {
       { name: 'paystile.forward', attributes: { 'http.response.status_code': 203, 'paystile.whole': true } },
     ])
     expect(told()).toBe(`00-${spans[0]?.traceId}-${spans[0]?.id}-01`)
-    expect(scene.upstream.seen.at(-1)?.headers).not.toHaveProperty('tracestate')
+    expect(gatewayFixture.upstream.seen.at(-1)?.headers).not.toHaveProperty('tracestate')
   })
 
   it('follows a sale from the proof to the upstream, and makes nothing of an unpaid request', async () => {

@@ -13,16 +13,16 @@ import { createReceiver, type Receiver } from '../harness/events.ts'
 import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-let stand: ShopFixture
+let fixture: ShopFixture
 let receiver: Receiver
 
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
   receiver = await createReceiver()
 })
 afterAll(async () => {
   await receiver.close()
-  await stand.close()
+  await fixture.close()
 })
 
 interface Told {
@@ -31,8 +31,8 @@ interface Told {
 }
 
 it('tells of a payment when it is accepted, and when it is final', async () => {
-  const ledger = join(stand.directory, 'told.sqlite')
-  const { world, log } = stand
+  const ledger = join(fixture.directory, 'told.sqlite')
+  const { world, log } = fixture
   const routes = createPaystileRoutes({
     network: 'localnet',
     rpc: world.localnet.rpcUrl,
@@ -41,14 +41,14 @@ it('tells of a payment when it is accepted, and when it is final', async () => {
     log,
     webhooks: [{ url: `${receiver.url}/hook`, secret }],
   })
-  stand.defer(() => routes.close())
-  const shop = await stand.open({ ledger, endpoint: '/data' })
+  fixture.defer(() => routes.close())
+  const shop = await fixture.open({ ledger, endpoint: '/data' })
   const told = () =>
     receiver.received.map(({ body, headers }) => {
       return new Verifier(secret).verify(body, headers as Record<string, string>) as Told
     })
   const bought = async () => {
-    const proof = await shop.buy(stand.payer)
+    const proof = await shop.buy(fixture.payer)
     expect((await shop.claim(proof)).status).toBe(200)
     return txOf(proof)
   }
@@ -65,7 +65,7 @@ it('tells of a payment when it is accepted, and when it is final', async () => {
   const [first] = told()
   expect(Object.keys(first?.data ?? {})).toEqual([...captureColumns])
   expect(first?.data).toMatchObject({ endpoint: '/data', token: 'USDC', amount: '0.01', verification: 'confirmed' })
-  expect(JSON.stringify(told())).not.toContain(stand.payer.address)
+  expect(JSON.stringify(told())).not.toContain(fixture.payer.address)
   await expect
     .poll(() => told().map(({ type }) => type), { timeout: 20_000, interval: 200 })
     .toContain('payment.finalized')
@@ -90,7 +90,7 @@ it('comes to the service from the gateway’s file, with its secret from the env
   const file = (webhook: string) =>
     `network: localnet
 token: USDC
-recipient: ${stand.world.recipient.address}
+recipient: ${fixture.world.recipient.address}
 upstream: http://127.0.0.1:3000
 webhooks:
   - ${webhook}

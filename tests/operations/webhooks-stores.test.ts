@@ -14,7 +14,7 @@ import { stores } from '../ledger/stores.ts'
 const secrets = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw']
 
 describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
-  const desk = useDesk(open)
+  const events = useDesk(open)
   let receiver: Receiver
   let closers: (() => Promise<void>)[]
   beforeEach(async () => {
@@ -37,7 +37,7 @@ describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
       }),
       post: poster.post,
       describe: ({ endpoint, state, units }) => ({ endpoint, state, units: String(units) }),
-      clock: desk.clock,
+      clock: events.clock,
       log: { info: () => {}, warn: () => {}, error: () => {} },
       meter: createMeter(),
     })
@@ -50,17 +50,17 @@ describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
       .map(({ body }) => JSON.parse(body) as { readonly type: string; readonly data: object })
 
   it('tell of a payment as it goes, on several servers, each address once', async () => {
-    const servers = [server(desk.ledger), server(desk.ledger)]
+    const servers = [server(events.ledger), server(events.ledger)]
     const run = () => Promise.all(servers.map((one) => one.run()))
     await run()
     const payment = createPayment()
-    await desk.grantOf(takeOf(payment))
+    await events.grantOf(takeOf(payment))
     await run()
     await run()
     const data = { endpoint: '/api/data', state: 'confirmed', units: '10000' }
     expect(told('/a')).toMatchObject([{ type: 'payment.confirmed', data }])
     expect(told('/b')).toMatchObject([{ type: 'payment.confirmed', data }])
-    await desk.ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
+    await events.ledger.journal?.conclude([{ tx: payment.tx, finality: 'reverted' }])
     await run()
     await run()
     expect(told('/a').map(({ type }) => type)).toEqual(['payment.confirmed', 'payment.reverted'])
@@ -68,11 +68,11 @@ describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
   })
 
   it('tell of what runs out', async () => {
-    const worker = server(desk.ledger)
+    const worker = server(events.ledger)
     await worker.run()
-    const payment = createPayment({ usableUntil: desk.clock.now() + 60_000 })
-    await desk.use(takeOf(payment), 'release')
-    desk.clock.advance(90_000)
+    const payment = createPayment({ usableUntil: events.clock.now() + 60_000 })
+    await events.use(takeOf(payment), 'release')
+    events.clock.advance(90_000)
     await worker.run()
     expect(
       told('/a')

@@ -10,7 +10,7 @@ import type { Webhook } from '../../src/core/service/webhooks.ts'
 import { nameWebhook } from '../../src/core/service/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { startWebhooks, type WebhooksParts, type WebhooksWorker } from '../../src/workers/webhooks.ts'
-import { createDesk, createReceiver, type Desk, type Receiver } from '../harness/events.ts'
+import { createFakeEvents, createReceiver, type FakeEvents, type Receiver } from '../harness/events.ts'
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const older = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
@@ -30,7 +30,7 @@ const capture: PaymentListItem = {
 }
 
 let now = 0
-let desk: Desk
+let events: FakeEvents
 let lines: [string, Facts | undefined][]
 let closers: (() => Promise<unknown>)[]
 
@@ -38,7 +38,7 @@ beforeEach(() => {
   now = 1_700_000_000_000
   lines = []
   closers = []
-  desk = createDesk({ now: () => now, monotonic: () => now })
+  events = createFakeEvents({ now: () => now, monotonic: () => now })
 })
 afterEach(async () => {
   for (const close of closers.reverse()) await close()
@@ -58,7 +58,7 @@ function start(webhooks: readonly Webhook[], changes: Partial<WebhooksParts> = {
   const note = (event: string, facts?: Facts) => void lines.push([event, facts])
   const poster = createWebhookPoster({ network: 'localnet', timeoutMs })
   const worker = startWebhooks({
-    notices: desk,
+    notices: events,
     books: { findPayment: async () => capture },
     webhooks,
     post: poster.post,
@@ -74,12 +74,12 @@ function start(webhooks: readonly Webhook[], changes: Partial<WebhooksParts> = {
   return worker
 }
 
-const only = () => [...desk.rows.values()][0]
+const only = () => [...events.rows.values()][0]
 
 describe('a message', () => {
   it('is what the specification says, and its signature is valid for who has the secret', async () => {
     const { url, received } = await receiver()
-    desk.write('payment.confirmed')
+    events.write('payment.confirmed')
     await start([hook(`${url}/hook?a=1`)]).run()
     const [{ path, headers, body } = { path: '', headers: {}, body: '' }] = received
     expect(path).toBe('/hook?a=1')
@@ -95,7 +95,7 @@ describe('a message', () => {
 
   it('is signed with every secret while they are being replaced', async () => {
     const { url, received } = await receiver()
-    desk.write('payment.confirmed')
+    events.write('payment.confirmed')
     await start([hook(url, { secrets: [secret, older] })]).run()
     for (const one of [secret, older]) {
       const { body = '', headers = {} } = received[0] ?? {}
@@ -107,7 +107,7 @@ describe('a message', () => {
 
   it('names the transaction when the books do not know the payment any more', async () => {
     const { url, received } = await receiver()
-    desk.write('payment.expired')
+    events.write('payment.expired')
     await start([hook(url)], { books: { findPayment: async () => undefined } }).run()
     expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({
       data: { tx: expect.stringMatching(/^[1-9A-Za-z]{80,}$/) },
@@ -118,7 +118,7 @@ describe('a message', () => {
 describe('each receiver', () => {
   it('gets the events it asked for, once', async () => {
     const [all, some] = [await receiver(), await receiver()]
-    for (const kind of ledgerEventKinds) desk.write(kind)
+    for (const kind of ledgerEventKinds) events.write(kind)
     const worker = start([hook(all.url), hook(some.url, { events: ['payment.reverted'] })])
     await worker.run()
     await worker.run()
@@ -131,7 +131,7 @@ describe('each receiver', () => {
   it('is held up by no other: one is silent, the other has all of a hundred messages', async () => {
     const [quick, silent] = [await receiver(), await receiver()]
     silent.behave('silence')
-    for (let count = 0; count < 100; count += 1) desk.write('payment.confirmed')
+    for (let count = 0; count < 100; count += 1) events.write('payment.confirmed')
     const stuck = hook(silent.url)
     const seen: number[] = []
     const poster = createWebhookPoster({ network: 'localnet' })
@@ -159,7 +159,7 @@ describe('a failure', () => {
   ])('by %s is tried again five seconds later, under the same id', async (_name, manner, why) => {
     const other = await receiver()
     other.behave(manner)
-    desk.write('payment.confirmed')
+    events.write('payment.confirmed')
     const worker = start([hook(other.url)])
     await worker.run()
     expect(only()).toMatchObject({ state: 'waiting', attempts: 1, why: expect.stringMatching(why), due: now + 5_000 })
@@ -177,7 +177,7 @@ describe('a failure', () => {
   it('waits as long as it was asked to', async () => {
     const { url, behave } = await receiver()
     behave({ status: 503, headers: { 'retry-after': '90' } })
-    desk.write('payment.confirmed')
+    events.write('payment.confirmed')
     await start([hook(url)]).run()
     expect(only()?.due).toBe(now + 90_000)
   })
@@ -185,7 +185,7 @@ describe('a failure', () => {
   it('is given up after ten attempts, with an error that says how to send it by hand', async () => {
     const { url, received, behave } = await receiver()
     behave({ status: 500 })
-    desk.write('payment.confirmed')
+    events.write('payment.confirmed')
     const worker = start([hook(url)])
     for (let attempt = 0; attempt < 12; attempt += 1) {
       await worker.run()
@@ -195,7 +195,7 @@ describe('a failure', () => {
     expect(only()).toMatchObject({ state: 'failed', attempts: 10 })
     expect(lines.at(-1)).toMatchObject(['webhook given up', { next: `npx paystile webhooks resend ${only()?.id}` }])
     behave({ status: 200 })
-    await desk.resend(only()?.id ?? '')
+    await events.resend(only()?.id ?? '')
     await worker.run()
     expect(only()?.state).toBe('told')
   })
@@ -203,30 +203,32 @@ describe('a failure', () => {
   it('by 410 is the end: nothing more is sent there, and an error says so', async () => {
     const { url, received, behave } = await receiver()
     behave({ status: 410 })
-    desk.write('payment.confirmed')
+    events.write('payment.confirmed')
     const worker = start([hook(url)])
     await worker.run()
-    desk.write('payment.finalized')
+    events.write('payment.finalized')
     await worker.run()
     expect(received).toHaveLength(1)
-    expect([...desk.rows.values()].map(({ state }) => state)).toEqual(['failed', 'waiting'])
+    expect([...events.rows.values()].map(({ state }) => state)).toEqual(['failed', 'waiting'])
     expect(lines.map(([event]) => event)).toEqual(['webhook gone'])
   })
 
   it('names neither address nor secret', async () => {
     const { url, behave } = await receiver()
     behave({ status: 500 })
-    desk.write('payment.confirmed')
+    events.write('payment.confirmed')
     await start([hook(`${url}/services/key`), hook('http://127.0.0.1:1/services/key')]).run()
     expect(lines).toHaveLength(2)
-    expect(JSON.stringify([lines, [...desk.rows.values()].map(({ why }) => why)])).not.toMatch(/services|127\.0|whsec/)
+    expect(JSON.stringify([lines, [...events.rows.values()].map(({ why }) => why)])).not.toMatch(
+      /services|127\.0|whsec/,
+    )
   })
 })
 
 it('an answer that never ends is told all the same: the status counts, and no more than 64 KB are read', async () => {
   const { url, behave } = await receiver()
   behave('drip')
-  desk.write('payment.confirmed')
+  events.write('payment.confirmed')
   await start([hook(url)], {}, 5_000).run()
   expect(only()?.state).toBe('told')
 })
@@ -261,7 +263,7 @@ it('T143: outside of localnet nothing is posted to this machine, by whatever nam
 
 it('a worker that dies in the middle leaves its notice to another, which sends it under the same id', async () => {
   const { url, received } = await receiver()
-  desk.write('payment.confirmed')
+  events.write('payment.confirmed')
   let first = ''
   const dying = start([hook(url)], {
     post: (_webhook, { id }, signal) => {
@@ -282,7 +284,7 @@ it('a worker that dies in the middle leaves its notice to another, which sends i
 it('stops within its grace: what hangs is left to others, and nothing is written about it', async () => {
   const { url, behave } = await receiver()
   behave('silence')
-  desk.write('payment.confirmed')
+  events.write('payment.confirmed')
   const worker = start([hook(url)], {}, 60_000)
   const running = worker.run()
   await expect.poll(() => only()?.target, { interval: 5 }).not.toBe('')
@@ -295,13 +297,13 @@ it('counts what was told, delayed and failed', async () => {
   const { url, behave } = await receiver()
   const meter = createMeter()
   const worker = start([hook(url)], { meter })
-  desk.write('payment.confirmed')
+  events.write('payment.confirmed')
   await worker.run()
   behave({ status: 500 })
-  desk.write('payment.confirmed')
+  events.write('payment.confirmed')
   await worker.run()
   behave({ status: 410 })
-  desk.write('payment.confirmed')
+  events.write('payment.confirmed')
   await worker.run()
   const lines = meter.format().split('\n')
   for (const outcome of ['told', 'delayed', 'failed']) {

@@ -109,10 +109,10 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
   const server = createServer(async (request, response) => {
     const header = request.headers[checkoutHeader.toLowerCase()]
     const order = typeof header === 'string' ? parseOrder(header) : undefined
-    if (order) stage.orders.push(order)
-    if (header !== undefined) await stage.gate
-    if (stage.trouble === 'silence' || (order && stage.deafTo.has(order.kind))) return response.destroy()
-    const reply = stage.trouble === undefined ? replyTo(header, order) : problem(stage.trouble)
+    if (order) fixture.orders.push(order)
+    if (header !== undefined) await fixture.gate
+    if (fixture.trouble === 'silence' || (order && fixture.deafTo.has(order.kind))) return response.destroy()
+    const reply = fixture.trouble === undefined ? replyTo(header, order) : problem(fixture.trouble)
     response.writeHead(reply.status ?? 200, {
       'content-type': reply.type ?? 'application/json',
       'cache-control': 'no-store',
@@ -121,14 +121,15 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
     return response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body), 'latin1')
   })
   const replyTo = (header: unknown, order: CheckoutOrder | undefined): Reply => {
-    if (header === undefined) return stage.resource ?? document(stage.facts)
-    if (order?.requestId !== stage.facts.requestId) return problem(400)
-    if (order.kind === 'status') return stage.refusal ? { status: 403, body: stage.refusal } : { body: stage.standing }
-    if (order.kind === 'view') return { body: viewOf(stage.facts, order.token) }
-    return { body: order.kind === 'prepare' ? stage.prepared : stage.sent }
+    if (header === undefined) return fixture.resource ?? document(fixture.facts)
+    if (order?.requestId !== fixture.facts.requestId) return problem(400)
+    if (order.kind === 'status')
+      return fixture.refusal ? { status: 403, body: fixture.refusal } : { body: fixture.standing }
+    if (order.kind === 'view') return { body: viewOf(fixture.facts, order.token) }
+    return { body: order.kind === 'prepare' ? fixture.prepared : fixture.sent }
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const stage: CheckoutFixture = {
+  const fixture: CheckoutFixture = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/forecast`,
     facts,
     standing: facts.standing,
@@ -140,14 +141,14 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
     deafTo: new Set(),
     gate: Promise.resolve(),
     orders: [],
-    count: (kind) => stage.orders.filter((order) => order.kind === kind).length,
+    count: (kind) => fixture.orders.filter((order) => order.kind === kind).length,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
-  return stage
+  return fixture
 }
 
 function document(facts: CheckoutFacts): Reply {

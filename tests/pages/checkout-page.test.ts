@@ -16,7 +16,7 @@ import {
 import { heading, hurry, offered } from './checkout-readers.ts'
 
 let browser: Browser
-let stage: CheckoutFixture
+let fixture: CheckoutFixture
 let tab: Tab
 let page: Page
 beforeAll(async () => {
@@ -24,14 +24,14 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 beforeEach(async () => {
-  stage = await openCheckout()
+  fixture = await openCheckout()
   tab = await browser.page({ permissions: ['clipboard-read', 'clipboard-write'] })
   page = tab.page
 })
 afterEach(async () => {
   expect(tab.complaints).toEqual([])
   await tab.close()
-  await stage.close()
+  await fixture.close()
 })
 
 const three = [
@@ -41,9 +41,9 @@ const three = [
 ] as const
 
 async function open(more: Partial<CheckoutFacts> = {}): Promise<void> {
-  stage.facts = factsOf(more)
-  stage.standing = stage.facts.standing
-  await page.goto(stage.url)
+  fixture.facts = factsOf(more)
+  fixture.standing = fixture.facts.standing
+  await page.goto(fixture.url)
 }
 
 const short = { state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' } as const
@@ -87,7 +87,7 @@ describe('every state', () => {
   ])('%s is told when it is heard, with its own words', async (_name, standing, title, isOffered) => {
     await open()
     expect(await heading(page)).toBe('')
-    stage.standing = standing
+    fixture.standing = standing
     await hurry(page)
     await expect.poll(() => heading(page)).toBe(title)
     expect(await offered(page)).toBe(isOffered)
@@ -103,11 +103,11 @@ describe('a browser that has not shown yet that it kept the cookie', () => {
 
   it('is offered code and buttons once the service has seen it', async () => {
     let release = (): void => {}
-    stage.gate = new Promise((resolve) => {
+    fixture.gate = new Promise((resolve) => {
       release = resolve
     })
     await open({ isKept: false })
-    await expect.poll(() => stage.count('status')).toBe(1)
+    await expect.poll(() => fixture.count('status')).toBe(1)
     await offersNothing()
     release()
     await expect.poll(() => page.locator('#qr').isVisible()).toBe(true)
@@ -115,23 +115,23 @@ describe('a browser that has not shown yet that it kept the cookie', () => {
   })
 
   it('is offered nothing where it did not, is told why, and is told of a payment that came all the same', async () => {
-    stage.refusal = { code: 'claim_required', detail: 'This browser has not kept the cookie.' }
+    fixture.refusal = { code: 'claim_required', detail: 'This browser has not kept the cookie.' }
     await open({ isKept: false })
     await expect.poll(() => heading(page)).toBe('Nothing can be paid on this page')
     await offersNothing()
     expect(await page.locator('#notice').textContent()).toContain('This browser has not kept the cookie.')
     expect(await tab.violations()).toEqual([])
-    stage.refusal = undefined
-    stage.standing = { state: 'stranded', tx }
+    fixture.refusal = undefined
+    fixture.standing = { state: 'stranded', tx }
     await hurry(page)
     await expect.poll(() => heading(page)).toBe('Paid, but it cannot be opened here')
     await offersNothing()
   })
 
   it('is offered everything without a script, which could not ask', async () => {
-    stage.facts = factsOf({ isKept: false })
+    fixture.facts = factsOf({ isKept: false })
     const bare = await browser.page({ javaScriptEnabled: false })
-    await bare.page.goto(stage.url)
+    await bare.page.goto(fixture.url)
     expect(await bare.page.locator('#qr').isVisible()).toBe(true)
     expect(await bare.page.locator('#pay').innerText()).toContain('Allow cookies for this address before you pay')
     await bare.close()
@@ -141,19 +141,19 @@ describe('a browser that has not shown yet that it kept the cookie', () => {
 describe('what was bought', () => {
   it('is shown by a reload after a payment from a phone, and its own scripts run', async () => {
     await open()
-    stage.standing = { state: 'confirming' }
+    fixture.standing = { state: 'confirming' }
     await hurry(page)
     await expect.poll(() => heading(page)).toBe('Payment seen')
-    stage.resource = { type: 'text/html', body: '<title>x</title><script>document.title = "the forecast"</script>' }
-    stage.standing = { state: 'paid', tx }
+    fixture.resource = { type: 'text/html', body: '<title>x</title><script>document.title = "the forecast"</script>' }
+    fixture.standing = { state: 'paid', tx }
     await expect.poll(() => page.title()).toBe('the forecast')
   })
 
   it('is told to be downloading where a download leaves the page in place', async () => {
     await open()
     const headers = { 'content-disposition': 'attachment; filename="report.csv"' }
-    stage.resource = { type: 'text/csv', headers, body: 'a,b' }
-    stage.standing = { state: 'paid', tx }
+    fixture.resource = { type: 'text/csv', headers, body: 'a,b' }
+    fixture.standing = { state: 'paid', tx }
     const download = page.waitForEvent('download')
     await hurry(page)
     expect((await download).suggestedFilename()).toBe('report.csv')
@@ -163,7 +163,7 @@ describe('what was bought', () => {
 
   it('is not fetched again and again where the page comes back', async () => {
     await open()
-    stage.standing = { state: 'paid', tx }
+    fixture.standing = { state: 'paid', tx }
     const again = page.waitForEvent('load')
     await hurry(page)
     await again
@@ -173,7 +173,7 @@ describe('what was bought', () => {
 
   it('is elsewhere when a program asked: people are told to go back', async () => {
     await open({ after: 'return' })
-    stage.standing = { state: 'paid', tx }
+    fixture.standing = { state: 'paid', tx }
     await hurry(page)
     await expect.poll(() => page.locator('#notice').textContent()).toMatch(/You can go back now.*Transaction/)
     expect(await page.getByRole('link').count()).toBe(0)
@@ -186,11 +186,11 @@ describe('time and trouble', () => {
     await open({ now: far, expiresAt: far + 1_500 })
     await expect.poll(() => heading(page)).toBe('The time for this price is over')
     expect(await offered(page)).toBe(false)
-    stage.standing = { state: 'expired' }
+    fixture.standing = { state: 'expired' }
     await expect.poll(() => heading(page)).toBe('This price has expired')
     expect(await page.locator('#notice').textContent()).toContain('Nothing was paid')
-    stage.facts = factsOf()
-    stage.standing = { state: 'waiting' }
+    fixture.facts = factsOf()
+    fixture.standing = { state: 'waiting' }
     await page.getByRole('link', { name: 'Get a new price' }).click()
     await expect.poll(() => offered(page)).toBe(true)
     expect(await page.locator('#time').textContent()).toMatch(/price holds for 1[45]:\d\d/)
@@ -206,11 +206,11 @@ describe('time and trouble', () => {
 
   it.each(['silence', 503] as const)('the service is away (%s), told so, asked on, and comes back', async (trouble) => {
     await open()
-    stage.trouble = trouble
+    fixture.trouble = trouble
     await hurry(page)
     await expect.poll(() => heading(page)).toBe('The service cannot be reached')
     expect(await page.locator('#notice').textContent()).toContain('your payment is safe')
-    stage.trouble = undefined
+    fixture.trouble = undefined
     await expect.poll(() => heading(page)).toBe('')
     expect(await offered(page)).toBe(true)
   })
@@ -225,20 +225,20 @@ describe('time and trouble', () => {
         subtree: true,
       })
     })
-    stage.trouble = 503
+    fixture.trouble = 503
     const failed = page.waitForResponse((response) => response.status() === 503)
     await hurry(page)
     await failed
-    stage.trouble = undefined
-    const before = stage.count('status')
-    await expect.poll(() => stage.count('status')).toBeGreaterThan(before + 1)
+    fixture.trouble = undefined
+    const before = fixture.count('status')
+    await expect.poll(() => fixture.count('status')).toBeGreaterThan(before + 1)
     const changes = await page.evaluate(() => (window as unknown as { changes: string[] }).changes)
     expect(changes.filter((title) => /cannot be reached/.test(title))).toEqual([])
   })
 
   it('a page that the service no longer knows says what to do', async () => {
     await open()
-    stage.trouble = 404
+    fixture.trouble = 404
     await hurry(page)
     await expect.poll(() => heading(page)).toBe('This page is out of date')
     expect(await page.getByRole('link', { name: 'Load again' }).count()).toBe(1)
@@ -251,11 +251,11 @@ describe('other ways to pay', () => {
     const before = await page.locator('#qr path').getAttribute('d')
     await page.getByText('SOL', { exact: true }).click()
     await expect.poll(() => page.locator('#price').textContent()).toBe('0.000066556 SOL')
-    expect(await page.locator('#link').getAttribute('href')).toBe(viewOf(stage.facts, 'SOL').uri)
+    expect(await page.locator('#link').getAttribute('href')).toBe(viewOf(fixture.facts, 'SOL').uri)
     expect(await page.locator('#qr path').getAttribute('d')).not.toBe(before)
     expect(await page.locator('#amount').textContent()).toBe('0.000066556')
     expect(await page.locator('#mint').isVisible()).toBe(false)
-    stage.trouble = 'silence'
+    fixture.trouble = 'silence'
     await page.getByText('NATIVE', { exact: true }).click()
     await expect.poll(() => page.locator('input[value=SOL]').isChecked()).toBe(true)
     expect(await page.locator('#price').textContent()).toBe('0.000066556 SOL')
@@ -264,12 +264,12 @@ describe('other ways to pay', () => {
   it('an answer that comes late does not undo a later choice', async () => {
     await open({ tokens: three })
     let release = (): void => {}
-    stage.gate = new Promise((resolve) => {
+    fixture.gate = new Promise((resolve) => {
       release = resolve
     })
     await page.getByText('SOL', { exact: true }).click()
-    await expect.poll(() => stage.count('view')).toBe(1)
-    stage.gate = Promise.resolve()
+    await expect.poll(() => fixture.count('view')).toBe(1)
+    fixture.gate = Promise.resolve()
     await page.getByText('NATIVE', { exact: true }).click()
     await expect.poll(() => page.locator('#price').textContent()).toBe('123456.123456789 NATIVE')
     const late = page.waitForResponse((response) =>
@@ -302,7 +302,7 @@ describe('other ways to pay', () => {
   it('texts of strangers stay texts', async () => {
     const evil = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
     await open({ seller: evil, what: evil, buys: evil, isAgain: true })
-    stage.standing = { state: 'wrong', tx: evil, why: evil }
+    fixture.standing = { state: 'wrong', tx: evil, why: evil }
     await hurry(page)
     await expect.poll(() => page.locator('#notice code').textContent()).toBe(evil)
     expect(await page.locator('h1').textContent()).toBe(evil)
@@ -312,10 +312,10 @@ describe('other ways to pay', () => {
 
 it('without a script everything needed is there, and a reload tells how it stands', async () => {
   const bare = await browser.page({ javaScriptEnabled: false })
-  await bare.page.goto(stage.url)
+  await bare.page.goto(fixture.url)
   for (const text of [recipient, requestId, 'After paying, reload this page.'])
     expect(await bare.page.getByText(text, { exact: true }).isVisible()).toBe(true)
-  stage.facts = factsOf({ standing: { state: 'confirming', tx } })
+  fixture.facts = factsOf({ standing: { state: 'confirming', tx } })
   await bare.page.reload()
   expect(await heading(bare.page)).toBe('Payment seen')
   await bare.close()

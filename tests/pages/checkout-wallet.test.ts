@@ -8,7 +8,7 @@ import { approve, asked, heading, hurry, offered } from './checkout-readers.ts'
 import { type FakeWallet, installWallet } from './fake-wallet.ts'
 
 let browser: Browser
-let stage: CheckoutFixture
+let fixture: CheckoutFixture
 let tab: Tab
 let page: Page
 beforeAll(async () => {
@@ -16,14 +16,14 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 beforeEach(async () => {
-  stage = await openCheckout()
+  fixture = await openCheckout()
   tab = await browser.page()
   page = tab.page
 })
 afterEach(async () => {
   expect(tab.complaints).toEqual([])
   await tab.close()
-  await stage.close()
+  await fixture.close()
 })
 
 const payer = '2vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu'
@@ -33,7 +33,7 @@ const told = (title: string) => expect.poll(() => heading(page)).toBe(title)
 
 async function open(wallet: FakeWallet = {}): Promise<void> {
   await installWallet(page, wallet)
-  await page.goto(stage.url)
+  await page.goto(fixture.url)
 }
 
 async function click(wallet: FakeWallet = {}): Promise<void> {
@@ -44,7 +44,7 @@ async function click(wallet: FakeWallet = {}): Promise<void> {
 /** Holds the service's answers back until it is let go. */
 function hold(): () => void {
   let release = (): void => {}
-  stage.gate = new Promise((resolve) => {
+  fixture.gate = new Promise((resolve) => {
     release = resolve
   })
   return () => release()
@@ -56,13 +56,13 @@ describe('a payment', () => {
     await told('Confirming your payment')
     expect(await page.locator('#notice code').textContent()).toBe(tx)
     expect(await offered(page)).toBe(false)
-    const orders = stage.orders.filter(({ kind }) => kind === 'prepare' || kind === 'submit')
+    const orders = fixture.orders.filter(({ kind }) => kind === 'prepare' || kind === 'submit')
     expect(orders).toEqual([
       { kind: 'prepare', requestId, token: 'USDC', account: payer },
       { kind: 'submit', requestId, transaction: expect.stringMatching(/^AQkJCQ[A-Za-z0-9_-]+$/) },
     ])
-    stage.resource = { type: 'text/html', body: '<title>the forecast</title>' }
-    stage.standing = { state: 'paid', tx }
+    fixture.resource = { type: 'text/html', body: '<title>the forecast</title>' }
+    fixture.standing = { state: 'paid', tx }
     await expect.poll(() => page.title()).toBe('the forecast')
   })
 
@@ -75,7 +75,7 @@ describe('a payment', () => {
     release()
     await told('Confirming your payment')
     expect(await asked(page)).toEqual({ connect: 1, sign: 1 })
-    expect([stage.count('prepare'), stage.count('submit')]).toEqual([1, 1])
+    expect([fixture.count('prepare'), fixture.count('submit')]).toEqual([1, 1])
   })
 
   it('works with the keyboard alone, and nothing is lost from sight', async () => {
@@ -85,7 +85,7 @@ describe('a payment', () => {
     await page.keyboard.press('Enter')
     await told('You declined')
     expect(await button().evaluate((element) => element === document.activeElement)).toBe(true)
-    stage.standing = { state: 'confirming', tx }
+    fixture.standing = { state: 'confirming', tx }
     await hurry(page)
     await told('Payment seen')
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('notice')
@@ -94,9 +94,9 @@ describe('a payment', () => {
   it('is sent by the wallet where it can do nothing else, and looked for by its name', async () => {
     await click({ isSender: true })
     await told('Confirming your payment')
-    expect(stage.count('submit')).toBe(0)
+    expect(fixture.count('submit')).toBe(0)
     await expect
-      .poll(() => stage.orders.filter((order) => order.kind === 'status').at(-1))
+      .poll(() => fixture.orders.filter((order) => order.kind === 'status').at(-1))
       .toMatchObject({ tx: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/) })
   })
 
@@ -106,7 +106,7 @@ describe('a payment', () => {
     expect(await tab.violations()).toEqual([])
     await page.getByRole('button', { name: 'Savings 2 (4vQ2...xTHu)' }).click()
     await told('Confirming your payment')
-    expect(stage.orders.find((order) => order.kind === 'prepare')).toMatchObject({ account: payer.replace('2', '4') })
+    expect(fixture.orders.find((order) => order.kind === 'prepare')).toMatchObject({ account: payer.replace('2', '4') })
   })
 
   it('can be cancelled where an account is to be chosen', async () => {
@@ -119,8 +119,8 @@ describe('a payment', () => {
   it('goes on after a reload in the middle', async () => {
     await click()
     await told('Confirming your payment')
-    stage.facts = factsOf({ standing: { state: 'confirming', tx } })
-    stage.standing = stage.facts.standing
+    fixture.facts = factsOf({ standing: { state: 'confirming', tx } })
+    fixture.standing = fixture.facts.standing
     await page.reload()
     await told('Payment seen')
     expect(await offered(page)).toBe(false)
@@ -133,12 +133,12 @@ it.each([false, true])(
     const others = [await tab.page.context().newPage(), await tab.page.context().newPage()]
     await click()
     await told('Confirming your payment')
-    stage.facts = factsOf({ standing: { state: 'confirming', tx } })
-    stage.standing = stage.facts.standing
+    fixture.facts = factsOf({ standing: { state: 'confirming', tx } })
+    fixture.standing = fixture.facts.standing
     if (isLoadedAgain) await page.reload()
-    for (const other of others) await other.goto(stage.url)
-    stage.resource = { type: 'text/html', body: '<title>the forecast</title>' }
-    stage.standing = { state: 'paid', tx }
+    for (const other of others) await other.goto(fixture.url)
+    fixture.resource = { type: 'text/html', body: '<title>the forecast</title>' }
+    fixture.standing = { state: 'paid', tx }
     await Promise.all([...others, page].map(hurry))
     await expect.poll(() => page.title()).toBe('the forecast')
     for (const other of others) await expect.poll(() => heading(other)).toBe('Opened in another tab')
@@ -158,7 +158,7 @@ describe('each step has its words', () => {
     await click(wallet)
     await told(title)
     expect(await notice()).toMatch(words)
-    expect(stage.count('submit')).toBe(0)
+    expect(fixture.count('submit')).toBe(0)
     expect(await offered(page)).toBe(true)
     for (const colorScheme of nextThemes()) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
@@ -167,19 +167,19 @@ describe('each step has its words', () => {
   })
 
   it('too little money: what is there, what is needed, and where test money comes from', async () => {
-    stage.prepared = { kind: 'short', token: 'USDC', has: '0.002', needs: '0.01' }
+    fixture.prepared = { kind: 'short', token: 'USDC', has: '0.002', needs: '0.01' }
     await click()
     await told('Too little money')
     expect(await notice()).toMatch(/has 0\.002 USDC, and 0\.01 USDC is needed/)
     expect(await page.locator('#notice code').textContent()).toBe(`npx paystile faucet ${payer}`)
     expect(await tab.violations()).toEqual([])
-    stage.prepared = { kind: 'transaction', transaction: 'AQID' }
+    fixture.prepared = { kind: 'transaction', transaction: 'AQID' }
     await button().click()
     await told('Confirming your payment')
   })
 
   it('refused by the service: why, and that nothing was paid', async () => {
-    stage.sent = { kind: 'refused', why: 'the blockhash is too old' }
+    fixture.sent = { kind: 'refused', why: 'the blockhash is too old' }
     await click()
     await told('The payment was not sent')
     expect(await notice()).toContain('The blockhash is too old. Nothing was paid.')
@@ -188,65 +188,65 @@ describe('each step has its words', () => {
 
 describe('nobody pays twice', () => {
   it.each(['prepared', 'sent'] as const)('when the service knows of a payment already (%s)', async (place) => {
-    stage[place] = { kind: 'state', state: 'confirming', tx }
+    fixture[place] = { kind: 'state', state: 'confirming', tx }
     const state = { state: 'confirming', tx } as const
     await open()
-    stage.standing = state
+    fixture.standing = state
     await button().click()
     await told('Payment seen')
     expect(await offered(page)).toBe(false)
-    expect(stage.count('submit')).toBe(place === 'sent' ? 1 : 0)
+    expect(fixture.count('submit')).toBe(place === 'sent' ? 1 : 0)
   })
 
   it('a payment from the phone stops the one that the wallet is asked for, though it is approved', async () => {
     await click({ signs: 'later' })
     await told('Approve it in Testwallet')
-    stage.standing = { state: 'confirming', tx }
+    fixture.standing = { state: 'confirming', tx }
     await hurry(page)
     await told('Payment seen')
     expect(await notice()).toMatch(/Decline what your wallet is asking here/)
     await approve(page)
     await expect.poll(notice).not.toMatch(/Decline what your wallet/)
-    expect(stage.count('submit')).toBe(0)
+    expect(fixture.count('submit')).toBe(0)
   })
 
   it('what is approved after the price has expired is not sent', async () => {
-    const { now } = stage.facts
-    stage.facts = factsOf({ expiresAt: now + 1_500 })
+    const { now } = fixture.facts
+    fixture.facts = factsOf({ expiresAt: now + 1_500 })
     await click({ signs: 'later' })
     await told('Approve it in Testwallet')
     await expect.poll(() => page.locator('#time').textContent()).toMatch(/0:01/)
     await expect.poll(() => page.evaluate(() => performance.now())).toBeGreaterThan(1_500)
     await approve(page)
     await told('The time for this price is over')
-    expect(stage.count('submit')).toBe(0)
+    expect(fixture.count('submit')).toBe(0)
   })
 
   it('what was approved is sent again while the service is away, as the same transaction', async () => {
-    stage.deafTo.add('submit')
+    fixture.deafTo.add('submit')
     await click()
     await told('The service cannot be reached')
     expect(await notice()).toMatch(/You have approved the payment.*can be charged only once/)
-    stage.deafTo.clear()
+    fixture.deafTo.clear()
     await told('Confirming your payment')
-    const sent = stage.orders.filter((order) => order.kind === 'submit')
+    const sent = fixture.orders.filter((order) => order.kind === 'submit')
     expect(sent.length).toBeGreaterThan(1)
     expect(new Set(sent.map((order) => JSON.stringify(order))).size).toBe(1)
   })
 
   it('a refusal of what may have arrived before is waited out, and not taken for an unpaid price', async () => {
-    stage.deafTo.add('submit')
+    fixture.deafTo.add('submit')
     await click()
     // Chromium repeats a request by itself when a connection breaks: the page has to have noticed.
     await told('The service cannot be reached')
-    stage.sent = { kind: 'refused', why: 'the blockhash is too old' }
-    stage.deafTo.clear()
+    fixture.sent = { kind: 'refused', why: 'the blockhash is too old' }
+    fixture.deafTo.clear()
     await told('Confirming your payment')
     expect(await offered(page)).toBe(false)
   })
 
   it('a service that is away when a payment is to be prepared leads to nothing, and says so', async () => {
-    stage.deafTo.add('prepare')
+    fixture.deafTo.add('prepare')
     await click()
     await told('The payment was not sent')
     expect(await notice()).toContain('Nothing was paid')
@@ -256,8 +256,8 @@ describe('nobody pays twice', () => {
   it('a service that does not know of what was sent is not a reason to offer it again', async () => {
     await click()
     await told('Confirming your payment')
-    const before = stage.count('status')
-    await expect.poll(() => stage.count('status')).toBeGreaterThan(before + 1)
+    const before = fixture.count('status')
+    await expect.poll(() => fixture.count('status')).toBeGreaterThan(before + 1)
     expect(await heading(page)).toBe('Confirming your payment')
     expect(await offered(page)).toBe(false)
   })
@@ -267,7 +267,7 @@ describe('the wallets that are offered', () => {
   it('all that can pay, with pictures that come with them, also when they come late', async () => {
     await installWallet(page, { name: 'First' })
     await installWallet(page, { name: 'Second', icon: 'https://elsewhere.example/icon.png' })
-    await page.goto(stage.url)
+    await page.goto(fixture.url)
     expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with First', 'Pay with Second'])
     expect(await page.locator('#wallets img').count()).toBe(1)
     await page.evaluate(() => {
@@ -280,15 +280,15 @@ describe('the wallets that are offered', () => {
   })
 
   it('on a chain of this machine only those that know it, and test money', async () => {
-    stage.facts = factsOf({ network: 'localnet', chain: 'solana:localnet' })
+    fixture.facts = factsOf({ network: 'localnet', chain: 'solana:localnet' })
     await installWallet(page, { name: 'Knows', chains: ['solana:localnet'] })
     await installWallet(page, { name: 'Does not', chains: ['solana:mainnet', 'solana:devnet'] })
-    await page.goto(stage.url)
+    await page.goto(fixture.url)
     expect(await page.locator('#wallets button').allTextContents()).toEqual(['Pay with Knows', 'Pay with test money'])
   })
 
   it('none: the other ways are named', async () => {
-    await page.goto(stage.url)
+    await page.goto(fixture.url)
     expect(await page.locator('#wallets').textContent()).toMatch(/No wallet was found.*phone, or by hand/)
   })
 })

@@ -32,17 +32,17 @@ const contents: Readonly<Record<string, Content>> = {
 }
 const handler: Handler = (target) => contents[target] ?? { status: 404 }
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let browser: Browser
 let shop: Shop
 beforeAll(async () => {
-  stand = await createShopFixture()
+  fixture = await createShopFixture()
   browser = await openBrowser()
-  shop = await stand.open({ watch: true, description: 'The weekly report' }, serveNode, handler)
+  shop = await fixture.open({ watch: true, description: 'The weekly report' }, serveNode, handler)
 }, 60_000)
 afterAll(async () => {
   await browser?.close()
-  await stand?.close()
+  await fixture?.close()
 })
 
 interface Customer extends Tab {
@@ -51,7 +51,7 @@ interface Customer extends Tab {
 }
 
 async function customer(options: Parameters<Browser['page']>[0] = {}, signer?: KeyPairSigner): Promise<Customer> {
-  const person = signer ?? (await stand.world.person())
+  const person = signer ?? (await fixture.world.person())
   const tab = await browser.page(options)
   const wallet = await installRealWallet(tab.page.context(), person)
   return { ...tab, wallet, signer: person }
@@ -66,11 +66,11 @@ async function factsOf(page: Page): Promise<CheckoutFacts> {
 
 /** Of which the page knows nothing. */
 const payByPhone = (facts: Pick<CheckoutFacts, 'requestId' | 'recipient'>, units?: bigint) =>
-  payFromPhone(stand.world, stand.payer, facts, units)
+  payFromPhone(fixture.world, fixture.payer, facts, units)
 
 /** What a wallet has, in base units of USDC. */
 async function balanceOf(owner: string): Promise<bigint> {
-  const { world } = stand
+  const { world } = fixture
   const account = await world.tokenAccount(owner, world.usdc)
   const params = [account, { commitment: 'confirmed' }]
   const { value } = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', params)
@@ -148,7 +148,7 @@ it('whoever closes the tab after paying and comes back is served', async () => {
 
 it('a wallet without money is told what is missing, and asked for nothing', async () => {
   const { page, signer, wallet, close } = await customer()
-  const { world } = stand
+  const { world } = fixture
   const all = await balanceOf(signer.address)
   await world.send([await world.transfer(signer, world.recipient.address, 'USDC', all)], signer)
   await page.goto(`${shop.url}/page`)
@@ -176,7 +176,7 @@ it('a double click, and a second tab, pay once', async () => {
   await Promise.all([payButton(page).dblclick(), payButton(second).click()])
   const shown = Promise.race([page, second].map((one) => heading(one, /A paid page/).waitFor()))
   await shown
-  stand.world.localnet.advanceSlots(200)
+  fixture.world.localnet.advanceSlots(200)
   await eventually(
     async () => before - (await balanceOf(signer.address)),
     (spent) => spent === 10_000n,
@@ -250,10 +250,10 @@ it('a reload in the middle goes on where it was', async () => {
 
 it('a price that has expired is replaced, and nobody pays the old one', async () => {
   const { page, wallet, close } = await customer()
-  const short = await stand.open({ watch: true, challengeTtlSeconds: 120 }, serveNode, handler)
+  const short = await fixture.open({ watch: true, challengeTtlSeconds: 120 }, serveNode, handler)
   await page.goto(`${short.url}/page`)
   const { requestId } = await factsOf(page)
-  stand.world.localnet.advance(121)
+  fixture.world.localnet.advance(121)
   await heading(page, /expired/).waitFor()
   await page.getByRole('link', { name: /new price/ }).click()
   await eventually(
@@ -267,8 +267,8 @@ it('a price that has expired is replaced, and nobody pays the old one', async ()
 })
 
 it('the page outlives a restart of the service', async () => {
-  const options = { ledger: join(stand.directory, 'pages.sqlite'), secret: `1:${'cd'.repeat(32)}`, watch: true }
-  const first = await stand.open(options, serveNode, handler)
+  const options = { ledger: join(fixture.directory, 'pages.sqlite'), secret: `1:${'cd'.repeat(32)}`, watch: true }
+  const first = await fixture.open(options, serveNode, handler)
   // The address stays while the server behind it is replaced.
   let target = first.url
   const front: Server = createServer((request, response) => {
@@ -289,7 +289,7 @@ it('the page outlives a restart of the service', async () => {
   await first.stop()
   await heading(page, /cannot be reached/).waitFor()
   await payByPhone(facts)
-  const second = await stand.open(options, serveNode, handler)
+  const second = await fixture.open(options, serveNode, handler)
   target = second.url
   await heading(page, /A paid page/).waitFor()
   await close()
@@ -319,7 +319,7 @@ it('works with the keyboard alone, in the dark, on a narrow screen, and for a sc
 
 it('nothing is offered in a browser that does not keep the cookie', async () => {
   // A browser takes no cookie for https from an address without it, but for those of its own machine.
-  const guarded = await stand.open({ watch: true, publicUrl: 'https://shop.example' }, serveNode, handler)
+  const guarded = await fixture.open({ watch: true, publicUrl: 'https://shop.example' }, serveNode, handler)
   const { page, close } = await customer()
   await page.addInitScript(() => {
     const look = (): void => {
@@ -337,7 +337,7 @@ it('nothing is offered in a browser that does not keep the cookie', async () => 
 })
 
 it('T178: a ticket that a neighbouring host has planted is not paid', async () => {
-  const guarded = await stand.open({ watch: true, publicUrl: 'https://shop.localhost' }, serveNode, handler)
+  const guarded = await fixture.open({ watch: true, publicUrl: 'https://shop.localhost' }, serveNode, handler)
   const { port } = new URL(guarded.url)
   const attacker = createVisitor(guarded.url)
   const planted = (await attacker.go('/page')).facts().requestId

@@ -1,6 +1,6 @@
 /** A stall with some sales, a browser, and those who look at its dashboard. */
-import { type BrowserPages, openGallery, type Viewer } from '../harness/browser-pages.ts'
-import { type DashboardService, openService, type StallOptions } from './shop-fixture.ts'
+import { type BrowserPages, openBrowserPages, type Viewer } from '../harness/browser-pages.ts'
+import { type DashboardService, openService, type ServiceOptions } from './shop-fixture.ts'
 
 export const screens = [
   '',
@@ -22,8 +22,8 @@ export interface DashboardFixture {
   close(): Promise<void>
 }
 
-export async function openDashboard(options: StallOptions = {}): Promise<DashboardFixture> {
-  const [service, browserPages] = await Promise.all([openService(options), openGallery()])
+export async function openDashboard(options: ServiceOptions = {}): Promise<DashboardFixture> {
+  const [service, browserPages] = await Promise.all([openService(options), openBrowserPages()])
   await service.buy('/api/moon')
   await service.buy('/api/weather')
   await service.buy('/api/moon', 'SOL')

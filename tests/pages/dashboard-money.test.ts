@@ -181,13 +181,13 @@ describe('rewards', () => {
   })
 
   it('are paid on a real chain, and every number of the payout can be found there', async () => {
-    const { stand, buy, url } = dashboard.service
+    const { shop, buy, url } = dashboard.service
     await buy('/api/report')
     const viewer = await dashboard.visit('/rewards')
     const { page } = viewer
     const payouts = page.getByRole('region', { name: 'Payouts' })
     const isPaid = async () => {
-      stand.world.localnet.advanceSlots(40)
+      shop.world.localnet.advanceSlots(40)
       return (await payouts.locator('tbody .badge.good').count()) > 0
     }
     await expect.poll(isPaid, { interval: 50 }).toBe(true)
@@ -199,8 +199,8 @@ describe('rewards', () => {
       return (await line.locator('.is-sum .amount').innerText()).replace(/[^\d.]/g, '')
     }
     const inBaseUnits = (text: string) => BigInt(Math.round(Number(text) * 1e9))
-    expect(inBaseUnits(await sentTo('Partner'))).toBe(await balanceOf(partner, stand.world.native))
-    expect(inBaseUnits(await sentTo('Treasury'))).toBe(await balanceOf(treasury, stand.world.native))
+    expect(inBaseUnits(await sentTo('Partner'))).toBe(await balanceOf(partner, shop.world.native))
+    expect(inBaseUnits(await sentTo('Treasury'))).toBe(await balanceOf(treasury, shop.world.native))
     expect(await viewer.violations()).toEqual([])
     await page.keyboard.press('Escape')
     await page.getByText('Export', { exact: true }).click()
@@ -214,7 +214,7 @@ describe('rewards', () => {
 })
 
 async function balanceOf(owner: string, mint: Mint): Promise<bigint> {
-  const { world } = dashboard.service.stand
+  const { world } = dashboard.service.shop
   const account = await world.tokenAccount(owner, mint)
   const answer = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', [
     account,
@@ -255,8 +255,8 @@ describe('refunds', () => {
   }
 
   it('are ordered from the problems, after a question, and followed until they have landed', async () => {
-    const { stand } = dashboard.service
-    const { world, payer } = stand
+    const { shop } = dashboard.service
+    const { world, payer } = shop
     const tx = await world.send([await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)], payer)
     world.localnet.advanceSlots(40)
     const { page } = await dashboard.visit('/problems?kind=unmatched')
@@ -340,8 +340,8 @@ describe('refunds', () => {
   })
 
   it('are offered of a payment that a browser without its cookie never claims, before its time is over', async () => {
-    const { url, stand } = dashboard.service
-    const { world, payer } = stand
+    const { url, shop } = dashboard.service
+    const { world, payer } = shop
     await world.pay((await (await fetch(`${url}/api/weather`)).json()) as Challenge, payer)
     world.localnet.advanceSlots(40)
     world.localnet.advance(601)

@@ -12,7 +12,7 @@ import { proofOf } from '../harness/world.ts'
 
 export interface DashboardService {
   readonly url: string
-  readonly stand: ShopFixture
+  readonly shop: ShopFixture
   readonly owner: KeyPairSigner
   /** Asks, pays and takes what was paid for. */
   buy(path: string, token?: TokenCode): Promise<void>
@@ -25,9 +25,9 @@ export interface DashboardService {
 
 const prices = { '/api/moon': '0.001', '/api/weather': '0.0125' } as const
 
-export interface StallOptions {
+export interface ServiceOptions {
   /** What the service's own addresses are opened with. */
-  readonly routes?: (stand: ShopFixture) => Promise<Partial<RoutesOptions>>
+  readonly routes?: (shop: ShopFixture) => Promise<Partial<RoutesOptions>>
   /** Sees payments that nobody claims. */
   readonly watch?: boolean
   /** What is for sale besides. */
@@ -38,9 +38,9 @@ export async function openService({
   routes: ask,
   watch = false,
   prices: more,
-}: StallOptions = {}): Promise<DashboardService> {
-  const stand = await createShopFixture()
-  const { world, log, payer } = stand
+}: ServiceOptions = {}): Promise<DashboardService> {
+  const shop = await createShopFixture()
+  const { world, log, payer } = shop
   const shared = { network: 'localnet', rpc: world.localnet.rpcUrl, ledger: 'memory:', watch, log } as const
   const paywalls = Object.entries({ ...prices, ...more }).map(([endpoint, price]) => {
     const paid = create402Middleware({
@@ -55,7 +55,7 @@ export async function openService({
     })
     return [endpoint, paid] as const
   })
-  const routes = createPaystileRoutes({ ...shared, ...(await ask?.(stand)) })
+  const routes = createPaystileRoutes({ ...shared, ...(await ask?.(shop)) })
   const server = createServer((request, response) =>
     routes.listener(request, response, () => {
       const paid = paywalls.find(([endpoint]) => endpoint === request.url)?.[1]
@@ -69,7 +69,7 @@ export async function openService({
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url,
-    stand,
+    shop,
     owner: world.recipient,
     buy: async (path, token = 'USDC') => {
       const challenge = (await (await fetch(`${url}${path}`)).json()) as Challenge
@@ -96,7 +96,7 @@ export async function openService({
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
       for (const [, paid] of paywalls) await paid.close()
-      await stand.close()
+      await shop.close()
     },
   }
 }

@@ -37,7 +37,7 @@ interface Server {
   ledger: Ledger
 }
 
-interface Stage {
+interface SimulationFixture {
   readonly schedule: Schedule
   readonly store: Ledger
   readonly deliveries: Map<Grant, Delivery>
@@ -54,7 +54,7 @@ export async function play(
 ): Promise<Story> {
   const schedule = createSchedule(seed)
   install(schedule)
-  const stage: Stage = {
+  const fixture: SimulationFixture = {
     schedule,
     store: createStore(schedule),
     deliveries: new Map(),
@@ -62,7 +62,7 @@ export async function play(
     chaos: true,
   }
   const servers = Array.from({ length: schedule.between(1, most.servers) }, (_, index) =>
-    newServer(stage, `server ${index}`),
+    newServer(fixture, `server ${index}`),
   )
   const payments = Array.from({ length: schedule.between(1, most.payments) }, (_, index) => newPayment(seed, index))
   let deaths = 0
@@ -73,20 +73,20 @@ export async function play(
       if (schedule.chance(0.4)) {
         deaths += 1
         server.process.kill()
-        Object.assign(server, newServer(stage, server.process.name))
+        Object.assign(server, newServer(fixture, server.process.name))
       } else if (schedule.chance(0.5)) server.process.pausedUntil = schedule.now() + schedule.between(100, 5_000)
-      else stage.storeDownUntil = schedule.now() + schedule.between(10, 1_500)
+      else fixture.storeDownUntil = schedule.now() + schedule.between(10, 1_500)
     }
-    stage.chaos = false
+    fixture.chaos = false
   }
   void disturb()
   const clients = payments.map((payment) => ({ payment, hasAll: false, partial: 0 }))
   for (const client of clients)
-    for (let line = schedule.between(1, 3); line > 0; line -= 1) void visit(stage, servers, client)
+    for (let line = schedule.between(1, 3); line > 0; line -= 1) void visit(fixture, servers, client)
   await schedule.run(endMs)
   return {
-    violations: [...judge([...stage.deliveries.values()]), ...clients.flatMap(missing)],
-    grants: stage.deliveries.size,
+    violations: [...judge([...fixture.deliveries.values()]), ...clients.flatMap(missing)],
+    grants: fixture.deliveries.size,
     deaths,
     served: clients.filter(({ hasAll }) => hasAll).length,
   }
@@ -100,21 +100,21 @@ interface Client {
 }
 
 /** One of the client's tries after the other, until it has everything. Several may run at once. */
-async function visit(stage: Stage, servers: readonly Server[], client: Client): Promise<void> {
-  const { schedule } = stage
+async function visit(fixture: SimulationFixture, servers: readonly Server[], client: Client): Promise<void> {
+  const { schedule } = fixture
   await schedule.sleep(schedule.between(0, 800))
   while (!client.hasAll) {
     const server = servers[schedule.between(0, servers.length - 1)] as Server
     const { process } = server
-    const answer = await Promise.race([schedule.as(process, () => serve(stage, server, client)), process.death])
+    const answer = await Promise.race([schedule.as(process, () => serve(fixture, server, client)), process.death])
     if (answer === 'used') return
     await schedule.sleep(schedule.between(20, 700))
   }
 }
 
 /** What a server does with a proof whose payment is verified. */
-async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<'used' | 'again'> {
-  const { schedule, deliveries } = stage
+async function serve(fixture: SimulationFixture, { ledger }: Server, client: Client): Promise<'used' | 'again'> {
+  const { schedule, deliveries } = fixture
   const clock: Clock = { now: schedule.now, monotonic: schedule.now }
   const { tx, request, token, received, payer, allowance, usableUntil } = client.payment
   try {
@@ -152,7 +152,7 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
       },
       onEnd: () => {},
     })
-    if (stage.chaos && schedule.chance(0.1)) {
+    if (fixture.chaos && schedule.chance(0.1)) {
       pass.end('failed', 0)
       return 'again'
     }
@@ -164,7 +164,7 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
         return 'again'
       }
       deliveries.get(grant)?.writes.push(schedule.now())
-      if (client.partial < 2 && stage.chaos && schedule.chance(0.05)) {
+      if (client.partial < 2 && fixture.chaos && schedule.chance(0.05)) {
         client.partial += 1
         pass.end('aborted', sent + 1)
         return 'again'
@@ -184,19 +184,19 @@ async function serve(stage: Stage, { ledger }: Server, client: Client): Promise<
   }
 }
 
-function newServer(stage: Stage, name: string): Server {
-  return { process: createProcess(name), ledger: connect(stage) }
+function newServer(fixture: SimulationFixture, name: string): Server {
+  return { process: createProcess(name), ledger: connect(fixture) }
 }
 
 /** The store, over a network that is slow and loses what it likes. The store itself goes on when its callers die. */
-function connect(stage: Stage): Ledger {
-  const { schedule, store, deliveries } = stage
+function connect(fixture: SimulationFixture): Ledger {
+  const { schedule, store, deliveries } = fixture
   const call = async <T>(work: () => Promise<T>): Promise<T> => {
-    const lost = () => stage.chaos && (schedule.now() < stage.storeDownUntil || schedule.chance(0.03))
-    await schedule.sleep(delay(stage))
+    const lost = () => fixture.chaos && (schedule.now() < fixture.storeDownUntil || schedule.chance(0.03))
+    await schedule.sleep(delay(fixture))
     if (lost()) throw new LedgerUnavailable('the call was lost')
     const result = await work()
-    await schedule.sleep(delay(stage))
+    await schedule.sleep(delay(fixture))
     if (lost()) throw new LedgerUnavailable('the answer was lost')
     return result
   }
@@ -224,7 +224,7 @@ function connect(stage: Stage): Ledger {
   }
 }
 
-function delay({ schedule, chaos }: Stage): number {
+function delay({ schedule, chaos }: SimulationFixture): number {
   return chaos && schedule.chance(0.05) ? schedule.between(500, 3_000) : schedule.between(0, 20)
 }
 

@@ -139,15 +139,15 @@ async function play(seed: number) {
   const guarded: OutgoingTransactions = {
     ...store,
     sign: async (id, version, signed, about) => {
-      const dispatch = await store.sign(id, version, signed, about)
-      if (dispatch) kept.add(signed.signature)
-      return dispatch
+      const transaction = await store.sign(id, version, signed, about)
+      if (transaction) kept.add(signed.signature)
+      return transaction
     },
   }
   const heard: ConversionAbout[] = []
   const open = () =>
     createSettlement({
-      dispatches: mortal(guarded),
+      outgoing: mortal(guarded),
       kv: ledger.kv,
       converters: [{ ...converter, outgoingWallet: mortal(converter.outgoingWallet), venue: mortal(converter.venue) }],
       sealer: {
@@ -194,15 +194,15 @@ describe('conversions', () => {
     const seen = { landed: 0, attempts: 0, dropped: 0 }
     for (let seed = 1; seed <= seeds; seed += 1) {
       const story = await play(seed)
-      const dispatches = await story.store.list({ most: 1_000 })
+      const outgoing = await story.store.list({ most: 1_000 })
       const landed = story.swaps.filter(({ landedAt, failed }) => landedAt !== undefined && !failed)
-      const booked = dispatches.filter(({ state }) => state === 'landed')
+      const booked = outgoing.filter(({ state }) => state === 'landed')
       const say = `seed ${seed}`
       expect(booked.map(({ signed }) => signed?.signature).toSorted(), say).toEqual(
         landed.map(({ signature }) => signature).toSorted(),
       )
       expect(
-        dispatches.filter(({ state }) => state === 'planned' || state === 'signed'),
+        outgoing.filter(({ state }) => state === 'planned' || state === 'signed'),
         say,
       ).toEqual([])
       expect(story.earned - story.sold >= 0n && story.earned - story.sold < threshold, say).toBe(true)
@@ -212,8 +212,8 @@ describe('conversions', () => {
       }
       expect(story.heard.length, say).toBeLessThanOrEqual(landed.length)
       seen.landed += landed.length
-      seen.dropped += dispatches.filter(({ state }) => state === 'dropped').length
-      seen.attempts += dispatches.reduce((sum, { attempts }) => sum + attempts, 0)
+      seen.dropped += outgoing.filter(({ state }) => state === 'dropped').length
+      seen.attempts += outgoing.reduce((sum, { attempts }) => sum + attempts, 0)
     }
     // Stories in which nothing goes wrong prove nothing.
     expect(seen.landed).toBeGreaterThan(seeds)

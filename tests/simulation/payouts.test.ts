@@ -20,11 +20,11 @@ afterEach(() => {
 
 /** A store whose dispatches are broken in one place. */
 const broken =
-  (change: (dispatches: OutgoingTransactions) => Partial<OutgoingTransactions>): CreateStore =>
+  (change: (outgoing: OutgoingTransactions) => Partial<OutgoingTransactions>): CreateStore =>
   (schedule) => {
     const ledger = sound(schedule)
-    const { outgoing: dispatches } = ledger
-    return dispatches ? { ...ledger, outgoing: { ...dispatches, ...change(dispatches) } } : ledger
+    const { outgoing } = ledger
+    return outgoing ? { ...ledger, outgoing: { ...outgoing, ...change(outgoing) } } : ledger
   }
 
 describe('money out', () => {
@@ -57,26 +57,26 @@ describe('money out', () => {
     ['what went out before is not counted', sound, { isCapForgotten: true }],
     [
       'signed bytes are replaced whatever the version',
-      broken((dispatches) => ({
+      broken((outgoing) => ({
         sign: async (id, _version, ...signed) => {
-          const now = await dispatches.get(id)
-          if (now?.state === 'signed') await dispatches.unsign(id, now.version, '')
-          const next = await dispatches.get(id)
-          return dispatches.sign(id, next?.version ?? 0, ...signed)
+          const now = await outgoing.get(id)
+          if (now?.state === 'signed') await outgoing.unsign(id, now.version, '')
+          const next = await outgoing.get(id)
+          return outgoing.sign(id, next?.version ?? 0, ...signed)
         },
       })),
       {},
     ],
     [
       'what was given up is owed again although its bytes may land',
-      broken((dispatches) => ({
+      broken((outgoing) => ({
         unsign: async (id, version, why) => {
-          const next = await dispatches.unsign(id, version, why)
-          return next && ((await dispatches.drop(id, next.version, why)) ?? next)
+          const next = await outgoing.unsign(id, version, why)
+          return next && ((await outgoing.drop(id, next.version, why)) ?? next)
         },
         sign: async (id, version, ...signed) => {
-          const kept = await dispatches.sign(id, version, ...signed)
-          if (kept && kept !== 'spent' && kept.attempts === 1) await dispatches.unsign(id, kept.version, 'too early')
+          const kept = await outgoing.sign(id, version, ...signed)
+          if (kept && kept !== 'spent' && kept.attempts === 1) await outgoing.unsign(id, kept.version, 'too early')
           return kept
         },
       })),

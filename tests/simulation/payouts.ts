@@ -107,7 +107,7 @@ interface Chain {
   signed: number
 }
 
-interface Stage {
+interface SimulationFixture {
   readonly schedule: Schedule
   readonly store: Ledger
   readonly chain: Chain
@@ -128,12 +128,20 @@ export async function playPayouts(
   install(schedule)
   const chain = createChain(schedule)
   const cap = schedule.chance(0.3) ? smallCap : undefined
-  const stage: Stage = { schedule, store: createStore(schedule), chain, flaws, cap, chaos: true, storeDownUntil: 0 }
-  await stage.store.rewards.start()
+  const fixture: SimulationFixture = {
+    schedule,
+    store: createStore(schedule),
+    chain,
+    flaws,
+    cap,
+    chaos: true,
+    storeDownUntil: 0,
+  }
+  await fixture.store.rewards.start()
   let deaths = 0
   const workers = Array.from({ length: schedule.between(1, 3) }, (_, index) => {
     const slot = { process: createProcess(`worker ${index}`) }
-    startWorker(stage, slot.process)
+    startWorker(fixture, slot.process)
     return slot
   })
   const disturb = async (): Promise<void> => {
@@ -145,32 +153,32 @@ export async function playPayouts(
         deaths += 1
         worker.process.kill()
         worker.process = createProcess(worker.process.name)
-        startWorker(stage, worker.process)
+        startWorker(fixture, worker.process)
       } else if (dice < 0.75) worker.process.pausedUntil = schedule.now() + schedule.between(1_000, 15_000)
-      else if (dice < 0.87) stage.storeDownUntil = schedule.now() + schedule.between(100, 3_000)
-      else freezeSomebody(stage)
+      else if (dice < 0.87) fixture.storeDownUntil = schedule.now() + schedule.between(100, 3_000)
+      else freezeSomebody(fixture)
     }
-    stage.chaos = false
+    fixture.chaos = false
     for (const [owner, state] of chain.accounts) if (state === 'frozen') chain.accounts.set(owner, 'ready')
   }
   void disturb()
   const payments = Array.from({ length: schedule.between(1, 12) }, (_, index) => newPayment(schedule, seed, index))
-  for (const payment of payments) void earn(stage, payment)
+  for (const payment of payments) void earn(fixture, payment)
   await schedule.run(endMs)
   // Whoever was parked for a day is paid after it. Nobody works meanwhile, so that the day is over at once.
   for (const { process } of workers) process.kill()
   // Where little may go out in a day, it takes several.
-  for (let day = 1, at = endMs; day === 1 || (day < mostDays && (await isOwing(stage))); day += 1) {
+  for (let day = 1, at = endMs; day === 1 || (day < mostDays && (await isOwing(fixture))); day += 1) {
     at += dayMs
     await schedule.run(at)
     const last = createProcess(`the last worker of day ${day}`)
-    startWorker(stage, last)
+    startWorker(fixture, last)
     at += 40_000
     await schedule.run(at)
     last.kill()
   }
   return {
-    violations: await judge(stage, payments),
+    violations: await judge(fixture, payments),
     landed: [...chain.blocks.values()].filter(({ failed }) => !failed).length,
     failed: [...chain.blocks.values()].filter(({ failed }) => failed).length,
     signed: chain.signed,
@@ -179,11 +187,11 @@ export async function playPayouts(
   }
 }
 
-function startWorker(stage: Stage, process: Process): void {
-  const { schedule } = stage
-  const ledger = overNetwork(stage)
-  const { rewards, outgoing: dispatches } = ledger
-  if (!rewards || !dispatches) throw new Error('the store keeps no rewards')
+function startWorker(fixture: SimulationFixture, process: Process): void {
+  const { schedule } = fixture
+  const ledger = overNetwork(fixture)
+  const { rewards, outgoing } = ledger
+  if (!rewards || !outgoing) throw new Error('the store keeps no rewards')
   const clock: Clock = { now: schedule.now, monotonic: schedule.now }
   const common = { rewards, clock, log: silent, meter: createMeter(), rates: () => rates }
   const wireNames = new Map(
@@ -195,20 +203,20 @@ function startWorker(stage: Stage, process: Process): void {
       chain: {
         read: async (signature) => {
           await schedule.sleep(schedule.between(1, 50))
-          if (stage.chaos && schedule.chance(0.1)) return { kind: 'unavailable', why: 'no node answers' }
-          return readPayment(stage, signature, wireNames)
+          if (fixture.chaos && schedule.chance(0.1)) return { kind: 'unavailable', why: 'no node answers' }
+          return readPayment(fixture, signature, wireNames)
         },
       },
       nameOf: (bytes) => nameOf(encodeBase58(bytes)),
     })
     startPayouts({
       ...common,
-      dispatches,
+      outgoing,
       addresses,
-      outgoingWallet: createCourier(stage),
+      outgoingWallet: createCourier(fixture),
       sealer,
       native,
-      limits: { least, dailyCap: stage.cap, everyMs: 3_000, dailyFees: 10n ** 12n, fee: 5_000n },
+      limits: { least, dailyCap: fixture.cap, everyMs: 3_000, dailyFees: 10n ** 12n, fee: 5_000n },
       isPaused: async () => false,
     })
   })
@@ -234,11 +242,11 @@ function createChain(schedule: Schedule): Chain {
 }
 
 /** Nodes that answer late, from the past, or not at all, and pass on what they took or lose it. */
-function createCourier(stage: Stage): OutgoingWallet {
-  const { schedule, chain, flaws } = stage
+function createCourier(fixture: SimulationFixture): OutgoingWallet {
+  const { schedule, chain, flaws } = fixture
   const travel = async (): Promise<boolean> => {
-    await schedule.sleep(schedule.between(1, stage.chaos ? 400 : 50))
-    return !(stage.chaos && schedule.chance(0.1))
+    await schedule.sleep(schedule.between(1, fixture.chaos ? 400 : 50))
+    return !(fixture.chaos && schedule.chance(0.1))
   }
   return {
     wallet: wallet(60),
@@ -271,13 +279,13 @@ function createCourier(stage: Stage): OutgoingWallet {
     },
     send: async (signed) => {
       const isHeard = await travel()
-      if (!(stage.chaos && schedule.chance(0.3))) void carry(stage, signed)
+      if (!(fixture.chaos && schedule.chance(0.3))) void carry(fixture, signed)
       // It may have taken it and still not say so.
       return isHeard ? { kind: 'sent' } : { kind: 'unknown', why: 'no answer' }
     },
     readOutcome: async (signed) => {
       if (!(await travel())) return { kind: 'open', why: 'no node answers' }
-      const height = chain.height() - (stage.chaos ? schedule.between(0, 30) : 0)
+      const height = chain.height() - (fixture.chaos ? schedule.between(0, 30) : 0)
       const final = height - finalBlocks
       const block = chain.blocks.get(signed.signature)
       if (block && block.height <= final)
@@ -292,10 +300,10 @@ function createCourier(stage: Stage): OutgoingWallet {
 }
 
 /** On its way into a block, for as long as its own block is recent. */
-async function carry(stage: Stage, { signature, wire }: SignedBytes): Promise<void> {
-  const { schedule, chain } = stage
+async function carry(fixture: SimulationFixture, { signature, wire }: SignedBytes): Promise<void> {
+  const { schedule, chain } = fixture
   await schedule.sleep(schedule.between(100, 6_000))
-  if (stage.chaos && schedule.chance(0.2)) freezeSomebody(stage)
+  if (fixture.chaos && schedule.chance(0.2)) freezeSomebody(fixture)
   const { transfers, lastValidBlockHeight } = JSON.parse(new TextDecoder().decode(wire)) as {
     readonly transfers: readonly (Omit<OutgoingTransfer, 'units'> & { readonly units: string })[]
     readonly lastValidBlockHeight: number
@@ -315,17 +323,17 @@ async function carry(stage: Stage, { signature, wire }: SignedBytes): Promise<vo
   }
 }
 
-function freezeSomebody({ schedule, chain }: Stage): void {
+function freezeSomebody({ schedule, chain }: SimulationFixture): void {
   const owner = payers[schedule.between(1, payers.length - 1)] ?? ''
   chain.accounts.set(owner, chain.accounts.get(owner) === 'frozen' ? 'ready' : 'frozen')
 }
 
 /** Calls that are lost on the way there, or whose answer is lost on the way back. */
-function overNetwork(stage: Stage): Ledger {
-  const { schedule, store } = stage
+function overNetwork(fixture: SimulationFixture): Ledger {
+  const { schedule, store } = fixture
   const call = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     await schedule.sleep(schedule.between(1, 20))
-    const isLost = stage.chaos && (schedule.now() < stage.storeDownUntil || schedule.chance(0.02))
+    const isLost = fixture.chaos && (schedule.now() < fixture.storeDownUntil || schedule.chance(0.02))
     if (isLost && schedule.chance(0.5)) throw new LedgerUnavailable('lost on the way there')
     const result = await work()
     await schedule.sleep(schedule.between(1, 20))
@@ -340,14 +348,14 @@ function overNetwork(stage: Stage): Ledger {
       },
     })
   if (!store.rewards || !store.outgoing) throw new Error('the store keeps no rewards')
-  const dispatches = wrap(store.outgoing)
+  const outgoing = wrap(store.outgoing)
   const forgetful: OutgoingTransactions = {
     ...store.outgoing,
-    ...{ sign: dispatches.sign, unsign: dispatches.unsign, land: dispatches.land, drop: dispatches.drop },
+    ...{ sign: outgoing.sign, unsign: outgoing.unsign, land: outgoing.land, drop: outgoing.drop },
     planned: async () => 0n,
-    plan: ({ cap: _, ...plan }) => dispatches.plan(plan),
+    plan: ({ cap: _, ...plan }) => outgoing.plan(plan),
   }
-  return { ...store, rewards: wrap(store.rewards), outgoing: stage.flaws.isCapForgotten ? forgetful : dispatches }
+  return { ...store, rewards: wrap(store.rewards), outgoing: fixture.flaws.isCapForgotten ? forgetful : outgoing }
 }
 
 function newPayment(schedule: Schedule, seed: number, index: number): PaymentRecord {
@@ -374,7 +382,7 @@ function newPayment(schedule: Schedule, seed: number, index: number): PaymentRec
 }
 
 /** Paid, registered and delivered, some time after. */
-async function earn({ schedule, store }: Stage, payment: PaymentRecord): Promise<void> {
+async function earn({ schedule, store }: SimulationFixture, payment: PaymentRecord): Promise<void> {
   await schedule.sleep(payment.paidAt + schedule.between(0, 10_000))
   const { tx, request } = payment
   const taken = await store.take({ tx, request, payment, amount: 1n, leaseMs: 60_000 })
@@ -383,7 +391,7 @@ async function earn({ schedule, store }: Stage, payment: PaymentRecord): Promise
 }
 
 async function readPayment(
-  { store }: Stage,
+  { store }: SimulationFixture,
   signature: string,
   names: ReadonlyMap<string, string>,
 ): ReturnType<Parameters<typeof createAddresses>[0]['chain']['read']> {
@@ -411,23 +419,23 @@ async function readPayment(
 const mostDays = 40
 
 /** Somebody is owed what could be sent, and would be if more might go out. */
-async function isOwing({ store, cap }: Stage): Promise<boolean> {
+async function isOwing({ store, cap }: SimulationFixture): Promise<boolean> {
   return cap !== undefined && ((await store.rewards.due(least, 10)) ?? []).some(({ role }) => role !== 'cashback')
 }
 
 /** Whether more went out within any 24 hours than may. */
-function isOverCap({ cap, chain: { landings } }: Stage): boolean {
+function isOverCap({ cap, chain: { landings } }: SimulationFixture): boolean {
   const within = ({ at }: { readonly at: number }) =>
     landings.filter((one) => one.at <= at && one.at > at - dayMs).reduce((sum, { units }) => sum + units, 0n)
   return cap !== undefined && landings.some((one) => within(one) > cap)
 }
 
 /** What everybody should have: reckoned by the rules alone, payment by payment, in the order of the accruals. */
-async function judge(stage: Stage, payments: readonly PaymentRecord[]): Promise<readonly string[]> {
-  const { store, chain } = stage
+async function judge(fixture: SimulationFixture, payments: readonly PaymentRecord[]): Promise<readonly string[]> {
+  const { store, chain } = fixture
   const violations: string[] = []
   const { rewards } = store
-  if (isOverCap(stage)) violations.push('more went out within a day than may')
+  if (isOverCap(fixture)) violations.push('more went out within a day than may')
   const accruals = (await rewards.accruals(0, 1_000)) ?? []
   if (accruals.length !== payments.length)
     violations.push(`${payments.length - accruals.length} payments are forgotten`)

@@ -11,29 +11,29 @@ import { type Mint, splTokenProgram, token2022Program } from '../../src/core/mon
 import { computeGross } from '../../src/core/money/transfer-fee.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
-import { buy, createDesk, type Desk, expectError } from '../client/client-fixture.ts'
+import { buy, type ClientFixture, createClientFixture, expectError } from '../client/client-fixture.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { newSigner } from '../harness/world.ts'
 
-let desk: Desk
+let fixture: ClientFixture
 let issuer: KeyPairSigner
 let payer: Wallet
 
 beforeAll(async () => {
-  desk = await createDesk()
-  issuer = await desk.world.person()
+  fixture = await createClientFixture()
+  issuer = await fixture.world.person()
   payer = await createWallet(new Uint8Array(32).fill(9))
-  await desk.world.localnet.fund(payer.address, { SOL: 1_000_000_000n })
+  await fixture.world.localnet.fund(payer.address, { SOL: 1_000_000_000n })
 })
-afterAll(() => desk.close())
+afterAll(() => fixture.close())
 
 it('a token of Token-2022 that it was told of', async () => {
-  const mint = await createMint(desk.world, issuer, { tokenProgram: token2022Program, decimals: 4 })
-  await mintTo(desk.world, mint, issuer, { [payer.address]: 1_000_000n })
-  const shop = await desk.open({ token: 'NATIVE', price: '0.5', mints: { NATIVE: mint }, waitSeconds: 5 })
+  const mint = await createMint(fixture.world, issuer, { tokenProgram: token2022Program, decimals: 4 })
+  await mintTo(fixture.world, mint, issuer, { [payer.address]: 1_000_000n })
+  const shop = await fixture.open({ token: 'NATIVE', price: '0.5', mints: { NATIVE: mint }, waitSeconds: 5 })
   const options = { wallet: payer, tokens: ['NATIVE'] as const }
-  const told = (text: string) => desk.options({ ...options, ...readLimits({ ...noLimits, mint: [text] }) })
+  const told = (text: string) => fixture.options({ ...options, ...readLimits({ ...noLimits, mint: [text] }) })
   const { text } = await buy(`${shop.url}/data`, told(`NATIVE=${mint.address}:4:token-2022`))
   expect(text).toBe('the secret')
   await expectError(buy(`${shop.url}/data`, told(`NATIVE=${mint.address}:4`)), 'mint_not_allowed')
@@ -42,7 +42,7 @@ it('a token of Token-2022 that it was told of', async () => {
 const noLimits = { header: [], token: [], rpc: [], mint: [] }
 
 it('--mint says which program it is', () => {
-  const { address } = desk.world.recipient
+  const { address } = fixture.world.recipient
   const mintOf = (text: string) => readLimits({ ...noLimits, mint: [text] }).mints
   const native = { address, decimals: 9 }
   expect(mintOf(`NATIVE=${address}:9`)).toEqual({ NATIVE: { ...native, tokenProgram: splTokenProgram } })
@@ -58,7 +58,7 @@ it('--mint says which program it is', () => {
 })
 
 it('T33: a price with a transfer fee on it, to an account that demands memos', async () => {
-  const { world } = desk
+  const { world } = fixture
   const fee = { basisPoints: 125, maximum: 1_000_000n }
   const mint = await createMint(world, issuer, {
     extensions: [extensions.transferFee(fee.basisPoints, issuer.address, fee.maximum)],
@@ -109,7 +109,7 @@ const http = createHttpTransport()
 afterAll(() => http.close())
 
 async function pay(mint: Mint, recipient: string, units: bigint): Promise<void> {
-  const { localnet } = desk.world
+  const { localnet } = fixture.world
   const rpc = createRpc({ urls: [localnet.rpcUrl], transport: http.transport })
   const lifetime = await readLifetime(rpc)
   if (!lifetime) throw new Error('no blockhash')

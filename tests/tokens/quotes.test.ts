@@ -5,22 +5,22 @@ import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { memo, newSigner, proofOf } from '../harness/world.ts'
 
-let stand: ShopFixture
+let fixture: ShopFixture
 let mint: Mint
 beforeAll(async () => {
-  stand = await createShopFixture()
-  const issuer = await stand.world.person()
-  mint = await createMint(stand.world, issuer, { extensions: [extensions.transferFee(100, issuer.address)] })
-  await mintTo(stand.world, mint, issuer, {
-    [stand.payer.address]: 1_000_000_000n,
-    [stand.world.recipient.address]: 0n,
+  fixture = await createShopFixture()
+  const issuer = await fixture.world.person()
+  mint = await createMint(fixture.world, issuer, { extensions: [extensions.transferFee(100, issuer.address)] })
+  await mintTo(fixture.world, mint, issuer, {
+    [fixture.payer.address]: 1_000_000_000n,
+    [fixture.world.recipient.address]: 0n,
   })
 })
-afterAll(() => stand.close())
+afterAll(() => fixture.close())
 
 it('T33: the quote tells the gross amount, the seal wants the net one, and nothing less', async () => {
-  const { world, payer } = stand
-  const shop = await stand.open({ price: 1, token: 'NATIVE', mints: { NATIVE: mint }, finalizedFrom: 100 })
+  const { world, payer } = fixture
+  const shop = await fixture.open({ price: 1, token: 'NATIVE', mints: { NATIVE: mint }, finalizedFrom: 100 })
   const buy = async (units: bigint) => {
     const challenge = await shop.challenge()
     expect(challenge).toMatchObject({ amount: '1.010102', currency: 'NATIVE', amounts: { NATIVE: '1.010102' } })
@@ -34,7 +34,7 @@ it('T33: the quote tells the gross amount, the seal wants the net one, and nothi
 
 it('SOL is left out of a quote that is too small to open an empty wallet, and is in a larger one', async () => {
   const empty = await newSigner()
-  const shop = await stand.open({
+  const shop = await fixture.open({
     price: ({ query }) => (query('large') !== undefined ? 1 : 0.01),
     acceptedMints: ['USDC', 'SOL'],
     recipient: empty.address,

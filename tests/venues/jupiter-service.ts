@@ -13,7 +13,7 @@ import type { Venue } from '../../src/core/payouts/venue.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { createJupiterVenue } from '../../src/venues/jupiter.ts'
 import { jupiterProgram } from '../../src/venues/jupiter-rules.ts'
-import { deployPuppet, type ScriptedProgram, type Step } from '../harness/scripted-program.ts'
+import { deployScriptedProgram, type ScriptedProgram, type Step } from '../harness/scripted-program.ts'
 import type { Trade } from './venue-fixture.ts'
 
 type Json = Record<string, unknown>
@@ -66,7 +66,7 @@ const discriminators = { route: 'bb64facc31c4af14', shared: 'd19853937cfed8e9' }
 
 export async function openJupiter(trade: Trade, variant: 'route' | 'shared' = 'route'): Promise<Jupiter> {
   const { world } = trade
-  const scriptedProgram = await deployPuppet(world, jupiterProgram, headBytes[variant])
+  const scriptedProgram = await deployScriptedProgram(world, jupiterProgram, headBytes[variant])
   const pool = scriptedProgram.vault.address
   await world.localnet.fund(pool, { SOL: 100_000_000_000n, USDC: 10_000_000_000n, NATIVE: 10_000_000_000_000n })
   await stockWrapped(trade, pool)

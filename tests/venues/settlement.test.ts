@@ -44,7 +44,7 @@ const rules: ConversionRules = {
   ...usualConversionLimits,
 }
 
-const dispatches = () => {
+const outgoing = () => {
   if (!ledger.outgoing) throw new Error('the ledger keeps no dispatches')
   return ledger.outgoing
 }
@@ -71,7 +71,7 @@ function openWorker(options: Options = {}) {
     rates: options.rates ?? (() => testRates),
   }
   const turn = createSettlement({
-    dispatches: dispatches(),
+    outgoing: outgoing(),
     kv: ledger.kv,
     converters: [converter],
     sealer: createSealer(new Uint8Array(32).fill(7)),
@@ -85,7 +85,7 @@ function openWorker(options: Options = {}) {
   return { turn, heard }
 }
 
-const all = (): Promise<readonly OutgoingTransaction[]> => dispatches().list({ kind: 'conversion', most: 50 })
+const all = (): Promise<readonly OutgoingTransaction[]> => outgoing().list({ kind: 'conversion', most: 50 })
 const finalize = () => trade.world.localnet.advanceSlots(40)
 
 describe('a conversion', () => {
@@ -448,7 +448,7 @@ describe('what fails', () => {
     const other = openWorker()
     const failed: unknown[] = []
     const parts = (converters: readonly Converter[]): SettlementParts => ({
-      dispatches: dispatches(),
+      outgoing: outgoing(),
       kv: ledger.kv,
       converters,
       sealer: createSealer(new Uint8Array(32).fill(7)),

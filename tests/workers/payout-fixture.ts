@@ -25,10 +25,10 @@ export const hourMs = 3_600_000
 export const minuteMs = 60_000
 export const fee = 5_000n
 
-export interface Office {
+export interface PayoutFixture {
   readonly parts: PayoutsParts
   readonly rewards: Rewards
-  readonly dispatches: OutgoingTransactions
+  readonly outgoing: OutgoingTransactions
   /** By payee: what landed for them. */
   readonly got: Map<string, bigint>
   /** The transfers of every transaction that was sent, the first time. */
@@ -68,11 +68,10 @@ const rates: FrozenRates = {
 }
 const addressOf = (name: string) => encodeBase58(createHash('sha256').update(name).digest())
 
-export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
+export function openPayoutFixture(limits: Partial<PayoutLimits> = {}): PayoutFixture {
   let now = 1_790_000_000_000
   const clock = { now: () => now, monotonic: () => now }
-  const { rewards, outgoing: dispatches } = createReferenceLedger({ clock })
-  if (!rewards || !dispatches) throw new Error('the ledger keeps no rewards')
+  const { rewards, outgoing } = createReferenceLedger({ clock })
   const world: World = {
     units: 10n ** 18n,
     lamports: 10n ** 12n,
@@ -84,10 +83,10 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
     outcome: 'landed',
     signing: () => undefined,
   }
-  const [got, sent, told]: [Office['got'], Office['sent'], string[]] = [new Map(), [], []]
+  const [got, sent, told]: [PayoutFixture['got'], PayoutFixture['sent'], string[]] = [new Map(), [], []]
   const parts: PayoutsParts = {
     rewards,
-    dispatches,
+    outgoing,
     clock,
     outgoingWallet: createCourier(world, got, sent),
     addresses: {
@@ -107,14 +106,14 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
     sealer: { seal: (bytes) => Buffer.from(bytes).toString('base64'), open: (text) => Buffer.from(text, 'base64') },
   }
   const loops: Loop[] = []
-  const another: Office['another'] = (changes = {}) => {
+  const another: PayoutFixture['another'] = (changes = {}) => {
     const loop = startPayouts({ ...parts, ...changes })
     loops.push(loop)
     return loop
   }
   const own = another()
   return {
-    ...{ parts, rewards, dispatches, got, sent, told, world, another },
+    ...{ parts, rewards, outgoing, got, sent, told, world, another },
     owe: async (units, role = 'developer') => {
       const accruals = Object.entries(units).map(([payee, amount]) =>
         accrualOf({ [`${role}:${payee}`]: amount }, { at: now }),
@@ -134,7 +133,7 @@ export function openOffice(limits: Partial<PayoutLimits> = {}): Office {
   }
 }
 
-function createCourier(world: World, got: Map<string, bigint>, sent: Office['sent']): OutgoingWallet {
+function createCourier(world: World, got: Map<string, bigint>, sent: PayoutFixture['sent']): OutgoingWallet {
   const orders = new Map<string, TransferOrder>()
   const landed = new Set<string>()
   return {

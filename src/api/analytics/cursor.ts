@@ -21,8 +21,8 @@ const placeBytes = 8 + signatureBytes
 
 /** `key` is for the service's own addresses: `keyring.serviceKey`. */
 export function createCursors(key: Uint8Array): Cursors {
-  const macFor = (purpose: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(purpose)))
-  const [tagOf, streamOf] = [macFor('cursor tag'), macFor('cursor stream')]
+  const computeMac = (purpose: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(purpose)))
+  const [tagOf, streamOf] = [computeMac('cursor tag'), computeMac('cursor stream')]
 
   /** Seals and opens: the same twice is as it was. */
   const veil = (place: Uint8Array, tag: Uint8Array): Uint8Array => {

@@ -30,31 +30,31 @@ interface Step {
 export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransactions: boolean) {
   const history = await parts.books.history(tx)
   if (!history) return undefined
-  const { capture, required, claimableUntil } = history
-  const [standing, [wentOut = {}]] = await Promise.all([parts.peek(tx), readWentOut(parts, [capture])])
-  const decimals = parts.decimalsOf(capture.token)
+  const { capture: payment, required, claimableUntil } = history
+  const [standing, [wentOut = {}]] = await Promise.all([parts.peek(tx), readWentOut(parts, [payment])])
+  const decimals = parts.decimalsOf(payment.token)
   const until = standing?.usableUntil ?? (claimableUntil || undefined)
   return {
-    ...formatFeedRecord(parts, capture, await readRevenueToken(parts.books), wentOut),
-    ...(namesTransactions && { tx: encodeBase58(capture.tx) }),
+    ...formatFeedRecord(parts, payment, await readRevenueToken(parts.books), wentOut),
+    ...(namesTransactions && { tx: encodeBase58(payment.tx) }),
     required: required === undefined || decimals === undefined ? '' : formatUnits(required, decimals),
-    checks: checksOf(history),
-    timeline: timelineOf(history, outgoingSteps(wentOut, parts.decimalsOf, namesTransactions)).map(
-      ({ at, ...step }) => ({ at: textOf(at), ...step }),
+    checks: listChecks(history),
+    timeline: createTimeline(history, outgoingSteps(wentOut, parts.decimalsOf, namesTransactions)).map(
+      ({ at, ...step }) => ({ at: formatTime(at), ...step }),
     ),
-    usableUntil: textOf(until),
+    usableUntil: formatTime(until),
     allowance: standing ? { unit: standing.allowance.unit, amount: String(standing.allowance.amount) } : null,
     remaining: standing ? String(standing.remaining) : null,
   }
 }
 
-function textOf(time: number | undefined): string | null {
+function formatTime(time: number | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString()
 }
 
 /** A registered payment has passed all of them once. Whether a payment was used is known only when it is registered. */
-function checksOf({ capture, required, isShown }: History): Readonly<Record<string, Check>> {
-  const { state, request, units } = capture
+function listChecks({ capture: payment, required, isShown }: History): Readonly<Record<string, Check>> {
+  const { state, request, units } = payment
   if (!isShown)
     return { exists: 'unchecked', recipient: 'unchecked', amount: 'unchecked', memo: 'unchecked', unused: 'unchecked' }
   const isRegistered = state === 'confirmed' || state === 'finalized'
@@ -69,23 +69,23 @@ function checksOf({ capture, required, isShown }: History): Readonly<Record<stri
 }
 
 /** `outgoing` is what went out of it. */
-function timelineOf(history: History, outgoing: readonly Step[]): readonly Step[] {
-  const { capture, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
+function createTimeline(history: History, outgoing: readonly Step[]): readonly Step[] {
+  const { capture: payment, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
   // A proof may come before the watcher has seen the payment.
   const begin: readonly Step[] = [
-    { at: capture.at, event: 'paid' },
+    { at: payment.at, event: 'paid' },
     ...(seenAt === undefined ? [] : [{ at: Math.min(seenAt, registeredAt ?? seenAt), event: 'seen' as const }]),
   ]
   const end: readonly Step[] = [
     ...(registeredAt === undefined
       ? []
-      : [{ at: registeredAt, event: capture.state === 'late' ? ('late' as const) : ('registered' as const) }]),
+      : [{ at: registeredAt, event: payment.state === 'late' ? ('late' as const) : ('registered' as const) }]),
     ...deliveries(history),
     ...(undeliveredAt === undefined
       ? []
       : [{ at: undeliveredAt, event: 'undelivered' as const, note: 'A response brought nothing.' }]),
-    ...(isConcluded(capture) ? [{ at: concludedAt, event: capture.state }] : []),
+    ...(isConcluded(payment) ? [{ at: concludedAt, event: payment.state }] : []),
     ...outgoing,
   ]
   return [...begin, ...inOrder(end)]
@@ -120,15 +120,15 @@ function outgoingSteps({ shared, refund }: WentOut, decimalsOf: DecimalsOf, name
 }
 
 function isConcluded(
-  capture: PaymentListItem,
-): capture is PaymentListItem & { readonly state: 'finalized' | 'reverted' } {
-  return capture.state === 'finalized' || capture.state === 'reverted'
+  payment: PaymentListItem,
+): payment is PaymentListItem & { readonly state: 'finalized' | 'reverted' } {
+  return payment.state === 'finalized' || payment.state === 'reverted'
 }
 
-function deliveries({ capture, deliveredAt, deliveredLast }: History): readonly Step[] {
+function deliveries({ capture: payment, deliveredAt, deliveredLast }: History): readonly Step[] {
   if (deliveredAt === undefined)
     // Of a version that did not write down when. A window counts as delivered from the start.
-    return capture.delivery === 'some' ? [{ at: undefined, event: 'delivered' }] : []
+    return payment.delivery === 'some' ? [{ at: undefined, event: 'delivered' }] : []
   const first: Step = { at: deliveredAt, event: 'delivered' }
   if (deliveredLast === undefined || deliveredLast === deliveredAt) return [first]
   return [

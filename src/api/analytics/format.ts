@@ -91,34 +91,34 @@ export const columnsWithoutTransactions: readonly PaymentColumn[] = captureColum
 )
 
 export function formatPayment(
-  capture: PaymentListItem,
+  payment: PaymentListItem,
   decimalsOf: DecimalsOf,
   revenueToken: TokenCode,
   { shared, refund }: WentOut = {},
 ): PaymentReport {
-  const decimals = decimalsOf(capture.token)
+  const decimals = decimalsOf(payment.token)
   const landed = refund?.state === 'landed' ? refund : undefined
   const sentBack = landed && parseRefund(landed.about).units
   return {
-    timestamp: new Date(capture.at).toISOString(),
-    requestId: capture.request,
-    payer: capture.payer,
-    endpoint: capture.endpoint,
-    token: capture.token,
-    amount: decimals === undefined ? '' : formatUnits(capture.units, decimals),
-    worth: capture.worth === undefined ? '' : formatUnits(capture.worth, worthDecimals),
+    timestamp: new Date(payment.at).toISOString(),
+    requestId: payment.request,
+    payer: payment.payer,
+    endpoint: payment.endpoint,
+    token: payment.token,
+    amount: decimals === undefined ? '' : formatUnits(payment.units, decimals),
+    worth: payment.worth === undefined ? '' : formatUnits(payment.worth, worthDecimals),
     revenueToken,
-    status: feedStatuses[capture.status],
-    verification: capture.status,
-    state: capture.state,
-    delivery: capture.delivery,
-    recipient: capture.recipient,
-    tx: encodeBase58(capture.tx),
+    status: feedStatuses[payment.status],
+    verification: payment.status,
+    state: payment.state,
+    delivery: payment.delivery,
+    recipient: payment.recipient,
+    tx: encodeBase58(payment.tx),
     shared: shared ? formatShared(shared, decimalsOf) : '',
     refundedAt: landed ? new Date(landed.changedAt).toISOString() : '',
     refundTx: landed?.signed?.signature ?? '',
     refunded: sentBack === undefined || decimals === undefined ? '' : formatUnits(sentBack, decimals),
-    revenue: formatRevenueOf(capture, sentBack ?? 0n),
+    revenue: formatRevenueOf(payment, sentBack ?? 0n),
   }
 }
 

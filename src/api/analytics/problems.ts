@@ -37,8 +37,8 @@ export async function readProblems(
   ])
   const { shown, last } = cutPage(found, limit)
   const now = clock.now()
-  const captures = shown.map(({ capture }) => capture)
-  const wentOut = await readWentOut(parts, captures)
+  const payments = shown.map(({ capture: payment }) => payment)
+  const wentOut = await readWentOut(parts, payments)
   const records = shown.map((problem, index) => {
     const decimals = parts.decimalsOf(problem.capture.token)
     const amount: Amount = (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
@@ -48,8 +48,8 @@ export async function readProblems(
       ...(problem.required !== undefined && { required: amount(problem.required) }),
       received: amount(problem.capture.units),
       ...(namesTransactions && { tx: encodeBase58(problem.capture.tx) }),
-      ...wordsOf(problem, now),
-      ...refundOf(rewards, problem, wentOut[index]?.refund, amount, now),
+      ...describeProblem(problem, now),
+      ...readRefund(rewards, problem, wentOut[index]?.refund, amount, now),
     }
   })
   return { counts, records, next: last ? cursors.write(last.capture) : null }
@@ -58,20 +58,20 @@ export async function readProblems(
 type Amount = (units: bigint) => string
 
 /** The refund there is, or what one would send back. */
-function refundOf(
+function readRefund(
   rewards: Pick<RewardsParts, 'mints'>,
-  { capture, required }: Problem,
-  dispatch: OutgoingTransaction | undefined,
+  { capture: payment, required }: Problem,
+  transaction: OutgoingTransaction | undefined,
   amount: Amount,
   now: number,
 ) {
-  if (dispatch) {
-    const { payment: _payment, ...refund } = formatRefundTransaction(rewards, dispatch)
+  if (transaction) {
+    const { payment: _payment, ...refund } = formatRefundTransaction(rewards, transaction)
     return { refund }
   }
-  const ruling = judgeRefund({ capture, required }, now)
+  const ruling = judgeRefund({ capture: payment, required }, now)
   if (ruling.kind === 'refused') return {}
-  return { refundable: { token: capture.token, amount: amount(ruling.units), reason: ruling.reason } }
+  return { refundable: { token: payment.token, amount: amount(ruling.units), reason: ruling.reason } }
 }
 
 interface Words {
@@ -81,13 +81,13 @@ interface Words {
 
 const refund = 'Send it back to who paid, unless you agree on something else.'
 
-function wordsOf({ kind, capture, until, required }: Problem, now: number): Words {
+function describeProblem({ kind, capture: payment, until, required }: Problem, now: number): Words {
   const isOpen = until >= now
   const words: Readonly<Record<ProblemKind, () => Words>> = {
     underpaid: () => ({ note: 'Less was paid than its requestId asks for, so it buys nothing.', next: refund }),
     late: () => ({ note: 'It was paid or claimed after its time was over, so it bought nothing.', next: refund }),
     surplus: () =>
-      required !== undefined && capture.units > required
+      required !== undefined && payment.units > required
         ? { note: 'More was paid than was asked for.', next: 'Send back what is too much.' }
         : { note: 'Its requestId was paid for by another payment, too.', next: refund },
     undelivered: () =>

@@ -13,11 +13,11 @@ import { formatPayment, withoutTransactions } from './format.ts'
 /** Where it is kept what went out. */
 export interface Outgoing {
   readonly rewards: Pick<Rewards, 'shared'>
-  readonly dispatches: Pick<OutgoingTransactions, 'inLanes'>
+  readonly transactions: Pick<OutgoingTransactions, 'inLanes'>
 }
 
-export function readOutgoing({ rewards, outgoing: dispatches }: Pick<Ledger, 'rewards' | 'outgoing'>): Outgoing {
-  return { rewards, dispatches }
+export function readOutgoing({ rewards, outgoing }: Pick<Ledger, 'rewards' | 'outgoing'>): Outgoing {
+  return { rewards, transactions: outgoing }
 }
 
 export interface RecordParts {
@@ -28,41 +28,41 @@ export interface RecordParts {
 /** Of each payment, in their order: two look-ups by key for all of them. */
 export async function readWentOut(
   { outgoing }: Pick<RecordParts, 'outgoing'>,
-  captures: readonly Pick<PaymentListItem, 'tx'>[],
+  payments: readonly Pick<PaymentListItem, 'tx'>[],
 ): Promise<readonly WentOut[]> {
-  if (!outgoing || captures.length === 0) return captures.map(() => ({}))
+  if (!outgoing || payments.length === 0) return payments.map(() => ({}))
   const [shared, refunds] = await Promise.all([
-    outgoing.rewards.shared(captures.map(({ tx }) => tx)),
-    outgoing.dispatches.inLanes(captures.map(({ tx }) => refundLane(encodeBase58(tx)))),
+    outgoing.rewards.shared(payments.map(({ tx }) => tx)),
+    outgoing.transactions.inLanes(payments.map(({ tx }) => refundLane(encodeBase58(tx)))),
   ])
-  return captures.map((_, index) => ({ shared: shared[index], refund: refunds[index] }))
+  return payments.map((_, index) => ({ shared: shared[index], refund: refunds[index] }))
 }
 
 export async function formatRecords(
   parts: RecordParts,
-  captures: readonly PaymentListItem[],
+  payments: readonly PaymentListItem[],
   revenueToken: TokenCode,
 ): Promise<readonly PaymentReport[]> {
-  const wentOut = await readWentOut(parts, captures)
-  return captures.map((capture, index) => formatPayment(capture, parts.decimalsOf, revenueToken, wentOut[index]))
+  const wentOut = await readWentOut(parts, payments)
+  return payments.map((payment, index) => formatPayment(payment, parts.decimalsOf, revenueToken, wentOut[index]))
 }
 
 /** Records of the feed: no transaction in them. */
 export async function formatFeedRecords(
   parts: RecordParts & { readonly cursors: Cursors },
-  captures: readonly PaymentListItem[],
+  payments: readonly PaymentListItem[],
   revenueToken: TokenCode,
 ) {
-  const wentOut = await readWentOut(parts, captures)
-  return captures.map((capture, index) => formatFeedRecord(parts, capture, revenueToken, wentOut[index]))
+  const wentOut = await readWentOut(parts, payments)
+  return payments.map((payment, index) => formatFeedRecord(parts, payment, revenueToken, wentOut[index]))
 }
 
 export function formatFeedRecord(
   { cursors, decimalsOf }: Pick<RecordParts, 'decimalsOf'> & { readonly cursors: Cursors },
-  capture: PaymentListItem,
+  payment: PaymentListItem,
   revenueToken: TokenCode,
   wentOut: WentOut | undefined,
 ) {
-  const record = formatPayment(capture, decimalsOf, revenueToken, wentOut)
-  return { id: cursors.write(capture), ...withoutTransactions(record) }
+  const record = formatPayment(payment, decimalsOf, revenueToken, wentOut)
+  return { id: cursors.write(payment), ...withoutTransactions(record) }
 }

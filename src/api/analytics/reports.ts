@@ -94,7 +94,7 @@ async function search(
   query: PaymentListQuery,
   q: string | undefined,
 ): Promise<readonly PaymentListItem[]> {
-  for (const names of q === undefined ? [{}] : meaningsOf(parts, q)) {
+  for (const names of q === undefined ? [{}] : interpretSearch(parts, q)) {
     if (query.payer !== undefined && 'payer' in names && names.payer !== query.payer) continue
     const found = await parts.books.listPayments({ ...query, ...names })
     if (found.length > 0) return found
@@ -102,7 +102,7 @@ async function search(
   return []
 }
 
-function meaningsOf(parts: BooksParts, q: string): readonly Pick<PaymentListQuery, 'tx' | 'request' | 'payer'>[] {
+function interpretSearch(parts: BooksParts, q: string): readonly Pick<PaymentListQuery, 'tx' | 'request' | 'payer'>[] {
   const tx = parts.cursors.read(q)?.tx ?? decodeSignature(q)
   if (tx) return [{ tx }]
   if (openRequest(q)) return [{ request: parts.nameOf(q) }]
@@ -181,20 +181,20 @@ interface Line {
 /** By calls, most first: payments, and further uses of what they bought. */
 export function formatLines(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
   const lines = new Map<string, Line>()
-  const lineOf = (endpoint: string): Line => {
+  const createLine = (endpoint: string): Line => {
     const line = lines.get(endpoint) ?? { endpoint, sums: [], usage: {}, payments: 0, revenue: 0n, calls: 0 }
     lines.set(endpoint, line)
     return line
   }
   for (const sum of sums) {
-    const line = lineOf(sum.endpoint)
+    const line = createLine(sum.endpoint)
     line.sums.push(sum)
     line.payments += sum.payments
-    line.revenue += netOf(sum)
+    line.revenue += computeNet(sum)
     line.calls += sum.payments
   }
   for (const { endpoint, event, count } of usage) {
-    const line = lineOf(endpoint)
+    const line = createLine(endpoint)
     line.usage[event] = (line.usage[event] ?? 0) + count
     if (event === 'reused') line.calls += count
   }
@@ -221,15 +221,15 @@ const shareDecimals = 4
 
 function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
   // A token of which more was sent back than was received has no share.
-  const gainOf = (some: readonly Sum[]): bigint => {
-    const net = some.reduce((sum, one) => sum + netOf(one), 0n)
+  const computeGain = (some: readonly Sum[]): bigint => {
+    const net = some.reduce((sum, one) => sum + computeNet(one), 0n)
     return net > 0n ? net : 0n
   }
-  const ownOf = (token: TokenCode): readonly Sum[] => sums.filter((sum) => sum.token === token)
-  const whole = tokenCodes.reduce((sum, token) => sum + gainOf(ownOf(token)), 0n)
+  const findOwn = (token: TokenCode): readonly Sum[] => sums.filter((sum) => sum.token === token)
+  const whole = tokenCodes.reduce((sum, token) => sum + computeGain(findOwn(token)), 0n)
   return tokenCodes.map((token) => {
-    const own = ownOf(token)
-    const worth = gainOf(own)
+    const own = findOwn(token)
+    const worth = computeGain(own)
     const { received, sentBack } = amountsBy(parts, own)
     return {
       token,
@@ -273,19 +273,19 @@ function amountBy(
 
 /** Revenue is what was earned less what was sent back; both stand beside it. */
 export function formatRevenue(sums: readonly Sum[]) {
-  const textOf = (of: (sum: Sum) => bigint): string =>
+  const formatSum = (of: (sum: Sum) => bigint): string =>
     formatUnits(
       sums.reduce((all, sum) => all + of(sum), 0n),
       worthDecimals,
     )
   return {
-    revenue: textOf(netOf),
-    gross: textOf(({ worth }) => worth),
-    refunded: textOf(({ refundedWorth }) => refundedWorth),
+    revenue: formatSum(computeNet),
+    gross: formatSum(({ worth }) => worth),
+    refunded: formatSum(({ refundedWorth }) => refundedWorth),
   }
 }
 
-function netOf({ worth, refundedWorth }: Sum): bigint {
+function computeNet({ worth, refundedWorth }: Sum): bigint {
   return worth - refundedWorth
 }
 

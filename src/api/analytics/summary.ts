@@ -30,24 +30,24 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
       .slice(0, topEndpoints)
       .map(({ endpoint, calls, payments, sums }) => ({ path: endpoint, calls, payments, ...formatRevenue(sums) })),
     revenueToken,
-    ...totalsOf(sums, usage),
+    ...computeTotals(sums, usage),
     unvalued: total(sums, ({ unvalued }) => unvalued),
     ...formatPeriod(period),
-    ...(previous && { previous: totalsOf(...previous) }),
+    ...(previous && { previous: computeTotals(...previous) }),
     pending: pending.length,
     // As in the list: what bears no requestId of ours is money sent to the wallet for other reasons.
     unclaimed: unclaimed.filter(({ request }) => request !== '').length,
   }
 }
 
-function totalsOf(sums: readonly Sum[], usage: readonly Usage[]) {
-  const countOf = (event: UsageEvent): number =>
+function computeTotals(sums: readonly Sum[], usage: readonly Usage[]) {
+  const countEvents = (event: UsageEvent): number =>
     total(
       usage.filter((one) => one.event === event),
       ({ count }) => count,
     )
   const payments = total(sums, (sum) => sum.payments)
-  const funnel = { challenged: countOf('challenged'), paid: payments, delivered: countOf('delivered') }
+  const funnel = { challenged: countEvents('challenged'), paid: payments, delivered: countEvents('delivered') }
   const { revenue: totalRevenue, gross, refunded } = formatRevenue(sums)
   return { totalRevenue, gross, refunded, payments, funnel }
 }

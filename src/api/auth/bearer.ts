@@ -20,21 +20,23 @@ const tokenLength = ((secretBytes + tagBytes) / 3) * 4
 
 /** `key` is `keyring.serviceKey`. Tokens of one purpose mean nothing for another. */
 export function createBearers(key: Uint8Array, purpose: string): Bearers {
-  const macFor = (part: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(`${purpose} ${part}`)))
-  const [tagOf, hashOf] = [macFor('tag'), macFor('name')]
-  const nameFor = (secret: Uint8Array) => encodeBase64url(hashOf(secret), tagBytes)
+  const computeMac = (part: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(`${purpose} ${part}`)))
+  const [tagOf, hashOf] = [computeMac('tag'), computeMac('name')]
+  const hashSecret = (secret: Uint8Array) => encodeBase64url(hashOf(secret), tagBytes)
   return {
     make: () => {
       const secret = new Uint8Array(secretBytes)
       writeNonce(secret, 0, secretBytes)
       const token = Uint8Array.of(...secret, ...tagOf(secret).subarray(0, tagBytes))
-      return { token: encodeBase64url(token), name: nameFor(secret) }
+      return { token: encodeBase64url(token), name: hashSecret(secret) }
     },
     nameOf: (token) => {
       const bytes = token.length === tokenLength ? decodeBase64url(token) : undefined
       const secret = bytes?.subarray(0, secretBytes)
       if (!bytes || !secret) return undefined
-      return equalBytes(bytes.subarray(secretBytes), tagOf(secret).subarray(0, tagBytes)) ? nameFor(secret) : undefined
+      return equalBytes(bytes.subarray(secretBytes), tagOf(secret).subarray(0, tagBytes))
+        ? hashSecret(secret)
+        : undefined
     },
   }
 }

@@ -38,8 +38,8 @@ const secureName = `__Host-${cookieName}`
 
 export function createSessions({ kv, clock, key, sessionSeconds, sites }: SessionParts): Sessions {
   const bearers = createBearers(key, 'session')
-  const nameOf = (request: Request): string | undefined => {
-    const token = bearerOf(request) ?? (isOwnPage(request, sites) ? cookieOf(request, sites) : undefined)
+  const readSessionName = (request: Request): string | undefined => {
+    const token = readBearer(request) ?? (isOwnPage(request, sites) ? readCookie(request, sites) : undefined)
     return token === undefined ? undefined : bearers.nameOf(token)
   }
   return {
@@ -50,12 +50,12 @@ export function createSessions({ kv, clock, key, sessionSeconds, sites }: Sessio
       return { wallet, expiresAt, token }
     },
     of: async (request) => {
-      const name = nameOf(request)
+      const name = readSessionName(request)
       const kept = name === undefined ? undefined : await kv.get(`${prefix}${name}`)
       return kept === undefined ? undefined : (JSON.parse(kept) as Session)
     },
     end: async (request) => {
-      const name = nameOf(request)
+      const name = readSessionName(request)
       return name !== undefined && (await kv.remove(`${prefix}${name}`))
     },
   }
@@ -84,12 +84,12 @@ function isOwnPage(request: Request, sites: Sites): boolean {
   return request.headers.has('sec-fetch-site') || request.headers.has('origin')
 }
 
-function bearerOf(request: Request): string | undefined {
+function readBearer(request: Request): string | undefined {
   return /^Bearer +([\w-]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
 }
 
 /** Only by the name that it has here: where there is TLS, the one without the prefix may come from a neighbour. */
-function cookieOf(request: Request, sites: Sites): string | undefined {
+function readCookie(request: Request, sites: Sites): string | undefined {
   const site = sites.of(request)
   const name = site && isPlainLoopback(site) ? cookieName : secureName
   const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='))

@@ -172,12 +172,12 @@ function missing(reading: DocumentReading, wallet: string, { origin }: Site): st
 /** Those who ask for one host at once share a reading. */
 function shareReadings(read: ReadDocument, clock: Clock): ReadDocument {
   const recent = new Map<string, { readonly at: number; readonly reading: Promise<DocumentReading>; isOver: boolean }>()
-  const creditOf = createTokenBuckets(clock)
+  const findBucket = createTokenBuckets(clock)
   return (host) => {
     const now = clock.monotonic()
     const before = recent.get(host)
     if (before && !before.isOver) return before.reading
-    const credit = creditOf(host, looksPerHost)
+    const credit = findBucket(host, looksPerHost)
     if (before && credit.left < 1 && now - before.at < freshMs) return before.reading
     credit.left = Math.max(0, credit.left - 1)
     const look = { at: now, reading: read(host), isOver: false }

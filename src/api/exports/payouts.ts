@@ -35,13 +35,13 @@ const payoutsPerPage = 50
 async function* readLines(parts: RewardsParts): PagesOf<PayoutColumn> {
   let last: OutgoingTransaction | undefined
   for (;;) {
-    const payouts = await parts.dispatches.list({
+    const payouts = await parts.outgoing.list({
       kind: 'payout',
       most: payoutsPerPage,
       ...(last && { after: { at: last.at, id: last.id } }),
     })
     last = payouts.at(-1)
-    const pages = await Promise.all(payouts.map((dispatch) => linesOf(parts, dispatch)))
+    const pages = await Promise.all(payouts.map((transaction) => linesOf(parts, transaction)))
     if (pages.length > 0) yield pages.flat()
     if (payouts.length < payoutsPerPage) return
   }
@@ -51,7 +51,7 @@ async function linesOf(
   parts: RewardsParts,
   { id, state, changedAt, signed }: OutgoingTransaction,
 ): Promise<readonly Readonly<Record<PayoutColumn, string>>[]> {
-  const lines = await parts.dispatches.lines(id)
+  const lines = await parts.outgoing.lines(id)
   const head = {
     timestamp: new Date(changedAt).toISOString(),
     payout: id,

@@ -67,7 +67,7 @@ export function createExports(parts: ExportParts): Exports {
     // Only an owner who is signed in gets transactions, as with one payment.
     const columns = isOwner ? captureColumns : columnsWithoutTransactions
     return downloads[kind].run(
-      async () => bodyOf(kind, format, await begin(pages), columns),
+      async () => createBody(kind, format, await begin(pages), columns),
       () => downloadHeaders('payments', format, clock),
     )
   }
@@ -118,7 +118,7 @@ export function createExports(parts: ExportParts): Exports {
   }
 }
 
-function bodyOf(
+function createBody(
   kind: Kind,
   format: Download,
   pages: Pages,

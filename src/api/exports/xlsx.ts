@@ -28,7 +28,7 @@ export async function xlsxStream(
   perSheet = rowsPerSheet,
 ): Promise<ReadableStream<Uint8Array>> {
   const { writeXlsxStream } = await import('hucre/xlsx')
-  return writeXlsxStream(cellsOf(pages, columns), {
+  return writeXlsxStream(createCells(pages, columns), {
     name: 'Payments',
     columns: columns.map((column) => ({
       header: column,
@@ -40,7 +40,7 @@ export async function xlsxStream(
   })
 }
 
-async function* cellsOf(pages: Pages, columns: readonly (keyof PaymentReport)[]) {
+async function* createCells(pages: Pages, columns: readonly (keyof PaymentReport)[]) {
   for await (const page of pages) {
     for (const record of page) yield columns.map((column) => escapeCode(record[column]))
   }

@@ -12,12 +12,12 @@ export interface AttemptLimit {
 const perAddress: BucketRate = { most: 20, secondsEach: 5 }
 
 export function createAttempts(clock: Clock): AttemptLimit {
-  const creditOf = createTokenBuckets(clock)
+  const findBucket = createTokenBuckets(clock)
   return {
     take: (address) => {
       // Nobody is refused for what others did whose address is not known either.
       if (address === unknownAddress) return true
-      const credit = creditOf(address, perAddress)
+      const credit = findBucket(address, perAddress)
       if (credit.left < 1) return false
       credit.left -= 1
       return true

@@ -99,13 +99,13 @@ const rates: Readonly<Record<'client' | 'recipient' | 'all', BucketRate>> = {
 type Entry = { readonly kind: 'in'; giveBack(): void } | { readonly kind: 'later'; readonly seconds: number }
 
 function createLimits(clock: Clock): { enter(client: string, recipient: string): Entry } {
-  const creditOf = createTokenBuckets(clock)
+  const findBucket = createTokenBuckets(clock)
   return {
     enter: (client, recipient) => {
       const all = [
-        { rate: rates.client, credit: creditOf(`client ${client}`, rates.client) },
-        { rate: rates.recipient, credit: creditOf(`recipient ${recipient}`, rates.recipient) },
-        { rate: rates.all, credit: creditOf('all', rates.all) },
+        { rate: rates.client, credit: findBucket(`client ${client}`, rates.client) },
+        { rate: rates.recipient, credit: findBucket(`recipient ${recipient}`, rates.recipient) },
+        { rate: rates.all, credit: findBucket('all', rates.all) },
       ]
       const wait = Math.max(...all.map(({ rate, credit }) => (1 - credit.left) * rate.secondsEach))
       if (wait > 0) return { kind: 'later', seconds: wait }

@@ -37,7 +37,7 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
     const desk = tag && service.desks.get(encodeBase58(tag))
     if (!desk) return problem('not_found', { detail: 'There is nothing to pay here; ask for the price again.' })
     const origin = publicUrl ?? url.origin
-    const incoming = incomingOf(request, url, visitor, origin)
+    const incoming = createIncoming(request, url, visitor, origin)
     if (method === 'OPTIONS') {
       const allowed = { 'Access-Control-Allow-Methods': 'GET, POST', 'Access-Control-Allow-Headers': 'Content-Type' }
       return new Response(null, { status: 204, headers: { ...open, ...allowed, Allow: 'GET, HEAD, POST, OPTIONS' } })
@@ -45,13 +45,13 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
     if (method === 'POST') return draft(desk, { request, url, requestId: name, incoming })
     if (method !== 'GET' && method !== 'HEAD') return problem('method_not_allowed', { headers: { Allow: 'GET, POST' } })
     const order = request.headers.get('payment-checkout')
-    if (order !== null) return responseOf(await desk.answer(order, incoming))
+    if (order !== null) return createResponse(await desk.answer(order, incoming))
     if (!request.headers.get('accept')?.includes('text/html'))
       return answer({ label: desk.title, icon: `${origin}${endpoints.pay}/icon.svg` }, { headers: open })
     const page = await desk.payPage(name, incoming)
     if (!page) return problem('unknown_request')
     // Nothing is sold at this address itself, so there is nothing to be refused.
-    return responseOf(page.kind === 'answer' ? { ...page, status: 200 } : page)
+    return createResponse(page.kind === 'answer' ? { ...page, status: 200 } : page)
   }
 }
 
@@ -81,7 +81,7 @@ async function draft(desk: PayDesk, { request, url, requestId, incoming }: Order
   return answer({ message }, { status: 409, headers: open })
 }
 
-function responseOf(given: Answer | Refusal): Response {
+function createResponse(given: Answer | Refusal): Response {
   if (given.kind === 'refused') return problem(given.code, given.detail === undefined ? {} : { detail: given.detail })
   return new Response(given.body, { status: given.status, headers: given.headers })
 }
@@ -91,7 +91,7 @@ function iconAnswer(icon: Uint8Array): Response {
   return new Response(Uint8Array.from(icon), { headers: { ...headers, 'X-Content-Type-Options': 'nosniff' } })
 }
 
-function incomingOf(request: Request, url: URL, visitor: Visitor, origin: string): Incoming {
+function createIncoming(request: Request, url: URL, visitor: Visitor, origin: string): Incoming {
   return {
     request,
     method: request.method,

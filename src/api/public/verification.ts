@@ -82,7 +82,7 @@ export async function verifyEndpoint(
   const input = readInput(verifyBody, reading.value)
   if (input.kind === 'problems') return problem('body_invalid', { problems: input.problems })
   const body = input.input
-  const amount = unitsOf(body, parts.mints())
+  const amount = readUnits(body, parts.mints())
   if (amount.kind === 'problem') return problem('body_invalid', { problems: [amount.why] })
   const opened = openRequest(body.requestId)
   const recognition = opened && parts.service.recognise(opened)
@@ -104,7 +104,7 @@ export async function verifyEndpoint(
   return tell(body, verdict, recipient, { now: service.clock.now(), end: claimEnd(service, opened) })
 }
 
-function unitsOf({ amount, mint }: VerifyBody, mints: MintTable) {
+function readUnits({ amount, mint }: VerifyBody, mints: MintTable) {
   if (amount === undefined || mint === undefined) return { kind: 'units', units: undefined } as const
   const decimals = findDecimals(mint, mints)
   if (decimals === undefined) return { kind: 'problem', why: `mint ${mint} is not known to this service` } as const
@@ -137,7 +137,7 @@ async function judgeWithin(
         tokenAccountOf: service.tokenAccountOf,
         tellsUse: (payer) => mayRead(access) || (access.kind === 'stranger' && access.wallet === payer),
         reading,
-        proofTtlSeconds: proofTtlOf(service, request),
+        proofTtlSeconds: readProofTtl(service, request),
       },
       body.tx,
       body.requestId,
@@ -177,12 +177,12 @@ function refused(code: RefusalCode, checks: Partial<Checks>): Verdict {
   return { valid: false, code, checks: { ...unchecked, ...checks } }
 }
 
-function proofTtlOf(service: Runtime, { routeTag }: OpenedRequest): number {
+function readProofTtl(service: Runtime, { routeTag }: OpenedRequest): number {
   return service.findRoute(routeTag)?.proofTtlSeconds ?? usualProofTtlSeconds
 }
 
 function claimEnd(service: Runtime, request: OpenedRequest): number {
-  return claimableUntil(request, proofTtlOf(service, request))
+  return claimableUntil(request, readProofTtl(service, request))
 }
 
 interface Times {
@@ -195,7 +195,7 @@ function tell(body: VerifyBody, verdict: Verdict, recipient?: string, times?: Ti
   const { valid, code, checks, ...facts } = verdict
   return answer({
     valid,
-    status: statusOf(verdict, times !== undefined && times.now <= times.end),
+    status: readStatus(verdict, times !== undefined && times.now <= times.end),
     ...(code && { code, detail: refusals[code].title }),
     retryable: code !== undefined && refusals[code].retryable,
     requestId: body.requestId,
@@ -207,7 +207,7 @@ function tell(body: VerifyBody, verdict: Verdict, recipient?: string, times?: Ti
 }
 
 /** `confirmed` once it is good, also when it was used since; `pending` while it may become so; `expired` when it cannot. */
-function statusOf(verdict: Verdict, isInTime: boolean): PaymentListStatus {
+function readStatus(verdict: Verdict, isInTime: boolean): PaymentListStatus {
   if (isGood(verdict)) return 'confirmed'
   const mayCome = verdict.code !== undefined && refusals[verdict.code].retryable
   return mayCome && isInTime ? 'pending' : 'expired'

@@ -6,11 +6,11 @@ import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/o
 
 /** Of a payout its payees and sums; of a conversion or a refund what it is about, with base units in plain decimals. */
 export function describeTransaction(
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   decimalsOf: DecimalsOf,
   lines: readonly PayoutLine[] = [],
 ): object {
-  const { id, kind, state, signed, slot, at, changedAt } = dispatch
+  const { id, kind, state, signed, slot, at, changedAt } = transaction
   const head = {
     id,
     kind,
@@ -20,14 +20,14 @@ export function describeTransaction(
     plannedAt: new Date(at).toISOString(),
     landedAt: new Date(changedAt).toISOString(),
   }
-  if (kind !== 'payout') return { ...head, about: aboutOf(dispatch.about) }
+  if (kind !== 'payout') return { ...head, about: parseAbout(transaction.about) }
   const decimals = decimalsOf('NATIVE')
   const amount = (units: bigint): string => (decimals === undefined ? '' : formatUnits(units, decimals))
   const total = lines.reduce((sum, { units }) => sum + units, 0n)
   const payees = lines.map(({ role, payee, units }) => ({ role, payee, amount: amount(units) }))
   return { ...head, token: 'NATIVE', amount: amount(total), payees }
 
-  function aboutOf(text: string): object {
+  function parseAbout(text: string): object {
     const about = JSON.parse(text) as Readonly<Record<string, unknown>>
     const places = isTokenCode(about['token']) ? decimalsOf(about['token']) : undefined
     const { units } = about

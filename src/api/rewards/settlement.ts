@@ -39,7 +39,7 @@ export interface SettlementToken {
 
 export const noSettlement: SettlementView = { wallets: async () => [] }
 
-export interface SettlementParts extends Pick<RewardsParts, 'dispatches' | 'mints' | 'isPaused'> {
+export interface SettlementParts extends Pick<RewardsParts, 'outgoing' | 'mints' | 'isPaused'> {
   readonly settlement: SettlementView
 }
 
@@ -47,14 +47,14 @@ export async function readSettlement(parts: SettlementParts, { cursor, limit }: 
   const [wallets, paused, found] = await Promise.all([
     parts.settlement.wallets(),
     parts.isPaused(),
-    parts.dispatches.list({ kind: 'conversion', most: limit + 1, ...(cursor && { after: cursor }) }),
+    parts.outgoing.list({ kind: 'conversion', most: limit + 1, ...(cursor && { after: cursor }) }),
   ])
   const { shown, last } = cutPage(found, limit)
   return {
     isOn: wallets.length > 0,
     paused,
     wallets: wallets.map((wallet) => formatWallet(parts, wallet)),
-    conversions: shown.flatMap((dispatch) => formatConversion(parts, dispatch) ?? []),
+    conversions: shown.flatMap((transaction) => formatConversion(parts, transaction) ?? []),
     next: last ? writeMark(last) : null,
   }
 }
@@ -65,19 +65,19 @@ function formatWallet(parts: SettlementParts, { slippageBps, tokens, venue, ...r
     venue: venue ?? null,
     slippage: formatUnits(BigInt(slippageBps), 2),
     tokens: tokens.map(({ token, balance, kept, threshold }) => {
-      const amount = amountsOf(parts, token)
+      const amount = createFormatter(parts, token)
       return { token, balance: amount(balance), kept: amount(kept) ?? '', threshold: amount(threshold) }
     }),
   }
 }
 
-function formatConversion(parts: SettlementParts, dispatch: OutgoingTransaction) {
-  const about = parseConversion(dispatch.about)
+function formatConversion(parts: SettlementParts, transaction: OutgoingTransaction) {
+  const about = parseConversion(transaction.about)
   if (!about) return undefined
   const { wallet, sell, buy, venue, units, quoted, minimum, sold, received } = about
-  const [selling, buying] = [amountsOf(parts, sell), amountsOf(parts, buy)]
+  const [selling, buying] = [createFormatter(parts, sell), createFormatter(parts, buy)]
   return {
-    ...formatHead(dispatch),
+    ...formatHead(transaction),
     wallet,
     venue,
     sell,
@@ -91,7 +91,7 @@ function formatConversion(parts: SettlementParts, dispatch: OutgoingTransaction)
 }
 
 /** Null for what is not known. */
-function amountsOf({ mints }: SettlementParts, token: TokenCode): (units: bigint | undefined) => string | null {
+function createFormatter({ mints }: SettlementParts, token: TokenCode): (units: bigint | undefined) => string | null {
   const decimals = findDecimals(token, mints())
   return (units) => (units === undefined || decimals === undefined ? null : formatUnits(units, decimals))
 }

@@ -21,13 +21,13 @@ import type { RewardsConfig } from './option.ts'
 /** Somebody who can send refunds, in this process. */
 export type Refunding = (tx: Uint8Array) => Promise<RefundAnswer>
 export type RefundAnswer =
-  | { readonly kind: 'planned' | 'known'; readonly dispatch: OutgoingTransaction }
+  | { readonly kind: 'planned' | 'known'; readonly transaction: OutgoingTransaction }
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown' }
 
 export interface RewardsParts extends PayoutsView {
   readonly rewards: Rewards
-  readonly dispatches: OutgoingTransactions
+  readonly outgoing: OutgoingTransactions
   readonly clock: Clock
   readonly mints: () => MintTable
 }
@@ -50,14 +50,14 @@ export interface WalletView {
 const latestPayouts = 20
 
 export async function readRewards(parts: RewardsParts) {
-  const { rewards, dispatches, config } = parts
-  const amount = amountsOf(parts)
+  const { rewards, outgoing, config } = parts
+  const amount = createFormatter(parts)
   const [sums, ripening, paused, wallet, payouts] = await Promise.all([
     rewards.sums(),
     rewards.countAccruable(),
     parts.isPaused(),
     parts.wallet(),
-    dispatches.list({ kind: 'payout', most: latestPayouts }),
+    outgoing.list({ kind: 'payout', most: latestPayouts }),
   ])
   const roles = rewardRoles.map((role) => {
     const sum = sums.find((one) => one.role === role)
@@ -70,15 +70,15 @@ export async function readRewards(parts: RewardsParts) {
     paused,
     ripening,
     threshold: config ? amount(config.least) : null,
-    rules: config ? rulesOf(config.rules) : null,
+    rules: config ? describeRules(config.rules) : null,
     wallet: wallet ?? null,
     roles,
-    payouts: await Promise.all(payouts.map((dispatch) => formatPayout(parts, dispatch))),
+    payouts: await Promise.all(payouts.map((transaction) => formatPayout(parts, transaction))),
   }
 }
 
 /** Percentages, as they were configured. */
-function rulesOf({ partners, developerBps, cashback, rest, withoutPartner }: RewardRules) {
+function describeRules({ partners, developerBps, cashback, rest, withoutPartner }: RewardRules) {
   return {
     partners: partners.map(({ name, wallet, bps, endpoints }) => ({ name, wallet, share: percent(bps), endpoints })),
     developers: percent(developerBps),
@@ -106,7 +106,7 @@ export async function readPayees(parts: RewardsParts, { role, cursor, limit }: P
 }
 
 function formatPayee(parts: RewardsParts, payee: Payee) {
-  const amount = amountsOf(parts)
+  const amount = createFormatter(parts)
   const isParked = payee.parkedUntil > parts.clock.now()
   return {
     id: writePayee(payee),
@@ -125,7 +125,7 @@ function formatPayee(parts: RewardsParts, payee: Payee) {
 export async function readPayee(parts: RewardsParts, name: PayeeName) {
   const found = await parts.rewards.payee(name)
   if (!found) return undefined
-  const lines = await parts.dispatches.linesOf(name, 100)
+  const lines = await parts.outgoing.linesOf(name, 100)
   return {
     ...formatPayee(parts, found),
     payouts: lines.map((line) => ({ ...formatHead(line.dispatch), ...formatLine(parts, line) })),
@@ -138,30 +138,30 @@ export interface OutgoingTransactionsQuery {
 }
 
 export async function readPayouts(parts: RewardsParts, { cursor, limit }: OutgoingTransactionsQuery) {
-  const found = await parts.dispatches.list({ kind: 'payout', most: limit + 1, ...(cursor && { after: cursor }) })
+  const found = await parts.outgoing.list({ kind: 'payout', most: limit + 1, ...(cursor && { after: cursor }) })
   const { shown, last } = cutPage(found, limit)
-  const payouts = await Promise.all(shown.map((dispatch) => formatPayout(parts, dispatch)))
+  const payouts = await Promise.all(shown.map((transaction) => formatPayout(parts, transaction)))
   return { token: 'NATIVE', payouts, next: last ? writeMark(last) : null }
 }
 
 export async function readPayout(parts: RewardsParts, id: string) {
-  const dispatch = await parts.dispatches.get(id)
-  if (dispatch?.kind !== 'payout') return undefined
-  const lines = await parts.dispatches.lines(id)
-  return { ...sumUp(parts, dispatch, lines), lines: lines.map((line) => formatLine(parts, line)) }
+  const transaction = await parts.outgoing.get(id)
+  if (transaction?.kind !== 'payout') return undefined
+  const lines = await parts.outgoing.lines(id)
+  return { ...sumUp(parts, transaction, lines), lines: lines.map((line) => formatLine(parts, line)) }
 }
 
-async function formatPayout(parts: RewardsParts, dispatch: OutgoingTransaction) {
-  return sumUp(parts, dispatch, await parts.dispatches.lines(dispatch.id))
+async function formatPayout(parts: RewardsParts, transaction: OutgoingTransaction) {
+  return sumUp(parts, transaction, await parts.outgoing.lines(transaction.id))
 }
 
-function sumUp(parts: RewardsParts, dispatch: OutgoingTransaction, lines: readonly PayoutLine[]) {
+function sumUp(parts: RewardsParts, transaction: OutgoingTransaction, lines: readonly PayoutLine[]) {
   const units = lines.reduce((sum, line) => sum + line.units, 0n)
-  return { ...formatHead(dispatch), payees: lines.length, amount: amountsOf(parts)(units) }
+  return { ...formatHead(transaction), payees: lines.length, amount: createFormatter(parts)(units) }
 }
 
 export function formatLine(parts: RewardsParts, { role, payee, gross, units, opening }: PayoutLine) {
-  const amount = amountsOf(parts)
+  const amount = createFormatter(parts)
   return {
     role,
     payee,
@@ -197,19 +197,19 @@ export function formatHead({ id, state, at, changedAt, attempts, signed, slot, w
   }
 }
 
-export function formatRefundTransaction(parts: Pick<RewardsParts, 'mints'>, dispatch: OutgoingTransaction) {
-  const facts: RefundFacts = parseRefund(dispatch.about)
+export function formatRefundTransaction(parts: Pick<RewardsParts, 'mints'>, transaction: OutgoingTransaction) {
+  const facts: RefundFacts = parseRefund(transaction.about)
   const decimals = findDecimals(facts.token as TokenCode, parts.mints())
   const amount = decimals === undefined ? '' : formatUnits(facts.units, decimals)
-  return { ...formatHead(dispatch), payment: facts.payment, token: facts.token, amount, reason: facts.reason }
+  return { ...formatHead(transaction), payment: facts.payment, token: facts.token, amount, reason: facts.reason }
 }
 
 export async function readRefunds(parts: RewardsParts, limit: number) {
-  const refunds = await parts.dispatches.list({ kind: 'refund', most: limit })
+  const refunds = await parts.outgoing.list({ kind: 'refund', most: limit })
   return { canSend: parts.refund !== undefined, refunds: refunds.map((one) => formatRefundTransaction(parts, one)) }
 }
 
-function amountsOf({ mints }: RewardsParts): (units: bigint) => string {
+function createFormatter({ mints }: RewardsParts): (units: bigint) => string {
   const decimals = findMint('NATIVE', mints())?.decimals
   return (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
 }

@@ -115,7 +115,7 @@ function payeeRows(rewards: RewardsParts): readonly Row[] {
       summary: 'One payee, with its payouts',
       answer: answers.payeeDetail,
       handle: async ({ url }) => {
-        const name = parsePayee(lastOf(url))
+        const name = parsePayee(readLastPart(url))
         return found(name && (await readPayee(rewards, name)))
       },
     },
@@ -140,7 +140,7 @@ function payoutRows(rewards: RewardsParts, log: Log): readonly Row[] {
       path: `${endpoints.payouts}/{id}`,
       summary: 'One payout, line by line',
       answer: answers.payoutDetail,
-      handle: async ({ url }) => found(await readPayout(rewards, lastOf(url))),
+      handle: async ({ url }) => found(await readPayout(rewards, readLastPart(url))),
     },
     {
       ...secret,
@@ -179,7 +179,7 @@ function refundRows(rewards: RewardsParts, cursors: Cursors): readonly Row[] {
 }
 
 /** The last part of an address; nothing has an id that cannot be read. */
-function lastOf({ pathname }: URL): string {
+function readLastPart({ pathname }: URL): string {
   const text = pathname.slice(pathname.lastIndexOf('/') + 1)
   try {
     return decodeURIComponent(text)
@@ -213,7 +213,7 @@ async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Reque
     return problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
   if (refunding.kind === 'refused')
     return problem('refund_refused', { detail: `It cannot be refunded: ${refunding.why}.` })
-  return answer(formatRefundTransaction(parts, refunding.dispatch), {
+  return answer(formatRefundTransaction(parts, refunding.transaction), {
     status: refunding.kind === 'planned' ? 202 : 200,
   })
 }

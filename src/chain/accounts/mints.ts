@@ -29,9 +29,9 @@ export function readMint(account: ChainAccount, epoch: bigint): MintReading {
     named.set(name, value)
   }
   const config = named.get('transferFee')
-  const fees = config ? feesFrom(config, epoch) : []
+  const fees = config ? readFees(config, epoch) : []
   if (fees.some(({ basisPoints }) => basisPoints > 10_000)) return malformed('has a transferFee of more than all')
-  const doubts = doubtsOf(named)
+  const doubts = listDoubts(named)
   const traits = {
     fees,
     decimals: data[decimalsOffset] ?? 0,
@@ -53,7 +53,7 @@ const lengths: Readonly<Partial<Record<MintExtension, number>>> = {
 }
 
 /** A delegate or hook that was given up for good, nobody being left to set it again, is none. */
-function doubtsOf(named: ReadonlyMap<MintExtension, Uint8Array>): readonly DoubtfulTrait[] {
+function listDoubts(named: ReadonlyMap<MintExtension, Uint8Array>): readonly DoubtfulTrait[] {
   const isSet = (name: MintExtension) => named.get(name)?.some((byte) => byte !== 0) === true
   return [
     ...(isSet('transferHook') ? (['transferHook'] as const) : []),
@@ -66,7 +66,7 @@ function doubtsOf(named: ReadonlyMap<MintExtension, Uint8Array>): readonly Doubt
 const [olderOffset, newerOffset] = [72, 90]
 
 /** A new fee comes into force with the epoch it names, two after it was decided on: those of this epoch and the next are certain. */
-function feesFrom(config: Uint8Array, epoch: bigint): readonly TransferFee[] {
+function readFees(config: Uint8Array, epoch: bigint): readonly TransferFee[] {
   const view = new DataView(config.buffer, config.byteOffset, config.byteLength)
   const at = (one: bigint): TransferFee => {
     const offset = one >= view.getBigUint64(newerOffset, true) ? newerOffset : olderOffset

@@ -25,12 +25,12 @@ export interface RecipientQuestion {
 export type Inspect = (question: RecipientQuestion) => Promise<Inspection>
 
 export function createInspector(rpc: Rpc, genesis: string): Inspect {
-  const flights = new Map<string, Promise<Inspection>>()
+  const pending = new Map<string, Promise<Inspection>>()
   return (question) => {
     const name = JSON.stringify(question)
-    const flight = flights.get(name) ?? inspect(rpc, genesis, question).finally(() => flights.delete(name))
-    flights.set(name, flight)
-    return flight
+    const inspection = pending.get(name) ?? inspect(rpc, genesis, question).finally(() => pending.delete(name))
+    pending.set(name, inspection)
+    return inspection
   }
 }
 

@@ -34,12 +34,12 @@ export function walletFromSigner(signer: KitSigner): Wallet {
     signMessage: async (content) => {
       if (!signer.signMessages) throw new TypeError('this signer cannot sign messages; use a claim instead')
       const [signatures] = await signer.signMessages([{ content, signatures: {} } as never])
-      return signatureOf(signatures, address)
+      return readSignature(signatures, address)
     },
   }
 }
 
-function signatureOf(signatures: Readonly<Record<string, unknown>> | undefined, address: Address): Uint8Array {
+function readSignature(signatures: Readonly<Record<string, unknown>> | undefined, address: Address): Uint8Array {
   const signature = signatures?.[address]
   if (!(signature instanceof Uint8Array)) throw new TypeError('the signer gave no signature')
   return new Uint8Array(signature)

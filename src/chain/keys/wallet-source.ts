@@ -7,7 +7,7 @@ import { isKitSigner, walletFromSigner } from './signer.ts'
 export type WalletSource = Wallet | KeySource | KitSigner
 
 /** Undefined for what cannot sign; throws a `TypeError` for a key that is not one. */
-export async function walletFrom(source: unknown): Promise<Wallet | undefined> {
+export async function readWallet(source: unknown): Promise<Wallet | undefined> {
   if (typeof source !== 'object' || source === null) return undefined
   if ('signTransaction' in source && 'address' in source) return source as Wallet
   if ('keyPair' in source || 'secretKey' in source || ArrayBuffer.isView(source) || Array.isArray(source)) {

@@ -38,29 +38,29 @@ export function readEffect(landed: LandedTransaction): EffectReading {
   const { meta } = reading
   const accounts = [...transaction.keys.map(encodeBase58), ...meta.loaded]
   if (new Set(accounts).size !== accounts.length) return unusable('an account is listed twice')
-  const scene: Scene = { accounts, signers: transaction.header.requiredSignatures, meta }
+  const context: Context = { accounts, signers: transaction.header.requiredSignatures, meta }
   // A failed transaction did nothing but pay its fee, whatever its instructions say.
-  const deeds = meta.failed ? idle : readDeeds(transaction, scene)
+  const deeds = meta.failed ? idle : readActions(transaction, context)
   if ('why' in deeds) return unusable(deeds.why)
   const [feePayer = ''] = accounts
-  const holdings = readHoldings(scene)
+  const holdings = readHoldings(context)
   const { failed, fee } = meta
   return { kind: 'effect', effect: { signature, slot, blockTime, failed, feePayer, fee, ...deeds, holdings } }
 }
 
-interface Scene {
+interface Context {
   readonly accounts: readonly string[]
   /** So many of the first accounts signed. */
   readonly signers: number
   readonly meta: Meta
 }
 
-type Deeds = Pick<Effect, 'memos' | 'transfers'>
+type Actions = Pick<Effect, 'memos' | 'transfers'>
 interface Unclear {
   readonly why: string
 }
 
-const idle: Deeds = { memos: [], transfers: [] }
+const idle: Actions = { memos: [], transfers: [] }
 
 /** Longer data in a call is neither a memo of ours nor a plain transfer, and decoding it would cost us, not the sender. */
 const longestInnerData = 700
@@ -81,7 +81,7 @@ interface Call {
 
 type Unassigned = Omit<Transfer, 'memos'>
 
-function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
+function readActions(transaction: Transaction, context: Context): Actions | Unclear {
   const memos: string[] = []
   const topMemos: string[] = []
   // Assigned at the end: a memo may follow its transfer.
@@ -89,30 +89,30 @@ function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
   let hasStrayMemo = false
   let problem: Unclear | undefined
   const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, call?: Call) => {
-    const acts: readonly ParsedInstruction[] | undefined = data && readInstructions(program, accounts, data)
-    if (!acts) problem = { why: 'an instruction cannot have run as it is told' }
-    for (const act of acts ?? []) {
-      if (act.kind === 'memo') {
-        const memo = latin1(act.data)
+    const parsed: readonly ParsedInstruction[] | undefined = data && readInstructions(program, accounts, data)
+    if (!parsed) problem = { why: 'an instruction cannot have run as it is told' }
+    for (const instruction of parsed ?? []) {
+      if (instruction.kind === 'memo') {
+        const memo = latin1(instruction.data)
         const place = call ? call.caller?.memos : topMemos
         hasStrayMemo ||= place === undefined
         place?.push(memo)
         memos.push(memo)
       } else {
-        const transfer = resolve(act, call, scene)
+        const transfer = resolve(instruction, call, context)
         if (transfer && 'why' in transfer) problem = transfer
         else if (transfer) unassigned.push({ transfer, call })
       }
     }
   }
   for (const [position, { program, accounts, data }] of transaction.instructions.entries()) {
-    const name = scene.accounts[program] ?? ''
+    const name = context.accounts[program] ?? ''
     perform(name, accounts, data)
     // The running programs, by depth.
     const frames: (Frame | undefined)[] = [undefined, { memos: [], isBelowToken: tokenPrograms.has(name) }]
-    for (const inner of scene.meta.inner) {
+    for (const inner of context.meta.inner) {
       if (inner.under !== position) continue
-      const called = scene.accounts[inner.program] ?? ''
+      const called = context.accounts[inner.program] ?? ''
       const caller = inner.height === undefined ? undefined : frames[inner.height - 1]
       if (inner.height !== undefined) {
         frames[inner.height] = { memos: [], isBelowToken: caller?.isBelowToken !== false || tokenPrograms.has(called) }
@@ -122,7 +122,7 @@ function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
     }
   }
   const transfers = unassigned.flatMap(({ transfer, call }) => {
-    const belonging = memosOf(transfer, call, topMemos, hasStrayMemo, scene)
+    const belonging = listMemos(transfer, call, topMemos, hasStrayMemo, context)
     if (!belonging) problem = { why: 'a call does not tell who made it' }
     return belonging ? [{ ...transfer, memos: belonging }] : []
   })
@@ -138,12 +138,12 @@ function readDeeds(transaction: Transaction, scene: Scene): Deeds | Unclear {
  *
  * Undefined where the node does not tell the caller.
  */
-function memosOf(
+function listMemos(
   { authority }: Unassigned,
   call: Call | undefined,
   topMemos: readonly string[],
   hasStrayMemo: boolean,
-  { accounts, signers }: Scene,
+  { accounts, signers }: Context,
 ): readonly string[] | undefined {
   if (!call) return topMemos
   const { caller } = call
@@ -153,23 +153,23 @@ function memosOf(
 }
 
 /** Undefined for a transfer between accounts that existed only inside the transaction: nobody's account gained by it. */
-function resolve(move: ParsedTransfer, call: Call | undefined, scene: Scene): Unassigned | Unclear | undefined {
-  const address = (index: number) => scene.accounts[index] ?? ''
-  const signers = signersAmong(call?.top ?? move.given, scene)
+function resolve(move: ParsedTransfer, call: Call | undefined, context: Context): Unassigned | Unclear | undefined {
+  const address = (index: number) => context.accounts[index] ?? ''
+  const signers = signersAmong(call?.top ?? move.given, context)
   const destination = address(move.destination)
   const { units } = move
   if (move.money === 'lamports') {
     const [sourceOwner, authority] = [address(move.source), address(move.authority ?? move.source)]
     return { asset: 'SOL', destination, destinationOwner: destination, sourceOwner, authority, units, signers }
   }
-  const { tokensBefore, tokensAfter, lamportsAfter } = scene.meta
+  const { tokensBefore, tokensAfter, lamportsAfter } = context.meta
   for (const account of [move.source, move.destination]) {
     // A token account that still exists has a balance, if only zero. Without it nobody can say whose account it is.
     if (!tokensAfter.has(account) && lamportsAfter[account] !== 0n) return { why: 'a token balance is missing' }
   }
   const sourceOwner = (tokensBefore.get(move.source) ?? tokensAfter.get(move.source))?.owner
   const destinationOwner = (tokensAfter.get(move.destination) ?? tokensBefore.get(move.destination))?.owner
-  const asset = move.mint === undefined ? mintOf(move, scene.meta) : address(move.mint)
+  const asset = move.mint === undefined ? findMint(move, context.meta) : address(move.mint)
   if (asset === undefined) return undefined
   const authority = move.authority === undefined ? (sourceOwner ?? '') : address(move.authority)
   return { asset, destination, destinationOwner, sourceOwner, authority, units, signers }
@@ -179,7 +179,7 @@ function resolve(move: ParsedTransfer, call: Call | undefined, scene: Scene): Un
  * An unchecked transfer does not name its mint, but both its accounts are of that mint. The destination is asked first:
  * it is the account we care about. An account closed and opened again under another mint tells nothing.
  */
-function mintOf(move: ParsedTransfer, { tokensBefore, tokensAfter }: Meta): string | undefined {
+function findMint(move: ParsedTransfer, { tokensBefore, tokensAfter }: Meta): string | undefined {
   for (const account of [move.destination, move.source]) {
     const [before, after] = [tokensBefore.get(account)?.mint, tokensAfter.get(account)?.mint]
     if (before === undefined || after === undefined || before === after) {
@@ -190,7 +190,7 @@ function mintOf(move: ParsedTransfer, { tokensBefore, tokensAfter }: Meta): stri
   return undefined
 }
 
-function signersAmong(given: Indices, { accounts, signers }: Scene): readonly string[] {
+function signersAmong(given: Indices, { accounts, signers }: Context): readonly string[] {
   const found = new Set<string>()
   for (let index = 0; index < given.length; index += 1) {
     const account = given[index] ?? signers
@@ -199,7 +199,7 @@ function signersAmong(given: Indices, { accounts, signers }: Scene): readonly st
   return [...found]
 }
 
-function readHoldings({ accounts, meta }: Scene): readonly TokenHolding[] {
+function readHoldings({ accounts, meta }: Context): readonly TokenHolding[] {
   const holdings: TokenHolding[] = accounts.map((account, index) => ({
     asset: 'SOL',
     account,

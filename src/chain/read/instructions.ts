@@ -92,7 +92,7 @@ function readToken(program: string, accounts: Indices, data: Uint8Array): readon
  * for each the number of its accounts, the length of its data, the data. A batch in a batch is refused on chain.
  */
 function readBatch(program: string, accounts: Indices, data: Uint8Array): readonly ParsedInstruction[] | undefined {
-  const acts: ParsedInstruction[] = []
+  const parsed: ParsedInstruction[] = []
   let account = 0
   for (let at = 1; at < data.length; ) {
     const [count = 0, length = 0] = data.subarray(at, at + 2)
@@ -101,11 +101,11 @@ function readBatch(program: string, accounts: Indices, data: Uint8Array): readon
     if (length === 0 || part.length !== length || given.length !== count || part[0] === batch) return undefined
     const found = readToken(program, given, part)
     if (!found) return undefined
-    acts.push(...found)
+    parsed.push(...found)
     at += 2 + length
     account += count
   }
-  return acts
+  return parsed
 }
 
 interface Roles {

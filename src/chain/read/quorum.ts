@@ -71,7 +71,7 @@ export async function inquire(
       if (next) ask(next)
     }
     if (asked.size === 0) return explain([...told.values()])
-    const slow = await anyOf(asked, waiting.length > 0 ? hedgeMs : undefined)
+    const slow = await waitForAny(asked, waiting.length > 0 ? hedgeMs : undefined)
     const spare = slow ? waiting.shift() : undefined
     if (!spare) continue
     onHedge()
@@ -128,7 +128,7 @@ function explain(testimonies: readonly NodeReading[]): Finding {
 }
 
 /** True when none of them ended within `hedgeMs`. */
-async function anyOf(promises: ReadonlySet<Promise<void>>, hedgeMs: number | undefined): Promise<boolean> {
+async function waitForAny(promises: ReadonlySet<Promise<void>>, hedgeMs: number | undefined): Promise<boolean> {
   if (hedgeMs === undefined) {
     await Promise.race(promises)
     return false

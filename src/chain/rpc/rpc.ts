@@ -128,14 +128,14 @@ async function post(
   try {
     return await Promise.race([transport(url, body, { timeoutMs, signal }), stopped])
   } catch (error) {
-    return unavailable(`the node cannot be reached${codeOf(error)}`)
+    return unavailable(`the node cannot be reached${formatCode(error)}`)
   } finally {
     clearTimeout(timer)
   }
 }
 
 /** Only the bare code of an error is repeated: messages hold hosts, ports and paths. */
-function codeOf(error: unknown): string {
+function formatCode(error: unknown): string {
   const code = isFields(error) || error instanceof Error ? (error as { readonly code?: unknown }).code : undefined
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : ''
 }

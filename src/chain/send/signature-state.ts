@@ -61,7 +61,7 @@ export async function readSignatureState(call: Call, genesis: string, signed: Si
   // Before this slot the question is not worth asking.
   if (status.kind === 'absent' && !(slot !== undefined && slot >= signed.slot + blockhashSlots)) return mayLand
   if ((await readGenesis(call)) !== genesis) return stranger
-  const blockhash = blockhashOf(signed)
+  const blockhash = readBlockhash(signed)
   const expiry = status.kind === 'absent' ? await readExpiry(call, blockhash, signed.slot) : undefined
   const sight = await lookAgain(call, signed, expiry)
   if ((await readGenesis(call)) !== genesis) return stranger
@@ -131,6 +131,6 @@ function statusIn(value: unknown): Status {
     : { kind: 'failed', slot, error: describeError(status['err']), finalized }
 }
 
-function blockhashOf({ wire }: SignedPayment): string {
+function readBlockhash({ wire }: SignedPayment): string {
   return encodeBase58(openTransaction(new Uint8Array(getBase64Encoder().encode(wire))).lifetime)
 }

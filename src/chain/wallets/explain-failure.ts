@@ -38,7 +38,7 @@ export async function explainFailure(call: Call, failure: Failure): Promise<Impo
   if (poor === undefined) return impossible(`it would fail (${describeError(error)})`)
   const transfer = order.transfers.findIndex(({ owner }) => owner === keys[poor])
   if (poor > 0 && !order.mint && transfer >= 0) {
-    return impossible(`${nameOf(failure, transfer)} is too small to open an empty wallet`, transfer)
+    return impossible(`${nameTransfer(failure, transfer)} is too small to open an empty wallet`, transfer)
   }
   return impossible(`${wallet} would be left with less SOL than an account must hold; send it some`)
 }
@@ -56,7 +56,7 @@ async function blame(call: Call, failure: Failure, transfer: number | undefined)
   if (wanted && transfer !== undefined) {
     const state = readState(destination, wanted.owner, mint)
     const fault = state === 'missing' && wanted.opens ? undefined : faults[state]
-    if (fault !== undefined) return impossible(`${nameOf(failure, transfer)} cannot be made: ${fault}`, transfer)
+    if (fault !== undefined) return impossible(`${nameTransfer(failure, transfer)} cannot be made: ${fault}`, transfer)
   }
   const state = readState(source, wallet, mint)
   if (state === 'missing') return impossible(`${wallet} holds nothing of the token; send it some`)
@@ -77,12 +77,12 @@ const faults: Readonly<Record<AccountState, string | undefined>> = {
 
 function unclear(failure: Failure, position: number): Impossible {
   const transfer = failure.batch.transferOf[position]
-  const what = transfer === undefined ? 'it' : nameOf(failure, transfer)
+  const what = transfer === undefined ? 'it' : nameTransfer(failure, transfer)
   return impossible(`${what} would fail (${describeError(failure.error)})`)
 }
 
 /** Counted from 1, as people do. */
-function nameOf({ order }: Failure, transfer: number): string {
+function nameTransfer({ order }: Failure, transfer: number): string {
   return order.transfers.length === 1 ? 'the transfer' : `transfer ${transfer + 1} of ${order.transfers.length}`
 }
 

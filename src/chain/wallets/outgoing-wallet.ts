@@ -58,8 +58,8 @@ export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet
     openingCost: (mint) => readOpeningCost(rpc.call, mint),
     fit: fitInto,
     sign: (order) => sign(parts, simulate, order),
-    send: async (signed) => post(rpc, paymentOf(signed)),
-    readOutcome: async (signed) => readOutcome({ rpc, genesis }, paymentOf(signed)),
+    send: async (signed) => post(rpc, toSignedPayment(signed)),
+    readOutcome: async (signed) => readOutcome({ rpc, genesis }, toSignedPayment(signed)),
     read: async (signature) => {
       const inquiry = createInquiry(signature, 'finalized')
       let finding: Finding = { kind: 'missing' }
@@ -131,7 +131,7 @@ async function post(rpc: Rpc, payment: SignedPayment): Promise<Posting> {
 }
 
 /** Throws a `TypeError` for what is not a transaction under that signature: the fate of another would be told. */
-function paymentOf({ wire, signature, slot }: SignedBytes): SignedPayment {
+function toSignedPayment({ wire, signature, slot }: SignedBytes): SignedPayment {
   if (readSignature(openTransaction(wire)) !== signature)
     throw new TypeError('the bytes were not signed with this signature')
   return { wire: getBase64Decoder().decode(wire), signature, slot }

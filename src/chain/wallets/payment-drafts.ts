@@ -49,8 +49,9 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
       if (decoding.kind === 'malformed') return { kind: 'foreign' }
       const { transaction } = decoding
       const memo = new TextEncoder().encode(requestId)
-      const isMemo = (act: ParsedInstruction): boolean => act.kind === 'memo' && equalBytes(act.data, memo)
-      if (!topActs(transaction).some(isMemo)) return { kind: 'foreign' }
+      const isMemo = (instruction: ParsedInstruction): boolean =>
+        instruction.kind === 'memo' && equalBytes(instruction.data, memo)
+      if (!readTopInstructions(transaction).some(isMemo)) return { kind: 'foreign' }
       const [signature] = transaction.signatures
       if (!signature || !verifySignatures(transaction, verifier)) return { kind: 'foreign' }
       // The wallet may have taken another block than we gave it.
@@ -71,7 +72,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
       const simulation = await simulate(unsigned)
       if (simulation.kind === 'unavailable') return { kind: 'unavailable' }
       if (simulation.kind === 'bad') return { kind: 'fails', why: describeError(simulation.error) }
-      if (orders(transaction, options)) return { kind: 'pays' }
+      if (ordersPrice(transaction, options)) return { kind: 'pays' }
       // A program of the wallet may make the transfer: then only its effect tells.
       const effects = await simulateEffects(rpc, genesis, unsigned, [
         ...new Set(options.map(({ destination }) => destination)),
@@ -91,7 +92,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
 }
 
 /** The acts of a transaction's own instructions, without those of the programs that they call. */
-function topActs({ instructions, keys }: Transaction): readonly ParsedInstruction[] {
+function readTopInstructions({ instructions, keys }: Transaction): readonly ParsedInstruction[] {
   return instructions.flatMap(({ program, accounts, data }) => {
     const id = keys[program]
     return (id && readInstructions(encodeBase58(id), accounts, data)) ?? []
@@ -99,14 +100,14 @@ function topActs({ instructions, keys }: Transaction): readonly ParsedInstructio
 }
 
 /** Whether one of its own instructions sends the whole price: where the transaction succeeds, that was done. */
-function orders(transaction: Transaction, options: readonly DraftOption[]): boolean {
-  return topActs(transaction).some((act) => {
-    if (act.kind !== 'move' || act.units === undefined) return false
-    const { money, units } = act
-    const key = transaction.keys[act.destination]
+function ordersPrice(transaction: Transaction, options: readonly DraftOption[]): boolean {
+  return readTopInstructions(transaction).some((instruction) => {
+    if (instruction.kind !== 'move' || instruction.units === undefined) return false
+    const { money, units } = instruction
+    const key = transaction.keys[instruction.destination]
     const destination = key && encodeBase58(key)
-    const isOf = (option: DraftOption) => (option.asset === 'SOL') === (money === 'lamports')
-    return options.some((option) => isOf(option) && option.destination === destination && units >= option.gross)
+    const isSameMoney = (option: DraftOption) => (option.asset === 'SOL') === (money === 'lamports')
+    return options.some((option) => isSameMoney(option) && option.destination === destination && units >= option.gross)
   })
 }
 

@@ -126,13 +126,13 @@ export function computeBudget(units: number, microLamports = usualMicroLamports)
 
 async function transferInstructions(order: PaymentOrder, payer: string): Promise<readonly Instruction[]> {
   const { token, recipient } = order
-  const mint = mintOf(token)
+  const mint = toMint(token)
   const transfer = await transferInstruction(payer, recipient, { mint, units: token.units })
   const paying = [memoInstruction(order.requestId), mentioning(transfer, order.reference)]
   return order.createAccount && mint ? [await openInstruction(payer, recipient, mint), ...paying] : paying
 }
 
-function mintOf({ asset, decimals, tokenProgram }: TokenAmount): Mint | undefined {
+function toMint({ asset, decimals, tokenProgram }: TokenAmount): Mint | undefined {
   if (asset === 'SOL') return undefined
   if (tokenProgram === undefined) throw new TypeError('a mint needs its token program')
   return { address: asset, decimals, tokenProgram }

@@ -77,12 +77,12 @@ function asInstruction({ program, accounts, data }: ForeignInstruction): Instruc
     data,
     accounts: accounts.map(({ address: account, isSigner, isWritable }) => ({
       address: address(account),
-      role: roleOf(isSigner, isWritable),
+      role: chooseRole(isSigner, isWritable),
     })),
   }
 }
 
-function roleOf(isSigner: boolean, isWritable: boolean): AccountRole {
+function chooseRole(isSigner: boolean, isWritable: boolean): AccountRole {
   if (isSigner) return isWritable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER
   return isWritable ? AccountRole.WRITABLE : AccountRole.READONLY
 }

@@ -64,7 +64,7 @@ export function createMinter(parts: SendParts, wallet: Wallet): Minter {
       const trouble = await checkChain(parts)
       if (trouble) return trouble
       const mints = await ownMints(wallet.address)
-      const missing = await missingOf(parts.rpc, mints)
+      const missing = await findMissing(parts.rpc, mints)
       const rent = await readRent(parts.rpc)
       if (!missing || rent === undefined) return unavailable('no node told what stands at the addresses of the mints')
       if (missing.length === 0) return { mints, made: [] }
@@ -127,14 +127,14 @@ async function giving({ recipient, units, mints }: MintingOrder, payer: string):
   return instructions
 }
 
-const seedOf = (code: TokenCode): string => `paystile-${code.toLowerCase()}`
+const formatSeed = (code: TokenCode): string => `paystile-${code.toLowerCase()}`
 
 type OwnMints = Readonly<Record<MintedCode, Mint>>
 
 async function ownMints(base: string): Promise<OwnMints> {
   const entries = (['USDC', 'NATIVE'] as const).map(async (code) => {
     const programAddress = address(splTokenProgram)
-    const mint = await createAddressWithSeed({ baseAddress: address(base), programAddress, seed: seedOf(code) })
+    const mint = await createAddressWithSeed({ baseAddress: address(base), programAddress, seed: formatSeed(code) })
     const decimals = knownMints.devnet[code]?.decimals ?? 0
     return [code, { address: String(mint), decimals, tokenProgram: splTokenProgram }] as const
   })
@@ -142,7 +142,7 @@ async function ownMints(base: string): Promise<OwnMints> {
 }
 
 /** Undefined when no node tells. */
-async function missingOf(rpc: Rpc, mints: OwnMints): Promise<readonly MintedCode[] | undefined> {
+async function findMissing(rpc: Rpc, mints: OwnMints): Promise<readonly MintedCode[] | undefined> {
   const entries = Object.entries(mints) as [MintedCode, Mint][]
   const addresses = entries.map(([, mint]) => mint.address)
   const accounts = await readAccounts(rpc.call, addresses)
@@ -168,7 +168,7 @@ function creation(code: TokenCode, mint: Mint, base: string, amount: bigint): re
       payer: createNoopSigner(address(base)),
       newAccount,
       base: address(base),
-      seed: seedOf(code),
+      seed: formatSeed(code),
       amount,
       space: mintBytes,
       programAddress,

@@ -40,11 +40,11 @@ const transferUnits = { lamports: 1_000, spl: 10_000, token2022: 30_000 }
 
 export async function composeBatch(order: TransferOrder, wallet: string, terms: FeeTerms = {}): Promise<TransferBatch> {
   const { mint, transfers, memo } = order
-  const accountOf = (owner: string) =>
+  const findAccount = (owner: string) =>
     mint ? findTokenAccount(owner, mint.address, mint.tokenProgram) : Promise.resolve(owner)
   const [source = '', ...destinations] = await Promise.all([
-    accountOf(wallet),
-    ...transfers.map(({ owner }) => accountOf(owner)),
+    findAccount(wallet),
+    ...transfers.map(({ owner }) => findAccount(owner)),
   ])
   const units = computeUnitsFor(order)
   const instructions: Instruction[] = [...computeBudget(units, computePriorityFee(units, terms, order.attempts))]
@@ -100,7 +100,7 @@ const keyBytes = 32
 /** One signature, version, header, the number of keys, blockhash, the numbers of instructions and of lookup tables. */
 const frameBytes = 1 + 64 + 1 + 3 + 1 + 32 + 1 + 1
 const budgetBytes = instructionBytes(0, 5) + instructionBytes(0, 9)
-const bytesOf = { tokens: instructionBytes(4, 10), lamports: instructionBytes(2, 12), opening: instructionBytes(6, 1) }
+const sizes = { tokens: instructionBytes(4, 10), lamports: instructionBytes(2, 12), opening: instructionBytes(6, 1) }
 
 /**
  * How many of the transfers, from the first on, go into one transaction. Reckoned as if everybody who gets something were
@@ -115,12 +115,12 @@ export function fitInto({ mint, transfers, memo }: TransferOrder): number {
   let hasOpened = false
   for (const [index, { opens }] of transfers.entries()) {
     keys += 1
-    bytes += mint ? bytesOf.tokens : bytesOf.lamports
+    bytes += mint ? sizes.tokens : sizes.lamports
     steps += 1
     if (mint && opens) {
       // The owner; once, the programs that open accounts.
       keys += hasOpened ? 1 : 3
-      bytes += bytesOf.opening
+      bytes += sizes.opening
       steps += openingSteps
       hasOpened = true
     }

@@ -12,7 +12,7 @@ export function checkWritable(path: string): void {
     accessSync(file ? path : `${dirname(path)}/.`, constants.W_OK)
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw usage(`The file ${path} cannot be written (${codeOf(error)}); nothing was paid.`)
+    throw usage(`The file ${path} cannot be written (${readCode(error)}); nothing was paid.`)
   }
 }
 
@@ -34,7 +34,7 @@ export async function writeResource(terminal: Terminal, body: Body, path: string
   let failure: string | undefined
   let bytes = 0
   const fail = (error: unknown) => {
-    failure = codeOf(error)
+    failure = readCode(error)
   }
   const file = await open(path, 'w').catch(fail)
   try {
@@ -51,6 +51,6 @@ export async function writeResource(terminal: Terminal, body: Body, path: string
   throw usage(`The file ${path} cannot be written (${failure}); ${rest} went to stdout instead.`)
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
 }

@@ -19,9 +19,9 @@ export function exhausted({ code, facts }: PaymentError, { status, headers }: Re
   const { offset = 0 } = facts
   const canGoOn = status === 206 || headers.get('accept-ranges') === 'bytes'
   const how = canGoOn
-    ? `this pays for the rest: ${commandWith(['-H', `Range: bytes=${offset}-`])}`
+    ? `this pays for the rest: ${formatCommand(['-H', `Range: bytes=${offset}-`])}`
     : allOfIt(facts, paid)
-  return new PaymentError(code, `What was paid for ended at byte ${placeOf(facts)}; ${how}`, facts)
+  return new PaymentError(code, `What was paid for ended at byte ${describePlace(facts)}; ${how}`, facts)
 }
 
 /** What to do where the rest cannot be had on its own. */
@@ -29,7 +29,7 @@ function allOfIt({ offset = 0, size }: PaymentError['facts'], { allowance }: Pai
   if (allowance?.unit === 'file') return 'the server sold less than the resource has: tell its operator'
   // Where nobody knows how much there is, twice as much is a try.
   const megabytes = Math.ceil((size ?? 2 * offset) / 1_000_000)
-  return `the server cannot go on from there; this buys more at once: ${commandWith(['--prepay', String(megabytes)])}`
+  return `the server cannot go on from there; this buys more at once: ${formatCommand(['--prepay', String(megabytes)])}`
 }
 
 /** Why a file is not whole. Anything else is passed on as it is. */
@@ -38,12 +38,12 @@ export function unsaved(error: unknown, path: string, paid: Paid, isBuyingMore: 
   if (error instanceof DownloadError) return unwritten(error, path, paid)
   if (!(error instanceof PaymentError) || error.code !== 'allowance_exhausted') return error
   const { code, facts } = error
-  const rest = `that much is kept in ${path}.part; this pays for the rest: ${commandWith(isBuyingMore ? [] : ['--buy-more'])}`
+  const rest = `that much is kept in ${path}.part; this pays for the rest: ${formatCommand(isBuyingMore ? [] : ['--buy-more'])}`
   const how = facts.resumable === false ? allOfIt(facts, paid) : rest
-  return new PaymentError(code, `What was paid for ended at byte ${placeOf(facts)}; ${how}`, facts)
+  return new PaymentError(code, `What was paid for ended at byte ${describePlace(facts)}; ${how}`, facts)
 }
 
-function placeOf({ offset = 0, size }: PaymentError['facts']): string {
+function describePlace({ offset = 0, size }: PaymentError['facts']): string {
   return size === undefined ? String(offset) : `${offset} of ${size}`
 }
 
@@ -59,7 +59,7 @@ function unwritten({ code, message, kept, isOverflowed }: DownloadError, path: s
 }
 
 /** The command that was run, with more. */
-function commandWith(more: readonly string[]): string {
+function formatCommand(more: readonly string[]): string {
   const given = process.argv.slice(2)
   const isRange = (word: string | undefined) => /^range:/i.test(word ?? '')
   const kept = given.filter((word, index) => {

@@ -33,7 +33,7 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
       const { amount, token } = event
       const limits = `(limit ${limit} ${token} a payment)`
       return (
-        `${paint.yellow('402')}  ${new URL(event.url).host} asks ${paint.bold(`${amount} ${token}`)}${purposeOf(event)}\n` +
+        `${paint.yellow('402')}  ${new URL(event.url).host} asks ${paint.bold(`${amount} ${token}`)}${describePurpose(event)}\n` +
         `pay  ${amount} ${token} from ${purse} to ${event.recipient} on ${event.network} ${limits}`
       )
     }
@@ -54,7 +54,7 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
 }
 
 /** One request needs no words. */
-function purposeOf({ allowance, description }: Extract<ClientEvent, { kind: 'paying' }>): string {
+function describePurpose({ allowance, description }: Extract<ClientEvent, { kind: 'paying' }>): string {
   const what = allowance && !isOneRequest(allowance) ? ` for ${boughtText(allowance)}` : ''
   return description === undefined ? what : `${what === '' ? ' for' : `${what} of`} "${description}"`
 }

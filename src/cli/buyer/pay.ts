@@ -117,7 +117,7 @@ async function save(
   const { response, bytes } = download
   if (options.json) {
     const head = { status: response?.status ?? 200, headers: Object.fromEntries(response?.headers ?? []) }
-    terminal.write(`${JSON.stringify({ ok: true, ...head, payment: paymentOf(paid), file: { path, bytes } })}\n`)
+    terminal.write(`${JSON.stringify({ ok: true, ...head, payment: describePayment(paid), file: { path, bytes } })}\n`)
     return exitCodes.ok
   }
   if (response) {
@@ -183,7 +183,7 @@ async function tellJson(terminal: Terminal, response: Response, paid: Paid): Pro
       ok: response.status < 400 && !cut,
       status: response.status,
       headers: Object.fromEntries(response.headers),
-      payment: paymentOf(paid),
+      payment: describePayment(paid),
       ...(isKept(response, paid) && { next: kept }),
       ...(isText ? { body: isJson ? parse(text) : text } : { bodyBase64: bytes.toString('base64') }),
     })}\n`,
@@ -192,7 +192,7 @@ async function tellJson(terminal: Terminal, response: Response, paid: Paid): Pro
   return response.status < 400 ? exitCodes.ok : exitCodes.status
 }
 
-function paymentOf(paid: Paid): Paid | null {
+function describePayment(paid: Paid): Paid | null {
   return paid.tx === undefined ? null : paid
 }
 

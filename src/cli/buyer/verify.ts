@@ -96,7 +96,7 @@ async function whereToLook(options: VerifyCommandOptions): Promise<CheckOptions>
   const { environment, plan, config, mints } = await findService(options)
   const network = options.network ?? config?.network ?? chooseNetwork(undefined, environment)
   const rpc = options.rpc.length > 0 ? options.rpc : (config?.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? [])
-  const directory = network === 'localnet' ? localDirectoryOf(rpc) : undefined
+  const directory = network === 'localnet' ? findLocalDirectory(rpc) : undefined
   const secret = plan?.service.secret ?? (environment['PAYSTILE_SECRET'] || readIfThere(directory, localSecretFile))
   checkPromised(options, secret !== undefined)
   const named = typeof config?.ledger === 'string' ? config.ledger : environment['PAYSTILE_LEDGER']
@@ -138,7 +138,7 @@ async function findService(options: VerifyCommandOptions): Promise<FoundService>
 }
 
 /** Where a chain that runs on this machine keeps what belongs to it. */
-function localDirectoryOf(rpc: readonly string[]): string | undefined {
+function findLocalDirectory(rpc: readonly string[]): string | undefined {
   const note = findLocalnet()
   return note && (rpc.length === 0 || rpc.includes(note.rpcUrl)) ? localnetDirectory(note.genesis) : undefined
 }

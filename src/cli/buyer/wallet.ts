@@ -41,14 +41,14 @@ export async function showBalance(
 ): Promise<ExitCode> {
   const { address } = await openWallet(file ?? agentWalletPath(), false)
   const network = chooseNetwork(options.network)
-  const balances = await readBalances(address, network, nodesFor(network, options.rpc))
+  const balances = await readBalances(address, network, listNodes(network, options.rpc))
   return terminal.result({ ok: true, address, network, balances }, [
     `${address} on ${network}`,
     ...table(Object.entries(balances)),
   ])
 }
 
-function nodesFor(network: Network, given: readonly string[]): readonly string[] {
+function listNodes(network: Network, given: readonly string[]): readonly string[] {
   const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
   return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
 }

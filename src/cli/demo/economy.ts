@@ -40,10 +40,10 @@ export async function openEconomy(
   log: Log,
 ) {
   const { localnet, directory } = chain
-  const fileOf = (name: string) => join(directory, `${name}.json`)
+  const formatPath = (name: string) => join(directory, `${name}.json`)
   const open = async (name: string, money: Parameters<typeof localnet.fund>[1]): Promise<Wallet> => {
-    const isNew = makeKeyFile(fileOf(name))
-    const wallet = await withKeyFile(fileOf(name), createWallet)
+    const isNew = makeKeyFile(formatPath(name))
+    const wallet = await withKeyFile(formatPath(name), createWallet)
     if (isNew) await localnet.fund(wallet.address, money)
     return wallet
   }
@@ -51,7 +51,7 @@ export async function openEconomy(
   for (const name of earners) wallets.set(name, await open(name, { SOL: 10_000_000n, NATIVE: 0n }))
   await open('payout', { SOL: 1_000_000_000n, NATIVE: 1_000_000_000_000n })
   const deskWallet = await open('desk', { SOL: 100_000_000_000n, USDC: 10_000_000_000n, NATIVE: 100_000_000_000_000n })
-  const addressOf = (name: string): string => wallets.get(name)?.address ?? ''
+  const readAddress = (name: string): string => wallets.get(name)?.address ?? ''
   const http = createHttpTransport()
   const rpc = createRpc({ urls: [localnet.rpcUrl], transport: http.transport })
   const { monotonic } = createWallClock()
@@ -71,12 +71,12 @@ export async function openEconomy(
       collector: collector.address,
       developers: 4,
       cashback: { 0: 1, '0.1': 3, '0.5': 5 },
-      partners: [{ name: 'studio', wallet: addressOf('partner'), share: 90, endpoints: ['/api/play', '/api/art'] }],
-      treasury: { wallet: addressOf('treasury'), weight: 50 },
-      buyback: { wallet: addressOf('buyback'), weight: 30 },
-      incentives: { wallet: addressOf('incentives'), weight: 20 },
+      partners: [{ name: 'studio', wallet: readAddress('partner'), share: 90, endpoints: ['/api/play', '/api/art'] }],
+      treasury: { wallet: readAddress('treasury'), weight: 50 },
+      buyback: { wallet: readAddress('buyback'), weight: 30 },
+      incentives: { wallet: readAddress('incentives'), weight: 20 },
       hosts: { '/api/play': host, '/api/art': host },
-      key: fileOf('payout'),
+      key: formatPath('payout'),
       threshold: '0.001',
       everySeconds: 15,
     }),
@@ -87,7 +87,7 @@ export async function openEconomy(
       settlementKey: collector.keyFile,
       venue: { kind: 'rfq', url: served.url },
     },
-    document: (service) => ({ wallet: addressOf('developer'), service }),
+    document: (service) => ({ wallet: readAddress('developer'), service }),
     register: async (service) => {
       const wallet = wallets.get('developer')
       const { genesis, time } = await askService(service)

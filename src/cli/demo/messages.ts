@@ -78,7 +78,7 @@ export interface DemoLogParts {
 
 /** What goes out, in the same way; whatever else the service logs is told only when something is wrong. */
 export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log {
-  const head = (): string => `${timeOf(now())}${since === undefined ? '' : `  ${dayOf(now(), since)}`}`
+  const head = (): string => `${formatTime(now())}${since === undefined ? '' : `  ${formatDay(now(), since)}`}`
   const complain = (event: string, { why }: Facts = {}): void => {
     note(`${head()}  ${paint.red('log')}   ${event}${why === undefined ? '' : `: ${why}`}`)
   }
@@ -99,18 +99,18 @@ export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log
 const dayMs = 86_400_000
 
 /** `day 3 (2026-01-31)`: as the calendar has it. */
-export function dayOf(now: number, since: number): string {
+export function formatDay(now: number, since: number): string {
   const day = Math.floor(now / dayMs) - Math.floor(since / dayMs) + 1
   return paint.dim(`day ${day} (${new Date(now).toISOString().slice(0, 10)})`)
 }
 
-function timeOf(now: number): string {
+function formatTime(now: number): string {
   return paint.dim(new Date(now).toISOString().slice(11, 19))
 }
 
 /** A live line, or undefined for what is not worth one. */
 export function describeEvent(event: PaywallEvent, now: number): string | undefined {
-  const time = timeOf(now)
+  const time = formatTime(now)
   switch (event.kind) {
     case 'challenged':
       return `${time}  ${paint.yellow('402')}   ${event.method} ${event.target}  asks ${event.amount} ${event.token}`

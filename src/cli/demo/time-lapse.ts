@@ -2,7 +2,7 @@
 import type { OwnChain } from '../local-chain.ts'
 import type { Terminal } from '../output.ts'
 import { inviteGuests } from './crowd.ts'
-import { dayOf } from './messages.ts'
+import { formatDay } from './messages.ts'
 
 const turns = 24
 const secondsPerTurn = (7 * 86_400) / turns
@@ -20,7 +20,7 @@ export async function passWeek(terminal: Terminal, chain: OwnChain, url: string)
   const since = chain.localnet.now()
   let told = ''
   for (let turn = 0; turn < turns; turn += 1) {
-    const day = dayOf(chain.localnet.now(), since)
+    const day = formatDay(chain.localnet.now(), since)
     if (day !== told) terminal.note(day)
     told = day
     const begun = performance.now()

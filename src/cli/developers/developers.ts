@@ -22,7 +22,7 @@ interface WalletOptions extends ServiceOptions {
 
 /** What is printed is the document itself, so that it can go into a file as it is. */
 export async function showDocument(terminal: Terminal, options: WalletOptions): Promise<ExitCode> {
-  const entry = { wallet: addressOf(options), service: readOrigin(options.service) }
+  const entry = { wallet: readAddress(options), service: readOrigin(options.service) }
   return terminal.result(entry, [JSON.stringify(entry, null, 2)])
 }
 
@@ -54,9 +54,9 @@ export async function revokeHost(terminal: Terminal, host: string, options: Wall
 }
 
 export async function verifyHost(terminal: Terminal, text: string, options: WalletOptions): Promise<ExitCode> {
-  const host = hostFrom(text)
+  const host = readHost(text)
   const origin = readOrigin(options.service)
-  const wallet = addressOf(options)
+  const wallet = readAddress(options)
   // What is advised is to be done with the same wallet.
   const named = options.wallet === undefined ? '' : ` --wallet ${options.wallet}`
   const service = await askService(origin)
@@ -93,7 +93,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
 
 /** Signs for the service that the user named, whatever the service says of itself. */
 async function sign(options: WalletOptions, text: string, purpose: DeveloperPurpose) {
-  const host = hostFrom(text)
+  const host = readHost(text)
   const origin = readOrigin(options.service)
   const service = await askService(origin)
   expectSame(service, origin)
@@ -118,7 +118,7 @@ function expectSame({ service }: ServiceView, origin: string): void {
   throw usage(`The service at ${origin} says that it is ${service}; name it so with --service, if you mean that one.`)
 }
 
-function hostFrom(text: string): string {
+function readHost(text: string): string {
   const isUrl = /^https?:\/\//i.test(text)
   const host = readDeveloperHost(isUrl ? text : `https://${text}`)
   if (host !== undefined && (isUrl || !/[/?#\\]/.test(text))) return host
@@ -126,7 +126,7 @@ function hostFrom(text: string): string {
 }
 
 /** Of a key file, which need not be opened for that, or as it was given. */
-function addressOf({ wallet = agentWalletPath() }: WalletOptions): string {
+function readAddress({ wallet = agentWalletPath() }: WalletOptions): string {
   if (decodeAddress(wallet) !== undefined) return wallet
   try {
     return viewKeyFile(wallet).address

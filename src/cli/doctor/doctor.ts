@@ -26,7 +26,7 @@ import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './w
 export async function doctor(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   const subject = await readSubject(file, process.env)
   const { findings, isServing } = await examine(subject)
-  const redact = createRedactor({ environment: subject.environment, ...secretsOf(subject) })
+  const redact = createRedactor({ environment: subject.environment, ...listSecrets(subject) })
   const told = findings.map((one) => ({
     ...one,
     finding: redact(one.finding),
@@ -34,7 +34,7 @@ export async function doctor(terminal: Terminal, file: string | undefined): Prom
   }))
   const isWell = told.every(({ level }) => level !== 'fail')
   const next = nextSteps(subject, told, isServing).map(redact)
-  const network = networkOf(subject)
+  const network = readNetwork(subject)
   const value = { ok: isWell, ...(subject.file !== undefined && { file: subject.file }), network, checks: told, next }
   terminal.result(value, [...told.flatMap(lines), '', 'What to do next:', ...next.map((step) => `  ${step}`)])
   return isWell ? exitCodes.ok : exitCodes.usage
@@ -103,7 +103,7 @@ async function examineService(
   if (plan) {
     await add('upstream', () => checkUpstreams(plan))
     await add('port', async () => {
-      const report = await checkPort(plan, first && markOf(first.config.service, context.genesis))
+      const report = await checkPort(plan, first && createMark(first.config.service, context.genesis))
       isServing = report.isServing
       return report.findings
     })
@@ -114,7 +114,7 @@ async function examineService(
   return isServing
 }
 
-function markOf({ network, service, keyring }: ServiceConfig, genesis: string | undefined): ServiceMark {
+function createMark({ network, service, keyring }: ServiceConfig, genesis: string | undefined): ServiceMark {
   const identityKey = keyring && encodeBase58(createIdentity(keyring.identitySeed).publicKey)
   return { network, service, genesis, identityKey }
 }
@@ -154,12 +154,12 @@ function checkConfig({ file, problems, plan, routes }: Subject): readonly Findin
   return [ok('config', `${name}: ${paid}${free > 0 ? ` and ${free} free` : ''} on ${network}`)]
 }
 
-function networkOf({ routes }: Subject): Network | null {
+function readNetwork({ routes }: Subject): Network | null {
   return routes[0]?.config.service.network ?? null
 }
 
 /** What of the configuration must not be shown, whichever way it would come out. */
-function secretsOf({ routes, plan }: Subject): {
+function listSecrets({ routes, plan }: Subject): {
   readonly known: readonly string[]
   readonly addresses: readonly string[]
 } {

@@ -55,7 +55,7 @@ async function checkWallet(
     return [warn(check, 'payments are shared out, and nobody is paid without a key', next)]
   }
   // Anything but a file is a program's own signer; a file that cannot be read was told of before.
-  const wallet = typeof key === 'string' ? addressOf(key) : undefined
+  const wallet = typeof key === 'string' ? readAddress(key) : undefined
   if (wallet === undefined || !rpc) return []
   const funds = await readFunds(rpc, { wallet, recipient: wallet, mints: [native] })
   if (funds.kind === 'unavailable')
@@ -67,7 +67,7 @@ async function checkWallet(
   return [ok(check, held)]
 }
 
-function addressOf(path: string): string | undefined {
+function readAddress(path: string): string | undefined {
   try {
     return viewKeyFile(path).address
   } catch {

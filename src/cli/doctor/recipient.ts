@@ -39,7 +39,7 @@ function judge(
 ): Finding {
   const { recipient, mints, allowedTraits } = route
   const mint = findMint(code, mints)
-  const terms: TokenTerms = { code, mint, recipient, units: unitsOf(route, code), allowed: allowedTraits[code] ?? [] }
+  const terms: TokenTerms = { code, mint, recipient, units: readUnits(route, code), allowed: allowedTraits[code] ?? [] }
   const verdict = judgeToken(terms, inspection)
   if (verdict.kind === 'good') {
     const [warning] = verdict.warnings
@@ -75,10 +75,10 @@ function judge(
 /** Sentences of the rules end with the mend, where there is one. */
 function split(why: string): Finding {
   const [finding = why, mend] = why.split(/; (?=open it|send it|write|if you)/)
-  return fail(check, finding, mend ?? mendFor(finding))
+  return fail(check, finding, mend ?? suggestRemedy(finding))
 }
 
-function mendFor(finding: string): string {
+function suggestRemedy(finding: string): string {
   const [, option = 'recipient'] = /^(recipient|mints\.\w+)/.exec(finding) ?? []
   return option === 'recipient'
     ? 'give the address of a wallet of yours as recipient'
@@ -86,7 +86,7 @@ function mendFor(finding: string): string {
 }
 
 /** The price, where it is the same for everybody. */
-function unitsOf({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
+function readUnits({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
   const { price, per, token, decimals } = pricing
   if (typeof price === 'function' || per.kind !== 'allowance' || rates.kind !== 'fixed') return undefined
   return convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
@@ -94,6 +94,6 @@ function unitsOf({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigin
 
 /** One of each; a wallet that is too empty is so for all small prices, and is filled once. */
 function distinct(findings: readonly Finding[]): readonly Finding[] {
-  const keyOf = ({ finding }: Finding) => finding.replace(/begin with [\d.]+ SOL$/, '')
-  return [...new Map(findings.map((finding) => [keyOf(finding), finding])).values()]
+  const createKey = ({ finding }: Finding) => finding.replace(/begin with [\d.]+ SOL$/, '')
+  return [...new Map(findings.map((finding) => [createKey(finding), finding])).values()]
 }

@@ -27,7 +27,7 @@ export function createRedactor({ environment, known, addresses }: SecretSource):
   const parts = [
     ...whole,
     ...whole.map((secret) => secret.replace(/^\w+:/, '')),
-    ...[...whole, ...named(addressName), ...addresses].flatMap(partsOf),
+    ...[...whole, ...named(addressName), ...addresses].flatMap(splitParts),
   ]
   const secrets = [...new Set(parts.filter((part) => part.length >= shortest))].sort((a, b) => b.length - a.length)
   return (text) =>
@@ -44,7 +44,7 @@ const controls = /\p{Cc}+/gu
 const inAddress = /\/\/[^/\s@]+@/g
 
 /** What of an address may be a key: its name and password, its path, and what stands in its query. */
-function partsOf(address: string): readonly string[] {
+function splitParts(address: string): readonly string[] {
   if (!/^\w+:\/\//.test(address) || !URL.canParse(address)) return []
   const { username, password, pathname, search, searchParams, protocol } = new URL(address)
   return [

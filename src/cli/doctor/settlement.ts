@@ -48,7 +48,7 @@ function checkKey({ recipient }: RouteConfig, { key, rules }: ConversionConfig):
     return [warn(check, `${what} is converted by another process, and nothing is sold until that runs`, next)]
   }
   // Anything but a file is a program's own signer; a file that cannot be read was told of before.
-  const address = typeof key === 'string' ? addressOf(key) : undefined
+  const address = typeof key === 'string' ? readAddress(key) : undefined
   if (address === undefined) return []
   if (address === recipient) return [ok(check, `settlementKey is the key of ${recipient}`)]
   const next = `give the key of ${recipient} as settlementKey, or set recipient: ${address}`
@@ -78,7 +78,7 @@ async function checkVenue(
     // What stands behind the host may be a key.
     const at = venue.url === undefined ? '' : ` at ${new URL(venue.url).origin}`
     const name = venue.kind === 'rfq' ? `the desk${at}` : `Jupiter${at}`
-    const held = await holdingsOf(rpc, recipient, mints)
+    const held = await readHoldings(rpc, recipient, mints)
     const order = { place, name, rules, mints, rates: feed.current(), held }
     return await Promise.all(rules.tokens.map((token) => askFor(token, order)))
   } finally {
@@ -95,7 +95,7 @@ interface Order extends Pick<RouteConfig, 'mints'>, Pick<ConversionConfig, 'rule
   readonly held: Held
 }
 
-async function holdingsOf(rpc: Rpc, wallet: string, mints: MintTable): Promise<Held> {
+async function readHoldings(rpc: Rpc, wallet: string, mints: MintTable): Promise<Held> {
   const known = tokenCodes.flatMap((token) => {
     const mint = findMint(token, mints)
     return mint ? [{ token, mint }] : []
@@ -132,7 +132,7 @@ async function askFor(token: TokenCode, { place, name, rules, mints, rates, held
   return warn(check, `what ${name} quotes for ${token} is not taken: ${judged.why}`, next)
 }
 
-function addressOf(path: string): string | undefined {
+function readAddress(path: string): string | undefined {
   try {
     return viewKeyFile(path).address
   } catch {

@@ -44,7 +44,7 @@ export async function readSubject(given: string | undefined, base: Environment):
     const routes = plan.routes.flatMap(({ name, config }) => (config ? [{ name, config, hasRecipient: true }] : []))
     return { ...common, problems: [], plan, routes }
   } catch (error) {
-    return { ...common, problems: problemsOf(error), plan: undefined, routes: [] }
+    return { ...common, problems: listProblems(error), plan: undefined, routes: [] }
   }
 }
 
@@ -75,7 +75,7 @@ function readEnvironment(environment: Environment): Pick<Subject, 'problems' | '
   return { problems: [], plan: undefined, routes: [{ name: 'the middleware', config, hasRecipient }] }
 }
 
-function problemsOf(error: unknown): readonly string[] {
+function listProblems(error: unknown): readonly string[] {
   if (error instanceof ConfigurationError) return error.problems
   const { code, message } = (error instanceof Error ? error : { message: String(error) }) as NodeJS.ErrnoException
   return [code === undefined ? message : `cannot be read (${code})`]

@@ -118,7 +118,7 @@ export async function checkPort(
       code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is no address of this machine (${code})`
     return { findings: [fail(check, words, edit)], isServing: false }
   }
-  const origin = `http://${nameOf(host)}:${port}`
+  const origin = `http://${formatHost(host)}:${port}`
   const ready = readReady(await ask(`${origin}${endpoints.ready}`, 'GET'))
   const whose = ready && mark ? isOf(mark, await ask(`${origin}${endpoints.wellKnown}`, 'GET')) : 'own'
   if (whose === 'other') {
@@ -174,7 +174,7 @@ function tryPort(host: string, port: number): Promise<string | undefined> {
   })
 }
 
-function nameOf(host: string): string {
+function formatHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host

@@ -22,12 +22,12 @@ export async function rebuildBooks(terminal: Terminal, options: RebuildOptions):
     if (token === undefined) throw usage('The ledger has no report token yet; name it with --token.')
     await books.rebuild(token)
     const isChanged = before !== undefined && before !== token
-    return tell(terminal, await books.audit(), { reportToken: token, ...(isChanged && { next: nextFor(token) }) })
+    return tell(terminal, await books.audit(), { reportToken: token, ...(isChanged && { next: suggestNext(token) }) })
   })
 }
 
 /** Servers that run go by the books, and only those that start compare them with their configuration. */
-function nextFor(token: TokenCode): string {
+function suggestNext(token: TokenCode): string {
   return `Set reportToken: ${token} for every server before it starts the next time; those that run reckon in it already.`
 }
 

@@ -33,11 +33,11 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
   }
   process.on('SIGHUP', want)
   const names = [basename(path), envFileName]
-  let place = realPathOf(path)
+  let place = readRealPath(path)
   /** A directory of Kubernetes holds links through a directory that is exchanged: the file's own name tells nothing. */
   const isMoved = (): boolean => {
     const before = place
-    place = realPathOf(path)
+    place = readRealPath(path)
     return place !== before
   }
   // The directory, since many editors put a new file in the place of the old one.
@@ -60,7 +60,7 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
 }
 
 /** Where a file really is; undefined for one that is gone. */
-function realPathOf(path: string): string | undefined {
+function readRealPath(path: string): string | undefined {
   try {
     return realpathSync(path)
   } catch {

@@ -33,7 +33,7 @@ export async function withLedger<Result>(
 ): Promise<Result> {
   const { environment, config } = await findService(options)
   const network = options.network ?? config?.network ?? chooseNetwork(undefined)
-  const given = options.ledger ?? ledgerOf(config) ?? environment['PAYSTILE_LEDGER']
+  const given = options.ledger ?? chooseLedger(config) ?? environment['PAYSTILE_LEDGER']
   const rpc = config?.rpc ?? parseNodes(environment['PAYSTILE_RPC']) ?? []
   const isFound = Boolean(given) && Boolean(config?.keyring ?? environment['PAYSTILE_SECRET'])
   const genesis = network === 'localnet' ? await findChain(rpc, config, isFound) : genesisHashes[network]
@@ -96,7 +96,7 @@ async function findService({ ledger }: LedgerOptions): Promise<Found> {
   return { environment, config: routes[0]?.config.service }
 }
 
-function ledgerOf(config: ServiceConfig | undefined): string | undefined {
+function chooseLedger(config: ServiceConfig | undefined): string | undefined {
   if (!config) return undefined
   const { network, rpc, ledger } = config
   if (network === 'localnet' && rpc.length === 0 && ledger === undefined) throw usage(`${whyHidden(config)}.`)

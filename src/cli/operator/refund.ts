@@ -33,7 +33,7 @@ export function refund(terminal: Terminal, tx: string, options: RefundOptions): 
       throw new CommandError(exitCodes.refused, 'unknown_payment', 'This service has not seen that payment.')
     if (planning.kind === 'refused')
       throw new CommandError(exitCodes.refused, 'refund_refused', `It cannot be refunded: ${planning.why}.`)
-    const ended = await follow(terminal, parts, planning.dispatch)
+    const ended = await follow(terminal, parts, planning.transaction)
     return tell(terminal, service, config, ended)
   })
 }
@@ -59,23 +59,28 @@ async function follow(
   begun: OutgoingTransaction,
 ): Promise<OutgoingTransaction> {
   const end = parts.clock.monotonic() + patienceMs
-  let dispatch = begun
+  let transaction = begun
   let told = ''
-  while (dispatch.state === 'planned' || dispatch.state === 'signed') {
-    const step = await advanceRefund(parts, dispatch)
+  while (transaction.state === 'planned' || transaction.state === 'signed') {
+    const step = await advanceRefund(parts, transaction)
     const why = 'why' in step ? step.why : ''
     if (why !== told && why !== '') terminal.note(`${why}…`)
     told = why
-    dispatch = (await parts.dispatches.get(dispatch.id)) ?? dispatch
-    if (dispatch.state === 'landed' || dispatch.state === 'dropped' || parts.clock.monotonic() > end) break
+    transaction = (await parts.outgoing.get(transaction.id)) ?? transaction
+    if (transaction.state === 'landed' || transaction.state === 'dropped' || parts.clock.monotonic() > end) break
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
-  return dispatch
+  return transaction
 }
 
-function tell(terminal: Terminal, service: Runtime, { mints }: RoutesConfig, dispatch: OutgoingTransaction): ExitCode {
-  const { id, state, signed, why } = dispatch
-  const { payment, token, units, reason } = parseRefund(dispatch.about)
+function tell(
+  terminal: Terminal,
+  service: Runtime,
+  { mints }: RoutesConfig,
+  transaction: OutgoingTransaction,
+): ExitCode {
+  const { id, state, signed, why } = transaction
+  const { payment, token, units, reason } = parseRefund(transaction.about)
   const decimals = token === 'SOL' ? solDecimals : findMint(token as TokenCode, readMints(service, mints))?.decimals
   const amount = decimals === undefined ? units.toString() : formatUnits(units, decimals)
   if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `Nothing was sent back: ${why}.`)

@@ -19,7 +19,7 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
     const [sums, ripening, isPaused, waiting] = await Promise.all([
       rewards.sums(),
       rewards.countAccruable(),
-      switchOf(service).isPaused(),
+      openSwitch(service).isPaused(),
       findWaiting(rewards, { now, decimals, least: config.rewards?.least }),
     ])
     const roles = rewardRoles.map((role) => {
@@ -60,7 +60,7 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
 
 export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service) => {
-    const isNew = await switchOf(service).pause()
+    const isNew = await openSwitch(service).pause()
     return terminal.result({ ok: true, paused: true }, [
       isNew
         ? 'Payouts, conversions and refunds are paused on all servers. What was sent before may still land.'
@@ -72,7 +72,7 @@ export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promi
 
 export function resumeRewards(terminal: Terminal, options: ServiceOptions): Promise<ExitCode> {
   return withService(terminal, options, async (service) => {
-    const isNew = await switchOf(service).resume()
+    const isNew = await openSwitch(service).resume()
     return terminal.result({ ok: true, paused: false }, [
       isNew ? 'Payouts, conversions and refunds go on.' : 'Nothing was paused.',
     ])
@@ -105,6 +105,6 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
   })
 }
 
-function switchOf({ ledger, clock }: Runtime): PauseSwitch {
+function openSwitch({ ledger, clock }: Runtime): PauseSwitch {
   return createPauseSwitch(ledger.kv, clock)
 }

@@ -43,7 +43,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     const circles = await findSelf(plan)
     if (circles.length > 0) throw new ConfigurationError(circles.map((problem) => `${basename(path)}: ${problem}`))
     const count = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
-    const lines = [`${basename(path)} can be served: ${count}.`, '', ...rowsOf(routes)]
+    const lines = [`${basename(path)} can be served: ${count}.`, '', ...createRows(routes)]
     return terminal.result({ ok: true, file: path, routes }, lines)
   }
   const stopped = untilStopped()
@@ -56,7 +56,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     terminal.result({ url, file: path, routes }, [
       paint.bold(`Serving ${basename(path)} at ${url}`),
       '',
-      ...rowsOf(routes),
+      ...createRows(routes),
     ])
     void tellReadiness(terminal, gateway)
     reloads = followChanges(path, options.watch === true, async () => {
@@ -134,7 +134,7 @@ function formatPrice({ price, token, decimals, per }: Pricing): string {
   return `${amount} / ${unit === 'second' ? `${count} s` : `${count} requests`}`
 }
 
-function rowsOf(routes: readonly RouteWords[]): readonly string[] {
+function createRows(routes: readonly RouteWords[]): readonly string[] {
   return table(routes.map(({ methods, path, price, upstream }) => [methods.join(','), path, price, `→ ${upstream}`]))
 }
 

@@ -61,7 +61,7 @@ async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
       'There is no paystile.yaml in this directory, and no demo runs on this machine; name the file of the service, go to its directory, or start: npx paystile demo',
     )
   const network = options.network ?? chooseNetwork(undefined, environment)
-  return readRoutesConfig({ ...groundOf(network, ledger, environment), network }, environment)
+  return readRoutesConfig({ ...findContext(network, ledger, environment), network }, environment)
 }
 
 /** Nobody said which service is meant. */
@@ -71,7 +71,7 @@ function isUnnamed({ network, ledger }: ServiceOptions, environment: Environment
 }
 
 /** Nodes that the environment names are the service's own: no other chain of this machine is looked at. */
-function groundOf(network: Network, ledger: string | undefined, environment: Environment): RoutesOptions {
+function findContext(network: Network, ledger: string | undefined, environment: Environment): RoutesOptions {
   if (network !== 'localnet' || environment['PAYSTILE_RPC']) return ledger === undefined ? {} : { ledger }
   const note = findLocalnet()
   if (!note) throw usage('No local chain runs on this machine; start one with: npx paystile demo')

@@ -31,14 +31,14 @@ export async function findWaiting(rewards: Pick<Rewards, 'payees'>, terms: Waiti
   let after: PayeeName | undefined
   for (let seen = 0; seen < mostPayees; seen += pageSize) {
     const page = await rewards.payees({ most: pageSize, ...(after && { after }) })
-    waiting.push(...page.flatMap((payee) => reasonOf(payee, terms) ?? []))
+    waiting.push(...page.flatMap((payee) => describeReason(payee, terms) ?? []))
     after = page.at(-1)
     if (page.length < pageSize) return { waiting, isAll: true }
   }
   return { waiting, isAll: false }
 }
 
-function reasonOf(payee: Payee, { now, least, decimals }: WaitingTerms): Waiting | undefined {
+function describeReason(payee: Payee, { now, least, decimals }: WaitingTerms): Waiting | undefined {
   const { role, payee: name, owed, reserved, parkedUntil } = payee
   const waits = (why: string, until?: number): Waiting => ({ role, payee: name, owed, why, until })
   if (owed === 0n) return undefined

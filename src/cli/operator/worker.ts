@@ -71,7 +71,7 @@ function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode>
     const context = createPayoutContext(service, config)
     const { rewards, mints } = config
     if (!rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
-    const wallet = payerOf(rewards.key)
+    const wallet = readPayer(rewards.key)
     const key = watchOnly(wallet ?? rewards.rules.collectors[0] ?? '')
     const payouts = await openPayouts(service, context, { rewards: { ...rewards, key }, mints })
     if (!payouts) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
@@ -95,13 +95,13 @@ function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode>
         others: found.others,
         ...waitingFacts(waiting, amount),
       },
-      [...linesOf(found, amount, payer), ...waitingLines(waiting, amount)],
+      [...createLines(found, amount, payer), ...waitingLines(waiting, amount)],
     )
   })
 }
 
 /** The address of the wallet that pays, without its passphrase; undefined where it cannot be told. */
-function payerOf(key: AccountKey | undefined): string | undefined {
+function readPayer(key: AccountKey | undefined): string | undefined {
   if (typeof key === 'object') return 'address' in key && typeof key.address === 'string' ? key.address : undefined
   if (key === undefined) return undefined
   try {
@@ -116,7 +116,7 @@ interface Payer {
   readonly held: bigint | undefined
 }
 
-function linesOf(
+function createLines(
   { lines, others, why }: PayoutPreview,
   amount: (units: bigint) => string,
   payer: Payer | undefined,

@@ -45,7 +45,7 @@ async function askText<T>(
   read: (text: string) => Checked<T>,
   question: { readonly message: string; readonly initialValue: string },
 ): Promise<T> {
-  const text = given(await prompts.text({ ...question, validate: (value) => problemOf(read(value ?? '')) }))
+  const text = given(await prompts.text({ ...question, validate: (value) => findProblem(read(value ?? '')) }))
   const checked = read(text)
   if ('value' in checked) return checked.value
   throw new CommandError(exitCodes.usage, 'usage', `${checked.problem}.`)
@@ -70,13 +70,13 @@ async function askRecipient(prompts: Prompts, network: Answers['network']): Prom
     await prompts.text({
       message: `Your wallet's address, which is paid${canBeMade ? ' (leave it empty to have one made)' : ''}:`,
       ...(canBeMade && { placeholder: 'empty: a new wallet in .paystile/recipient.json' }),
-      validate: (value) => (canBeMade && !value?.trim() ? undefined : problemOf(readRecipient(value ?? ''))),
+      validate: (value) => (canBeMade && !value?.trim() ? undefined : findProblem(readRecipient(value ?? ''))),
     }),
   )
   return text.trim() === '' ? undefined : text.trim()
 }
 
-function problemOf(checked: Checked<unknown>): string | undefined {
+function findProblem(checked: Checked<unknown>): string | undefined {
   return 'problem' in checked ? checked.problem : undefined
 }
 

@@ -55,14 +55,14 @@ export function judge(part: Part, head: PartHead, asksForRest: boolean): Step {
   if (status === 416 && asksForRest) {
     const size = /^bytes \*\/(\d{1,15})$/.exec(head.header('content-range') ?? '')?.[1]
     // Not every server looks at If-Range first: something else may have just this length.
-    const isSame = validatorOf(head) === part.validator
+    const isSame = readValidator(head) === part.validator
     return { kind: isSame && size !== undefined && Number(size) === part.bytes ? 'whole' : 'again' }
   }
   if (status < 200 || status >= 300) return { kind: 'answer' }
   const isEncoded = (head.header('content-encoding') ?? 'identity') !== 'identity'
   const length = head.header('content-length') ?? ''
   const size = /^\d{1,15}$/.test(length) && !isEncoded ? Number(length) : undefined
-  return { kind: 'restart', validator: isEncoded ? undefined : validatorOf(head), size }
+  return { kind: 'restart', validator: isEncoded ? undefined : readValidator(head), size }
 }
 
 function judgeRest(part: Part, head: PartHead): Step {
@@ -72,7 +72,7 @@ function judgeRest(part: Part, head: PartHead): Step {
   if (!range || Number(range.from) !== part.bytes) return { kind: 'again' }
   const size = range.size === undefined ? part.size : Number(range.size)
   // A part has to name what it is of (RFC 9110, 15.3.7); one that does not may be of anything.
-  return validatorOf(head) !== part.validator || (part.size ?? size) !== size
+  return readValidator(head) !== part.validator || (part.size ?? size) !== size
     ? { kind: 'again' }
     : { kind: 'append', size }
 }
@@ -81,7 +81,7 @@ function judgeBeginning(head: PartHead): Step {
   const range = parseContentRange(head.header('content-range'))
   if (range?.from !== 0n) return { kind: 'answer' }
   const size = range.size === undefined ? undefined : Number(range.size)
-  return { kind: 'restart', validator: validatorOf(head), size }
+  return { kind: 'restart', validator: readValidator(head), size }
 }
 
 const etagPattern = /^"[\x21\x23-\x7e]*"$/
@@ -93,7 +93,7 @@ const settledMs = 60_000
  * What vouches that bytes are of one piece: a strong ETag, since a weak one promises the same meaning and not the same
  * bytes; or when it was changed last, if that is long enough ago (RFC 9110, 8.8.2.2).
  */
-function validatorOf(head: PartHead): string | undefined {
+function readValidator(head: PartHead): string | undefined {
   const etag = head.header('etag')
   if (etag !== undefined && etagPattern.test(etag)) return etag
   const changed = head.header('last-modified')

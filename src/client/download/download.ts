@@ -68,7 +68,7 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
     if (headers.has('range')) throw new TypeError('downloadWith402: leave Range to it; fetchWith402 brings parts.')
     // Bytes are counted and put together as they are on the server.
     headers.set('accept-encoding', 'identity')
-    const place = await placeOf(target)
+    const place = await choosePlace(target)
     const address = new URL(url)
     const file = await openPartFile(place, address.href)
     let paid: Delivered | undefined
@@ -110,7 +110,7 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
 }
 
 /** One name for one place, however it is written: two downloads into it must not miss each other. */
-async function placeOf(target: string): Promise<string> {
+async function choosePlace(target: string): Promise<string> {
   const ofDirectory = async (): Promise<string> => join(await realpath(dirname(target)), basename(target))
   return realpath(target)
     .catch(ofDirectory)
@@ -144,7 +144,7 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
       if (asksForRest && isRangeMismatch(error)) return undefined
       throw error
     })
-    const head = response && { status: response.status, header: headerOf(response) }
+    const head = response && { status: response.status, header: readHeader(response) }
     const step = head ? judge(part, head, asksForRest) : ({ kind: 'again' } as const)
     if (!response || step.kind === 'again') {
       await response?.body?.cancel()
@@ -175,7 +175,7 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
   return last && { last }
 }
 
-function headerOf({ headers }: Response): (name: string) => string | undefined {
+function readHeader({ headers }: Response): (name: string) => string | undefined {
   return (name) => headers.get(name) ?? undefined
 }
 

@@ -105,7 +105,7 @@ interface Paths {
 }
 
 function unwritable(path: string, error: unknown, kept = 0): DownloadError {
-  return new DownloadError('file_unwritable', `The file ${path} cannot be written (${codeOf(error)}).`, kept)
+  return new DownloadError('file_unwritable', `The file ${path} cannot be written (${readCode(error)}).`, kept)
 }
 
 function createPartFile(
@@ -120,11 +120,11 @@ function createPartFile(
   /** Whether the bytes in the file are still those of somebody else. */
   let isForeign = found === nothing
   let isPlaced = false
-  const noteOf = (): Note => {
+  const createNote = (): Note => {
     const { validator, size } = part
     return { url, ...(validator !== undefined && { validator }), ...(size !== undefined && { size }) }
   }
-  const note = () => writeNote(notePath, { ...noteOf(), holder: ownName })
+  const note = () => writeNote(notePath, { ...createNote(), holder: ownName })
   const guard = <Result>(work: () => Promise<Result>): Promise<Result> =>
     work().catch((error: unknown) => Promise.reject(unwritable(path, error, part.bytes)))
   const tidy = async (): Promise<void> => {
@@ -132,7 +132,7 @@ function createPartFile(
     const { size: bytes } = await handle.stat()
     await handle.close()
     if (isPlaced) return
-    const left = isForeign ? before : noteOf()
+    const left = isForeign ? before : createNote()
     if (bytes > 0 && left?.validator !== undefined) await writeNote(notePath, { ...left, holder: undefined })
     else await rm(notePath, { force: true })
     if (bytes === 0) await rm(partPath, { force: true })
@@ -164,7 +164,7 @@ function createPartFile(
         }
         return { taken }
       } catch (error) {
-        return { taken, failure: codeOf(error) }
+        return { taken, failure: readCode(error) }
       }
     },
     finish: () =>
@@ -245,7 +245,7 @@ async function takeLock(path: string, now: number): Promise<boolean> {
     await writeFile(path, '', { mode: 0o600, flag: 'wx' })
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if (readCode(error) === 'EEXIST') return false
     throw error
   }
 }
@@ -267,6 +267,6 @@ async function draftNote(path: string, note: Note): Promise<string> {
   return draft
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? String(error)
 }

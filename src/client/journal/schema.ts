@@ -39,11 +39,11 @@ const versions: readonly string[] = [
 
 /** Brings the tables up to date, in one step. Throws on what is not ours to change. */
 export function migrate(database: DatabaseSyncInstance): void {
-  if (versionOf(database) === versions.length) return
+  if (readVersion(database) === versions.length) return
   database.exec('begin immediate')
   try {
     // Another process may have been quicker.
-    const version = versionOf(database)
+    const version = readVersion(database)
     if (version > versions.length) throw new Error('it was written by another version of paystile')
     for (const step of versions.slice(version)) database.exec(step)
     database.exec(`pragma user_version = ${versions.length}`)
@@ -54,6 +54,6 @@ export function migrate(database: DatabaseSyncInstance): void {
   }
 }
 
-function versionOf(database: DatabaseSyncInstance): number {
+function readVersion(database: DatabaseSyncInstance): number {
   return (database.prepare('pragma user_version').get() as { user_version: number }).user_version
 }

@@ -24,14 +24,15 @@ const mostHints = 1_000
 
 export function createHints(): Hints {
   const scopes = new Map<string, string>()
-  const nameOf = ({ method, url, wallet }: PaidRequest) => [method, url.origin, url.pathname, wallet.address].join('\n')
+  const nameScope = ({ method, url, wallet }: PaidRequest) =>
+    [method, url.origin, url.pathname, wallet.address].join('\n')
   return {
-    get: (paidRequest) => scopes.get(nameOf(paidRequest)),
+    get: (paidRequest) => scopes.get(nameScope(paidRequest)),
     set: (paidRequest, scope) => {
       if (scopes.size >= mostHints) scopes.clear()
-      scopes.set(nameOf(paidRequest), scope)
+      scopes.set(nameScope(paidRequest), scope)
     },
-    forget: (paidRequest) => void scopes.delete(nameOf(paidRequest)),
+    forget: (paidRequest) => void scopes.delete(nameScope(paidRequest)),
   }
 }
 

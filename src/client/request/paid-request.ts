@@ -71,7 +71,7 @@ export async function prepare(
     options,
     wallet,
     journal: options.journal ?? (await parts.journal()),
-    key: keyOf(method, url, body, wallet.address),
+    key: createKey(method, url, body, wallet.address),
     method,
     asksForPart: headers.has('range'),
     redirect: init.redirect ?? given?.redirect ?? 'follow',
@@ -80,7 +80,7 @@ export async function prepare(
       await new Promise((resolve) => setTimeout(resolve, ms))
       callerSignal?.throwIfAborted()
     },
-    tell: tellOf(options),
+    tell: createListener(options),
     send: async (to, more, redirect, as) => {
       const all = new Headers(headers)
       if (as) for (const name of bodyHeaders) all.delete(name)
@@ -113,7 +113,7 @@ function noAnswer(): PaymentError {
 const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
 
 /** Whoever listens cannot come between a payment and its resource: what a listener throws is dropped. */
-function tellOf({ onEvent }: ClientOptions): PaidRequest['tell'] {
+function createListener({ onEvent }: ClientOptions): PaidRequest['tell'] {
   return (event) => {
     try {
       const told: unknown = onEvent?.(event)
@@ -140,8 +140,8 @@ export function payParts(
 }
 
 /** Equal for equal requests of one wallet. A body that cannot be compared makes every request its own. */
-function keyOf(method: string, url: URL, body: unknown, wallet: string): string {
-  const bytes = bytesOf(body)
+function createKey(method: string, url: URL, body: unknown, wallet: string): string {
+  const bytes = readBytes(body)
   return digest([method, url.href, bytes ? encodeBase64url(sha256(bytes)) : crypto.randomUUID(), wallet])
 }
 
@@ -154,7 +154,7 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-function bytesOf(body: unknown): Uint8Array | undefined {
+function readBytes(body: unknown): Uint8Array | undefined {
   if (body === undefined || body === null) return new Uint8Array()
   if (typeof body === 'string' || body instanceof URLSearchParams) return encode(String(body))
   if (body instanceof ArrayBuffer) return new Uint8Array(body)

@@ -48,7 +48,7 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
   const deadline = clock.monotonic() + timeoutMs
   let skewMs = 0
   for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
-    const proof = await proofFor(parts, intent, url, skewMs)
+    const proof = await createProof(parts, intent, url, skewMs)
     const outcome = await attempt(parts, proof)
     if (outcome.kind === 'delivered') {
       const { response } = outcome
@@ -59,7 +59,7 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
     if (outcome.kind === 'refused') {
       // One of the two clocks is wrong. The server's is the one that counts, and a second try shows whether it was that.
       if (outcome.code === 'signature_invalid' && skewMs === 0) {
-        skewMs = skewOf(outcome.response, clock.now())
+        skewMs = readSkew(outcome.response, clock.now())
         if (skewMs !== 0) continue
       }
       if (parts.elsewhere.includes(outcome.code)) return { kind: 'elsewhere' }
@@ -92,7 +92,7 @@ function isStillGood(code: string): boolean {
   return code === 'signature_invalid' || code === 'range_mismatch'
 }
 
-async function proofFor(
+async function createProof(
   { clock, wallet }: RedeemProofParts,
   intent: Intent,
   url: URL,
@@ -106,7 +106,7 @@ async function proofFor(
 }
 
 /** How far the server's clock is from ours, if far enough to matter, and not so far that it would be an odd wish. */
-function skewOf(response: Response, now: number): number {
+function readSkew(response: Response, now: number): number {
   const skew = Date.parse(response.headers.get('date') ?? '') - now
   return Math.abs(skew) > 30_000 && Math.abs(skew) < 86_400_000 ? skew : 0
 }

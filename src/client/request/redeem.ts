@@ -94,14 +94,14 @@ async function noteWindow({ journal }: PaidRequest, { requestId, until }: Intent
 /** What is left after an answer with so many bytes, with its end by our own clock. */
 function leftAfter({ unit, remaining, until }: AllowanceLeft, response: Response, bytes: number, now: number): Left {
   if (unit === 'second') return { remaining, until: now + remaining * 1000 }
-  const end = until === undefined ? Number.NaN : Date.parse(until) - skewOf(response, now)
+  const end = until === undefined ? Number.NaN : Date.parse(until) - readSkew(response, now)
   const isDecoded = (response.headers.get('content-encoding') ?? 'identity') !== 'identity'
   const rest = unit === 'byte' ? Math.max(0, remaining - (isDecoded ? 0 : bytes)) : remaining
   return { remaining: rest, ...(Number.isFinite(end) && { until: end }) }
 }
 
 /** How far the server's clock is ahead of ours, as its answer tells to the second. */
-function skewOf(response: Response, now: number): number {
+function readSkew(response: Response, now: number): number {
   const skew = Date.parse(response.headers.get('date') ?? '') - now
   return Math.abs(skew) > 2_000 ? skew : 0
 }

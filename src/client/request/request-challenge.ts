@@ -67,7 +67,7 @@ export async function payChallenge(
 ): Promise<Intent> {
   const { challenge, url, network, allowance, scope } = asked
   const candidates = listCandidates(challenge, network, paidRequest.options)
-  const proof = proofFor(challenge, asked.announced)
+  const proof = chooseProofKind(challenge, asked.announced)
   const { rpc, genesis } = await connect(parts, paidRequest, network, challenge.genesis)
   const claim = proof === 'claim' ? asked.secret : undefined
   const terms = { challenge, network, genesis, candidates, url, allowance, scope }
@@ -76,7 +76,7 @@ export async function payChallenge(
 }
 
 /** How the payment will be shown to be ours. A server that wants what we cannot show is not paid at all. */
-function proofFor({ proof = [], requestId }: Challenge, announced: ProofKind): ProofKind {
+function chooseProofKind({ proof = [], requestId }: Challenge, announced: ProofKind): ProofKind {
   const [wanted = 'bare', ...more] = proof
   if (more.length === 0 && (wanted === 'bare' || wanted === 'sig' || (wanted === 'claim' && announced === 'claim')))
     return wanted

@@ -155,9 +155,9 @@ export async function startConversion(
 async function openConverting(service: Runtime, route: Converting, conversion: ConversionConfig) {
   const converter = await openConverter(service, route, conversion)
   const { clock, log, meter, sealer } = service
-  const { outgoing: dispatches, kv } = service.ledger
+  const { outgoing, kv } = service.ledger
   const { isPaused } = createPauseSwitch(kv, clock)
-  const parts = { dispatches, kv, converters: [converter], isPaused, sealer, clock, log, meter }
+  const parts = { outgoing, kv, converters: [converter], isPaused, sealer, clock, log, meter }
   return { converter, loop: startSettlement(parts) }
 }
 

@@ -10,7 +10,7 @@ import { convertedIn, isConvertedElsewhere } from './settlement.ts'
 export function createSettlementView(service: Runtime): SettlementView {
   return {
     wallets: async () => {
-      const all = await Promise.all((await convertedIn(service)).map((converted) => walletOf(service, converted)))
+      const all = await Promise.all((await convertedIn(service)).map((converted) => describeWallet(service, converted)))
       const names = all.map(({ wallet, settlementToken, venue }) => `${wallet} ${settlementToken} ${venue}`)
       return [...new Set(names)].flatMap((name) => mergeWallets(all.filter((_, index) => names[index] === name)))
     },
@@ -34,7 +34,10 @@ function compare(one: bigint | undefined, other: bigint | undefined): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-async function walletOf(service: Runtime, { route, conversion, converter }: Converted): Promise<SettlementWallet> {
+async function describeWallet(
+  service: Runtime,
+  { route, conversion, converter }: Converted,
+): Promise<SettlementWallet> {
   const { recipient: wallet, mints, rates } = route
   const { rules, venue } = conversion
   const tokens = tokenCodes.filter((token) => rules.tokens.includes(token))

@@ -67,7 +67,7 @@ export function withKeyFile<T>(path: string, use: (key: Uint8Array) => Promise<T
 export function viewKeyFile(path: string): KeyFileView {
   const { contents, mode, isPrivate } = load(path)
   if (contents.kind === 'sealed') return { address: contents.sealed.address, isEncrypted: true, mode, isPrivate }
-  const address = addressOf(contents.key)
+  const address = readAddress(contents.key)
   contents.key.fill(0)
   if (address === undefined) throw unreadable(path, 'its halves do not belong together; restore it from a copy')
   return { address, isEncrypted: false, mode, isPrivate }
@@ -196,7 +196,7 @@ function newKey(): [key: Uint8Array, address: string] {
 }
 
 /** Undefined when the public half belongs to another secret. */
-function addressOf(key: Uint8Array): string | undefined {
+function readAddress(key: Uint8Array): string | undefined {
   const { publicKey } = createIdentity(key.subarray(0, 32))
   return equalBytes(publicKey, key.subarray(32)) ? encodeBase58(publicKey) : undefined
 }

@@ -17,7 +17,7 @@ export type Reach =
   | 'private'
 
 /** Nobody has a reason to be there: "this network", link-local with the metadata of clouds, multicast, reserved. */
-const never = listOf(
+const never = createList(
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
   ['192.0.0.0', 24],
@@ -33,8 +33,8 @@ const never = listOf(
   ['fd00:ec2::254', 128],
   ['fd20:ce::254', 128],
 )
-const loopback = listOf(['127.0.0.0', 8], ['::1', 128])
-const privateNetworks = listOf(
+const loopback = createList(['127.0.0.0', 8], ['::1', 128])
+const privateNetworks = createList(
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['172.16.0.0', 12],
@@ -42,17 +42,17 @@ const privateNetworks = listOf(
   ['198.18.0.0', 15],
   ['fc00::', 7],
 )
-const globalUnicast = listOf(['2000::', 3])
+const globalUnicast = createList(['2000::', 3])
 /** Parts of that which lead elsewhere or nowhere: Teredo and other protocols, documentation, 6to4. */
-const notGlobal = listOf(['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['3fff::', 20])
+const notGlobal = createList(['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['3fff::', 20])
 
-function listOf(...networks: readonly (readonly [network: string, prefix: number])[]): BlockList {
+function createList(...networks: readonly (readonly [network: string, prefix: number])[]): BlockList {
   const list = new BlockList()
-  for (const [network, prefix] of networks) list.addSubnet(network, prefix, familyOf(network))
+  for (const [network, prefix] of networks) list.addSubnet(network, prefix, readFamily(network))
   return list
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
+function readFamily(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
@@ -60,7 +60,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 export function isWithin(reach: Reach, address: string): boolean {
   const plain = unmap(address)
   if (isIP(plain) === 0) return false
-  const family = familyOf(plain)
+  const family = readFamily(plain)
   const isIn = (list: BlockList) => list.check(plain, family)
   // First, since some of them lie inside of private networks.
   if (isIn(never)) return false

@@ -19,7 +19,7 @@ const mostBytes = 10_000
 
 export function createDocumentReader(network: Network, timeoutMs = usualTimeoutMs): DocumentReader {
   const transports = new Map<Reach, HttpTransport>()
-  const transportFor = (reach: Reach): HttpTransport => {
+  const createTransport = (reach: Reach): HttpTransport => {
     const transport = transports.get(reach) ?? createHttpTransport({ reach, mostBytes })
     transports.set(reach, transport)
     return transport
@@ -28,11 +28,11 @@ export function createDocumentReader(network: Network, timeoutMs = usualTimeoutM
     read: async (host) => {
       const url = developerDocumentUrl(host, network)
       const literal = readLiteral(new URL(url))
-      const reach = literal === undefined ? reachOf(host, network) : 'private'
+      const reach = literal === undefined ? chooseReach(host, network) : 'private'
       if (literal !== undefined && !isWithin(reach, literal)) return unavailable('its address is not one of a host')
       try {
         const { signal } = new AbortController()
-        return judge(await transportFor(reach).get(url, { timeoutMs, signal }))
+        return judge(await createTransport(reach).get(url, { timeoutMs, signal }))
       } catch (error) {
         return failed(error)
       }
@@ -44,7 +44,7 @@ export function createDocumentReader(network: Network, timeoutMs = usualTimeoutM
 }
 
 /** Names lead to the public internet only, and on a localnet to this machine. Who writes an address out means it. */
-function reachOf(host: string, network: Network): Reach {
+function chooseReach(host: string, network: Network): Reach {
   return network === 'localnet' || (network === 'devnet' && isLocalName(host)) ? 'loopback' : 'public'
 }
 

@@ -35,7 +35,7 @@ export function createWebhookPoster({ network, timeoutMs = usualTimeoutMs }: Web
     post: async (webhook, message, signal) => {
       const url = new URL(webhook.url)
       const literal = readLiteral(url)
-      const reach = reachOf(webhook, network, literal !== undefined)
+      const reach = chooseReach(webhook, network, literal !== undefined)
       if (literal !== undefined && !isWithin(reach, literal)) return failed('its address is in a private network')
       try {
         const { statusCode, headers, body } = await agentFor(reach).request({
@@ -51,7 +51,7 @@ export function createWebhookPoster({ network, timeoutMs = usualTimeoutMs }: Web
         await body.dump({ limit: longestAnswer }).catch(() => {})
         return { kind: 'answered', status: statusCode, retryAfterMs: readRetryAfter(headers['retry-after']) }
       } catch (error) {
-        return failed(reasonOf(error))
+        return failed(describeReason(error))
       }
     },
     close: async () => {
@@ -71,7 +71,7 @@ function createAgent(reach: Reach, timeoutMs: number): Agent {
 }
 
 /** Where money is not real, listeners are on this machine or, if their address is written out, beside it. */
-function reachOf({ allowPrivate }: Webhook, network: Network, isLiteral: boolean): Reach {
+function chooseReach({ allowPrivate }: Webhook, network: Network, isLiteral: boolean): Reach {
   if (allowPrivate) return 'private'
   if (network !== 'localnet') return 'public'
   return isLiteral ? 'private' : 'loopback'
@@ -100,7 +100,7 @@ function failed(why: string): Posted {
 }
 
 /** Messages hold hosts and paths, so only codes are repeated. */
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown }
   if (name === 'TimeoutError') return 'it did not answer in time'
   if (name === 'ForbiddenAddress') return 'its address is in a private network'

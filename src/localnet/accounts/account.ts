@@ -16,7 +16,7 @@ export function emptyAccount(owner: string, lamports = 0n): Account {
   return { lamports, data: new Uint8Array(), owner, executable: false, rentEpoch: exemptForGood }
 }
 
-export function addressBytesOf(address: string): Uint8Array {
+export function decodeKey(address: string): Uint8Array {
   const bytes = decodeAddress(address)
   if (!bytes) throw new TypeError(`not an address: ${address}`)
   return bytes
@@ -30,7 +30,7 @@ export function encodeAccount(account: Account): Uint8Array {
   view.setBigUint64(0, account.lamports, true)
   view.setBigUint64(8, account.rentEpoch, true)
   view.setUint8(16, account.executable ? 1 : 0)
-  bytes.set(addressBytesOf(account.owner), 17)
+  bytes.set(decodeKey(account.owner), 17)
   bytes.set(account.data, headBytes)
   return bytes
 }

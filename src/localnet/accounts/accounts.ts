@@ -52,7 +52,7 @@ export function createAccounts(): Accounts {
 
   function list(change: 'add' | 'remove', address: string, account: Account): void {
     byOwner[change](account.owner, address)
-    const token = tokenPartiesOf(account)
+    const token = readTokenParties(account)
     if (!token) return
     byMint[change](token.mint, address)
     byWallet[change](token.wallet, address)
@@ -110,13 +110,13 @@ export function createAccounts(): Accounts {
     all: (slot) => select(current.keys(), slot, () => true),
     ownedBy: (program, slot) => select(byOwner.of(program), slot, (account) => account.owner === program),
     tokensOf: (wallet, slot) =>
-      select(byWallet.of(wallet), slot, (account) => tokenPartiesOf(account)?.wallet === wallet),
-    tokensOfMint: (mint, slot) => select(byMint.of(mint), slot, (account) => tokenPartiesOf(account)?.mint === mint),
+      select(byWallet.of(wallet), slot, (account) => readTokenParties(account)?.wallet === wallet),
+    tokensOfMint: (mint, slot) => select(byMint.of(mint), slot, (account) => readTokenParties(account)?.mint === mint),
   }
 }
 
 /** Mint and wallet of an initialised token account; undefined for everything else the token programs own. */
-export function tokenPartiesOf(account: Account): { readonly mint: string; readonly wallet: string } | undefined {
+export function readTokenParties(account: Account): { readonly mint: string; readonly wallet: string } | undefined {
   if (!tokenPrograms.has(account.owner)) return undefined
   const { data } = account
   if (data.length < 165 || data[108] === 0) return undefined

@@ -1,7 +1,7 @@
 /** Addresses made by programs: those that are not a point of the curve, so that no key can sign for them. */
 import { createHash } from 'node:crypto'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import { addressBytesOf } from './account.ts'
+import { decodeKey } from './account.ts'
 import { programs } from './addresses.ts'
 
 const prime = 2n ** 255n - 19n
@@ -33,16 +33,12 @@ export function programAddress(seeds: readonly Uint8Array[], program: string): s
   for (let bump = 255; bump >= 0; bump--) {
     const hash = createHash('sha256')
     for (const seed of seeds) hash.update(seed)
-    const bytes = hash
-      .update(Uint8Array.of(bump))
-      .update(addressBytesOf(program))
-      .update('ProgramDerivedAddress')
-      .digest()
+    const bytes = hash.update(Uint8Array.of(bump)).update(decodeKey(program)).update('ProgramDerivedAddress').digest()
     if (!isOnCurve(bytes)) return encodeBase58(bytes)
   }
   throw new Error('no program address exists for these seeds')
 }
 
 export function associatedTokenAddress(wallet: string, mint: string, tokenProgram: string): string {
-  return programAddress([wallet, tokenProgram, mint].map(addressBytesOf), programs.associatedToken)
+  return programAddress([wallet, tokenProgram, mint].map(decodeKey), programs.associatedToken)
 }

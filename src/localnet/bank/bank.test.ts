@@ -6,10 +6,10 @@ import { builtinAccounts } from '../genesis.ts'
 import { openStore } from '../store/store.ts'
 import { buildTransaction, computeUnitLimit } from '../transaction/build.ts'
 import type { Failure } from '../transaction/failure.ts'
-import { type Keypair, keypairFrom, newSecret } from '../transaction/signature.ts'
+import { createKeypair, type Keypair, newSecret } from '../transaction/signature.ts'
 import { decodeTransaction, type Transaction } from '../transaction/wire.ts'
 import { createClock } from './clock.ts'
-import { evaluate, type Scene } from './evaluate.ts'
+import { evaluate, type Surroundings } from './evaluate.ts'
 import { createHistory } from './history.ts'
 import { submit } from './run.ts'
 import { createLedger } from './saved-state.ts'
@@ -23,7 +23,7 @@ let vm: Vm
 let key: Keypair
 beforeEach(async () => {
   wall = 1_000_000
-  key = keypairFrom(newSecret())
+  key = createKeypair(newSecret())
   vm = await createVm()
   const store = openStore(undefined)
   const accounts = createAccounts()
@@ -88,7 +88,7 @@ describe('what the VM says', () => {
       ...vm,
       execute: () => ({ failure, logs: [], inner: [], units: 0n, returnData: undefined, changes: [] }),
     }
-    const scene: Scene = {
+    const surroundings: Surroundings = {
       vm: failing,
       slot: core.open,
       anyAge: true,
@@ -98,7 +98,7 @@ describe('what the VM says', () => {
       isRecentSlot: () => true,
       wasProcessed: () => false,
     }
-    return evaluate(transaction(), scene).kind
+    return evaluate(transaction(), surroundings).kind
   }
 
   it.each<Failure>([

@@ -7,8 +7,8 @@
 import type { Account } from '../accounts/account.ts'
 import type { Accounts, Change } from '../accounts/accounts.ts'
 import type { Message, Transaction } from '../transaction/wire.ts'
-import { type View, viewFrom } from './commitment.ts'
-import type { Rejection, Scene } from './evaluate.ts'
+import { computeView, type View } from './commitment.ts'
+import type { Rejection, Surroundings } from './evaluate.ts'
 import type { History } from './history.ts'
 import type { Report } from './report.ts'
 import { livesByNonce, type Submission, sceneAt, simulate, submit } from './run.ts'
@@ -37,7 +37,7 @@ export interface Bank {
   /** What it would do on top of a slot, without doing it. */
   simulate(transaction: Transaction, slot: number, anyAge: boolean): Report | Rejection
   /** The checks' surroundings on top of a slot. */
-  sceneAt(slot: number, anyAge: boolean): Scene
+  sceneAt(slot: number, anyAge: boolean): Surroundings
   livesByNonce(message: Message, slot: number): boolean
   /** Whether a blockhash may be used by a transaction on top of this slot, and until which block height. */
   lastValidHeight(blockhash: string, slot: number): number | undefined
@@ -63,7 +63,7 @@ export function createBank(parts: BankParts): Bank {
     vm,
     now: () => clock.now(),
     sync: () => sync(core),
-    view: (lagSlots = 0) => viewFrom(sync(core), Math.min(lagSlots, maxLagSlots), timeline),
+    view: (lagSlots = 0) => computeView(sync(core), Math.min(lagSlots, maxLagSlots), timeline),
     read: core.read,
     submit: (transaction) => submit(transaction, core),
     simulate: (transaction, slot, anyAge) => simulate(transaction, slot, anyAge, core),

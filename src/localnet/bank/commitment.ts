@@ -11,7 +11,7 @@ export type Commitment = 'processed' | 'confirmed' | 'finalized'
  */
 export type View = Readonly<Record<Commitment, number>>
 
-export function viewFrom(open: number, lagSlots: number, timeline: Timeline): View {
+export function computeView(open: number, lagSlots: number, timeline: Timeline): View {
   const processed = lagSlots === 0 ? open : timeline.lastUpTo(Math.max(0, open - lagSlots))
   return {
     processed,
@@ -20,7 +20,7 @@ export function viewFrom(open: number, lagSlots: number, timeline: Timeline): Vi
   }
 }
 
-export function commitmentOf(slot: number, view: View): Commitment {
+export function findCommitment(slot: number, view: View): Commitment {
   if (slot <= view.finalized) return 'finalized'
   return slot <= view.confirmed ? 'confirmed' : 'processed'
 }

@@ -4,16 +4,16 @@
  *
  * Nothing here changes the chain; the caller decides whether the outcome becomes part of it.
  */
-import { type Account, addressBytesOf } from '../accounts/account.ts'
+import { type Account, decodeKey } from '../accounts/account.ts'
 import type { Change } from '../accounts/accounts.ts'
 import { programs, sysvars } from '../accounts/addresses.ts'
 import type { Failure } from '../transaction/failure.ts'
 import { loadAddresses } from '../transaction/lookup-table.ts'
-import { type LoadedAddresses, type Role, rolesOf } from '../transaction/roles.ts'
+import { type LoadedAddresses, listRoles, type Role } from '../transaction/roles.ts'
 import type { Message, Transaction } from '../transaction/wire.ts'
 import { type Budget, readBudget, signatureFee } from './fees.ts'
-import { advanceNonce, nonceAddressOf, nonceAdmits, nonceBytes, nonceFrom, readNonce } from './nonce.ts'
-import { codeAddressOf, type Execution, type Vm } from './vm.ts'
+import { advanceNonce, deriveNonce, findNonceAddress, nonceAdmits, nonceBytes, readNonce } from './nonce.ts'
+import { type Execution, findCodeAddress, type Vm } from './vm.ts'
 
 export interface Outcome {
   readonly kind: 'processed'
@@ -38,7 +38,7 @@ export interface Rejection {
   readonly fee: bigint | undefined
 }
 
-export interface Scene {
+export interface Surroundings {
   readonly vm: Vm
   readonly slot: number
   get(address: string): Account | undefined
@@ -57,15 +57,15 @@ const noRoles = { roles: [], loaded: { writable: [], readonly: [] }, fee: undefi
 /** Addresses and locks: what is checked before a signature is. */
 export function resolve(
   message: Message,
-  scene: Scene,
+  surroundings: Surroundings,
 ): { roles: readonly Role[]; loaded: LoadedAddresses } | Rejection {
   const loaded = loadAddresses(message.lookups, {
-    slot: scene.slot,
-    get: scene.get,
-    isRecent: scene.isRecentSlot,
+    slot: surroundings.slot,
+    get: surroundings.get,
+    isRecent: surroundings.isRecentSlot,
   })
   if (typeof loaded === 'string') return { kind: 'rejected', failure: loaded, ...noRoles }
-  const roles = rolesOf(message, loaded)
+  const roles = listRoles(message, loaded)
   const locks = roles.length
   if (new Set(roles.map(({ address }) => address)).size !== locks) {
     return { kind: 'rejected', failure: 'AccountLoadedTwice', roles, loaded, fee: undefined }
@@ -74,26 +74,27 @@ export function resolve(
   return { roles, loaded }
 }
 
-export function evaluate(transaction: Transaction, scene: Scene): Outcome | Rejection {
+export function evaluate(transaction: Transaction, surroundings: Surroundings): Outcome | Rejection {
   const { message } = transaction
-  const resolved = resolve(message, scene)
+  const resolved = resolve(message, surroundings)
   if ('kind' in resolved) return resolved
   const reject = (failure: Failure, fee?: bigint): Rejection => ({ kind: 'rejected', failure, ...resolved, fee })
 
-  const nonce = admittedNonce(message, resolved.roles, scene)
-  if (!nonce && !scene.anyAge && !scene.isRecentBlockhash(message.blockhash)) return reject('BlockhashNotFound')
+  const nonce = admittedNonce(message, resolved.roles, surroundings)
+  if (!nonce && !surroundings.anyAge && !surroundings.isRecentBlockhash(message.blockhash))
+    return reject('BlockhashNotFound')
   const budget = readBudget(message)
   if ('failure' in budget) return reject(budget.failure)
-  if (scene.wasProcessed(message)) return reject('AlreadyProcessed')
+  if (surroundings.wasProcessed(message)) return reject('AlreadyProcessed')
   const fee = signatureFee(message) + budget.priorityFee
   const payer = message.keys[0] as string
-  const refused = refusePayer(scene.get(payer), fee, scene.vm)
+  const refused = refusePayer(surroundings.get(payer), fee, surroundings.vm)
   if (refused) return reject(refused, fee)
 
-  const loadedBytes = loadedBytesOf(message, resolved.roles, scene)
-  const execution = run(transaction, scene, resolved.roles, loadedBytes > budget.sizeLimit)
+  const loadedBytes = countLoadedBytes(message, resolved.roles, surroundings)
+  const execution = run(transaction, surroundings, resolved.roles, loadedBytes > budget.sizeLimit)
   if (execution.failure !== undefined && !landsWhenFailed(execution.failure)) return reject(execution.failure, fee)
-  const changes = execution.failure === undefined ? execution.changes : leftovers(payer, fee, nonce, scene)
+  const changes = execution.failure === undefined ? execution.changes : leftovers(payer, fee, nonce, surroundings)
   return { kind: 'processed', failure: execution.failure, fee, budget, ...resolved, loadedBytes, execution, changes }
 }
 
@@ -102,13 +103,17 @@ export interface NonceUse {
   readonly next: string
 }
 
-export function admittedNonce(message: Message, roles: readonly Role[], scene: Scene): NonceUse | undefined {
+export function admittedNonce(
+  message: Message,
+  roles: readonly Role[],
+  surroundings: Surroundings,
+): NonceUse | undefined {
   // A blockhash comes first: an ordinary transaction may advance a nonce without living by it.
-  if (scene.isRecentBlockhash(message.blockhash)) return undefined
-  const address = nonceAddressOf(message, roles)
+  if (surroundings.isRecentBlockhash(message.blockhash)) return undefined
+  const address = findNonceAddress(message, roles)
   if (address === undefined) return undefined
-  const next = nonceFrom(scene.lastBlockhash)
-  return nonceAdmits(message, roles, readNonce(scene.get(address)), next) ? { address, next } : undefined
+  const next = deriveNonce(surroundings.lastBlockhash)
+  return nonceAdmits(message, roles, readNonce(surroundings.get(address)), next) ? { address, next } : undefined
 }
 
 function refusePayer(payer: Account | undefined, fee: bigint, vm: Vm): Failure | undefined {
@@ -126,27 +131,32 @@ function refusePayer(payer: Account | undefined, fee: bigint, vm: Vm): Failure |
   return undefined
 }
 
-function run(transaction: Transaction, scene: Scene, roles: readonly Role[], tooLarge: boolean): Execution {
+function run(
+  transaction: Transaction,
+  surroundings: Surroundings,
+  roles: readonly Role[],
+  tooLarge: boolean,
+): Execution {
   if (tooLarge) return notRun('MaxLoadedAccountsDataSizeExceeded')
   for (const { program } of transaction.message.instructions) {
     const address = roles[program]?.address ?? ''
-    if (!scene.get(address) && address !== programs.nativeLoader) return notRun('ProgramAccountNotFound')
+    if (!surroundings.get(address) && address !== programs.nativeLoader) return notRun('ProgramAccountNotFound')
   }
-  return scene.vm.execute(withBlockhash(transaction, scene.lastBlockhash))
+  return surroundings.vm.execute(withBlockhash(transaction, surroundings.lastBlockhash))
 }
 
 const accountOverheadBytes = 64
 const lookupTableBytes = 8248
 
 /** As validators count (SIMD-0186): every account with an overhead, the code behind upgradeable programs, the tables. */
-function loadedBytesOf(message: Message, roles: readonly Role[], scene: Scene): number {
+function countLoadedBytes(message: Message, roles: readonly Role[], surroundings: Surroundings): number {
   const named = new Set(roles.map(({ address }) => address))
   let total = message.lookups.length * lookupTableBytes
   for (const address of named) {
-    const account = scene.get(address)
+    const account = surroundings.get(address)
     if (!account || address === sysvars.instructions) continue
     total += accountOverheadBytes + account.data.length
-    const code = codeAddressOf(account)
+    const code = findCodeAddress(account)
     if (code === undefined || named.has(code)) continue
     named.add(code)
   }
@@ -163,7 +173,7 @@ function notRun(failure: Failure): Execution {
  */
 function withBlockhash({ bytes, message }: Transaction, blockhash: string): Uint8Array {
   const copy = bytes.slice()
-  copy.set(addressBytesOf(blockhash), message.bytes.byteOffset - bytes.byteOffset + message.blockhashOffset)
+  copy.set(decodeKey(blockhash), message.bytes.byteOffset - bytes.byteOffset + message.blockhashOffset)
   return copy
 }
 
@@ -182,11 +192,16 @@ const landing: ReadonlySet<string> = new Set([
   'ProgramCacheHitMaxLimit',
 ])
 
-function leftovers(payer: string, fee: bigint, nonce: NonceUse | undefined, scene: Scene): readonly Change[] {
+function leftovers(
+  payer: string,
+  fee: bigint,
+  nonce: NonceUse | undefined,
+  surroundings: Surroundings,
+): readonly Change[] {
   const after = new Map<string, Account>()
-  const stored = nonce && scene.get(nonce.address)
+  const stored = nonce && surroundings.get(nonce.address)
   if (nonce && stored) after.set(nonce.address, advanceNonce(stored, nonce.next))
-  const account = after.get(payer) ?? scene.get(payer)
+  const account = after.get(payer) ?? surroundings.get(payer)
   if (!account) return [...after]
   const lamports = account.lamports - fee
   return [...after, [payer, lamports === 0n ? undefined : { ...account, lamports }]]

@@ -4,7 +4,7 @@ import { size } from '../../../tests/harness/length.ts'
 import { emptyAccount } from '../accounts/account.ts'
 import { programs } from '../accounts/addresses.ts'
 import { buildTransaction, type Call } from '../transaction/build.ts'
-import { type Keypair, keypairFrom, newSecret } from '../transaction/signature.ts'
+import { createKeypair, type Keypair, newSecret } from '../transaction/signature.ts'
 import { decodeTransaction, type Transaction } from '../transaction/wire.ts'
 import { readBudget, signatureFee } from './fees.ts'
 import { createVm, type Vm } from './vm.ts'
@@ -16,7 +16,7 @@ describe('fees beside those the VM takes', () => {
   let payer: Keypair
   beforeAll(async () => {
     vm = await createVm()
-    payer = keypairFrom(newSecret())
+    payer = createKeypair(newSecret())
     vm.put([[payer.address, emptyAccount(programs.system, wealth)]])
   })
 

@@ -70,7 +70,7 @@ export function createHistory({ db }: Store): History {
     where m.address = ? and (m.slot, m.position) < (?, ?) and (m.slot, m.position) > (?, ?)
     order by m.slot desc, m.position desc limit ?`)
   const counted = db.prepare('select count(*) as count from transactions where slot > ?')
-  const rewardOf = db.prepare('select reward from blocks where slot = ?')
+  const rewardQuery = db.prepare('select reward from blocks where slot = ?')
   const setReward = db.prepare('insert or replace into blocks (slot, reward) values (?, ?)')
   const signaturesAfter = db.prepare('select signature from transactions where slot > ? order by slot, position')
   const drops = ['transactions', 'mentions', 'blocks'].map((table) => db.prepare(`delete from ${table} where slot > ?`))
@@ -92,7 +92,7 @@ export function createHistory({ db }: Store): History {
     recent: (slot) => readRecords(since.all(slot, Number.MAX_SAFE_INTEGER)),
     between: (from, to) => readRecords(since.all(from, to)),
     reward(slot) {
-      const bytes = rewardOf.get(slot)?.['reward']
+      const bytes = rewardQuery.get(slot)?.['reward']
       return bytes ? (deserialize(bytes as Uint8Array) as Reward) : undefined
     },
     addReward(slot, reward) {

@@ -28,7 +28,7 @@ export function readNonce(account: Account | undefined): NonceState | undefined 
 }
 
 /** The nonce that a blockhash turns into. Hashed, so that a nonce is never a blockhash. */
-export function nonceFrom(blockhash: string): string {
+export function deriveNonce(blockhash: string): string {
   const hash = createHash('sha256')
     .update('DURABLE_NONCE')
     .update(decodeAddress(blockhash) ?? '')
@@ -36,7 +36,7 @@ export function nonceFrom(blockhash: string): string {
 }
 
 /** The address of the nonce account, when the message is one that lives by a nonce. */
-export function nonceAddressOf(message: Message, roles: readonly Role[]): string | undefined {
+export function findNonceAddress(message: Message, roles: readonly Role[]): string | undefined {
   const first = message.instructions[0]
   if (!first || message.keys[first.program] !== programs.system) return undefined
   const { data, accounts } = first

@@ -21,11 +21,11 @@ export function createReplayGuard(recent: Iterable<TransactionRecord>): ReplayGu
   const slots = new Map<string, number>()
   const guard: ReplayGuard = {
     has(message, upToSlot) {
-      const slot = slots.get(keyOf(message))
+      const slot = slots.get(createKey(message))
       return slot !== undefined && slot <= upToSlot
     },
     add(message, slot) {
-      slots.set(keyOf(message), slot)
+      slots.set(createKey(message), slot)
     },
     size: () => slots.size,
     drop(afterSlot) {
@@ -45,6 +45,6 @@ export function createReplayGuard(recent: Iterable<TransactionRecord>): ReplayGu
   return guard
 }
 
-function keyOf({ bytes }: Message): string {
+function createKey({ bytes }: Message): string {
   return createHash('sha256').update(bytes).digest('base64')
 }

@@ -2,7 +2,7 @@
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
 import { memoPrograms } from '../accounts/addresses.ts'
-import { type TokenBalance, tokenBalancesOf } from '../transaction/token-balances.ts'
+import { listTokenBalances, type TokenBalance } from '../transaction/token-balances.ts'
 import type { Message, Transaction } from '../transaction/wire.ts'
 import type { Outcome } from './evaluate.ts'
 import type { Place, TransactionRecord } from './history.ts'
@@ -15,7 +15,7 @@ export interface Report {
   readonly postTokenBalances: readonly TokenBalance[]
 }
 
-export function reportOf(
+export function createReport(
   transaction: Transaction,
   outcome: Outcome,
   before: (address: string) => Account | undefined,
@@ -27,12 +27,12 @@ export function reportOf(
     outcome,
     preBalances: roles.map(({ address }) => before(address)?.lamports ?? 0n),
     postBalances: roles.map(({ address }) => after(address)?.lamports ?? 0n),
-    preTokenBalances: tokenBalancesOf(transaction.message, roles, before),
-    postTokenBalances: tokenBalancesOf(transaction.message, roles, after),
+    preTokenBalances: listTokenBalances(transaction.message, roles, before),
+    postTokenBalances: listTokenBalances(transaction.message, roles, after),
   }
 }
 
-export function recordOf(
+export function createRecord(
   transaction: Transaction,
   report: Report,
   place: Place,
@@ -52,14 +52,14 @@ export function recordOf(
     logs: outcome.execution.logs,
     loaded: outcome.loaded,
     returnData: outcome.execution.returnData,
-    memo: memoOf(transaction.message),
+    memo: formatMemo(transaction.message),
     changed,
     writable: outcome.roles.filter(({ writable }) => writable).map(({ address }) => address),
   }
 }
 
 /** Memos as a validator lists them beside a signature: the length in brackets, then the text. */
-function memoOf(message: Message): string | undefined {
+function formatMemo(message: Message): string | undefined {
   const memos = message.instructions
     .filter(({ program }) => memoPrograms.has(message.keys[program] ?? ''))
     .map(({ data }) => `[${data.length}] ${readText(data) ?? '(unparsable)'}`)

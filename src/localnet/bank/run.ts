@@ -4,11 +4,11 @@ import type { Change } from '../accounts/accounts.ts'
 import { readLookupTable } from '../transaction/lookup-table.ts'
 import { signaturesHold } from '../transaction/signature.ts'
 import type { Message, Transaction } from '../transaction/wire.ts'
-import { admittedNonce, evaluate, type Rejection, resolve, type Scene } from './evaluate.ts'
+import { admittedNonce, evaluate, type Rejection, resolve, type Surroundings } from './evaluate.ts'
 import type { TransactionRecord } from './history.ts'
-import { type Report, recordOf, reportOf } from './report.ts'
+import { createRecord, createReport, type Report } from './report.ts'
 import { type Core, change, latestClosed, sync } from './slots.ts'
-import { slotsBefore, sysvarsOf } from './sysvars.ts'
+import { createSysvars, slotsBefore } from './sysvars.ts'
 import { blockhashAge } from './timeline.ts'
 
 export type Submission = { readonly kind: 'landed'; readonly record: TransactionRecord } | Rejection
@@ -24,7 +24,7 @@ export const badSignature: Rejection = {
   fee: undefined,
 }
 
-export function sceneAt(slot: number, anyAge: boolean, core: Core, maxAge = blockhashAge): Scene {
+export function sceneAt(slot: number, anyAge: boolean, core: Core, maxAge = blockhashAge): Surroundings {
   const { vm, timeline, replays, read } = core
   const latest = latestClosed(slot, core)
   return {
@@ -40,7 +40,7 @@ export function sceneAt(slot: number, anyAge: boolean, core: Core, maxAge = bloc
 }
 
 function prepareVm(slot: number, core: Core): void {
-  if (core.vmSlot !== slot) core.vm.put(sysvarsOf(slot, core.timeline))
+  if (core.vmSlot !== slot) core.vm.put(createSysvars(slot, core.timeline))
   core.vmSlot = slot
 }
 
@@ -50,11 +50,11 @@ export function submit(transaction: Transaction, core: Core): Submission {
   prepareVm(slot, core)
   const outcome = evaluate(transaction, sceneAt(slot, false, core))
   if (outcome.kind === 'rejected') return outcome
-  const report = reportOf(transaction, outcome, (address) => core.read(address, slot))
+  const report = createReport(transaction, outcome, (address) => core.read(address, slot))
   const changes = outcome.changes.filter(([address, account]) => !sameAccount(account, core.accounts.get(address)))
   const place = { slot, position: core.positions++ }
   const changed = changes.map(([address]) => address)
-  const record = recordOf(transaction, report, place, changed)
+  const record = createRecord(transaction, report, place, changed)
   change(changes, core)
   core.history.add(record, new Set(outcome.roles.map(({ address }) => address)))
   core.replays.add(transaction.message, slot)
@@ -71,7 +71,7 @@ export function simulate(transaction: Transaction, slot: number, anyAge: boolean
   prepareVm(slot, core)
   try {
     const outcome = evaluate(transaction, sceneAt(slot, anyAge, core, blockhashAge - forwardingBlocks))
-    return outcome.kind === 'rejected' ? outcome : reportOf(transaction, outcome, (address) => read(address, slot))
+    return outcome.kind === 'rejected' ? outcome : createReport(transaction, outcome, (address) => read(address, slot))
   } finally {
     vm.put(past.map(([address]) => [address, accounts.get(address)]))
   }
@@ -88,7 +88,7 @@ function pastAccounts({ message }: Transaction, slot: number, { accounts, open }
 }
 
 export function livesByNonce(message: Message, slot: number, core: Core): boolean {
-  const scene = sceneAt(slot, false, core)
-  const resolved = resolve(message, scene)
-  return !('kind' in resolved) && admittedNonce(message, resolved.roles, scene) !== undefined
+  const surroundings = sceneAt(slot, false, core)
+  const resolved = resolve(message, surroundings)
+  return !('kind' in resolved) && admittedNonce(message, resolved.roles, surroundings) !== undefined
 }

@@ -4,11 +4,11 @@ import type { Accounts, Change } from '../accounts/accounts.ts'
 import { programs } from '../accounts/addresses.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from './clock.ts'
-import { viewFrom } from './commitment.ts'
+import { computeView } from './commitment.ts'
 import type { History, TransactionRecord } from './history.ts'
 import { createReplayGuard, type ReplayGuard } from './replay.ts'
 import type { Ledger } from './saved-state.ts'
-import { sysvarOf } from './sysvars.ts'
+import { createSysvar } from './sysvars.ts'
 import { blockhashAge, type Timeline } from './timeline.ts'
 import type { Vm } from './vm.ts'
 
@@ -60,7 +60,7 @@ export function createCore(parts: BankParts): Core {
     ...parts,
     listeners: new Set(),
     replays: createReplayGuard(history.recent(open - replayWindow)),
-    read: (address, slot) => sysvarOf(address, slot, timeline) ?? accounts.at(address, slot),
+    read: (address, slot) => createSysvar(address, slot, timeline) ?? accounts.at(address, slot),
     open,
     positions: 0,
     fees: noFees,
@@ -141,7 +141,7 @@ export function jump(slots: number, milliseconds: number, core: Core): void {
 export function rollback(slots: number, core: Core): readonly string[] {
   const { accounts, clock, history, ledger, listeners, replays, store, timeline, vm } = core
   const lost = sync(core)
-  const { finalized } = viewFrom(lost, 0, timeline)
+  const { finalized } = computeView(lost, 0, timeline)
   const keep = lost - slots
   if (!Number.isSafeInteger(slots) || slots < 1 || keep < finalized) {
     throw new RangeError(`between 1 and ${lost - finalized} slots can be dropped: slot ${finalized} is final`)

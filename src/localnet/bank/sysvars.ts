@@ -10,7 +10,7 @@ const slotHashCount = 512
 const recentBlockhashCount = 150
 
 /** What the sysvars of a slot hold. They are made when somebody looks, so idle slots need none. */
-export function sysvarsOf(slot: number, timeline: Timeline): readonly (readonly [string, Account])[] {
+export function createSysvars(slot: number, timeline: Timeline): readonly (readonly [string, Account])[] {
   return [
     [sysvars.clock, sysvar(clockBytes(slot, timeline))],
     [sysvars.slotHashes, sysvar(slotHashesBytes(slot, timeline))],
@@ -18,7 +18,7 @@ export function sysvarsOf(slot: number, timeline: Timeline): readonly (readonly 
   ]
 }
 
-export function sysvarOf(address: string, slot: number, timeline: Timeline): Account | undefined {
+export function createSysvar(address: string, slot: number, timeline: Timeline): Account | undefined {
   if (address === sysvars.clock) return sysvar(clockBytes(slot, timeline))
   if (address === sysvars.slotHashes) return sysvar(slotHashesBytes(slot, timeline))
   if (address === sysvars.recentBlockhashes) return sysvar(recentBlockhashesBytes(slot, timeline))
@@ -35,7 +35,7 @@ export function* slotsBefore(slot: number, count: number, timeline: Timeline): I
   }
 }
 
-export function epochOf(slot: number): number {
+export function computeEpoch(slot: number): number {
   return Math.floor(slot / slotsPerEpoch)
 }
 
@@ -44,7 +44,7 @@ function sysvar(data: Uint8Array): Account {
 }
 
 function clockBytes(slot: number, timeline: Timeline): Uint8Array {
-  const epoch = epochOf(slot)
+  const epoch = computeEpoch(slot)
   const seconds = (at: number) => BigInt(Math.floor(timeline.timeOf(at) / 1000))
   return u64s([BigInt(slot), seconds(epoch * slotsPerEpoch), BigInt(epoch), BigInt(epoch + 1), seconds(slot)])
 }

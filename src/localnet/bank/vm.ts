@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import type * as Litesvm from 'litesvm/dist/internal.js'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import { type Account, addressBytesOf, exemptForGood } from '../accounts/account.ts'
+import { type Account, decodeKey, exemptForGood } from '../accounts/account.ts'
 import type { Change } from '../accounts/accounts.ts'
 import { programs, sysvars } from '../accounts/addresses.ts'
 import { loadLitesvm } from '../store/binaries.ts'
@@ -62,30 +62,27 @@ export async function createVm(): Promise<Vm> {
   svm.setTransactionHistory(0n)
   svm.withNativeMints()
   // The VM holds the code of version 4 at the address of version 3, which runs the same instructions.
-  svm.addProgram(
-    addressBytesOf(programs.memoV4),
-    svm.getAccount(addressBytesOf(programs.memoV3))?.data() ?? new Uint8Array(),
-  )
+  svm.addProgram(decodeKey(programs.memoV4), svm.getAccount(decodeKey(programs.memoV3))?.data() ?? new Uint8Array())
   svm.setEpochSchedule(new native.EpochSchedule(432_000n, 432_000n, false, 0n, 0n))
-  const nothing = new native.Account(0n, new Uint8Array(), addressBytesOf(programs.system), false, 0n)
+  const nothing = new native.Account(0n, new Uint8Array(), decodeKey(programs.system), false, 0n)
   // Its own faucet would be money nobody accounts for.
-  for (const { address } of svm.getProgramAccounts(addressBytesOf(programs.system))) svm.setAccount(address, nothing)
+  for (const { address } of svm.getProgramAccounts(decodeKey(programs.system))) svm.setAccount(address, nothing)
 
   function toNative({ lamports, data, owner, executable, rentEpoch }: Account): Litesvm.Account {
-    return new native.Account(lamports, data, addressBytesOf(owner), executable, rentEpoch)
+    return new native.Account(lamports, data, decodeKey(owner), executable, rentEpoch)
   }
 
   return {
     genesis: [...genesisOwners, programs.token, programs.token2022].flatMap((owner) =>
       svm
-        .getProgramAccounts(addressBytesOf(owner))
+        .getProgramAccounts(decodeKey(owner))
         .map((entry) => [encodeBase58(entry.address), fromNative(entry.account())] as const),
     ),
-    featureSet: featureSetOf(native.FeatureSet.allEnabled()),
+    featureSet: createFeatureSet(native.FeatureSet.allEnabled()),
     rentExemption: (bytes) => svm.minimumBalanceForRentExemption(BigInt(bytes)),
     put(changes) {
       for (const [address, account] of programDataFirst(changes)) {
-        const key = addressBytesOf(address)
+        const key = decodeKey(address)
         if (!account) {
           svm.setAccount(key, nothing)
           continue
@@ -100,10 +97,10 @@ export async function createVm(): Promise<Vm> {
       }
     },
     load(address, elf) {
-      svm.addProgram(addressBytesOf(address), elf)
-      const read = (of: string) => [of, fromNative(svm.getAccount(addressBytesOf(of)) as Litesvm.Account)] as const
+      svm.addProgram(decodeKey(address), elf)
+      const read = (of: string) => [of, fromNative(svm.getAccount(decodeKey(of)) as Litesvm.Account)] as const
       const program = read(address)
-      const code = codeAddressOf(program[1])
+      const code = findCodeAddress(program[1])
       return code === undefined ? [program] : [read(code), program]
     },
     execute: (transaction) => readExecution(native, svm.simulateVersionedTransaction(transaction)),
@@ -173,7 +170,7 @@ function readFailure(native: Native, error: ReturnType<Litesvm.FailedTransaction
 }
 
 /** Where the code of an upgradeable program is: in a second account, which the first one names. */
-export function codeAddressOf({ owner, data }: Account): string | undefined {
+export function findCodeAddress({ owner, data }: Account): string | undefined {
   if (owner !== programs.loaderUpgradeable || data.length !== 36 || data[0] !== 2) return undefined
   return encodeBase58(data.subarray(4))
 }
@@ -186,7 +183,7 @@ function programDataFirst(changes: Iterable<Change>): readonly Change[] {
 }
 
 /** As validators count it: the first four bytes of the hash over all feature addresses in order. */
-function featureSetOf(features: Litesvm.FeatureSet): number {
+function createFeatureSet(features: Litesvm.FeatureSet): number {
   const ids = features.getActiveFeatures().sort(Buffer.compare)
   return createHash('sha256').update(Buffer.concat(ids)).digest().readUInt32LE(0)
 }

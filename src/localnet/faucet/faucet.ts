@@ -46,7 +46,7 @@ export function createFaucet(bank: Bank, key: Keypair): Faucet {
     address: key.address,
     airdrop: (address, lamports) => send([transferSol(key.address, address, lamports)]).signature,
     pay(address, amounts) {
-      const calls = tokenCodes.flatMap((token) => callsFor(key.address, address, token, amounts[token]))
+      const calls = tokenCodes.flatMap((token) => createCalls(key.address, address, token, amounts[token]))
       if (calls.length === 0) throw new FaucetError('nothing to pay')
       const { signature, failure } = send(calls)
       if (failure !== undefined) throw new FaucetError(`the faucet's payment failed: ${describeFailure(failure)}`)
@@ -55,7 +55,7 @@ export function createFaucet(bank: Bank, key: Keypair): Faucet {
   }
 }
 
-function callsFor(faucet: string, address: string, token: TokenCode, units: bigint | undefined): readonly Call[] {
+function createCalls(faucet: string, address: string, token: TokenCode, units: bigint | undefined): readonly Call[] {
   if (units === undefined) return []
   if (token === 'SOL') return units === 0n ? [] : [transferSol(faucet, address, units)]
   const mint = knownMints.localnet[token]

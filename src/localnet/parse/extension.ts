@@ -104,7 +104,7 @@ export interface Extension {
 const baseBytes = 165
 
 /** The extensions of a mint or token account, in the order they are stored. */
-export function extensionsOf(data: Uint8Array): readonly Extension[] {
+export function parseExtensions(data: Uint8Array): readonly Extension[] {
   const found: Extension[] = []
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   let at = baseBytes + 1

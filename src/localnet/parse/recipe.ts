@@ -25,11 +25,11 @@ export function follow(recipe: Recipe, cursor: Cursor, accounts: readonly string
   if (recipe.args) Object.assign(info, recipe.args(cursor))
   if (recipe.rest !== undefined) info[recipe.rest] = accounts.slice(recipe.accounts.length)
   if (recipe.authority !== undefined)
-    Object.assign(info, signersOf(recipe.authority, accounts.slice(recipe.accounts.length)))
+    Object.assign(info, listSigners(recipe.authority, accounts.slice(recipe.accounts.length)))
   return { type: recipe.type, info }
 }
 
-function signersOf(authority: string, [first = '', ...signers]: readonly string[]): Record<string, unknown> {
+function listSigners(authority: string, [first = '', ...signers]: readonly string[]): Record<string, unknown> {
   if (signers.length === 0) return { [authority]: first }
   return { [`multisig${authority.charAt(0).toUpperCase()}${authority.slice(1)}`]: first, signers }
 }

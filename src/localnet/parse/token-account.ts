@@ -1,9 +1,9 @@
 /** Mints, token accounts and multisigs in the form `jsonParsed`. */
 import type { Account } from '../accounts/account.ts'
-import { tokenPartiesOf } from '../accounts/accounts.ts'
+import { readTokenParties } from '../accounts/accounts.ts'
 import { readMint, uiAmount } from '../transaction/token-balances.ts'
 import { cursorOver } from './cursor.ts'
-import { extensionsOf, formatExtension } from './extension.ts'
+import { formatExtension, parseExtensions } from './extension.ts'
 
 export type Lookup = (address: string) => Account | undefined
 
@@ -12,7 +12,7 @@ const multisigBytes = 355
 export function parseTokenAccount(account: Account, get: Lookup, nowMs: number): unknown {
   if (account.data.length === multisigBytes) return parseMultisig(account.data)
   if (readMint(account)) return parseMint(account)
-  return tokenPartiesOf(account) ? parseHolding(account, get, nowMs) : undefined
+  return readTokenParties(account) ? parseHolding(account, get, nowMs) : undefined
 }
 
 function parseMint(account: Account): unknown {
@@ -71,21 +71,21 @@ function parseMultisig(data: Uint8Array): unknown {
 
 function extensionsInfo({ data }: Account): Record<string, unknown> {
   if (data.length <= 165) return {}
-  return { extensions: extensionsOf(data).map(formatExtension) }
+  return { extensions: parseExtensions(data).map(formatExtension) }
 }
 
 /** Amounts as this mint shows them: some let interest or a multiplier change what people see. */
 export function amountFormatter(mint: Account | undefined, nowMs: number): ((amount: bigint) => unknown) | undefined {
   const read = readMint(mint)
   if (!mint || !read) return undefined
-  const scale = scaleOf(mint, Math.floor(nowMs / 1000))
+  const scale = findScale(mint, Math.floor(nowMs / 1000))
   return (amount) => (scale ? scale(amount, read.decimals) : uiAmount(amount, read.decimals))
 }
 
 type Scale = (amount: bigint, decimals: number) => unknown
 
-function scaleOf({ data }: Account, now: number): Scale | undefined {
-  for (const extension of extensionsOf(data)) {
+function findScale({ data }: Account, now: number): Scale | undefined {
+  for (const extension of parseExtensions(data)) {
     const cursor = cursorOver(extension.data)
     if (extension.name === 'scaledUiAmountConfig') {
       cursor.key()

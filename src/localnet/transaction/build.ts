@@ -1,5 +1,5 @@
 /** The few transactions the localnet makes itself: instructions, compiled into a signed legacy transaction. */
-import { addressBytesOf } from '../accounts/account.ts'
+import { decodeKey } from '../accounts/account.ts'
 import { programs } from '../accounts/addresses.ts'
 import type { Keypair } from './signature.ts'
 
@@ -16,7 +16,7 @@ export interface Call {
 }
 
 export function buildTransaction(payer: Keypair, calls: readonly Call[], blockhash: string): Uint8Array {
-  const metas = mergeMetas([{ address: payer.address, signer: true, writable: true }, ...calls.flatMap(metasOf)])
+  const metas = mergeMetas([{ address: payer.address, signer: true, writable: true }, ...calls.flatMap(createMetas)])
   const order = (meta: Meta) =>
     meta.address === payer.address ? 0 : 1 + (meta.signer ? 0 : 2) + (meta.writable ? 0 : 1)
   const sorted = metas.sort((left, right) => order(left) - order(right))
@@ -29,8 +29,8 @@ export function buildTransaction(payer: Keypair, calls: readonly Call[], blockha
       count(({ signer, writable }) => !signer && !writable),
       sorted.length,
     ),
-    ...sorted.map(({ address }) => addressBytesOf(address)),
-    addressBytesOf(blockhash),
+    ...sorted.map(({ address }) => decodeKey(address)),
+    decodeKey(blockhash),
     Uint8Array.of(calls.length),
     ...calls.map(({ program, accounts, data }) =>
       Uint8Array.of(
@@ -45,7 +45,7 @@ export function buildTransaction(payer: Keypair, calls: readonly Call[], blockha
   return Buffer.concat([Uint8Array.of(1), payer.sign(message), message])
 }
 
-function metasOf({ program, accounts }: Call): readonly Meta[] {
+function createMetas({ program, accounts }: Call): readonly Meta[] {
   return [...accounts, { address: program, signer: false, writable: false }]
 }
 

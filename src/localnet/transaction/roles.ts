@@ -15,7 +15,7 @@ export interface LoadedAddresses {
   readonly readonly: readonly string[]
 }
 
-export function rolesOf(message: Message, loaded: LoadedAddresses): readonly Role[] {
+export function listRoles(message: Message, loaded: LoadedAddresses): readonly Role[] {
   const { keys, signers, readonlySigners, readonlyOthers } = message
   const addresses = [...keys, ...loaded.writable, ...loaded.readonly]
   const invoked = new Set(message.instructions.map(({ program }) => program))

@@ -3,7 +3,7 @@ import type * as Litesvm from 'litesvm/dist/internal.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { buildTransaction, computeUnitLimit } from './build.ts'
-import { keypairFrom, newSecret, signaturesHold } from './signature.ts'
+import { createKeypair, newSecret, signaturesHold } from './signature.ts'
 import { decodeTransaction, type Transaction } from './wire.ts'
 
 const signatureFailure = 11
@@ -28,7 +28,7 @@ describe('signatures beside the validator’s own check', () => {
     return decoded.value
   }
 
-  const key = keypairFrom(newSecret())
+  const key = createKeypair(newSecret())
   const good = () => buildTransaction(key, [computeUnitLimit(5)], key.address)
 
   it('accept what was signed', () => {

@@ -1,7 +1,7 @@
 /** Ed25519: the signatures of transactions, and the localnet's own keys. */
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign, verify } from 'node:crypto'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import { addressBytesOf } from '../accounts/account.ts'
+import { decodeKey } from '../accounts/account.ts'
 import type { Transaction } from './wire.ts'
 
 const publicHead = Buffer.from('302a300506032b6570032100', 'hex')
@@ -13,7 +13,7 @@ export interface Keypair {
   sign(message: Uint8Array): Uint8Array
 }
 
-export function keypairFrom(secret: Uint8Array): Keypair {
+export function createKeypair(secret: Uint8Array): Keypair {
   const key = createPrivateKey({ key: Buffer.concat([privateHead, secret]), format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
   return {
@@ -31,7 +31,7 @@ export function newSecret(): Uint8Array {
 export function signaturesHold({ message, signatures }: Transaction): boolean {
   return signatures.every((signature, index) => {
     const address = message.keys[index] ?? ''
-    if (isWeak(addressBytesOf(address)) || isWeak(signature.subarray(0, 32))) return false
+    if (isWeak(decodeKey(address)) || isWeak(signature.subarray(0, 32))) return false
     const key = publicKey(address)
     return key !== undefined && verify(null, message.bytes, key, signature)
   })
@@ -66,7 +66,7 @@ function publicKey(address: string): KeyObject | undefined {
   if (known) return known
   try {
     const key = createPublicKey({
-      key: Buffer.concat([publicHead, addressBytesOf(address)]),
+      key: Buffer.concat([publicHead, decodeKey(address)]),
       format: 'der',
       type: 'spki',
     })

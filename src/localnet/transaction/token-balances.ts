@@ -1,7 +1,7 @@
 /** Balances in token accounts and the decimals of mints, under either token program. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
-import { tokenPartiesOf } from '../accounts/accounts.ts'
+import { readTokenParties } from '../accounts/accounts.ts'
 import { tokenPrograms, wrappedSol } from '../accounts/addresses.ts'
 import type { Role } from './roles.ts'
 import type { Message } from './wire.ts'
@@ -36,7 +36,7 @@ export function readMint(account: Account | undefined): Mint | undefined {
   }
 }
 
-export function tokenAmountOf(account: Account): bigint {
+export function formatTokenAmount(account: Account): bigint {
   const { data } = account
   return new DataView(data.buffer, data.byteOffset, data.byteLength).getBigUint64(64, true)
 }
@@ -45,7 +45,7 @@ export function tokenAmountOf(account: Account): bigint {
  * The token balances a validator reports beside a transaction: of every account it names that is a token account,
  * unless the account is called as a program, and only when the transaction names a token program at all.
  */
-export function tokenBalancesOf(
+export function listTokenBalances(
   message: Message,
   roles: readonly Role[],
   get: (address: string) => Account | undefined,
@@ -56,11 +56,11 @@ export function tokenBalancesOf(
   for (const [accountIndex, { address }] of roles.entries()) {
     if (invoked.has(accountIndex) || tokenPrograms.has(address)) continue
     const account = get(address)
-    const parties = account && tokenPartiesOf(account)
+    const parties = account && readTokenParties(account)
     if (!parties) continue
     const decimals = parties.mint === wrappedSol ? 9 : readMint(get(parties.mint))?.decimals
     if (decimals === undefined) continue
-    const amount = tokenAmountOf(account)
+    const amount = formatTokenAmount(account)
     balances.push({
       accountIndex,
       mint: parties.mint,

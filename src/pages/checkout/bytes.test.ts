@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
-import { fromBase64, signatureOf, toBase58, toBase64url } from './bytes.ts'
+import { fromBase64, readSignature, toBase58, toBase64url } from './bytes.ts'
 import { pauseAfter } from './polling.ts'
 
 const bytes = fc.uint8Array({ maxLength: 1_300 })
@@ -24,7 +24,7 @@ it('bytes are written as the service reads them', () => {
 
 it('a transaction is named by its first signature', () => {
   const signature = Uint8Array.from({ length: 64 }, (_, index) => index + 1)
-  expect(signatureOf(Uint8Array.of(1, ...signature, 9, 9, 9))).toBe(encodeBase58(signature))
+  expect(readSignature(Uint8Array.of(1, ...signature, 9, 9, 9))).toBe(encodeBase58(signature))
 })
 
 it('the service is asked often, seldom after two quiet minutes, and less and less while it fails', () => {

@@ -22,6 +22,6 @@ export function toBase58(bytes: Uint8Array): string {
 }
 
 /** The first signature of a transaction, by which the chain names it. It stands behind their count, a single byte. */
-export function signatureOf(transaction: Uint8Array): string {
+export function readSignature(transaction: Uint8Array): string {
   return toBase58(transaction.subarray(1, 65))
 }

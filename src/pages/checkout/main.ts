@@ -5,44 +5,44 @@ import { isPayable, openedElsewhere } from '../../core/checkout/texts.ts'
 import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
 import * as words from './messages.ts'
-import { isEnded, isHeldBack, isOffered, type Scene, tell } from './page-state.ts'
+import { isEnded, isHeldBack, isOffered, type PageState, tell } from './page-state.ts'
 import { type PaymentScreen, pay, payWithTestMoney } from './payment.ts'
 import { type Heard, keepAsking } from './polling.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
 import { ask } from './service.ts'
 import { joinTabs } from './tabs.ts'
 import { startChoice } from './token-choice.ts'
-import { type Purse, watchWallets } from './wallets.ts'
+import { type BrowserWallet, watchWallets } from './wallets.ts'
 
 const facts: CheckoutFacts = JSON.parse(find('facts').textContent ?? '')
 const { requestId } = facts
 const tabs = joinTabs(requestId)
-let scene: Scene = { standing: facts.standing, isDown: false, isKept: facts.isKept, isOver: false }
-let purses: readonly Purse[] = []
+let page: PageState = { standing: facts.standing, isDown: false, isKept: facts.isKept, isOver: false }
+let wallets: readonly BrowserWallet[] = []
 let isChoosing = false
 let failures = 0
 
-function change(part: Partial<Scene>): void {
-  scene = { ...scene, ...part }
-  show(tell(scene, facts, monotonic()), isOffered(scene), isHeldBack(scene))
-  disableChoices(scene.step?.isBusy === true, scene.isDown)
+function change(part: Partial<PageState>): void {
+  page = { ...page, ...part }
+  show(tell(page, facts, monotonic()), isOffered(page), isHeldBack(page))
+  disableChoices(page.step?.isBusy === true, page.isDown)
 }
 
 function drawWallets(): void {
   if (isChoosing) return
   const isLocal = facts.network === 'localnet'
   offerWallets(
-    purses,
-    (purse) => void start((till) => pay(purse, till)),
+    wallets,
+    (wallet) => void start((screen) => pay(wallet, screen)),
     isLocal ? () => void start(payWithTestMoney) : undefined,
   )
-  disableChoices(scene.step?.isBusy === true, scene.isDown)
+  disableChoices(page.step?.isBusy === true, page.isDown)
 }
 
 /** A second click finds it under way, and does nothing. */
-async function start(work: (till: PaymentScreen) => Promise<void>): Promise<void> {
-  if (scene.step?.isBusy || scene.isDown || !isOffered(scene)) return
-  const till: PaymentScreen = {
+async function start(work: (screen: PaymentScreen) => Promise<void>): Promise<void> {
+  if (page.step?.isBusy || page.isDown || !isOffered(page)) return
+  const screen: PaymentScreen = {
     facts,
     price: choice.price(),
     under: (notice) => change({ step: { notice, isBusy: true } }),
@@ -65,12 +65,12 @@ async function start(work: (till: PaymentScreen) => Promise<void>): Promise<void
     },
     down: (isDown) => change({ isDown }),
     objection: () => {
-      if (!isPayable(scene.standing)) return ''
+      if (!isPayable(page.standing)) return ''
       return remainingMs(facts) > 0 ? undefined : words.expiredMeanwhile
     },
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   }
-  await work(till)
+  await work(screen)
 }
 
 function learn(standing: CheckoutState): void {
@@ -80,7 +80,7 @@ function learn(standing: CheckoutState): void {
 
 /** The resource comes by a reload, in one tab. Where that was tried and this page came again, people decide for themselves. */
 async function finish(tx: string): Promise<void> {
-  if (facts.after === 'return' || scene.last) return
+  if (facts.after === 'return' || page.last) return
   change({ last: words.opening })
   if (!(await tabs.mayOpen(tx))) return change({ last: openedElsewhere(tx) })
   if (wasOpened()) return change({ last: undefined })
@@ -100,9 +100,9 @@ function wasOpened(): boolean {
 }
 
 async function listen(): Promise<Heard> {
-  const answer = await ask<CheckoutState>({ kind: 'status', requestId, ...(scene.sent && { tx: scene.sent.tx }) })
-  if (isEnded(scene)) return 'ended'
-  const isUnderWay = scene.sent !== undefined || scene.step?.isBusy === true
+  const answer = await ask<CheckoutState>({ kind: 'status', requestId, ...(page.sent && { tx: page.sent.tx }) })
+  if (isEnded(page)) return 'ended'
+  const isUnderWay = page.sent !== undefined || page.step?.isBusy === true
   if (answer.kind === 'refused' && !isUnderWay) {
     const isUnkept = answer.code === 'claim_required'
     change(isUnkept ? { objection: words.unkept(answer.detail) } : { last: words.outdated(answer.detail) })
@@ -115,19 +115,19 @@ async function listen(): Promise<Heard> {
     return 'failed'
   }
   failures = 0
-  const isNews = answer.value.state !== scene.standing.state
+  const isNews = answer.value.state !== page.standing.state
   learn(answer.value)
-  if (isEnded(scene)) return 'ended'
+  if (isEnded(page)) return 'ended'
   return isNews || isUnderWay || answer.value.state === 'confirming' ? 'lively' : 'quiet'
 }
 
 const choice = startChoice(facts, (isDown) => change({ isDown }))
 watchWallets(facts, (found) => {
-  purses = found
+  wallets = found
   drawWallets()
 })
 change({})
-const hurry = isEnded(scene) ? () => {} : keepAsking(listen)
+const hurry = isEnded(page) ? () => {} : keepAsking(listen)
 if (!facts.isKept) hurry()
 startCountdown(facts, () => {
   change({ isOver: true })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
 import * as words from './messages.ts'
-import { isEnded, isOffered, type Scene, tell } from './page-state.ts'
+import { isEnded, isOffered, type PageState, tell } from './page-state.ts'
 
 const facts = { network: 'devnet', isAgain: false } as CheckoutFacts
-const calm: Scene = { standing: { state: 'waiting' }, isDown: false, isKept: true, isOver: false }
-const told = (part: Partial<Scene>, at = 0) => tell({ ...calm, ...part }, facts, at)
+const calm: PageState = { standing: { state: 'waiting' }, isDown: false, isKept: true, isOver: false }
+const told = (part: Partial<PageState>, at = 0) => tell({ ...calm, ...part }, facts, at)
 const busy = { notice: words.preparing, isBusy: true }
 const done = { notice: words.declined, isBusy: false }
 const sent = { tx: 'signature', at: 0 }

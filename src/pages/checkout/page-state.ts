@@ -4,7 +4,7 @@ import type { Notice } from '../../core/checkout/texts.ts'
 import { describeState, isPayable } from '../../core/checkout/texts.ts'
 import * as words from './messages.ts'
 
-export interface Scene {
+export interface PageState {
   /** The service's last word. */
   readonly standing: CheckoutState
   /** How far somebody is who pays with a wallet in this page, or how that ended. */
@@ -32,16 +32,16 @@ export interface Step {
 const landingMs = 90_000
 
 /** What is told, the gravest first. */
-export function tell(scene: Scene, facts: CheckoutFacts, at: number): Notice | undefined {
-  const { standing, step, sent, isDown, isOver, last } = scene
+export function tell(page: PageState, facts: CheckoutFacts, at: number): Notice | undefined {
+  const { standing, step, sent, isDown, isOver, last } = page
   if (last) return last
   const isSettled = !isPayable(standing) && standing.state !== 'expired'
   const isMissing = sent !== undefined && !isSettled && at - sent.at > landingMs
   if (isMissing && !isDown) return words.missing
   const isConfirming = standing.state === 'confirming' || (sent !== undefined && !isSettled)
-  if (isConfirming) return confirming(scene, facts)
+  if (isConfirming) return confirming(page, facts)
   if (isSettled) return describeState(standing, facts)
-  if (scene.objection) return scene.objection
+  if (page.objection) return page.objection
   if (step?.isBusy) return step.notice
   if (isDown) return words.down
   if (standing.state === 'expired') return describeState(standing, facts)
@@ -49,7 +49,7 @@ export function tell(scene: Scene, facts: CheckoutFacts, at: number): Notice | u
   return step?.notice ?? describeState(standing, facts)
 }
 
-function confirming({ standing, step, sent, isDown, isOver }: Scene, facts: CheckoutFacts): Notice | undefined {
+function confirming({ standing, step, sent, isDown, isOver }: PageState, facts: CheckoutFacts): Notice | undefined {
   if (isDown) return words.down
   if (sent)
     return { ...(isOver || standing.state === 'expired' ? words.confirmingOver : words.confirming), tx: sent.tx }
@@ -60,16 +60,16 @@ function confirming({ standing, step, sent, isDown, isOver }: Scene, facts: Chec
 }
 
 /** Whether the ways to pay are shown. Nobody is offered to pay twice, or without the cookie that opens what is bought. */
-export function isOffered({ standing, step, sent, isOver, isKept, objection, last }: Scene): boolean {
+export function isOffered({ standing, step, sent, isOver, isKept, objection, last }: PageState): boolean {
   return !last && !sent && isKept && !objection && isPayable(standing) && (!isOver || step?.isBusy === true)
 }
 
 /** Whether they will be, as far as is known, once the service has seen the cookie. */
-export function isHeldBack(scene: Scene): boolean {
-  return !scene.isKept && !scene.isDown && isOffered({ ...scene, isKept: true })
+export function isHeldBack(page: PageState): boolean {
+  return !page.isKept && !page.isDown && isOffered({ ...page, isKept: true })
 }
 
 /** Whether nothing more can come that would change what is told. */
-export function isEnded({ standing, last }: Scene): boolean {
+export function isEnded({ standing, last }: PageState): boolean {
   return last !== undefined || ['paid', 'used', 'stranded'].includes(standing.state)
 }

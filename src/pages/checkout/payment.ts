@@ -9,10 +9,10 @@ import type {
   Sending,
 } from '../../core/checkout/messages.ts'
 import type { Notice } from '../../core/checkout/texts.ts'
-import { fromBase64, signatureOf, toBase58, toBase64url } from './bytes.ts'
+import { fromBase64, readSignature, toBase58, toBase64url } from './bytes.ts'
 import * as words from './messages.ts'
 import { type Answer, ask } from './service.ts'
-import { isDeclined, type Purse, sends, signs } from './wallets.ts'
+import { type BrowserWallet, isDeclined, sends, signs } from './wallets.ts'
 
 export interface PaymentScreen {
   readonly facts: CheckoutFacts
@@ -31,111 +31,113 @@ export interface PaymentScreen {
   pause(ms: number): Promise<void>
 }
 
-export async function pay(purse: Purse, till: PaymentScreen): Promise<void> {
-  const account = await connect(purse, till)
+export async function pay(wallet: BrowserWallet, screen: PaymentScreen): Promise<void> {
+  const account = await connect(wallet, screen)
   if (!account) return
-  const transaction = await prepare(account, till)
+  const transaction = await prepare(account, screen)
   if (!transaction) return
-  till.under(words.approve(purse.name, till.price))
-  const chain = till.facts.chain as IdentifierString
-  const signing = purse.features[signs]
+  screen.under(words.approve(wallet.name, screen.price))
+  const chain = screen.facts.chain as IdentifierString
+  const signing = wallet.features[signs]
   try {
     if (signing) {
       const [signed] = await signing.signTransaction({ account, transaction, chain })
-      if (!signed) return till.end(words.walletFailed(purse.name))
-      await submit(signed.signedTransaction, till)
+      if (!signed) return screen.end(words.walletFailed(wallet.name))
+      await submit(signed.signedTransaction, screen)
     } else {
-      const [sent] = (await purse.features[sends]?.signAndSendTransaction({ account, transaction, chain })) ?? []
-      if (!sent) return till.end(words.walletUnclear(purse.name))
-      till.sent(toBase58(sent.signature))
+      const [sent] = (await wallet.features[sends]?.signAndSendTransaction({ account, transaction, chain })) ?? []
+      if (!sent) return screen.end(words.walletUnclear(wallet.name))
+      screen.sent(toBase58(sent.signature))
     }
   } catch (error) {
-    if (isDeclined(error)) till.end(words.declined)
-    else till.end((signing ? words.walletFailed : words.walletUnclear)(purse.name))
+    if (isDeclined(error)) screen.end(words.declined)
+    else screen.end((signing ? words.walletFailed : words.walletUnclear)(wallet.name))
   }
 }
 
 /** On a local chain the service pays itself, with money that is worth nothing. */
-export async function payWithTestMoney(till: PaymentScreen): Promise<void> {
-  const { facts, price } = till
-  till.under(words.sending)
+export async function payWithTestMoney(screen: PaymentScreen): Promise<void> {
+  const { facts, price } = screen
+  screen.under(words.sending)
   const answer = await ask<Sending>({ kind: 'test', requestId: facts.requestId, token: price.token })
-  till.down(answer.kind === 'down')
-  if (answer.kind === 'down') till.end(words.notSent(words.silent))
-  else if (answer.kind === 'refused') till.end(words.notSent(answer.detail))
-  else if (answer.value.kind === 'sent') till.sent(answer.value.tx)
-  else if (answer.value.kind === 'state') settle(answer.value, till)
-  else till.end(words.notSent(answer.value.why))
+  screen.down(answer.kind === 'down')
+  if (answer.kind === 'down') screen.end(words.notSent(words.silent))
+  else if (answer.kind === 'refused') screen.end(words.notSent(answer.detail))
+  else if (answer.value.kind === 'sent') screen.sent(answer.value.tx)
+  else if (answer.value.kind === 'state') settle(answer.value, screen)
+  else screen.end(words.notSent(answer.value.why))
 }
 
 /** The account that pays, on the right network; undefined when it was told why there is none. */
-async function connect(purse: Purse, till: PaymentScreen): Promise<WalletAccount | undefined> {
-  const { facts } = till
+async function connect(wallet: BrowserWallet, screen: PaymentScreen): Promise<WalletAccount | undefined> {
+  const { facts } = screen
   const knows = ({ chains }: Pick<WalletAccount, 'chains'>) => chains.includes(facts.chain as IdentifierString)
-  till.under(words.connecting(purse.name))
+  screen.under(words.connecting(wallet.name))
   try {
-    const { accounts } = await purse.features['standard:connect'].connect()
+    const { accounts } = await wallet.features['standard:connect'].connect()
     const fit = accounts.filter(knows)
-    if (accounts.length > 0 && fit.length === 0) till.end(words.wrongNetwork(purse.name, facts))
-    else if (fit.length === 0) till.end(words.notConnected(purse.name))
+    if (accounts.length > 0 && fit.length === 0) screen.end(words.wrongNetwork(wallet.name, facts))
+    else if (fit.length === 0) screen.end(words.notConnected(wallet.name))
     else if (fit.length === 1) return fit[0]
     else {
-      till.under(words.whichAccount)
-      return await till.choose(fit)
+      screen.under(words.whichAccount)
+      return await screen.choose(fit)
     }
   } catch {
-    till.end(words.notConnected(purse.name))
+    screen.end(words.notConnected(wallet.name))
   }
   return undefined
 }
 
-async function prepare({ address }: WalletAccount, till: PaymentScreen): Promise<Uint8Array | undefined> {
-  const { facts, price } = till
-  till.under(words.preparing)
+async function prepare({ address }: WalletAccount, screen: PaymentScreen): Promise<Uint8Array | undefined> {
+  const { facts, price } = screen
+  screen.under(words.preparing)
   const answer = await ask<Preparation>({
     kind: 'prepare',
     requestId: facts.requestId,
     token: price.token,
     account: address,
   })
-  till.down(answer.kind === 'down')
-  if (answer.kind === 'down') till.end(words.notSent(words.silent))
-  else if (answer.kind === 'refused') till.end(words.notSent(answer.detail))
-  else if (answer.value.kind === 'short') till.end(words.tooLittle(answer.value, address, facts))
-  else if (answer.value.kind === 'state') settle(answer.value, till)
+  screen.down(answer.kind === 'down')
+  if (answer.kind === 'down') screen.end(words.notSent(words.silent))
+  else if (answer.kind === 'refused') screen.end(words.notSent(answer.detail))
+  else if (answer.value.kind === 'short') screen.end(words.tooLittle(answer.value, address, facts))
+  else if (answer.value.kind === 'state') settle(answer.value, screen)
   else return fromBase64(answer.value.transaction)
   return undefined
 }
 
 /** Goes on until the service has answered: what is signed lands once, however often it is sent. */
-async function submit(signed: Uint8Array, till: PaymentScreen): Promise<void> {
-  const { requestId } = till.facts
+async function submit(signed: Uint8Array, screen: PaymentScreen): Promise<void> {
+  const { requestId } = screen.facts
   const order = { kind: 'submit', requestId, transaction: toBase64url(signed) } as const
   for (let wasTried = false; ; wasTried = true) {
-    const objection = till.objection()
+    const objection = screen.objection()
     const answer: Answer<Sending> =
-      objection === undefined ? await send(order, wasTried, till) : { kind: 'refused', detail: objection }
+      objection === undefined ? await send(order, wasTried, screen) : { kind: 'refused', detail: objection }
     if (answer.kind === 'down') {
-      till.under(words.sendingAgain)
-      await till.pause(2_000)
+      screen.under(words.sendingAgain)
+      await screen.pause(2_000)
       continue
     }
     const value: Sending = answer.kind === 'refused' ? { kind: 'refused', why: answer.detail } : answer.value
-    if (value.kind === 'sent') return till.sent(value.tx)
-    if (value.kind === 'state') return settle(value, till)
+    if (value.kind === 'sent') return screen.sent(value.tx)
+    if (value.kind === 'state') return settle(value, screen)
     // An earlier try may have arrived although its answer did not: then the payment is waited for.
-    return wasTried ? till.sent(signatureOf(signed)) : till.end(value.why === '' ? undefined : words.notSent(value.why))
+    return wasTried
+      ? screen.sent(readSignature(signed))
+      : screen.end(value.why === '' ? undefined : words.notSent(value.why))
   }
 }
 
-async function send(order: CheckoutOrder, wasTried: boolean, till: PaymentScreen): Promise<Answer<Sending>> {
-  till.under(wasTried ? words.sendingAgain : words.sending)
+async function send(order: CheckoutOrder, wasTried: boolean, screen: PaymentScreen): Promise<Answer<Sending>> {
+  screen.under(wasTried ? words.sendingAgain : words.sending)
   const answer = await ask<Sending>(order)
-  till.down(answer.kind === 'down')
+  screen.down(answer.kind === 'down')
   return answer
 }
 
-function settle({ kind: _, ...state }: { readonly kind: 'state' } & CheckoutState, till: PaymentScreen): void {
-  till.learn(state as CheckoutState)
-  till.end(undefined)
+function settle({ kind: _, ...state }: { readonly kind: 'state' } & CheckoutState, screen: PaymentScreen): void {
+  screen.learn(state as CheckoutState)
+  screen.end(undefined)
 }

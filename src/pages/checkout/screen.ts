@@ -1,7 +1,7 @@
 /** What is seen: the notice, the wallets' buttons, and where the keyboard goes when something disappears. */
 import type { WalletAccount } from '@wallet-standard/base'
 import type { Notice } from '../../core/checkout/texts.ts'
-import { iconOf, type Purse } from './wallets.ts'
+import { type BrowserWallet, findIcon } from './wallets.ts'
 
 export function find<T extends Element = HTMLElement>(id: string): T {
   return document.getElementById(id) as unknown as T
@@ -82,12 +82,16 @@ export function say(text: string): void {
 }
 
 /** One button for each wallet, and one for test money where there is some. */
-export function offerWallets(purses: readonly Purse[], onPay: (purse: Purse) => void, onTest?: () => void): void {
-  const buttons = purses.map((purse) => {
-    const icon = iconOf(purse)
-    const button = make('button', { type: 'button', className: 'button pays' }, `Pay with ${purse.name}`)
+export function offerWallets(
+  wallets: readonly BrowserWallet[],
+  onPay: (wallet: BrowserWallet) => void,
+  onTest?: () => void,
+): void {
+  const buttons = wallets.map((wallet) => {
+    const icon = findIcon(wallet)
+    const button = make('button', { type: 'button', className: 'button pays' }, `Pay with ${wallet.name}`)
     if (icon !== undefined) button.prepend(make('img', { src: icon, alt: '', width: 24, height: 24 }))
-    button.onclick = () => onPay(purse)
+    button.onclick = () => onPay(wallet)
     return button
   })
   if (onTest)

@@ -24,12 +24,12 @@ export function joinTabs(requestId: string): Tabs {
   const chance = Math.random()
   let [sent, asking, highest, isLeftToOthers] = ['', '', 0, false]
   // The tab that sent it comes first, then the tab that sent it before a reload, then chance decides.
-  const rankOf = (tx: string): number => chance + (tx === sent ? 2 : tx === stored() ? 1 : 0)
-  const claim = (tx: string): void => channel?.postMessage({ tx, rank: rankOf(tx) } satisfies Claim)
+  const computeRank = (tx: string): number => chance + (tx === sent ? 2 : tx === stored() ? 1 : 0)
+  const claim = (tx: string): void => channel?.postMessage({ tx, rank: computeRank(tx) } satisfies Claim)
   channel?.addEventListener('message', ({ data }: MessageEvent<Claim>) => {
     const tx = asking || data.tx
-    if (!asking && rankOf(tx) < 1) isLeftToOthers = true
-    else if (data.rank < rankOf(tx)) claim(tx)
+    if (!asking && computeRank(tx) < 1) isLeftToOthers = true
+    else if (data.rank < computeRank(tx)) claim(tx)
     else highest = Math.max(highest, data.rank)
   })
   return {
@@ -39,12 +39,12 @@ export function joinTabs(requestId: string): Tabs {
     },
     mayOpen: async (tx) => {
       // A tab that asked earlier does not count on this one any more. A claim now could make both give up.
-      if (isLeftToOthers && rankOf(tx) < 1) return false
+      if (isLeftToOthers && computeRank(tx) < 1) return false
       asking = tx
       claim(tx)
-      if (!channel || rankOf(tx) > 2) return true
+      if (!channel || computeRank(tx) > 2) return true
       await new Promise((resolve) => setTimeout(resolve, answerMs))
-      return highest < rankOf(tx)
+      return highest < computeRank(tx)
     },
   }
 }

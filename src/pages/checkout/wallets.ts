@@ -11,20 +11,23 @@ interface Connecting {
 }
 
 export type Features = Connecting & Partial<SolanaSignTransactionFeature & SolanaSignAndSendTransactionFeature>
-export type Purse = Omit<Wallet, 'features'> & { readonly features: Features }
+export type BrowserWallet = Omit<Wallet, 'features'> & { readonly features: Features }
 
 export const signs = 'solana:signTransaction'
 export const sends = 'solana:signAndSendTransaction'
 
 /** Calls back now and whenever a wallet comes or goes, with those that can pay here. */
-export function watchWallets({ network, chain }: CheckoutFacts, onChange: (purses: readonly Purse[]) => void): void {
+export function watchWallets(
+  { network, chain }: CheckoutFacts,
+  onChange: (wallets: readonly BrowserWallet[]) => void,
+): void {
   const known = new Set<Wallet>()
   const canPay = ({ features, chains }: Wallet): boolean =>
     'standard:connect' in features &&
     (signs in features || sends in features) &&
     // A chain of this machine is one that few wallets can be switched to.
     (network === 'localnet' ? chains.includes(chain as Wallet['chains'][number]) : chains.some(isSolana))
-  const tell = () => onChange([...known].filter(canPay) as unknown as readonly Purse[])
+  const tell = () => onChange([...known].filter(canPay) as unknown as readonly BrowserWallet[])
   const api = {
     register: (...wallets: readonly Wallet[]) => {
       for (const wallet of wallets) known.add(wallet)
@@ -45,7 +48,7 @@ export function watchWallets({ network, chain }: CheckoutFacts, onChange: (purse
 const isSolana = (chain: string): boolean => chain.startsWith('solana:')
 
 /** Pictures come with the wallet, or not at all. */
-export function iconOf({ icon }: Pick<Wallet, 'icon'>): string | undefined {
+export function findIcon({ icon }: Pick<Wallet, 'icon'>): string | undefined {
   return /^data:image\/(svg\+xml|webp|png|gif);/.test(icon) ? icon : undefined
 }
 

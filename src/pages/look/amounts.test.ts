@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { changeOf, formatAmount, formatCount, formatRounded, formatShare, pointsOf, shorten } from './amounts.ts'
+import {
+  compareAmounts,
+  compareShares,
+  formatAmount,
+  formatCount,
+  formatRounded,
+  formatShare,
+  shorten,
+} from './amounts.ts'
 
 describe('amounts', () => {
   it.each([
@@ -56,12 +64,12 @@ describe('changes', () => {
     ['-5', '0', { kind: 'none' }],
     ['5', undefined, { kind: 'none' }],
   ])('to %s from %s are told', (current, previous, change) => {
-    expect(changeOf(current, previous, 'en-US')).toEqual(change)
+    expect(compareAmounts(current, previous, 'en-US')).toEqual(change)
   })
 
   it('of shares are in points', () => {
-    expect(pointsOf(0.428, 0.46, 'en-US')).toEqual({ kind: 'down', text: '3.2 pp' })
-    expect(pointsOf(0.5, undefined, 'en-US')).toEqual({ kind: 'none' })
+    expect(compareShares(0.428, 0.46, 'en-US')).toEqual({ kind: 'down', text: '3.2 pp' })
+    expect(compareShares(0.5, undefined, 'en-US')).toEqual({ kind: 'none' })
   })
 })
 

@@ -15,20 +15,20 @@ export function formatAmount(text: string, locale: string, leastPlaces = 2): str
   const [, sign, whole = '0', fraction = ''] = match
   const digits = fraction.padEnd(leastPlaces, '0')
   const grouped = new Intl.NumberFormat(locale, plain).format(BigInt(whole))
-  return `${sign === '-' ? '−' : ''}${grouped}${digits === '' ? '' : `${pointOf(locale)}${digits}`}`
+  return `${sign === '-' ? '−' : ''}${grouped}${digits === '' ? '' : `${formatPoint(locale)}${digits}`}`
 }
 
 /** For headlines: two places, or as many as three digits that count need. */
 export function formatRounded(text: string, locale: string): string {
-  return formatAmount(roundDecimal(text, placesFor(text)), locale)
+  return formatAmount(roundDecimal(text, choosePlaces(text)), locale)
 }
 
-function placesFor(text: string): number {
+function choosePlaces(text: string): number {
   const fraction = /^-?0\.(0*)[1-9]/.exec(text)?.[1]
   return fraction === undefined ? 2 : Math.max(2, fraction.length + 3)
 }
 
-function pointOf(locale: string): string {
+function formatPoint(locale: string): string {
   const parts = new Intl.NumberFormat(locale, { ...plain, minimumFractionDigits: 1 }).formatToParts(0)
   return parts.find(({ type }) => type === 'decimal')?.value ?? '.'
 }
@@ -53,7 +53,7 @@ export type Change =
   | { readonly kind: 'up' | 'down' | 'same'; readonly text: string }
 
 /** How an amount or a count has changed against what it was before. */
-export function changeOf(current: string, previous: string | undefined, locale: string): Change {
+export function compareAmounts(current: string, previous: string | undefined, locale: string): Change {
   if (previous === undefined) return { kind: 'none' }
   const [isNow, was] = [compareDecimals(current, '0') !== 0, compareDecimals(previous, '0') !== 0]
   // Of a loss there is no percentage.
@@ -64,7 +64,7 @@ export function changeOf(current: string, previous: string | undefined, locale: 
 }
 
 /** How a share has changed, in percentage points. */
-export function pointsOf(current: number | undefined, previous: number | undefined, locale: string): Change {
+export function compareShares(current: number | undefined, previous: number | undefined, locale: string): Change {
   if (current === undefined || previous === undefined) return { kind: 'none' }
   const points = (value: number) =>
     `${new Intl.NumberFormat(locale, { ...plain, maximumFractionDigits: 1 }).format(value * 100)} pp`

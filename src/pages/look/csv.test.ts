@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { csvOf, guardCell } from './csv.ts'
+import { formatCsv, guardCell } from './csv.ts'
 
 describe('CSV from a table', () => {
   it.each([
@@ -21,7 +21,7 @@ describe('CSV from a table', () => {
 
   it('has quotes where they are needed, and a byte order mark', () => {
     expect(
-      csvOf([
+      formatCsv([
         ['a', 'b"c'],
         ['d,e', '=1'],
       ]),

@@ -8,7 +8,7 @@ export function guardCell(text: string): string {
   return formula.test(inside) ? `'${inside}` : inside
 }
 
-export function csvOf(rows: readonly (readonly string[])[]): string {
+export function formatCsv(rows: readonly (readonly string[])[]): string {
   const cell = (text: string) => {
     const guarded = guardCell(text)
     return /[",;|'\t\r\n]|^\s|\s$/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addDecimals, compareDecimals, divideDecimal, ratioOf, roundDecimal, subtractDecimal } from './decimals.ts'
+import { addDecimals, compareDecimals, computeRatio, divideDecimal, roundDecimal, subtractDecimal } from './decimals.ts'
 
 describe('decimal text', () => {
   it.each([
@@ -52,7 +52,7 @@ describe('decimal text', () => {
   })
 
   it('has no ratio to nothing', () => {
-    expect([ratioOf('1', '0'), ratioOf('1', '4'), ratioOf('3', '2'), ratioOf('', '1')]).toEqual([
+    expect([computeRatio('1', '0'), computeRatio('1', '4'), computeRatio('3', '2'), computeRatio('', '1')]).toEqual([
       undefined,
       0.25,
       1.5,

@@ -64,7 +64,7 @@ export function roundDecimal(text: string, places: number): string {
 }
 
 /** How large a part is of the whole, as a number to draw with; undefined where there is no whole. */
-export function ratioOf(part: string, whole: string): number | undefined {
+export function computeRatio(part: string, whole: string): number | undefined {
   const [over, under] = [read(part), read(whole)]
   if (!over || !under || under.units === 0n) return undefined
   const places = Math.max(over.places, under.places)

@@ -4,7 +4,7 @@
  */
 const fallback = 'en-US'
 
-export function localeOf(language: string | undefined): string {
+export function chooseLocale(language: string | undefined): string {
   try {
     return Intl.getCanonicalLocales(language ?? fallback)[0] ?? fallback
   } catch {
@@ -14,12 +14,12 @@ export function localeOf(language: string | undefined): string {
 
 /** That of the browser. */
 export function pageLocale(): string {
-  return localeOf(globalThis.navigator?.language)
+  return chooseLocale(globalThis.navigator?.language)
 }
 
 /** For code of others that hands the browser's language to `Intl` as it is: makes it one that `Intl` takes. */
 export function mendLanguage(navigator: { readonly language: string }): void {
-  const locale = localeOf(navigator.language)
+  const locale = chooseLocale(navigator.language)
   if (locale !== navigator.language)
     Object.defineProperty(navigator, 'language', { get: () => locale, configurable: true })
 }

@@ -44,7 +44,7 @@ export function periodWords({ name, from, to }: Period): string {
 export type Step = 'hour' | 'day'
 
 /** How finely a period can be drawn; the first is usual. A service gives at most 2,000 points. */
-export function stepsOf({ from, to }: Period): readonly Step[] {
+export function listSteps({ from, to }: Period): readonly Step[] {
   const length = (to ?? 0) - (from ?? 0)
   if (length <= dayMs) return ['hour']
   if (length <= 2 * dayMs) return ['hour', 'day']

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { localeOf, mendLanguage } from './locale.ts'
-import { periodBefore, periodWords, readPeriod, stepsOf } from './periods.ts'
+import { chooseLocale, mendLanguage } from './locale.ts'
+import { listSteps, periodBefore, periodWords, readPeriod } from './periods.ts'
 import { dayMs, formatExact, formatMoment, formatRelative, hourMs, readDay, startOfDay, writeDay } from './times.ts'
 
 const now = Date.parse('2026-01-31T12:34:56.000Z')
@@ -68,7 +68,7 @@ describe('periods', () => {
   it('have names, and steps that a service can give', () => {
     const of = (days: number) => ({ name: 'custom', from: 0, to: days * dayMs }) as const
     expect([of(1), of(3)].map(periodWords)).toEqual(['day', '3 days'])
-    expect([of(1), of(2), of(7), of(90)].map(stepsOf)).toEqual([['hour'], ['hour', 'day'], ['day', 'hour'], ['day']])
+    expect([of(1), of(2), of(7), of(90)].map(listSteps)).toEqual([['hour'], ['hour', 'day'], ['day', 'hour'], ['day']])
   })
 })
 
@@ -79,7 +79,7 @@ describe('languages', () => {
     ['C', 'en-US'],
     [undefined, 'en-US'],
   ])('%s is written as %s', (language, locale) => {
-    expect(localeOf(language)).toBe(locale)
+    expect(chooseLocale(language)).toBe(locale)
   })
 
   it('are mended where Intl would throw at them', () => {

@@ -22,7 +22,7 @@ import { createPayment } from './payees.ts'
 
 export interface RewardAuditParts {
   readonly rewards: Rewards
-  readonly dispatches: OutgoingTransactions
+  readonly outgoing: OutgoingTransactions
   readonly chain: Pick<Chain, 'read'>
   readonly addresses: Addresses
   readonly nameOf: (wallet: Uint8Array) => string
@@ -115,7 +115,9 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
       : { kind: 'waiting' }
     const should = sharing.kind === 'shared' ? sharing.shares : []
     if (!isSame(should, accrual.shares))
-      found.problem(`${name}: it should be shared as ${wordsOf(should)}, and is ${wordsOf(accrual.shares)}`)
+      found.problem(
+        `${name}: it should be shared as ${describeShares(should)}, and is ${describeShares(accrual.shares)}`,
+      )
   }
   if (rates && !(await wereInForce(parts, accrual, rates)))
     found.problem(`${name}: its rates are not those that were in force when it was paid`)
@@ -178,13 +180,13 @@ async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<n
   let count = 0
   let after: OutgoingTransaction | undefined
   for (;;) {
-    const page = await parts.dispatches.list({
+    const page = await parts.outgoing.list({
       kind: 'payout',
       state: 'landed',
       most: pageSize,
       ...(after && { after }),
     })
-    for (const dispatch of page) await auditPayout(parts, dispatch, found)
+    for (const transaction of page) await auditPayout(parts, transaction, found)
     count += page.length
     after = page.at(-1)
     if (page.length < pageSize) return count
@@ -203,28 +205,28 @@ async function auditPayout(
   if (!effect.transfers.some(({ memos }) => memos.includes(formatMemo(id))))
     found.problem(`${name}: its memo is not that of the payout`)
   const should = new Map<string, bigint>()
-  for (const line of await parts.dispatches.lines(id)) {
+  for (const line of await parts.outgoing.lines(id)) {
     const finding = await parts.addresses.find(line, () => createPayment(parts.rewards, line))
     if (finding.kind !== 'found') return found.unknown(`${name}: ${finding.why}`)
     should.set(finding.address, (should.get(finding.address) ?? 0n) + line.units)
   }
   for (const [owner, units] of should) {
-    const got = gainOf(effect, owner, parts.native.address)
+    const got = computeGain(effect, owner, parts.native.address)
     if (got !== units) found.problem(`${name}: ${owner} got ${got}, and should have got ${units}`)
   }
 }
 
-function gainOf({ holdings }: Effect, owner: string, asset: string): bigint {
+function computeGain({ holdings }: Effect, owner: string, asset: string): bigint {
   const own = holdings.filter((one) => one.asset === asset && (one.ownerAfter ?? one.ownerBefore) === owner)
   return own.reduce((sum, { before, after }) => sum + after - before, 0n)
 }
 
 function isSame(one: readonly Share[], other: readonly Share[]): boolean {
-  const textOf = (shares: readonly Share[]) =>
+  const formatText = (shares: readonly Share[]) =>
     shares.map(({ role, payee, units }) => `${role} ${payee} ${units}`).toSorted()
-  return textOf(one).join() === textOf(other).join()
+  return formatText(one).join() === formatText(other).join()
 }
 
-function wordsOf(shares: readonly Share[]): string {
+function describeShares(shares: readonly Share[]): string {
   return shares.map(({ role, units }) => `${role} ${units}`).join(', ') || 'nothing'
 }

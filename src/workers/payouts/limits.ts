@@ -10,7 +10,7 @@ import type { PayoutPlanParts } from './plan.ts'
 import { dayMs, hourMs } from './plan.ts'
 
 export interface PayoutsParts extends OutgoingTransactionParts, PayoutPlanParts {
-  readonly dispatches: OutgoingTransactions
+  readonly outgoing: OutgoingTransactions
   readonly outgoingWallet: OutgoingWallet
   readonly limits: PayoutLimits
   /** Nothing new is sent while this is so. What was sent is followed all the same. */
@@ -36,11 +36,11 @@ export interface Memory {
 
 /** What can be paid by what may be sent today, and by what the wallet holds beyond what is reserved. */
 export async function limit(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<readonly PayoutLine[]> {
-  const { dispatches, rewards, limits, clock } = parts
+  const { outgoing, rewards, limits, clock } = parts
   const { dailyCap } = limits
-  let most = sumOf(lines)
+  let most = sumUp(lines)
   if (dailyCap !== undefined) {
-    const left = dailyCap - (await dispatches.planned(Math.floor(clock.now()) - dayMs))
+    const left = dailyCap - (await outgoing.planned(Math.floor(clock.now()) - dayMs))
     if (left < most) {
       emit(parts, capReached)
       most = left
@@ -71,7 +71,7 @@ export function readBudget({ limits, clock }: PayoutsParts): SigningBudget {
 /** Whether so many more could cost more than a day may. Only a look ahead: it counts where they are signed. */
 export async function areFeesSpent(parts: PayoutsParts, more: number): Promise<boolean> {
   const { since, most } = readBudget(parts)
-  return (await parts.dispatches.signings(since)) + BigInt(more) > most
+  return (await parts.outgoing.signings(since)) + BigInt(more) > most
 }
 
 /** What the wallet lacks to pay all this, in one sentence. */
@@ -79,7 +79,7 @@ export async function findShortage(parts: PayoutsParts, lines: readonly PayoutLi
   const { outgoingWallet, native, limits } = parts
   const held = await readHoldings(parts)
   if (!held) return 'no node tells what the wallet holds'
-  const needed = sumOf(lines)
+  const needed = sumUp(lines)
   if (held.units < needed) return shortOf(parts, held.units, needed)
   const openings = lines.filter(({ opening }) => opening > 0n).length
   const rent = openings === 0 ? 0n : ((await outgoingWallet.openingCost(native)) ?? 0n) * BigInt(openings)
@@ -114,6 +114,6 @@ export function emit({ log }: PayoutsParts, facts: { readonly why: string; reado
   log.warn('payouts wait', facts)
 }
 
-function sumOf(lines: readonly PayoutLine[]): bigint {
+function sumUp(lines: readonly PayoutLine[]): bigint {
   return lines.reduce((sum, { units }) => sum + units, 0n)
 }

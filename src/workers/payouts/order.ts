@@ -12,7 +12,7 @@ import type { PayoutPlanParts } from './plan.ts'
 import { askedAtOnce, readTerms } from './plan.ts'
 
 export interface TurnParts extends PayoutPlanParts {
-  readonly dispatches: Pick<OutgoingTransactions, 'linesOf'>
+  readonly outgoing: Pick<OutgoingTransactions, 'linesOf'>
   readonly limits: { readonly least: bigint; readonly dailyCap: bigint | undefined }
 }
 
@@ -48,13 +48,13 @@ export async function takeTurns(parts: TurnParts, lines: readonly PayoutLine[], 
 
 /** By the time since which they wait: since they earned what is owed first, or were last paid, whichever was later. */
 async function byWaiting(
-  { rewards, dispatches }: TurnParts,
+  { rewards, outgoing }: TurnParts,
   lines: readonly PayoutLine[],
 ): Promise<readonly PayoutLine[]> {
   const waits = await mapLimit(lines, askedAtOnce, async (line) => {
     const number = (await rewards.owed(line, 0n))?.upto ?? line.upto
     const [first] = await rewards.accruals(number - 1, 1)
-    const before = (await dispatches.linesOf(line, latest)).find(({ dispatch }) => dispatch.state === 'landed')
+    const before = (await outgoing.linesOf(line, latest)).find(({ dispatch }) => dispatch.state === 'landed')
     return { line, number, since: Math.max(first?.at ?? 0, before?.dispatch.changedAt ?? 0) }
   })
   return [...waits].sort((one, other) => one.since - other.since || one.number - other.number).map(({ line }) => line)

@@ -33,7 +33,7 @@ const planned: OutgoingTransaction = {
 }
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
-/** One dispatch with the rule of versions, and a chain on which blocks are made by hand. */
+/** One outgoing transaction with the rule of versions, and a chain on which blocks are made by hand. */
 function stage(options: { readonly isLost?: () => boolean } = {}) {
   let row = planned
   let height = 0
@@ -47,7 +47,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
     row = { ...row, version: row.version + 1, ...next(row) }
     return row
   }
-  const dispatches: OutgoingTransactionParts['dispatches'] = {
+  const outgoing: OutgoingTransactionParts['outgoing'] = {
     sign: async (_id, version, signed: KeptBytes, about) =>
       change(version, ({ attempts, state, about: before }) => {
         expect(state).toBe('planned')
@@ -71,7 +71,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
     return height > (heightOf.get(signature) ?? 0) ? { kind: 'expired' } : { kind: 'open', why: 'not there yet' }
   }
   const parts: OutgoingTransactionParts = {
-    dispatches,
+    outgoing,
     outgoingWallet: {
       send: async ({ signature }) => {
         expect(stored).toContain(signature)
@@ -117,126 +117,126 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
       if (height <= (heightOf.get(signature) ?? 0)) landed.set(signature, height)
     },
     fail: (signature: string) => dead.set(signature, height),
-    step: (dispatch = row) => advance(dispatch, plan, parts),
+    step: (transaction = row) => advance(transaction, plan, parts),
   }
 }
 
-describe('a dispatch', () => {
+describe('an outgoing transaction', () => {
   it('is signed, kept, sent and, once its transaction is final, landed', async () => {
-    const scene = stage()
-    expect(await scene.step()).toMatchObject({ kind: 'waiting', dispatch: { state: 'signed', attempts: 1 } })
-    scene.include('s1')
-    expect(await scene.step()).toMatchObject({ kind: 'landed', dispatch: { state: 'landed', slot: 0 } })
-    expect(await scene.step()).toEqual({ kind: 'passed' })
-    expect(scene.sent).toEqual(['s1'])
+    const fixture = stage()
+    expect(await fixture.step()).toMatchObject({ kind: 'waiting', transaction: { state: 'signed', attempts: 1 } })
+    fixture.include('s1')
+    expect(await fixture.step()).toMatchObject({ kind: 'landed', transaction: { state: 'landed', slot: 0 } })
+    expect(await fixture.step()).toEqual({ kind: 'passed' })
+    expect(fixture.sent).toEqual(['s1'])
   })
 
   it('T149: is sent again with the same bytes while its fate is open, whatever the node said', async () => {
-    const scene = stage({ isLost: () => true })
-    for (let turn = 0; turn < 3; turn += 1) expect(await scene.step()).toMatchObject({ kind: 'waiting' })
-    expect(scene.sent).toEqual(['s1', 's1', 's1'])
+    const fixture = stage({ isLost: () => true })
+    for (let turn = 0; turn < 3; turn += 1) expect(await fixture.step()).toMatchObject({ kind: 'waiting' })
+    expect(fixture.sent).toEqual(['s1', 's1', 's1'])
   })
 
   it('is not sent again while every node has it in a block', async () => {
-    const scene = stage()
-    await scene.step()
+    const fixture = stage()
+    await fixture.step()
     const outcomeOf = async () => ({ kind: 'open', why: 'not final', isThere: true }) as const
-    const parts = { ...scene.parts, outgoingWallet: { ...scene.parts.outgoingWallet, readOutcome: outcomeOf } }
-    expect(await advance(scene.row(), scene.plan, parts)).toMatchObject({ kind: 'waiting', why: 'not final' })
-    expect(scene.sent).toEqual(['s1'])
+    const parts = { ...fixture.parts, outgoingWallet: { ...fixture.parts.outgoingWallet, readOutcome: outcomeOf } }
+    expect(await advance(fixture.row(), fixture.plan, parts)).toMatchObject({ kind: 'waiting', why: 'not final' })
+    expect(fixture.sent).toEqual(['s1'])
   })
 
   it.each(['expired', 'failed'] as const)('T148: is signed anew only once it %s', async (how) => {
-    const scene = stage()
-    await scene.step()
-    if (how === 'expired') scene.pass(3)
-    else scene.fail('s1')
-    expect(await scene.step()).toMatchObject({ kind: 'unsigned', dispatch: { state: 'planned' } })
-    expect(await scene.step()).toMatchObject({ kind: 'waiting', dispatch: { state: 'signed', attempts: 2 } })
-    expect(scene.sent).toEqual(['s1', 's2'])
+    const fixture = stage()
+    await fixture.step()
+    if (how === 'expired') fixture.pass(3)
+    else fixture.fail('s1')
+    expect(await fixture.step()).toMatchObject({ kind: 'unsigned', transaction: { state: 'planned' } })
+    expect(await fixture.step()).toMatchObject({ kind: 'waiting', transaction: { state: 'signed', attempts: 2 } })
+    expect(fixture.sent).toEqual(['s1', 's2'])
   })
 
   it('is given up after so many attempts, with the last reason', async () => {
-    const scene = stage()
+    const fixture = stage()
     for (let turn = 0; turn < 6; turn += 1) {
-      await scene.step()
-      scene.pass(3)
+      await fixture.step()
+      fixture.pass(3)
     }
-    expect(await scene.step()).toMatchObject({
+    expect(await fixture.step()).toMatchObject({
       kind: 'dropped',
       why: 'it was signed 3 times, and then: it did not land in time',
     })
-    expect(scene.row().state).toBe('dropped')
+    expect(fixture.row().state).toBe('dropped')
   })
 
   it('is given up after so many failures on chain, and not for what missed its time', async () => {
-    const scene = stage()
-    const plan = { ...scene.plan, mostAttempts: 9, mostFailures: 2 }
-    const step = () => advance(scene.row(), plan, scene.parts)
+    const fixture = stage()
+    const plan = { ...fixture.plan, mostAttempts: 9, mostFailures: 2 }
+    const step = () => advance(fixture.row(), plan, fixture.parts)
     for (const how of ['failed', 'expired', 'expired', 'failed']) {
       expect(await step()).toMatchObject({ kind: 'waiting' })
-      if (how === 'failed') scene.fail(scene.sent.at(-1) ?? '')
-      else scene.pass(3)
+      if (how === 'failed') fixture.fail(fixture.sent.at(-1) ?? '')
+      else fixture.pass(3)
       expect(await step()).toMatchObject({ kind: 'unsigned' })
     }
     const why = 'it failed 2 times, and then: it failed on chain: no money'
     expect(await step()).toMatchObject({ kind: 'dropped', why })
-    expect(scene.sent).toHaveLength(4)
+    expect(fixture.sent).toHaveLength(4)
   })
 
   it('is given up when it cannot be built, and waits when that cannot be told', async () => {
-    const scene = stage()
+    const fixture = stage()
     const sign = async () => ({ kind: 'unavailable', why: 'no node answers' }) as const
-    expect(await advance(scene.row(), { ...scene.plan, sign }, scene.parts)).toMatchObject({ kind: 'waiting' })
-    expect(scene.row().version).toBe(1)
+    expect(await advance(fixture.row(), { ...fixture.plan, sign }, fixture.parts)).toMatchObject({ kind: 'waiting' })
+    expect(fixture.row().version).toBe(1)
     const refuse = async () => ({ kind: 'impossible', why: 'no money' }) as const
-    const step = await advance(scene.row(), { ...scene.plan, sign: refuse }, scene.parts)
+    const step = await advance(fixture.row(), { ...fixture.plan, sign: refuse }, fixture.parts)
     expect(step).toMatchObject({ kind: 'dropped', why: 'no money' })
   })
 
   it('is landed only when what came of it could be read, and with that', async () => {
-    const scene = stage()
-    await scene.step()
-    scene.include('s1')
+    const fixture = stage()
+    await fixture.step()
+    fixture.include('s1')
     for (const [effect, why] of [
       [undefined, 'not all nodes know'],
       ['missing', 'not all nodes know'],
       [effectOf(true), 'do not agree'],
     ] as const) {
-      const blind = { ...scene.parts, outgoingWallet: { ...scene.parts.outgoingWallet, read: async () => effect } }
-      const step = await advance(scene.row(), scene.plan, blind)
+      const blind = { ...fixture.parts, outgoingWallet: { ...fixture.parts.outgoingWallet, read: async () => effect } }
+      const step = await advance(fixture.row(), fixture.plan, blind)
       expect(step).toMatchObject({ kind: 'waiting', why: expect.stringContaining(why) })
     }
-    const plan: OutgoingTransactionPlan = { ...scene.plan, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
-    expect(await advance(scene.row(), plan, scene.parts)).toMatchObject({ dispatch: { about: '{"slot":7}' } })
+    const plan: OutgoingTransactionPlan = { ...fixture.plan, result: (_dispatch, { slot }) => `{"slot":${slot}}` }
+    expect(await advance(fixture.row(), plan, fixture.parts)).toMatchObject({ transaction: { about: '{"slot":7}' } })
   })
 
   it('is told of where it has been under way for longer than it can be', async () => {
-    const scene = stage()
-    await scene.step()
+    const fixture = stage()
+    await fixture.step()
     const lines: unknown[] = []
     const at = (ms: number) => ({
-      ...scene.parts,
-      clock: { now: () => scene.row().changedAt + ms, monotonic: () => 0 },
+      ...fixture.parts,
+      clock: { now: () => fixture.row().changedAt + ms, monotonic: () => 0 },
       log: { ...quiet, warn: (event: string, facts?: object) => lines.push([event, facts]) },
     })
-    await advance(scene.row(), scene.plan, at(600_000))
+    await advance(fixture.row(), fixture.plan, at(600_000))
     expect(lines).toEqual([])
-    await advance(scene.row(), scene.plan, at(600_001))
+    await advance(fixture.row(), fixture.plan, at(600_001))
     const next = expect.stringContaining('rpc')
     expect(lines).toEqual([['dispatch waits', { id: 'd1', kind: 'payout', tx: 's1', why: 'not there yet', next }]])
   })
 
-  it('is left alone when its bytes were sealed with another secret, or for another dispatch', async () => {
-    const scene = stage()
-    await scene.step()
-    scene.pass(3)
-    const foreign = { ...scene.parts, sealer: { ...scene.parts.sealer, open: () => undefined } }
-    expect(await advance(scene.row(), scene.plan, foreign)).toMatchObject({ kind: 'waiting' })
-    const { signed } = scene.row()
-    const swapped = { ...scene.row(), signed: signed && { ...signed, sealed: 'dispatch d2 s1|1' } }
-    expect(await advance(swapped, scene.plan, scene.parts)).toMatchObject({ kind: 'waiting' })
-    expect(scene.row().state).toBe('signed')
+  it('is left alone when its bytes were sealed with another secret, or for another transaction', async () => {
+    const fixture = stage()
+    await fixture.step()
+    fixture.pass(3)
+    const foreign = { ...fixture.parts, sealer: { ...fixture.parts.sealer, open: () => undefined } }
+    expect(await advance(fixture.row(), fixture.plan, foreign)).toMatchObject({ kind: 'waiting' })
+    const { signed } = fixture.row()
+    const swapped = { ...fixture.row(), signed: signed && { ...signed, sealed: 'dispatch d2 s1|1' } }
+    expect(await advance(swapped, fixture.plan, fixture.parts)).toMatchObject({ kind: 'waiting' })
+    expect(fixture.row().state).toBe('signed')
   })
 
   it('has a name of its own, which fits a memo', () => {
@@ -247,12 +247,12 @@ describe('a dispatch', () => {
 })
 
 describe('several workers', () => {
-  it('T150: sign the same dispatch once: the bytes that were not kept are never sent', async () => {
-    const scene = stage()
-    const seen = scene.row()
-    const steps = await Promise.all([scene.step(seen), scene.step(seen), scene.step(seen)])
+  it('T150: sign the same transaction once: the bytes that were not kept are never sent', async () => {
+    const fixture = stage()
+    const seen = fixture.row()
+    const steps = await Promise.all([fixture.step(seen), fixture.step(seen), fixture.step(seen)])
     expect(steps.map(({ kind }) => kind).toSorted()).toEqual(['passed', 'passed', 'waiting'])
-    expect(new Set(scene.sent).size).toBe(1)
+    expect(new Set(fixture.sent).size).toBe(1)
   })
 
   it('T147: that die at any line and see the past never land it twice', async () => {
@@ -262,8 +262,8 @@ describe('several workers', () => {
         state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
         return (state >>> 8) % most
       }
-      const scene = stage({ isLost: () => below(2) === 0 })
-      const memories: OutgoingTransaction[] = [scene.row(), scene.row()]
+      const fixture = stage({ isLost: () => below(2) === 0 })
+      const memories: OutgoingTransaction[] = [fixture.row(), fixture.row()]
       /** A process that dies while it waits for a part of the world; what that part did stands. */
       const mortal = <Args extends readonly unknown[], Result>(work: (...args: Args) => Promise<Result>) => {
         return async (...args: Args): Promise<Result> => {
@@ -273,14 +273,14 @@ describe('several workers', () => {
           return result
         }
       }
-      const { dispatches, outgoingWallet } = scene.parts
+      const { outgoing, outgoingWallet } = fixture.parts
       const parts: OutgoingTransactionParts = {
-        ...scene.parts,
-        dispatches: {
-          sign: mortal(dispatches.sign),
-          unsign: mortal(dispatches.unsign),
-          land: mortal(dispatches.land),
-          drop: mortal(dispatches.drop),
+        ...fixture.parts,
+        outgoing: {
+          sign: mortal(outgoing.sign),
+          unsign: mortal(outgoing.unsign),
+          land: mortal(outgoing.land),
+          drop: mortal(outgoing.drop),
         },
         outgoingWallet: {
           send: mortal(outgoingWallet.send),
@@ -290,20 +290,20 @@ describe('several workers', () => {
       }
       for (let turn = 0; turn < 40; turn += 1) {
         const who = below(2)
-        if (below(3) > 0) memories[who] = scene.row()
+        if (below(3) > 0) memories[who] = fixture.row()
         const before = memories[who] ?? planned
         const work = Promise.allSettled([
-          advance(before, scene.plan, parts),
-          ...(below(3) === 0 ? [advance(memories[1 - who] ?? planned, scene.plan, parts)] : []),
+          advance(before, fixture.plan, parts),
+          ...(below(3) === 0 ? [advance(memories[1 - who] ?? planned, fixture.plan, parts)] : []),
         ])
         await work
-        if (below(3) === 0) scene.pass(1)
-        const last = scene.sent.at(below(Math.max(1, scene.sent.length)))
-        if (last !== undefined && below(4) === 0) scene.include(last)
+        if (below(3) === 0) fixture.pass(1)
+        const last = fixture.sent.at(below(Math.max(1, fixture.sent.length)))
+        if (last !== undefined && below(4) === 0) fixture.include(last)
       }
-      expect(scene.landed.size, `seed ${seed}`).toBeLessThanOrEqual(1)
-      if (scene.row().state === 'landed') expect(scene.landed.size, `seed ${seed}`).toBe(1)
-      if (scene.row().state === 'dropped') expect(scene.landed.size, `seed ${seed}`).toBe(0)
+      expect(fixture.landed.size, `seed ${seed}`).toBeLessThanOrEqual(1)
+      if (fixture.row().state === 'landed') expect(fixture.landed.size, `seed ${seed}`).toBe(1)
+      if (fixture.row().state === 'dropped') expect(fixture.landed.size, `seed ${seed}`).toBe(0)
     }
   })
 })

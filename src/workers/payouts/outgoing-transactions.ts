@@ -2,7 +2,7 @@
  * One transaction that goes out, step by step: reserved, signed, kept, sent, followed, concluded.
  *
  * Only bytes that are in the ledger are sent, and others are signed in their place only when they can no longer land. Every
- * step says which version it saw: a process may die after any line, and several may work on the same dispatch, without
+ * step says which version it saw: a process may die after any line, and several may work on the same transaction, without
  * anything being paid twice or forgotten.
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
@@ -21,7 +21,7 @@ import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 
 export interface OutgoingTransactionParts {
-  readonly dispatches: Pick<OutgoingTransactions, 'sign' | 'unsign' | 'land' | 'drop'>
+  readonly outgoing: Pick<OutgoingTransactions, 'sign' | 'unsign' | 'land' | 'drop'>
   readonly outgoingWallet: Pick<OutgoingWallet, 'send' | 'readOutcome' | 'read'>
   readonly sealer: Sealer
   readonly meter: Meter
@@ -29,16 +29,16 @@ export interface OutgoingTransactionParts {
   readonly log: Log
 }
 
-/** Signed for a dispatch; `about` replaces what it is about. */
+/** Signed for an outgoing transaction; `about` replaces what it is about. */
 export type SigningResult =
   | Exclude<Signing, { kind: 'signed' }>
   | (Extract<Signing, { kind: 'signed' }> & { readonly about?: string })
 
 export interface OutgoingTransactionPlan {
-  /** Builds and signs what the dispatch is for. Nothing is sent before it is kept. */
-  sign(dispatch: OutgoingTransaction): Promise<SigningResult>
+  /** Builds and signs what the transaction is for. Nothing is sent before it is kept. */
+  sign(transaction: OutgoingTransaction): Promise<SigningResult>
   /** What is to be kept of what it did on chain, instead of what it was about. */
-  result?(dispatch: OutgoingTransaction, effect: Effect): string | undefined
+  result?(transaction: OutgoingTransaction, effect: Effect): string | undefined
   /** How often it is signed before it is given up. */
   readonly mostAttempts: number
   /** How often it may fail on chain before it is given up. */
@@ -48,13 +48,13 @@ export interface OutgoingTransactionPlan {
 }
 
 export type Step =
-  | { readonly kind: 'landed'; readonly dispatch: OutgoingTransaction }
+  | { readonly kind: 'landed'; readonly transaction: OutgoingTransaction }
   /** Given up; what it had reserved is free again. */
-  | { readonly kind: 'dropped'; readonly dispatch: OutgoingTransaction; readonly why: string }
+  | { readonly kind: 'dropped'; readonly transaction: OutgoingTransaction; readonly why: string }
   /** What was signed can no longer land: it is signed anew with the next step. */
-  | { readonly kind: 'unsigned'; readonly dispatch: OutgoingTransaction; readonly why: string }
+  | { readonly kind: 'unsigned'; readonly transaction: OutgoingTransaction; readonly why: string }
   /** Nothing more can be done now. */
-  | { readonly kind: 'waiting'; readonly dispatch: OutgoingTransaction; readonly why: string }
+  | { readonly kind: 'waiting'; readonly transaction: OutgoingTransaction; readonly why: string }
   /** Somebody else took the step. */
   | { readonly kind: 'passed' }
 
@@ -69,7 +69,7 @@ export function createTransactionId(): string {
   return encodeBase64url(bytes, idBytes)
 }
 
-/** By which a dispatch is found on the chain. */
+/** By which a transaction is found on the chain. */
 export function formatMemo(id: string): string {
   return `paystile:${id}`
 }
@@ -77,9 +77,9 @@ export function formatMemo(id: string): string {
 /** What is under way of a kind. */
 export async function readOpen(
   kind: OutgoingTransactionKind,
-  { dispatches, meter }: { readonly dispatches: Pick<OutgoingTransactions, 'open'>; readonly meter: Meter },
+  { outgoing, meter }: { readonly outgoing: Pick<OutgoingTransactions, 'open'>; readonly meter: Meter },
 ): Promise<readonly OutgoingTransaction[]> {
-  const open = (await dispatches.open()).filter((dispatch) => dispatch.kind === kind)
+  const open = (await outgoing.open()).filter((transaction) => transaction.kind === kind)
   meter.set('paystile_dispatches_open', open.length, { kind })
   return open
 }
@@ -101,15 +101,15 @@ export async function alone<Result>(
 
 /** Takes one step. Throws `LedgerUnavailable` where the ledger does; the step is then taken again, or was. */
 export async function advance(
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  const step = await take(dispatch, plan, parts)
+  const step = await take(transaction, plan, parts)
   if (step.kind === 'landed' || step.kind === 'unsigned' || step.kind === 'dropped')
-    parts.meter.count('paystile_dispatches_total', { kind: dispatch.kind, outcome: step.kind })
-  if (step.kind === 'waiting' && isOverdue(dispatch, parts)) {
-    const { id, kind, signed } = dispatch
+    parts.meter.count('paystile_dispatches_total', { kind: transaction.kind, outcome: step.kind })
+  if (step.kind === 'waiting' && isOverdue(transaction, parts)) {
+    const { id, kind, signed } = transaction
     const next = 'see that the nodes in rpc answer, and that two of them keep history'
     parts.log.warn('dispatch waits', { id, kind, tx: signed?.signature, why: step.why, next })
   }
@@ -124,111 +124,111 @@ function isOverdue({ state, changedAt }: OutgoingTransaction, { clock }: Outgoin
 }
 
 async function take(
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  if (dispatch.state === 'planned') return sign(dispatch, plan, parts)
-  if (dispatch.state === 'signed') return follow(dispatch, plan, parts)
+  if (transaction.state === 'planned') return sign(transaction, plan, parts)
+  if (transaction.state === 'signed') return follow(transaction, plan, parts)
   return { kind: 'passed' }
 }
 
 async function sign(
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  const { id, version, attempts, failures, why } = dispatch
+  const { id, version, attempts, failures, why } = transaction
   const then = why === '' ? '' : `, and then: ${why}`
-  if (attempts >= plan.mostAttempts) return drop(dispatch, `it was signed ${attempts} times${then}`, parts)
+  if (attempts >= plan.mostAttempts) return drop(transaction, `it was signed ${attempts} times${then}`, parts)
   if (plan.mostFailures !== undefined && failures >= plan.mostFailures)
-    return drop(dispatch, `it failed ${failures} times${then}`, parts)
-  const signing = await plan.sign(dispatch)
-  if (signing.kind === 'impossible') return drop(dispatch, signing.why, parts)
-  if (signing.kind === 'unavailable') return { kind: 'waiting', dispatch, why: signing.why }
+    return drop(transaction, `it failed ${failures} times${then}`, parts)
+  const signing = await plan.sign(transaction)
+  if (signing.kind === 'impossible') return drop(transaction, signing.why, parts)
+  if (signing.kind === 'unavailable') return { kind: 'waiting', transaction, why: signing.why }
   const { signed, about } = signing
   const { signature, lastValidBlockHeight, slot, wire } = signed
   const sealed = parts.sealer.seal(wire, sealedAs(id, signature))
   const bytes = { signature, lastValidBlockHeight, slot, sealed }
-  const kept = await parts.dispatches.sign(id, version, bytes, about, plan.budget)
+  const kept = await parts.outgoing.sign(id, version, bytes, about, plan.budget)
   // What is not kept must never be sent. Without an answer somebody else's bytes are.
-  if (kept === 'spent') return { kind: 'waiting', dispatch, why: feesSpent }
+  if (kept === 'spent') return { kind: 'waiting', transaction, why: feesSpent }
   if (!kept) return { kind: 'passed' }
   parts.log.info('dispatch signed', { id, kind: kept.kind, tx: signature, attempt: kept.attempts })
   return send(kept, signed, 'it was sent just now', parts)
 }
 
 async function follow(
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  const { id, version, signed: kept } = dispatch
-  if (!kept) return { kind: 'waiting', dispatch, why: 'nothing is kept of what was signed' }
+  const { id, version, signed: kept } = transaction
+  if (!kept) return { kind: 'waiting', transaction, why: 'nothing is kept of what was signed' }
   const { signature, lastValidBlockHeight, slot } = kept
   const wire = parts.sealer.open(kept.sealed, sealedAs(id, signature))
   if (!wire) {
     parts.log.error('dispatch sealed elsewhere', { id, next: 'run this worker with the secret that sealed it' })
-    return { kind: 'waiting', dispatch, why: 'its bytes were sealed with another secret' }
+    return { kind: 'waiting', transaction, why: 'its bytes were sealed with another secret' }
   }
   const signed: SignedBytes = { wire, signature, lastValidBlockHeight, slot }
   const outcome = await parts.outgoingWallet.readOutcome(signed)
   switch (outcome.kind) {
     case 'landed':
-      return land(dispatch, outcome.slot, plan, parts)
+      return land(transaction, outcome.slot, plan, parts)
     case 'failed':
     case 'expired': {
       const hasFailed = outcome.kind === 'failed'
       const why = hasFailed ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
-      const next = await parts.dispatches.unsign(id, version, why, hasFailed)
+      const next = await parts.outgoing.unsign(id, version, why, hasFailed)
       if (!next) return { kind: 'passed' }
-      parts.log.warn('dispatch not landed', { id, kind: dispatch.kind, tx: signature, why })
-      return { kind: 'unsigned', dispatch: next, why }
+      parts.log.warn('dispatch not landed', { id, kind: transaction.kind, tx: signature, why })
+      return { kind: 'unsigned', transaction: next, why }
     }
     case 'open':
-      if (outcome.isThere) return { kind: 'waiting', dispatch, why: outcome.why }
-      return send(dispatch, signed, outcome.why, parts)
+      if (outcome.isThere) return { kind: 'waiting', transaction, why: outcome.why }
+      return send(transaction, signed, outcome.why, parts)
   }
 }
 
 /** It is believed when the nodes agree on what it did, and not one of them alone. */
 async function land(
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   slot: number,
   plan: OutgoingTransactionPlan,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
-  const { id, version, kind, signed } = dispatch
+  const { id, version, kind, signed } = transaction
   const effect = await parts.outgoingWallet.read(signed?.signature ?? '')
   if (effect === undefined || effect === 'missing')
-    return { kind: 'waiting', dispatch, why: 'not all nodes know yet that it landed' }
-  if (effect.failed) return { kind: 'waiting', dispatch, why: 'the nodes do not agree on what became of it' }
-  const landed = await parts.dispatches.land(id, version, slot, plan.result?.(dispatch, effect))
+    return { kind: 'waiting', transaction, why: 'not all nodes know yet that it landed' }
+  if (effect.failed) return { kind: 'waiting', transaction, why: 'the nodes do not agree on what became of it' }
+  const landed = await parts.outgoing.land(id, version, slot, plan.result?.(transaction, effect))
   if (!landed) return { kind: 'passed' }
   parts.log.info('dispatch landed', { id, kind, tx: signed?.signature, slot })
-  return { kind: 'landed', dispatch: landed }
+  return { kind: 'landed', transaction: landed }
 }
 
-async function drop(dispatch: OutgoingTransaction, why: string, parts: OutgoingTransactionParts): Promise<Step> {
-  const { id, version, kind } = dispatch
-  const dropped = await parts.dispatches.drop(id, version, why)
+async function drop(transaction: OutgoingTransaction, why: string, parts: OutgoingTransactionParts): Promise<Step> {
+  const { id, version, kind } = transaction
+  const dropped = await parts.outgoing.drop(id, version, why)
   if (!dropped) return { kind: 'passed' }
   parts.log.warn('dispatch given up', { id, kind, why })
-  return { kind: 'dropped', dispatch: dropped, why }
+  return { kind: 'dropped', transaction: dropped, why }
 }
 
 /** The same bytes may be sent as often as one likes: on chain they count once. Only their fate says what came of it. */
 async function send(
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   signed: SignedBytes,
   why: string,
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
   const posting = await parts.outgoingWallet.send(signed)
-  if (posting.kind === 'sent') return { kind: 'waiting', dispatch, why }
-  const { id, kind } = dispatch
+  if (posting.kind === 'sent') return { kind: 'waiting', transaction, why }
+  const { id, kind } = transaction
   parts.log.warn('dispatch not sent', { id, kind, tx: signed.signature, why: posting.why })
-  return { kind: 'waiting', dispatch, why: posting.why }
+  return { kind: 'waiting', transaction, why: posting.why }
 }
 
 function sealedAs(id: string, signature: string): string {

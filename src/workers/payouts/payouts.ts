@@ -51,16 +51,16 @@ export function startPayouts(given: PayoutsParts): Loop {
 /** Takes the next step of all that is under way. Answers how many still are. */
 async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): Promise<number> {
   const open = await readOpen('payout', parts)
-  const left = await mapLimit(open, askedAtOnce, async (dispatch) => {
-    const { id, kind, state } = dispatch
+  const left = await mapLimit(open, askedAtOnce, async (transaction) => {
+    const { id, kind, state } = transaction
     if (isPaused && state === 'planned') return true
-    return (await alone(parts.log, { kind, id }, () => step(parts, memory, dispatch))) ?? true
+    return (await alone(parts.log, { kind, id }, () => step(parts, memory, transaction))) ?? true
   })
   return left.filter(Boolean).length
 }
 
 /** True while it is under way. */
-async function step(parts: PayoutsParts, memory: Memory, dispatch: OutgoingTransaction): Promise<boolean> {
+async function step(parts: PayoutsParts, memory: Memory, transaction: OutgoingTransaction): Promise<boolean> {
   let blamed: number | undefined
   const plan: OutgoingTransactionPlan = {
     sign: async (one) => {
@@ -72,27 +72,27 @@ async function step(parts: PayoutsParts, memory: Memory, dispatch: OutgoingTrans
     mostFailures,
     budget: readBudget(parts),
   }
-  const taken = await advance(dispatch, plan, parts)
-  if (taken.kind === 'waiting' && taken.dispatch.state === 'planned') emit(parts, { why: taken.why })
+  const taken = await advance(transaction, plan, parts)
+  if (taken.kind === 'waiting' && taken.transaction.state === 'planned') emit(parts, { why: taken.why })
   if (taken.kind === 'dropped') {
-    const pauseMs = taken.dispatch.failures < mostFailures ? hourMs : dayMs
-    await suspect(parts, memory, dispatch.id, { why: taken.why, blamed, pauseMs })
+    const pauseMs = taken.transaction.failures < mostFailures ? hourMs : dayMs
+    await suspect(parts, memory, transaction.id, { why: taken.why, blamed, pauseMs })
   }
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
 }
 
 /** Who is to blame is parked for a day. Where nobody is known to be, each is tried alone, and then not for a while. */
 async function suspect(
-  { dispatches, rewards, clock }: PayoutsParts,
+  { outgoing, rewards, clock }: PayoutsParts,
   { suspects }: Memory,
   id: string,
   { why, blamed, pauseMs }: { readonly why: string; readonly blamed: number | undefined; readonly pauseMs: number },
 ): Promise<void> {
-  const lines = await dispatches.lines(id)
+  const lines = await outgoing.lines(id)
   const now = Math.floor(clock.now())
   for (const [index, line] of lines.entries()) {
     if (index === blamed) await rewards.park(line, why, now + dayMs)
-    else if (blamed === undefined && lines.length > 1) suspects.add(keyOf(line))
+    else if (blamed === undefined && lines.length > 1) suspects.add(createKey(line))
     else if (blamed === undefined) await rewards.park(line, why, now + pauseMs)
   }
 }
@@ -100,7 +100,7 @@ async function suspect(
 async function sign(parts: PayoutsParts, { id, attempts }: OutgoingTransaction): Promise<SigningResult> {
   // Also the first time: others may have spent in between what there was when it was planned.
   if (await areFeesSpent(parts, 1)) return { kind: 'unavailable', why: feesSpent.why }
-  const lines = await parts.dispatches.lines(id)
+  const lines = await parts.outgoing.lines(id)
   const shortage = await findShortage(parts, lines)
   if (shortage !== undefined) return { kind: 'unavailable', why: shortage }
   const transfers: OutgoingTransfer[] = []
@@ -126,10 +126,10 @@ async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promi
     if (lines.length === 0 && isAll) return 'all'
     const payable = lines.length === 0 ? [] : await limit(parts, lines)
     if (payable.length === 0 && lines.length > 0) return 'later'
-    const isSuspect = (line: PayoutLine) => memory.suspects.has(keyOf(line))
+    const isSuspect = (line: PayoutLine) => memory.suspects.has(createKey(line))
     const batches = splitIntoBatches(parts, { lines: payable, isAll }, isSuspect).slice(0, left)
-    const { dispatches, isFull } = await planBatches(parts, memory, batches)
-    await mapLimit(dispatches, askedAtOnce, (dispatch) => step(parts, memory, dispatch))
+    const { planned, isFull } = await planBatches(parts, memory, batches)
+    await mapLimit(planned, askedAtOnce, (transaction) => step(parts, memory, transaction))
     if (isFull) return 'later'
     left -= batches.length
   }
@@ -141,28 +141,28 @@ async function planBatches(
   parts: PayoutsParts,
   memory: Memory,
   batches: readonly (readonly PayoutLine[])[],
-): Promise<{ readonly dispatches: readonly OutgoingTransaction[]; readonly isFull: boolean }> {
-  const { dispatches, limits, clock } = parts
+): Promise<{ readonly planned: readonly OutgoingTransaction[]; readonly isFull: boolean }> {
+  const { outgoing, limits, clock } = parts
   const since = Math.floor(clock.now()) - dayMs
   const cap = limits.dailyCap === undefined ? {} : { cap: { since, units: limits.dailyCap } }
   const planned: OutgoingTransaction[] = []
   for (const lines of batches) {
-    if (await parts.isPaused()) return { dispatches: planned, isFull: true }
+    if (await parts.isPaused()) return { planned, isFull: true }
     const isSpent = await areFeesSpent(parts, planned.length + 1)
     const order = { id: createTransactionId(), kind: 'payout', lane: '', about: '', lines, ...cap } as const
-    const planning = isSpent ? undefined : await dispatches.plan(order)
+    const planning = isSpent ? undefined : await outgoing.plan(order)
     if (!planning || planning.kind === 'capped') {
       emit(parts, planning ? capReached : feesSpent)
-      return { dispatches: planned, isFull: true }
+      return { planned, isFull: true }
     }
     // Somebody else was faster, and pays them.
     if (planning.kind !== 'planned') continue
-    for (const line of lines) memory.suspects.delete(keyOf(line))
+    for (const line of lines) memory.suspects.delete(createKey(line))
     planned.push(planning.dispatch)
   }
-  return { dispatches: planned, isFull: false }
+  return { planned, isFull: false }
 }
 
-function keyOf({ role, payee }: PayeeName): string {
+function createKey({ role, payee }: PayeeName): string {
   return `${role} ${payee}`
 }

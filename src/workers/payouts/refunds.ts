@@ -19,7 +19,7 @@ import type { Addresses } from './payees.ts'
 
 export interface RefundParts extends OutgoingTransactionParts {
   readonly books: Pick<Books, 'history'>
-  readonly dispatches: OutgoingTransactions
+  readonly outgoing: OutgoingTransactions
   readonly outgoingWallet: OutgoingWallet
   readonly addresses: Addresses
   /** Undefined for a token that there is none of; null for SOL, which needs none. */
@@ -32,18 +32,18 @@ export interface RefundParts extends OutgoingTransactionParts {
 }
 
 export type RefundPlanning =
-  | { readonly kind: 'planned'; readonly dispatch: OutgoingTransaction }
+  | { readonly kind: 'planned'; readonly transaction: OutgoingTransaction }
   /** It is under way already, or done. */
-  | { readonly kind: 'known'; readonly dispatch: OutgoingTransaction }
+  | { readonly kind: 'known'; readonly transaction: OutgoingTransaction }
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown' }
 
 /** Reserves a refund. Nothing is signed or sent yet. */
 export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx: Uint8Array): Promise<RefundPlanning> {
-  const { books, dispatches, clock } = parts
+  const { books, outgoing, clock } = parts
   const payment = encodeBase58(tx)
-  const before = await dispatches.inLane(refundLane(payment))
-  if (before) return { kind: 'known', dispatch: before }
+  const before = await outgoing.inLane(refundLane(payment))
+  if (before) return { kind: 'known', transaction: before }
   if (await parts.isPaused()) return { kind: 'refused', why: paused }
   const history = await books.history(tx)
   if (!history) return { kind: 'unknown' }
@@ -58,7 +58,7 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   if (sent.units < ruling.units)
     return { kind: 'refused', why: 'the chain says that less of it came from who would get it' }
   const facts = { payment, token, units: ruling.units, reason: ruling.reason }
-  const planning = await dispatches.plan({
+  const planning = await outgoing.plan({
     id: createTransactionId(),
     kind: 'refund',
     lane: refundLane(payment),
@@ -67,23 +67,23 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
     refunds: { tx, units: ruling.units },
     ...(ruling.voids && { voids: tx }),
   })
-  if (planning.kind === 'planned') return planning
+  if (planning.kind === 'planned') return { kind: 'planned', transaction: planning.dispatch }
   if (planning.kind === 'in_use')
     return {
       kind: 'refused',
       why: 'it is being delivered, or was; ask again in a minute: all of it can go back if nothing came of that, else only what was too much',
     }
-  const other = await dispatches.inLane(refundLane(payment))
-  return other ? { kind: 'known', dispatch: other } : { kind: 'refused', why: 'somebody else was first; try again' }
+  const other = await outgoing.inLane(refundLane(payment))
+  return other ? { kind: 'known', transaction: other } : { kind: 'refused', why: 'somebody else was first; try again' }
 }
 
 /** Takes the next step of a refund. */
-export async function advanceRefund(parts: RefundParts, dispatch: OutgoingTransaction): Promise<Step> {
+export async function advanceRefund(parts: RefundParts, transaction: OutgoingTransaction): Promise<Step> {
   const plan = {
     sign: (one: OutgoingTransaction) => signUnlessPaused(parts.isPaused, () => sign(parts, one)),
     mostAttempts: 10,
   }
-  return advance(dispatch, plan, parts)
+  return advance(transaction, plan, parts)
 }
 
 const everyMs = 3_000
@@ -92,9 +92,9 @@ const everyMs = 3_000
 export function startRefunds(given: RefundParts): Loop {
   const parts: RefundParts = { ...given, log: createThrottledLog(given.log, given.clock) }
   const work = async (): Promise<void> => {
-    for (const dispatch of await readOpen('refund', parts)) {
-      const { id, kind } = dispatch
-      await alone(parts.log, { kind, id }, () => advanceRefund(parts, dispatch))
+    for (const transaction of await readOpen('refund', parts)) {
+      const { id, kind } = transaction
+      await alone(parts.log, { kind, id }, () => advanceRefund(parts, transaction))
     }
   }
   return startLoop({ name: 'refunds', everyMs, work, log: parts.log })

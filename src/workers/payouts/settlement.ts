@@ -43,7 +43,7 @@ export interface Converter {
 }
 
 export interface SettlementParts extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
-  readonly dispatches: OutgoingTransactions
+  readonly outgoing: OutgoingTransactions
   /** Where it shows that it is alive. */
   readonly kv: KeyValueStore
   readonly converters: readonly Converter[]
@@ -51,7 +51,7 @@ export interface SettlementParts extends Omit<OutgoingTransactionParts, 'outgoin
   readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
   /** Hears of what was converted, once and for all. */
-  readonly onConverted?: (dispatch: OutgoingTransaction, about: ConversionAbout) => void
+  readonly onConverted?: (transaction: OutgoingTransaction, about: ConversionAbout) => void
 }
 
 const everyMs = 3_000
@@ -100,12 +100,12 @@ async function serve(
   const isPaused = await parts.isPaused()
   const underway = new Set<TokenCode>()
   for (const token of tokenCodes) {
-    const lane = conversionLane(outgoingWallet.wallet, token)
-    for (const dispatch of open) {
-      if (dispatch.lane !== lane) continue
+    const key = conversionLane(outgoingWallet.wallet, token)
+    for (const transaction of open) {
+      if (transaction.lane !== key) continue
       // Also what has just landed: what the wallet holds may be told by a node that does not know yet.
       underway.add(token)
-      if (!isPaused || dispatch.state === 'signed') await step(parts, converter, dispatch, rests)
+      if (!isPaused || transaction.state === 'signed') await step(parts, converter, transaction, rests)
     }
   }
   if (isPaused) return
@@ -133,11 +133,11 @@ async function begin(
   rests: Rests,
 ): Promise<void> {
   const { outgoingWallet, venue, rules } = converter
-  const lane = conversionLane(outgoingWallet.wallet, token)
+  const key = conversionLane(outgoingWallet.wallet, token)
   const offer = await seek(converter, token, units)
   if (offer.kind !== 'offer') {
     parts.log.warn('conversion waits', { wallet: outgoingWallet.wallet, token, why: offer.why })
-    return rest(parts, rests, lane)
+    return rest(parts, rests, key)
   }
   const about: ConversionAbout = {
     wallet: outgoingWallet.wallet,
@@ -151,13 +151,13 @@ async function begin(
   const plan = {
     id: createTransactionId(),
     kind: 'conversion' as const,
-    lane,
+    lane: key,
     about: formatConversion(about),
     lines: [],
   }
   // The quote may have taken its time.
   if (await parts.isPaused()) return
-  const planning = await parts.dispatches.plan(plan)
+  const planning = await parts.outgoing.plan(plan)
   if (planning.kind === 'planned') await step(parts, converter, planning.dispatch, rests, offer.quote)
 }
 
@@ -184,32 +184,32 @@ function judge({ rules, mints, rates }: Converter, token: TokenCode, quote: Venu
 async function step(
   parts: SettlementParts,
   converter: Converter,
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   rests: Rests,
   quote?: VenueQuote,
 ): Promise<void> {
   const { outgoingWallet } = converter
   const plan: OutgoingTransactionPlan = {
     sign: (one) => signUnlessPaused(parts.isPaused, () => sign(parts, converter, one, quote)),
-    result: (one, effect) => resultOf(converter, one, effect),
+    result: (one, effect) => readResult(converter, one, effect),
     mostAttempts,
   }
-  const taken: Step = await advance(dispatch, plan, { ...parts, outgoingWallet })
-  if (taken.kind === 'dropped') rest(parts, rests, dispatch.lane)
+  const taken: Step = await advance(transaction, plan, { ...parts, outgoingWallet })
+  if (taken.kind === 'dropped') rest(parts, rests, transaction.lane)
   if (taken.kind !== 'landed') return
-  rests.delete(dispatch.lane)
-  const about = parseConversion(taken.dispatch.about)
-  if (about) tell(parts, converter, taken.dispatch, about)
+  rests.delete(transaction.lane)
+  const about = parseConversion(taken.transaction.about)
+  if (about) tell(parts, converter, taken.transaction, about)
 }
 
 async function sign(
   { clock }: SettlementParts,
   converter: Converter,
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   atHand: VenueQuote | undefined,
 ): Promise<SigningResult> {
   const { venue, rules, outgoingWallet, mints } = converter
-  const about = parseConversion(dispatch.about)
+  const about = parseConversion(transaction.about)
   if (!about || about.wallet !== outgoingWallet.wallet)
     return { kind: 'impossible', why: 'what it is about cannot be read' }
   if (about.buy !== rules.settlementToken) return { kind: 'impossible', why: 'another token is settled in by now' }
@@ -222,22 +222,22 @@ async function sign(
   const known = atHand && judge(converter, sell, atHand)
   const offer = known?.kind === 'offer' ? known : await seek(converter, sell, units)
   if (offer.kind === 'none') {
-    const isHopeless = clock.now() - dispatch.changedAt > patienceMs
+    const isHopeless = clock.now() - transaction.changedAt > patienceMs
     return { kind: isHopeless ? 'impossible' : 'unavailable', why: offer.why }
   }
   const { quote, minimum } = offer
-  const signing = await venue.sign(quote, { memo: formatMemo(dispatch.id), minimum })
+  const signing = await venue.sign(quote, { memo: formatMemo(transaction.id), minimum })
   if (signing.kind !== 'signed') return signing
   return { ...signing, about: formatConversion({ ...about, venue: venue.name, quoted: quote.units, minimum }) }
 }
 
 /** What really left and came is what the chain says, whatever was quoted. */
-function resultOf(
+function readResult(
   { outgoingWallet, mints }: Converter,
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   effect: Effect,
 ): string | undefined {
-  const about = parseConversion(dispatch.about)
+  const about = parseConversion(transaction.about)
   if (!about) return undefined
   const gain = (token: TokenCode) =>
     computeGain(effect, outgoingWallet.wallet, findMint(token, mints)?.address ?? 'SOL')
@@ -247,19 +247,19 @@ function resultOf(
 function tell(
   parts: SettlementParts,
   { mints }: Converter,
-  dispatch: OutgoingTransaction,
+  transaction: OutgoingTransaction,
   about: ConversionAbout,
 ): void {
   const { wallet, sell, buy, sold = 0n, quoted, received = 0n } = about
   const text = (token: TokenCode, units: bigint) => `${formatUnits(units, findDecimals(token, mints) ?? 0)} ${token}`
-  const facts = { wallet, tx: dispatch.signed?.signature, sold: text(sell, sold), quoted: text(buy, quoted) }
+  const facts = { wallet, tx: transaction.signed?.signature, sold: text(sell, sold), quoted: text(buy, quoted) }
   parts.log.info('converted', { ...facts, received: text(buy, received) })
-  parts.onConverted?.(dispatch, about)
+  parts.onConverted?.(transaction, about)
 }
 
 /** What failed is tried again later, and each time later still. */
-function rest({ clock }: SettlementParts, rests: Rests, lane: string): void {
-  const before = rests.get(lane)?.ms
+function rest({ clock }: SettlementParts, rests: Rests, key: string): void {
+  const before = rests.get(key)?.ms
   const ms = before === undefined ? firstRestMs : Math.min(2 * before, longestRestMs)
-  rests.set(lane, { until: clock.now() + ms, ms })
+  rests.set(key, { until: clock.now() + ms, ms })
 }

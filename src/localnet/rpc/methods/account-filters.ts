@@ -1,7 +1,7 @@
 /** Filters of getProgramAccounts and programSubscribe. */
 import { base58 } from '@scure/base'
 import type { Account } from '../../accounts/account.ts'
-import { tokenPartiesOf } from '../../accounts/accounts.ts'
+import { readTokenParties } from '../../accounts/accounts.ts'
 import { invalidParams } from '../wire/errors.ts'
 import { readConfig, readInteger, readText, wrongType } from '../wire/params.ts'
 
@@ -50,7 +50,7 @@ function limited(bytes: Uint8Array): Uint8Array {
 export function matchesFilters(account: Account, filters: readonly Filter[]): boolean {
   return filters.every((filter) => {
     if (filter.kind === 'size') return account.data.length === filter.bytes
-    if (filter.kind === 'token') return tokenPartiesOf(account) !== undefined
+    if (filter.kind === 'token') return readTokenParties(account) !== undefined
     const found = account.data.subarray(filter.offset, filter.offset + filter.bytes.length)
     return Buffer.compare(found, filter.bytes) === 0
   })

@@ -1,5 +1,5 @@
 /** Methods that read accounts. */
-import { type Account, addressBytesOf } from '../../accounts/account.ts'
+import { type Account, decodeKey } from '../../accounts/account.ts'
 import { accountParser } from '../../parse/account.ts'
 import { invalidParams } from '../wire/errors.ts'
 import { type Bearing, type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
@@ -29,7 +29,7 @@ export function formatKeyed(
 /** In the order of the bytes, which is not that of the text. */
 function sortByAddress<T extends readonly [string, unknown]>(entries: readonly T[]): readonly T[] {
   return entries
-    .map((entry) => ({ entry, bytes: addressBytesOf(entry[0]) }))
+    .map((entry) => ({ entry, bytes: decodeKey(entry[0]) }))
     .sort((left, right) => Buffer.compare(left.bytes, right.bytes))
     .map(({ entry }) => entry)
 }

@@ -1,7 +1,7 @@
 /** Blocks as RPC answers show them. */
 import { encodeBase58 } from '../../../core/encoding/base58.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
-import { rolesOf } from '../../transaction/roles.ts'
+import { listRoles } from '../../transaction/roles.ts'
 import { unsupportedVersion } from '../wire/errors.ts'
 import type { Node } from '../wire/node.ts'
 import { type Config, readBoolean, readChoice } from '../wire/params.ts'
@@ -10,9 +10,9 @@ import {
   formatRoles,
   formatTokenBalances,
   formatTransaction,
+  openTransaction,
   readTransactionFormat,
   type TransactionFormat,
-  transactionOf,
 } from './transaction-data.ts'
 
 export interface BlockFormat extends TransactionFormat {
@@ -68,12 +68,12 @@ function formatTransactions(records: readonly TransactionRecord[], format: Block
 }
 
 function formatAccountsOnly(record: TransactionRecord, { maxVersion, rewards }: BlockFormat): unknown {
-  const { message, signatures } = transactionOf(record)
+  const { message, signatures } = openTransaction(record)
   const { version } = message
   if (version !== 'legacy' && (maxVersion === undefined || version > maxVersion)) throw unsupportedVersion(version)
   return {
     transaction: {
-      accountKeys: formatRoles(rolesOf(message, record.loaded)),
+      accountKeys: formatRoles(listRoles(message, record.loaded)),
       signatures: signatures.map(encodeBase58),
     },
     meta: {
@@ -87,6 +87,6 @@ function formatAccountsOnly(record: TransactionRecord, { maxVersion, rewards }: 
 }
 
 export function mentions(record: TransactionRecord, address: string): boolean {
-  const { keys } = transactionOf(record).message
+  const { keys } = openTransaction(record).message
   return keys.includes(address) || record.loaded.writable.includes(address) || record.loaded.readonly.includes(address)
 }

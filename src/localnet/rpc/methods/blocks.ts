@@ -3,7 +3,7 @@ import { blockNotAvailable, invalidParams, slotSkipped } from '../wire/errors.ts
 import { type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
 import { readAddress, readConfig, readInteger, wrongType } from '../wire/params.ts'
 import { formatBlock, readBlockFormat } from './block-data.ts'
-import { blockTimeOf, readHistoryBearing, readHistoryConfig } from './history.ts'
+import { readBlockTime, readHistoryBearing, readHistoryConfig } from './history.ts'
 
 const maxRange = 500_000
 const maxLeaders = 5_000
@@ -25,7 +25,7 @@ function getBlock(params: readonly unknown[], node: Node): unknown {
   return formatBlock(slot, format, node)
 }
 
-function slotsFrom(start: number, end: number, limit: number, { bank }: Node): readonly number[] {
+function listSlots(start: number, end: number, limit: number, { bank }: Node): readonly number[] {
   const slots: number[] = []
   for (let slot = start; slot <= end && slots.length < limit; slot++) if (bank.timeline.exists(slot)) slots.push(slot)
   return slots
@@ -38,14 +38,14 @@ function getBlocks(params: readonly unknown[], node: Node): unknown {
   const { slot } = readHistoryBearing(readConfig(ended ? params[2] : (second ?? params[2])), node)
   const end = ended ? Math.min(readInteger(second), slot) : slot
   if (end - start > maxRange) throw invalidParams(`Slot range too large; max ${maxRange}`)
-  return slotsFrom(start, end, Number.POSITIVE_INFINITY, node)
+  return listSlots(start, end, Number.POSITIVE_INFINITY, node)
 }
 
 function getBlocksWithLimit(params: readonly unknown[], node: Node): unknown {
   const [start, limit] = [readInteger(params[0]), readInteger(params[1])]
   if (limit > maxRange) throw invalidParams(`Limit too large; max ${maxRange}`)
   const { slot } = readHistoryBearing(readConfig(params[2]), node)
-  return slotsFrom(start, slot, limit, node)
+  return listSlots(start, slot, limit, node)
 }
 
 /** The lowest price that got a transaction into each recent block, and past everybody who writes to these accounts. */
@@ -57,7 +57,7 @@ function recentFees(params: readonly unknown[], node: Node): unknown {
   const { confirmed } = node.view()
   const prices = new Map<number, bigint>()
   const first = Math.max(0, confirmed - feeSlots + 1)
-  for (const slot of slotsFrom(first, confirmed, feeSlots, node)) prices.set(slot, 0n)
+  for (const slot of listSlots(first, confirmed, feeSlots, node)) prices.set(slot, 0n)
   for (const [slot, records] of groupBySlot(node.bank.history.between(first - 1, confirmed))) {
     const all = records.map(({ unitPrice }) => unitPrice)
     const locking = addresses.map((address) =>
@@ -112,7 +112,7 @@ export const blockMethods: Methods = {
     run(params, node) {
       const slot = readInteger(params[0])
       checkSlot(slot, node.view().confirmed, node)
-      return blockTimeOf(slot, node)
+      return readBlockTime(slot, node)
     },
   },
   getFirstAvailableBlock: { required: 0, run: (_params, node) => node.bank.timeline.lastUpTo(0) },

@@ -1,5 +1,5 @@
 /** Methods about the chain as a whole: slots, epochs, hashes, the node itself. */
-import { epochOf, slotsPerEpoch } from '../../bank/sysvars.ts'
+import { computeEpoch, slotsPerEpoch } from '../../bank/sysvars.ts'
 import { coreVersion, type Methods, readBearing, withContext } from '../wire/node.ts'
 import { readAddress, readConfig, readInteger, readText, readU64 } from '../wire/params.ts'
 
@@ -38,7 +38,7 @@ export const clusterMethods: Methods = {
       return {
         absoluteSlot: slot,
         blockHeight: timeline.heightOf(slot),
-        epoch: epochOf(slot),
+        epoch: computeEpoch(slot),
         slotIndex: slot % slotsPerEpoch,
         slotsInEpoch: slotsPerEpoch,
         transactionCount: history.count() - history.countAfter(slot),

@@ -1,5 +1,5 @@
 /** Methods that look back: transactions, their statuses, the signatures of an address. */
-import { commitmentOf, type View } from '../../bank/commitment.ts'
+import { findCommitment, type View } from '../../bank/commitment.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
 import { invalidParams } from '../wire/errors.ts'
 import { type Bearing, type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
@@ -26,7 +26,7 @@ export function readHistoryBearing(config: Config, node: Node): Bearing {
   return bearing
 }
 
-export function blockTimeOf(slot: number, { bank }: Node): number {
+export function readBlockTime(slot: number, { bank }: Node): number {
   return Math.floor(bank.timeline.timeOf(slot) / 1000)
 }
 
@@ -42,7 +42,7 @@ function getTransaction(params: readonly unknown[], node: Node): unknown {
   const { slot } = readHistoryBearing(config, node)
   const record = node.bank.history.find(signature)
   if (!record || record.slot > slot) return null
-  return { slot: record.slot, ...formatTransaction(record, format), blockTime: blockTimeOf(record.slot, node) }
+  return { slot: record.slot, ...formatTransaction(record, format), blockTime: readBlockTime(record.slot, node) }
 }
 
 function statuses(params: readonly unknown[], node: Node): unknown {
@@ -57,13 +57,13 @@ function statuses(params: readonly unknown[], node: Node): unknown {
     view.processed,
     signatures.map((signature) => {
       const record = node.bank.history.find(signature)
-      return record && record.slot <= view.processed && record.slot >= oldest ? statusOf(record, view) : null
+      return record && record.slot <= view.processed && record.slot >= oldest ? readStatus(record, view) : null
     }),
   )
 }
 
-function statusOf({ slot, failure }: TransactionRecord, view: View): unknown {
-  const confirmationStatus = commitmentOf(slot, view)
+function readStatus({ slot, failure }: TransactionRecord, view: View): unknown {
+  const confirmationStatus = findCommitment(slot, view)
   return {
     confirmationStatus,
     confirmations: confirmationStatus === 'finalized' ? null : view.processed - slot,
@@ -79,12 +79,12 @@ function signaturesForAddress(params: readonly unknown[], node: Node): unknown {
   const limit = readOptionalInteger(config, 'limit') ?? maxSignatures
   if (limit === 0 || limit > maxSignatures) throw invalidParams(`Invalid limit; max ${maxSignatures}`)
   const { slot, view } = readHistoryBearing(config, node)
-  const before = placeOf(config['before'], node) ?? { slot: slot + 1, position: -1 }
-  const after = placeOf(config['until'], node) ?? { slot: -1, position: -1 }
+  const before = findPlace(config['before'], node) ?? { slot: slot + 1, position: -1 }
+  const after = findPlace(config['until'], node) ?? { slot: -1, position: -1 }
   const newest = before.slot > slot ? { slot: slot + 1, position: -1 } : before
   return node.bank.history.ofAddress(address, newest, after, limit).map((record) => ({
-    blockTime: blockTimeOf(record.slot, node),
-    confirmationStatus: commitmentOf(record.slot, view),
+    blockTime: readBlockTime(record.slot, node),
+    confirmationStatus: findCommitment(record.slot, view),
     err: record.failure ?? null,
     memo: record.memo ?? null,
     signature: record.signature,
@@ -93,7 +93,7 @@ function signaturesForAddress(params: readonly unknown[], node: Node): unknown {
   }))
 }
 
-function placeOf(value: unknown, { bank }: Node): TransactionRecord | undefined {
+function findPlace(value: unknown, { bank }: Node): TransactionRecord | undefined {
   return value === undefined || value === null ? undefined : bank.history.find(readSignature(value))
 }
 

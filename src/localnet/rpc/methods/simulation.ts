@@ -3,7 +3,7 @@ import type { Bank } from '../../bank/bank.ts'
 import type { Rejection } from '../../bank/evaluate.ts'
 import type { Report } from '../../bank/report.ts'
 import { accountParser } from '../../parse/account.ts'
-import { rolesOf } from '../../transaction/roles.ts'
+import { listRoles } from '../../transaction/roles.ts'
 import type { Transaction } from '../../transaction/wire.ts'
 import { invalidParams } from '../wire/errors.ts'
 import { type Config, readAddress, readBoolean, readConfig } from '../wire/params.ts'
@@ -41,7 +41,7 @@ export function formatSimulation(
   const loaded = report?.outcome.loaded ?? rejection?.loaded ?? { writable: [], readonly: [] }
   const returnData = execution?.returnData
   const inner =
-    execution && innerInstructions ? formatInner(execution.inner, rolesOf(transaction.message, loaded), true) : null
+    execution && innerInstructions ? formatInner(execution.inner, listRoles(transaction.message, loaded), true) : null
   const tooMany =
     accounts &&
     accounts.addresses.length > transaction.message.keys.length + loaded.writable.length + loaded.readonly.length

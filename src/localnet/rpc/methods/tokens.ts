@@ -1,10 +1,10 @@
 /** Methods about tokens: accounts of an owner or a delegate, balances, supply. */
 import { encodeBase58 } from '../../../core/encoding/base58.ts'
 import type { Account } from '../../accounts/account.ts'
-import { tokenPartiesOf } from '../../accounts/accounts.ts'
+import { readTokenParties } from '../../accounts/accounts.ts'
 import { tokenPrograms } from '../../accounts/addresses.ts'
 import { amountFormatter } from '../../parse/token-account.ts'
-import { readMint, tokenAmountOf, uiAmount } from '../../transaction/token-balances.ts'
+import { formatTokenAmount, readMint, uiAmount } from '../../transaction/token-balances.ts'
 import { invalidParams } from '../wire/errors.ts'
 import { type Bearing, type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
 import { readAddress, readConfig } from '../wire/params.ts'
@@ -17,7 +17,7 @@ function readTokenFilter(value: unknown, { bank }: Node, slot: number): (account
   if (typeof mint === 'string') {
     const address = readAddress(mint)
     if (!readMint(bank.read(address, slot))) throw invalidParams('Invalid param: could not find mint')
-    return (account) => tokenPartiesOf(account)?.mint === address
+    return (account) => readTokenParties(account)?.mint === address
   }
   const program = readAddress(programId)
   if (!tokenPrograms.has(program)) throw invalidParams('Invalid param: unrecognized Token program id')
@@ -41,12 +41,12 @@ function tokenAccounts(
 function* delegatedTo(delegate: string, { slot }: Bearing, { bank }: Node): Iterable<readonly [string, Account]> {
   for (const program of tokenPrograms) {
     for (const entry of bank.accounts.ownedBy(program, slot)) {
-      if (tokenPartiesOf(entry[1]) && delegateOf(entry[1]) === delegate) yield entry
+      if (readTokenParties(entry[1]) && readDelegate(entry[1]) === delegate) yield entry
     }
   }
 }
 
-function delegateOf({ data }: Account): string | undefined {
+function readDelegate({ data }: Account): string | undefined {
   return data[72] === 1 ? encodeBase58(data.subarray(76, 108)) : undefined
 }
 
@@ -56,7 +56,7 @@ function largest(params: readonly unknown[], node: Node): unknown {
   const decimals = readMint(node.bank.read(mint, slot))?.decimals
   if (decimals === undefined) throw invalidParams('Invalid param: not a Token mint')
   const holders = [...node.bank.accounts.tokensOfMint(mint, slot)]
-    .map(([address, account]) => ({ address, amount: tokenAmountOf(account) }))
+    .map(([address, account]) => ({ address, amount: formatTokenAmount(account) }))
     .sort((left, right) => (left.amount === right.amount ? 0 : left.amount > right.amount ? -1 : 1))
     .slice(0, 20)
   return withContext(
@@ -86,10 +86,10 @@ export const tokenMethods: Methods = {
     required: 1,
     run(params, node) {
       const { account, slot } = readNamed(params, node)
-      const parties = tokenPartiesOf(account)
+      const parties = readTokenParties(account)
       const money = parties && amountFormatter(node.bank.read(parties.mint, slot), node.bank.timeline.timeOf(slot))
       if (!money) throw invalidParams('Invalid param: not a Token account')
-      return withContext(slot, money(tokenAmountOf(account)))
+      return withContext(slot, money(formatTokenAmount(account)))
     },
   },
   getTokenSupply: {

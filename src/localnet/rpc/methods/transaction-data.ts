@@ -3,7 +3,7 @@ import { encodeBase58 } from '../../../core/encoding/base58.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
 import type { InnerInstruction } from '../../bank/vm.ts'
 import { parseInstruction } from '../../parse/instruction.ts'
-import { type Role, rolesOf } from '../../transaction/roles.ts'
+import { listRoles, type Role } from '../../transaction/roles.ts'
 import { type TokenBalance, uiAmount } from '../../transaction/token-balances.ts'
 import { decodeTransaction, type Message, type Transaction } from '../../transaction/wire.ts'
 import { unsupportedVersion } from '../wire/errors.ts'
@@ -25,7 +25,7 @@ export function readTransactionFormat(config: Config): TransactionFormat {
 }
 
 /** What the chain stored was decoded once before. */
-export function transactionOf({ wire }: TransactionRecord): Transaction {
+export function openTransaction({ wire }: TransactionRecord): Transaction {
   const decoded = decodeTransaction(wire)
   if (decoded.kind !== 'ok') throw new Error(`a stored transaction cannot be read: ${decoded.reason}`)
   return decoded.value
@@ -37,11 +37,11 @@ export function formatTransaction(
   format: TransactionFormat,
   showRewards = true,
 ): Record<string, unknown> {
-  const transaction = transactionOf(record)
+  const transaction = openTransaction(record)
   const { version } = transaction.message
   if (version !== 'legacy' && (format.maxVersion === undefined || version > format.maxVersion))
     throw unsupportedVersion(version)
-  const roles = rolesOf(transaction.message, record.loaded)
+  const roles = listRoles(transaction.message, record.loaded)
   return {
     transaction: formatWire(transaction, roles, format.encoding),
     meta: formatMeta(record, roles, format.encoding, showRewards),

@@ -5,18 +5,18 @@ import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
 import { addDecimals } from '../../look/decimals.ts'
 import { mendLanguage, pageLocale } from '../../look/locale.ts'
 import type { Period, Step } from '../../look/periods.ts'
-import { stepsOf } from '../../look/periods.ts'
+import { listSteps } from '../../look/periods.ts'
 import { dayMs, formatDay, formatExact, formatHour, hourMs, startOfDay } from '../../look/times.ts'
 import { news, useAnswer } from '../data/answer.ts'
 import type { Revenue, Series, SeriesPoint } from '../data/answers.ts'
-import { pathOf } from '../data/ask.ts'
+import { formatPath } from '../data/ask.ts'
 import { theme, zone } from '../data/settings.ts'
 import { Card } from '../elements/card.tsx'
 import { Choice } from '../elements/choice.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
-import { grossOf, isRefunded, refundedOf, refundWords } from './revenue.tsx'
+import { isRefunded, readGross, readRefunded, refundWords } from './revenue.tsx'
 
 type Measure = 'revenue' | 'payments'
 
@@ -28,8 +28,8 @@ interface Drawn extends Revenue {
 function addRevenue(points: readonly Revenue[]): Required<Revenue> {
   return {
     revenue: addDecimals(points.map(({ revenue }) => revenue)),
-    gross: addDecimals(points.map(grossOf)),
-    refunded: addDecimals(points.map(refundedOf)),
+    gross: addDecimals(points.map(readGross)),
+    refunded: addDecimals(points.map(readRefunded)),
   }
 }
 
@@ -52,16 +52,16 @@ const mostHours = 1_900
 
 export function RevenueChart({ period }: { readonly period: Period }) {
   const { from, to } = period
-  const steps = stepsOf(period)
+  const steps = listSteps(period)
   const chosen = useSignal<Step | undefined>(undefined)
   const measure = useSignal<Measure>('revenue')
   const isTable = useSignal(false)
   const step = steps.find((one) => one === chosen.value) ?? steps[0] ?? 'hour'
   const isByHour = ((to ?? 0) - (from ?? 0)) / hourMs <= mostHours
-  const loaded = useAnswer<Series>(pathOf('/api/analytics/series', { step: isByHour ? 'hour' : 'day', from, to }), {
+  const loaded = useAnswer<Series>(formatPath('/api/analytics/series', { step: isByHour ? 'hour' : 'day', from, to }), {
     follows: news,
   })
-  const pointsOf = ({ points }: Series): readonly Drawn[] =>
+  const createPoints = ({ points }: Series): readonly Drawn[] =>
     step === 'day' && isByHour ? inDays(points) : points.map((point) => ({ ...point, at: Date.parse(point.at) }))
   return (
     <Card
@@ -99,7 +99,7 @@ export function RevenueChart({ period }: { readonly period: Period }) {
       <When loaded={loaded} lines={6}>
         {(series) => (
           <Drawing
-            points={pointsOf(series)}
+            points={createPoints(series)}
             step={step}
             measure={measure.value}
             unit={series.revenueToken}
@@ -137,8 +137,8 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
     measure === 'revenue' ? `${formatRounded(total, locale)} ${unit}` : `${formatCount(Number(total), locale)} payments`
   const made = measure === 'revenue' ? refundWords(point ?? addRevenue(points)) : undefined
   const refundColumns: readonly Column<Drawn>[] = [
-    { name: 'Earned', class: 'number', cell: (one) => formatAmount(grossOf(one), locale) },
-    { name: 'Refunded', class: 'number', cell: (one) => formatAmount(refundedOf(one), locale) },
+    { name: 'Earned', class: 'number', cell: (one) => formatAmount(readGross(one), locale) },
+    { name: 'Refunded', class: 'number', cell: (one) => formatAmount(readRefunded(one), locale) },
   ]
   const columns: readonly Column<Drawn>[] = [
     { name: 'When', cell: when },
@@ -149,7 +149,7 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
     ['from', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
     ...points.map((one) => [
       new Date(one.at).toISOString(),
-      ...[`${one.payments}`, one.revenue, unit, grossOf(one), refundedOf(one)],
+      ...[`${one.payments}`, one.revenue, unit, readGross(one), readRefunded(one)],
     ]),
   ]
   return (

@@ -23,7 +23,7 @@ const height = 232
 const mostBars = 80
 
 /** What a colour of the theme is at this moment; a canvas knows no custom properties. */
-function colourOf(place: HTMLElement, name: string): string {
+function readColour(place: HTMLElement, name: string): string {
   const probe = document.createElement('i')
   probe.style.color = `var(--${name})`
   place.append(probe)
@@ -34,7 +34,7 @@ function colourOf(place: HTMLElement, name: string): string {
 
 export function drawPlot(place: HTMLElement, parts: PlotParts): Plot {
   const { points, stepMs, formatTick, formatValue, onPoint } = parts
-  const colour = (name: string) => colourOf(place, name)
+  const colour = (name: string) => readColour(place, name)
   const hasBars = points.length <= mostBars
   const axis = {
     stroke: colour('muted'),

@@ -6,23 +6,23 @@ import type { Revenue } from '../data/answers.ts'
 import type { Column } from '../elements/table.tsx'
 
 /** An older service tells of no refunds. */
-export function grossOf({ revenue, gross }: Revenue): string {
+export function readGross({ revenue, gross }: Revenue): string {
   return gross ?? revenue
 }
 
-export function refundedOf({ refunded }: Pick<Revenue, 'refunded'>): string {
+export function readRefunded({ refunded }: Pick<Revenue, 'refunded'>): string {
   return refunded ?? '0'
 }
 
 export function isRefunded(line: Pick<Revenue, 'refunded'>): boolean {
-  return compareDecimals(refundedOf(line), '0') !== 0
+  return compareDecimals(readRefunded(line), '0') !== 0
 }
 
 /** Undefined where nothing was sent back: then there is nothing to tell apart. */
 export function refundWords(line: Revenue): string | undefined {
   if (!isRefunded(line)) return undefined
   const locale = pageLocale()
-  return `${formatRounded(grossOf(line), locale)} earned, ${formatRounded(refundedOf(line), locale)} refunded`
+  return `${formatRounded(readGross(line), locale)} earned, ${formatRounded(readRefunded(line), locale)} refunded`
 }
 
 /** The revenue, after what was earned and refunded where any line has a refund. */
@@ -39,7 +39,7 @@ export function revenueColumns<Line extends Revenue>(
     title: (line) => formatAmount(read(line), locale),
   })
   return [
-    ...(lines.some(isRefunded) ? [part('Earned', grossOf), part('Refunded', refundedOf)] : []),
+    ...(lines.some(isRefunded) ? [part('Earned', readGross), part('Refunded', readRefunded)] : []),
     {
       name: token ? `Revenue, ${token}` : 'Revenue',
       class: where,
@@ -54,5 +54,5 @@ export function exactRevenue(line: Revenue, token: string): string {
   const locale = pageLocale()
   const net = `${formatAmount(line.revenue, locale)} ${token}`
   if (!isRefunded(line)) return net
-  return `${net}: ${formatAmount(grossOf(line), locale)} earned, ${formatAmount(refundedOf(line), locale)} refunded`
+  return `${net}: ${formatAmount(readGross(line), locale)} earned, ${formatAmount(readRefunded(line), locale)} refunded`
 }

@@ -1,6 +1,13 @@
 /** The four figures at the top, each beside what it was in the period before. */
 import type { ComponentChildren } from 'preact'
-import { changeOf, formatAmount, formatCount, formatRounded, formatShare, pointsOf } from '../../look/amounts.ts'
+import {
+  compareAmounts,
+  compareShares,
+  formatAmount,
+  formatCount,
+  formatRounded,
+  formatShare,
+} from '../../look/amounts.ts'
 import { divideDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Summary, Totals } from '../data/answers.ts'
@@ -29,7 +36,7 @@ export function Tile({ name, value, unit, exact, children }: TileProps) {
 }
 
 /** A person may be asked several times for one payment, and may pay in the next hour: more than all is all. */
-function conversionOf({ funnel: { challenged, paid } }: Totals): number | undefined {
+function computeConversion({ funnel: { challenged, paid } }: Totals): number | undefined {
   return challenged === 0 ? undefined : Math.min(1, paid / challenged)
 }
 
@@ -42,12 +49,12 @@ interface TilesProps {
 export function Tiles({ summary, previous, than }: TilesProps) {
   const locale = pageLocale()
   // What went back was paid all the same.
-  const averageOf = (totals: Totals) => divideDecimal(totals.gross ?? totals.totalRevenue, totals.payments)
-  const average = averageOf(summary)
+  const computeAverage = (totals: Totals) => divideDecimal(totals.gross ?? totals.totalRevenue, totals.payments)
+  const average = computeAverage(summary)
   const unit = summary.revenueToken
   const revenue = { ...summary, revenue: summary.totalRevenue }
   const made = refundWords(revenue)
-  const wasAverage = previous && (averageOf(previous) ?? '0')
+  const wasAverage = previous && (computeAverage(previous) ?? '0')
   return (
     <dl class="tiles card">
       <Tile
@@ -56,25 +63,34 @@ export function Tiles({ summary, previous, than }: TilesProps) {
         unit={unit}
         exact={exactRevenue(revenue, unit)}
       >
-        <Trend change={changeOf(summary.totalRevenue, previous?.totalRevenue, locale)} than={than} />
+        <Trend change={compareAmounts(summary.totalRevenue, previous?.totalRevenue, locale)} than={than} />
         {made !== undefined && <span class="tile-made muted">{made}</span>}
       </Tile>
       <Tile name="Payments" value={formatCount(summary.payments, locale)}>
-        <Trend change={changeOf(String(summary.payments), previous && String(previous.payments), locale)} than={than} />
+        <Trend
+          change={compareAmounts(String(summary.payments), previous && String(previous.payments), locale)}
+          than={than}
+        />
       </Tile>
       <Tile
         name="Average payment"
         value={average === undefined ? '–' : formatRounded(average, locale)}
         {...(average !== undefined && { unit, exact: `${formatAmount(average, locale)} ${unit}` })}
       >
-        <Trend change={average === undefined ? { kind: 'none' } : changeOf(average, wasAverage, locale)} than={than} />
+        <Trend
+          change={average === undefined ? { kind: 'none' } : compareAmounts(average, wasAverage, locale)}
+          than={than}
+        />
       </Tile>
       <Tile
         name="Conversion"
-        value={formatShare(conversionOf(summary), locale)}
+        value={formatShare(computeConversion(summary), locale)}
         exact="Paid, of those who were asked to pay"
       >
-        <Trend change={pointsOf(conversionOf(summary), previous && conversionOf(previous), locale)} than={than} />
+        <Trend
+          change={compareShares(computeConversion(summary), previous && computeConversion(previous), locale)}
+          than={than}
+        />
       </Tile>
     </dl>
   )

@@ -48,7 +48,7 @@ export function post<Answer>(path: string, body: unknown = {}): Promise<Outcome<
 }
 
 /** An address with what is known of its query. */
-export function pathOf(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+export function formatPath(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return text === '' ? path : `${path}?${text}`

@@ -30,7 +30,7 @@ export type Query = Readonly<Record<string, string | undefined>>
 /** These go along from screen to screen. */
 const lasting = ['period', 'from', 'to']
 
-export function addressOf(screen: Screen, query: Query = {}): string {
+export function formatAddress(screen: Screen, query: Query = {}): string {
   const lastingNow = lasting.flatMap((name) => {
     const value = place.value.query.get(name)
     return value === null ? [] : [[name, value] as const]
@@ -42,9 +42,9 @@ export function addressOf(screen: Screen, query: Query = {}): string {
 }
 
 /** The same screen, asked otherwise; what is undefined or empty goes. */
-export function addressWith(changes: Query): string {
+export function changeAddress(changes: Query): string {
   const { screen, query } = place.value
-  return addressOf(screen, { ...Object.fromEntries(query), ...changes })
+  return formatAddress(screen, { ...Object.fromEntries(query), ...changes })
 }
 
 /** The class of a row whose record the address has open. */
@@ -64,7 +64,7 @@ export function go(address: string, { isReplacing = false } = {}): void {
 }
 
 export function change(changes: Query, options?: { readonly isReplacing?: boolean }): void {
-  go(addressWith(changes), options)
+  go(changeAddress(changes), options)
 }
 
 /** Follows a link within the page, unless the person wants it in a window of its own. */

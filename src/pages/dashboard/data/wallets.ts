@@ -37,11 +37,11 @@ export function watchWallets(tell: (wallets: readonly Signer[]) => void): () => 
 }
 
 /** The text to be signed. Only one that names this very site and wallet is shown to anybody. */
-export async function messageFor(
+export async function fetchMessage(
   address: string,
 ): Promise<{ readonly kind: 'message'; readonly text: string } | Refused> {
   const outcome = await post<{ message: string }>('/sign-in/nonce', { address })
-  if (outcome.kind !== 'answer') return refused(reasonOf(outcome))
+  if (outcome.kind !== 'answer') return refused(describeReason(outcome))
   const facts = parseSignIn(outcome.value.message)
   if (facts?.host !== location.host || facts.address !== address)
     return refused('The service asks for a signature for another site; open the dashboard at its own address.')
@@ -50,10 +50,10 @@ export async function messageFor(
 
 export async function finishSignIn(body: Readonly<Record<string, string>>): Promise<SignInOutcome> {
   const outcome = await post<Session & { token: string }>('/sign-in', body)
-  return outcome.kind === 'answer' ? { kind: 'signed-in', session: outcome.value } : refused(reasonOf(outcome))
+  return outcome.kind === 'answer' ? { kind: 'signed-in', session: outcome.value } : refused(describeReason(outcome))
 }
 
-function reasonOf(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
+function describeReason(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
   if ('detail' in outcome) return outcome.detail
   if (outcome.kind === 'unreachable') return 'The service does not answer; see whether it runs, and try again.'
   return 'The service did not take this sign-in; try again.'
@@ -64,7 +64,7 @@ export async function signInWithWallet(wallet: Signer): Promise<SignInOutcome> {
     const { accounts } = await wallet.features['standard:connect'].connect()
     const account = [...accounts, ...wallet.accounts].find((one) => one.features.includes('solana:signMessage'))
     if (!account) return refused('The wallet offered no account that can sign; choose one in the wallet and try again.')
-    const message = await messageFor(account.address)
+    const message = await fetchMessage(account.address)
     if (message.kind === 'refused') return message
     const bytes = new TextEncoder().encode(message.text)
     const [signed] = await wallet.features['solana:signMessage'].signMessage({ account, message: bytes })

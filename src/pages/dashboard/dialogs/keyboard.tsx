@@ -1,6 +1,6 @@
 /** The keyboard: moving among rows, opening, searching. And a list of the keys. */
 import { signal } from '@preact/signals'
-import { addressOf, change, go, place } from '../data/route.ts'
+import { change, formatAddress, go, place } from '../data/route.ts'
 import { Dialog } from './dialog.tsx'
 
 const isHelpOpen = signal(false)
@@ -13,24 +13,24 @@ export function showKeys(): void {
 }
 
 const rowLinks = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('[data-row]')]
-const rowOf = (link: HTMLElement | undefined): string | undefined => link?.dataset['row']
+const findRow = (link: HTMLElement | undefined): string | undefined => link?.dataset['row']
 
 /** To the next row, or the one before; in an open drawer, to the next payment. */
 function move(step: 1 | -1): void {
   const links = rowLinks()
   const open = place.value.query.get('payment')
-  const current = open ?? rowOf(document.activeElement as HTMLElement)
-  const at = links.findIndex((link) => rowOf(link) === current)
+  const current = open ?? findRow(document.activeElement as HTMLElement)
+  const at = links.findIndex((link) => findRow(link) === current)
   const next = links[at === -1 ? (step === 1 ? 0 : links.length - 1) : at + step]
   if (!next) return
   if (open === null) next.focus()
-  else change({ payment: rowOf(next) }, { isReplacing: true })
+  else change({ payment: findRow(next) }, { isReplacing: true })
 }
 
 function search(): void {
   isSearchWanted.value = true
   if (place.value.screen === 'payments') giveSearch()
-  else go(addressOf('payments'))
+  else go(formatAddress('payments'))
 }
 
 /** Puts the focus into the search, where somebody asked for it. */

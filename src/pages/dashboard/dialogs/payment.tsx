@@ -10,7 +10,7 @@ import {
   type PaymentDetail,
   type TimelineEntry,
 } from '../data/answers.ts'
-import { addressOf, change, place } from '../data/route.ts'
+import { change, formatAddress, place } from '../data/route.ts'
 import { session } from '../data/session.ts'
 import { Amount, Moment, Standing } from '../elements/cells.tsx'
 import { IdLine } from '../elements/copy.tsx'
@@ -61,7 +61,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
             'for nothing that this service asked for'
           ) : (
             <>
-              for <Link href={addressOf('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
+              for <Link href={formatAddress('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
             </>
           )}
           , <Moment at={payment.timestamp} />

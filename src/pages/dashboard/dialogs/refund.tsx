@@ -6,7 +6,7 @@ import { pageLocale } from '../../look/locale.ts'
 import type { ProblemRecord } from '../data/answers.ts'
 import { type Outcome, post } from '../data/ask.ts'
 import type { Refund, Refunds } from '../data/outgoing.ts'
-import { addressOf } from '../data/route.ts'
+import { formatAddress } from '../data/route.ts'
 import { session } from '../data/session.ts'
 import { Card } from '../elements/card.tsx'
 import { Amount, Name } from '../elements/cells.tsx'
@@ -23,7 +23,7 @@ export type Ordered = ReadonlyMap<string, Refund>
 export const isUnderWay = ({ state }: Refund): boolean => state === 'planned' || state === 'signed'
 
 /** The refund of a payment as it stands now, if there is one. */
-export function refundOf(one: ProblemRecord, ordered: Ordered, refunds: readonly Refund[]): Refund | undefined {
+export function findRefund(one: ProblemRecord, ordered: Ordered, refunds: readonly Refund[]): Refund | undefined {
   const known = ordered.get(one.id ?? '') ?? one.refund
   return refunds.find(({ id }) => id === known?.id) ?? known
 }
@@ -105,7 +105,7 @@ function Order({
     state.value = 'sending'
     const outcome = await post<Refund>('/api/refunds', { id: one.id })
     if (outcome.kind !== 'answer') {
-      state.value = reasonOf(outcome)
+      state.value = describeReason(outcome)
       return
     }
     onClose(outcome.value)
@@ -132,7 +132,7 @@ function Order({
 }
 
 /** One sentence. */
-function reasonOf(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
+function describeReason(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
   if ('detail' in outcome) return outcome.detail
   if (outcome.kind === 'unreachable')
     return 'The service does not answer, so it is not known whether it took the order; ordering it again does no harm.'
@@ -147,7 +147,7 @@ function ByHand({ one: { tx } }: { readonly one: ProblemRecord }) {
       <Command text={`npx paystile refund ${tx ?? '<transaction>'}`} />
       {tx === undefined && !session.value.owner && (
         <p class="muted">
-          The transaction is shown to <Link href={addressOf('sign-in')}>an owner who is signed in</Link>.
+          The transaction is shown to <Link href={formatAddress('sign-in')}>an owner who is signed in</Link>.
         </p>
       )}
     </>

@@ -1,5 +1,5 @@
 /** One of a few, side by side or as links, or one of many from a list. */
-import { addressWith } from '../data/route.ts'
+import { changeAddress } from '../data/route.ts'
 import { Count } from './cells.tsx'
 import { Link } from './link.tsx'
 
@@ -65,7 +65,7 @@ export function KindLinks<Kind extends string>({ label, parameter, kinds, value 
   return (
     <nav class="kinds" aria-label={label}>
       {[[undefined, 'All', total] as const, ...kinds].map(([kind, name, count]) => (
-        <Link key={name} href={addressWith({ [parameter]: kind })} isCurrent={kind === value}>
+        <Link key={name} href={changeAddress({ [parameter]: kind })} isCurrent={kind === value}>
           {name}{' '}
           <b>
             <Count count={count} />

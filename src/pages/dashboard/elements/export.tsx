@@ -1,8 +1,8 @@
 /** Taking a table along: from the service where it can give all of it, from what is shown otherwise. */
 import { now } from '../../look/clock.ts'
-import { csvOf } from '../../look/csv.ts'
+import { formatCsv } from '../../look/csv.ts'
 import { writeDay } from '../../look/times.ts'
-import { pathOf } from '../data/ask.ts'
+import { formatPath } from '../data/ask.ts'
 import { Icon } from './icons.tsx'
 import { Menu } from './menu.tsx'
 
@@ -24,7 +24,7 @@ export function ExportMenu({ query, isSought = false }: ExportMenuProps) {
       <ul class="menu-list">
         {formats.map(([format, name, what]) => (
           <li key={format}>
-            <a href={pathOf('/api/analytics/export', { format, ...query })} download>
+            <a href={formatPath('/api/analytics/export', { format, ...query })} download>
               {name} <span class="muted">{what}</span>
             </a>
           </li>
@@ -45,7 +45,7 @@ interface CsvButtonProps {
 
 export function CsvButton({ name, rows, isQuiet = false }: CsvButtonProps) {
   const save = () => {
-    const url = URL.createObjectURL(new Blob([csvOf(rows())], { type: 'text/csv;charset=utf-8' }))
+    const url = URL.createObjectURL(new Blob([formatCsv(rows())], { type: 'text/csv;charset=utf-8' }))
     const link = document.createElement('a')
     link.href = url
     link.download = `paystile-${name}-${writeDay(now(), 'utc')}.csv`

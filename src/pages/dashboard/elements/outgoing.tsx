@@ -65,7 +65,7 @@ export const lastColumns: readonly Column<Outgoing>[] = [
 ]
 
 /** Where anybody can look at a transaction; undefined for a chain that only this machine has. */
-function explorerOf(tx: string): string | undefined {
+function findExplorer(tx: string): string | undefined {
   const network = service.value?.network
   if (network !== 'mainnet' && network !== 'devnet') return undefined
   return `https://explorer.solana.com/tx/${tx}${network === 'devnet' ? '?cluster=devnet' : ''}`
@@ -73,7 +73,7 @@ function explorerOf(tx: string): string | undefined {
 
 /** Nothing where nobody else could look. */
 export function ExplorerLink({ tx }: { readonly tx: string }) {
-  const href = explorerOf(tx)
+  const href = findExplorer(tx)
   if (href === undefined) return null
   return (
     <a href={href} target="_blank" rel="noreferrer">
@@ -94,7 +94,7 @@ export function OutFacts({ one, children }: { readonly one: Outgoing; readonly c
       ) : (
         <IdLine name="Transaction" text={tx} />
       )}
-      {tx !== null && explorerOf(tx) !== undefined && (
+      {tx !== null && findExplorer(tx) !== undefined && (
         <Fact name="Seen by others">
           <ExplorerLink tx={tx} />
         </Fact>

@@ -2,11 +2,11 @@
 import { formatShare } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { grossOf, refundedOf, revenueColumns } from '../charts/revenue.tsx'
+import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
 import { news, useAnswer } from '../data/answer.ts'
 import type { Analytics, Revenue, RevenueLine, UsageLine } from '../data/answers.ts'
-import { pathOf } from '../data/ask.ts'
-import { addressOf } from '../data/route.ts'
+import { formatPath } from '../data/ask.ts'
+import { formatAddress } from '../data/route.ts'
 import { Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
@@ -19,12 +19,12 @@ interface Line extends UsageLine, Revenue {
   readonly conversion: number | undefined
 }
 
-function revenueOf(line: RevenueLine | undefined): Revenue {
-  return line ? { revenue: line.revenue, gross: grossOf(line), refunded: refundedOf(line) } : { revenue: '0' }
+function readRevenue(line: RevenueLine | undefined): Revenue {
+  return line ? { revenue: line.revenue, gross: readGross(line), refunded: readRefunded(line) } : { revenue: '0' }
 }
 
 /** Usage and revenue come as two lists, each cut at its own end. */
-function linesOf(usage: readonly UsageLine[], revenue: readonly RevenueLine[]): readonly Line[] {
+function joinLines(usage: readonly UsageLine[], revenue: readonly RevenueLine[]): readonly Line[] {
   const earned = new Map(revenue.map((line) => [line.endpoint, line]))
   const used = new Set(usage.map(({ endpoint }) => endpoint))
   const nothing = { calls: 0, challenged: 0, free: 0, refused: 0, reused: 0, delivered: 0, undelivered: 0 }
@@ -34,7 +34,7 @@ function linesOf(usage: readonly UsageLine[], revenue: readonly RevenueLine[]): 
   return [...usage, ...others]
     .map((line) => ({
       ...line,
-      ...revenueOf(earned.get(line.endpoint)),
+      ...readRevenue(earned.get(line.endpoint)),
       conversion: line.challenged === 0 ? undefined : Math.min(1, line.payments / line.challenged),
     }))
     .sort((one, other) => compareDecimals(other.revenue, one.revenue) || other.calls - one.calls)
@@ -44,9 +44,9 @@ export function Endpoints() {
   const period = usePeriod('7d')
   const { from, to } = period
   const options = { follows: news }
-  const usage = useAnswer<Analytics>(pathOf('/analytics', { view: 'usage', from, to }), options)
-  const revenue = useAnswer<Analytics>(pathOf('/analytics', { view: 'revenue', from, to }), options)
-  const lines = linesOf(usage.value?.usage ?? [], revenue.value?.revenue ?? [])
+  const usage = useAnswer<Analytics>(formatPath('/analytics', { view: 'usage', from, to }), options)
+  const revenue = useAnswer<Analytics>(formatPath('/analytics', { view: 'revenue', from, to }), options)
+  const lines = joinLines(usage.value?.usage ?? [], revenue.value?.revenue ?? [])
   const token = revenue.value?.revenueToken ?? ''
   const cells = () => [
     [
@@ -67,7 +67,7 @@ export function Endpoints() {
       ...[line.calls, line.payments, line.challenged].map(String),
       line.conversion === undefined ? '' : line.conversion.toFixed(4),
       ...[line.delivered, line.undelivered].map(String),
-      ...[line.revenue, token, grossOf(line), refundedOf(line)],
+      ...[line.revenue, token, readGross(line), readRefunded(line)],
     ]),
   ]
   return (
@@ -97,7 +97,7 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
       name: 'Endpoint',
       cellClass: 'endpoint',
       cell: ({ endpoint }) => (
-        <Link href={addressOf('payments', { endpoint })} class="row-link" row={endpoint}>
+        <Link href={formatAddress('payments', { endpoint })} class="row-link" row={endpoint}>
           {endpoint}
         </Link>
       ),

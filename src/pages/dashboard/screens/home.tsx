@@ -3,12 +3,12 @@
 import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
 import { FunnelBars, TokenBars } from '../charts/bars.tsx'
 import { RevenueChart } from '../charts/chart.tsx'
-import { grossOf, refundedOf, revenueColumns } from '../charts/revenue.tsx'
+import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
 import { Tiles } from '../charts/tiles.tsx'
 import { news, useAnswer } from '../data/answer.ts'
 import type { Analytics, Summary } from '../data/answers.ts'
-import { pathOf } from '../data/ask.ts'
-import { addressOf } from '../data/route.ts'
+import { formatPath } from '../data/ask.ts'
+import { formatAddress } from '../data/route.ts'
 import { Card } from '../elements/card.tsx'
 import { Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
@@ -23,8 +23,8 @@ export function Home() {
   // Sums of all time have nothing before them, and no drawing.
   const period = usePeriod('7d', false)
   const { from, to } = period
-  const loaded = useAnswer<Summary>(pathOf('/api/analytics', { from, to }), { follows: news })
-  const tokens = useAnswer<Analytics>(pathOf('/analytics', { view: 'tokens', from, to }), { follows: news })
+  const loaded = useAnswer<Summary>(formatPath('/api/analytics', { from, to }), { follows: news })
+  const tokens = useAnswer<Analytics>(formatPath('/analytics', { view: 'tokens', from, to }), { follows: news })
   return (
     <>
       <ScreenHead title="Home">
@@ -48,7 +48,7 @@ export function Home() {
           class="grid-main"
           aside={
             <>
-              <Link href={addressOf('endpoints')} class="card-link">
+              <Link href={formatAddress('endpoints')} class="card-link">
                 All endpoints
               </Link>
               <CsvButton name="top-endpoints" rows={() => endpointCells(loaded.value)} isQuiet />
@@ -78,7 +78,7 @@ function endpointCells(summary: Summary | undefined): readonly (readonly string[
     ['endpoint', 'calls', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
     ...lines.map((one) => [
       ...[one.path, `${one.calls}`, `${one.payments}`, one.revenue, summary?.revenueToken ?? ''],
-      ...[grossOf(one), refundedOf(one)],
+      ...[readGross(one), readRefunded(one)],
     ]),
   ]
 }
@@ -94,7 +94,7 @@ function tokenCells(answer: Analytics | undefined): readonly (readonly string[])
       one.revenue,
       answer?.revenueToken ?? '',
       one.share,
-      ...[one.sentBack ?? '0', grossOf(one), refundedOf(one)],
+      ...[one.sentBack ?? '0', readGross(one), readRefunded(one)],
     ]),
   ]
 }
@@ -102,7 +102,7 @@ function tokenCells(answer: Analytics | undefined): readonly (readonly string[])
 function Figures({ summary, period }: { readonly summary: Summary; readonly period: Period }) {
   const before = periodBefore(period)
   // An older service does not tell of the period before by itself, but when it is asked.
-  const path = summary.previous || !before ? undefined : pathOf('/api/analytics', before)
+  const path = summary.previous || !before ? undefined : formatPath('/api/analytics', before)
   const { value } = useAnswer<Summary>(path)
   return (
     <>
@@ -128,7 +128,7 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
       name: 'Endpoint',
       cellClass: 'endpoint',
       cell: ({ path }) => (
-        <Link href={addressOf('payments', { endpoint: path })} class="row-link">
+        <Link href={formatAddress('payments', { endpoint: path })} class="row-link">
           {path}
         </Link>
       ),

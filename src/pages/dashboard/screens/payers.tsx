@@ -4,11 +4,11 @@ import { tokenCodes } from '../../../core/money/tokens.ts'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { grossOf, refundedOf, revenueColumns } from '../charts/revenue.tsx'
+import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
 import { news, useAnswer } from '../data/answer.ts'
 import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
-import { pathOf } from '../data/ask.ts'
-import { addressOf } from '../data/route.ts'
+import { formatPath } from '../data/ask.ts'
+import { formatAddress } from '../data/route.ts'
 import { Count, Moment, Name } from '../elements/cells.tsx'
 import { Choice } from '../elements/choice.tsx'
 import { CsvButton } from '../elements/export.tsx'
@@ -26,7 +26,7 @@ export function Payers() {
   const { from, to } = period
   const order = useSignal<Order>('revenue')
   const { cursor, pages } = useTurning(JSON.stringify([from, to, order.value]))
-  const path = pathOf('/analytics/payers', { from, to, order: order.value, limit: 25, cursor })
+  const path = formatPath('/analytics/payers', { from, to, order: order.value, limit: 25, cursor })
   const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? news : undefined })
   const payers = loaded.value?.payers ?? []
   const cells = () => [
@@ -39,7 +39,7 @@ export function Payers() {
       ...tokenCodes.map((token) => one.received[token]),
       one.first,
       one.last,
-      ...[grossOf(one), refundedOf(one)],
+      ...[readGross(one), readRefunded(one)],
     ]),
   ]
   return (
@@ -93,7 +93,7 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
     {
       name: 'Payer',
       cell: ({ payer, last }) => (
-        <Link href={addressOf('payments', { payer })} class="row-link" row={payer || 'unknown'}>
+        <Link href={formatAddress('payments', { payer })} class="row-link" row={payer || 'unknown'}>
           <Name text={payer} />
           <span class="narrow">
             <Moment at={last} />

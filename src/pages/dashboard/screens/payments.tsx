@@ -4,8 +4,8 @@ import { useEffect } from 'preact/hooks'
 import { tokenCodes } from '../../../core/money/tokens.ts'
 import { news, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
-import { ask, type Outcome, pathOf } from '../data/ask.ts'
-import { addressOf, change, place } from '../data/route.ts'
+import { ask, formatPath, type Outcome } from '../data/ask.ts'
+import { change, formatAddress, place } from '../data/route.ts'
 import { giveSearch, searchId } from '../dialogs/keyboard.tsx'
 import { Name } from '../elements/cells.tsx'
 import { Pick } from '../elements/choice.tsx'
@@ -41,7 +41,7 @@ export function Payments() {
   const time = q === '' ? { from: period.from, to: period.to } : {}
   const asked = { ...time, ...filters }
   const { cursor, pages } = useTurning(JSON.stringify(asked))
-  const path = pathOf('/analytics', { view: 'records', limit: pageSize, ...asked, cursor })
+  const path = formatPath('/analytics', { view: 'records', limit: pageSize, ...asked, cursor })
   const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? news : undefined, asking: search })
   const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
   const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== 'all'
@@ -80,7 +80,7 @@ export function Payments() {
             </button>
           )}
           {isFiltered && (
-            <Link href={addressOf('payments', { period: undefined, from: undefined, to: undefined })} class="clear">
+            <Link href={formatAddress('payments', { period: undefined, from: undefined, to: undefined })} class="clear">
               Clear
             </Link>
           )}

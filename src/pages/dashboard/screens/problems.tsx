@@ -5,11 +5,11 @@ import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { type Loaded, news, useAnswer } from '../data/answer.ts'
 import { type ProblemKind, type ProblemRecord, type Problems as ProblemsAnswer, problemKinds } from '../data/answers.ts'
-import { pathOf } from '../data/ask.ts'
+import { formatPath } from '../data/ask.ts'
 import type { Refunds } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
-import { addressOf, addressWith, place } from '../data/route.ts'
-import { isUnderWay, type Ordered, RefundCell, RefundDialog, RefundsCard, refundOf } from '../dialogs/refund.tsx'
+import { changeAddress, formatAddress, place } from '../data/route.ts'
+import { findRefund, isUnderWay, type Ordered, RefundCell, RefundDialog, RefundsCard } from '../dialogs/refund.tsx'
 import { Moment, Name } from '../elements/cells.tsx'
 import { KindLinks } from '../elements/choice.tsx'
 import { CopyButton } from '../elements/copy.tsx'
@@ -68,19 +68,19 @@ export function Problems() {
   const asked = place.value.query.get('kind')
   const kind = problemKinds.find((one) => one === asked)
   const turning = useTurning(kind)
-  const path = pathOf('/analytics/problems', { kind, limit: 25, cursor: turning.cursor })
+  const path = formatPath('/analytics/problems', { kind, limit: 25, cursor: turning.cursor })
   const loaded = useAnswer<ProblemsAnswer>(path, { follows: turning.cursor === undefined ? news : undefined })
   const refunds = useRefunds(loaded)
   return (
     <>
       <ScreenHead title="Problems">
-        <CsvButton name="problems" rows={() => cellsOf(loaded.value?.records ?? [])} />
+        <CsvButton name="problems" rows={() => createCells(loaded.value?.records ?? [])} />
       </ScreenHead>
       <section class="card" aria-label="All problems">
         {loaded.trouble?.kind === 'missing' ? (
           <Notice title="Not available on this service yet">
             <p>Update paystile where it runs. Until then, payments that expired show most of what went wrong.</p>
-            <Link href={addressOf('payments', { status: 'Expired' })} class="button">
+            <Link href={formatAddress('payments', { status: 'Expired' })} class="button">
               Expired payments
             </Link>
           </Notice>
@@ -133,7 +133,7 @@ function useRefunds(problems: Loaded<ProblemsAnswer>): Loaded<Refunds> {
   return loaded
 }
 
-function cellsOf(records: readonly ProblemRecord[]): readonly (readonly string[])[] {
+function createCells(records: readonly ProblemRecord[]): readonly (readonly string[])[] {
   const columns = [
     'timestamp',
     'kind',
@@ -164,7 +164,7 @@ function Meaning({ kind }: { readonly kind: ProblemKind }) {
   )
 }
 
-function sumsOf({ token, required, received, amount }: ProblemRecord): string {
+function formatSums({ token, required, received, amount }: ProblemRecord): string {
   const locale = pageLocale()
   const got = formatAmount(received ?? amount ?? '', locale)
   return required ? `${got} of ${formatAmount(required, locale)} ${token ?? ''}` : `${got} ${token ?? ''}`
@@ -188,7 +188,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
           {one.id === undefined ? (
             <b>{words[one.kind]?.name ?? one.kind}</b>
           ) : (
-            <Link href={addressWith({ payment: one.id })} class="row-link" row={one.id}>
+            <Link href={changeAddress({ payment: one.id })} class="row-link" row={one.id}>
               {words[one.kind]?.name ?? one.kind}
             </Link>
           )}
@@ -200,7 +200,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
           </p>
           <RefundCell
             one={one}
-            refund={refundOf(one, ordered.value, refunds.value?.refunds ?? [])}
+            refund={findRefund(one, ordered.value, refunds.value?.refunds ?? [])}
             onAsk={() => {
               asked.value = one
             }}
@@ -208,7 +208,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
         </>
       ),
     },
-    { name: 'Received', class: 'number trail', cell: sumsOf },
+    { name: 'Received', class: 'number trail', cell: formatSums },
     {
       name: 'Endpoint',
       class: 'wide',

@@ -5,7 +5,7 @@ import { addDecimals, compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { Tile } from '../charts/tiles.tsx'
 import { useAnswer } from '../data/answer.ts'
-import { pathOf } from '../data/ask.ts'
+import { formatPath } from '../data/ask.ts'
 import type { Rewards as RewardsAnswer, Sums } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
 import { Card } from '../elements/card.tsx'
@@ -17,7 +17,7 @@ import { PayeeDrawer, PayeesCard } from '../tables/payees.tsx'
 import { PayingWallet } from '../tables/paying-wallet.tsx'
 import { PayoutDrawer, PayoutsCard } from '../tables/payouts.tsx'
 import { RulesInWords } from '../tables/reward-rules.tsx'
-import { RolesTable, sumUp, takenOf } from '../tables/roles.tsx'
+import { computeTaken, RolesTable, sumUp } from '../tables/roles.tsx'
 import { ScreenHead } from './shell.tsx'
 
 const token = 'NATIVE'
@@ -66,7 +66,7 @@ function ExportLines() {
           ] as const
         ).map(([format, name, what]) => (
           <li key={format}>
-            <a href={pathOf('/api/rewards/export', { format })} download>
+            <a href={formatPath('/api/rewards/export', { format })} download>
               {name} <span class="muted">{what}</span>
             </a>
           </li>
@@ -125,7 +125,7 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
 
 function Figures({ sums, rewards }: { readonly sums: Sums; readonly rewards: RewardsAnswer }) {
   const locale = pageLocale()
-  const taken = takenOf(sums)
+  const taken = computeTaken(sums)
   const open = rewards.payouts.filter(({ state }) => state === 'planned' || state === 'signed').length
   const figure = (amount: string) => ({
     value: formatRounded(amount, locale),

@@ -1,11 +1,11 @@
 /** How what comes in becomes the token that is settled in: balances against thresholds, and conversions. */
 
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
-import { compareDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
+import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { Bar } from '../charts/bars.tsx'
 import { useAnswer } from '../data/answer.ts'
-import { pathOf } from '../data/ask.ts'
+import { formatPath } from '../data/ask.ts'
 import type { Conversion, Settlement as SettlementAnswer, SettlementWallet } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
 import { Card } from '../elements/card.tsx'
@@ -22,14 +22,14 @@ const everyMs = 5_000
 export function Settlement() {
   const turning = useTurning()
   const pulse = usePulse(turning.cursor === undefined ? everyMs : 0)
-  const path = pathOf('/api/settlement', { limit: 25, cursor: turning.cursor })
+  const path = formatPath('/api/settlement', { limit: 25, cursor: turning.cursor })
   const loaded = useAnswer<SettlementAnswer>(path, { follows: pulse })
   const { value } = loaded
   const isBare = !value || isEmpty(value)
   return (
     <>
       <ScreenHead title="Settlement">
-        {!isBare && <CsvButton name="conversions" rows={() => cellsOf(value.conversions)} />}
+        {!isBare && <CsvButton name="conversions" rows={() => createCells(value.conversions)} />}
       </ScreenHead>
       <div class={isBare ? 'card' : undefined}>
         <When loaded={loaded} lines={8}>
@@ -87,7 +87,7 @@ function Off() {
   )
 }
 
-function cellsOf(conversions: readonly Conversion[]): readonly (readonly string[])[] {
+function createCells(conversions: readonly Conversion[]): readonly (readonly string[])[] {
   const names = [
     'changedAt',
     'id',
@@ -157,7 +157,7 @@ function TokenBar({ one: { token, balance, kept, threshold }, isOpen }: TokenBar
   const locale = pageLocale()
   const left = balance === null ? undefined : subtractDecimal(balance, kept)
   const ready = left === undefined || compareDecimals(left, '0') > 0 ? left : '0'
-  const share = ready === undefined || threshold === null ? undefined : ratioOf(ready, threshold)
+  const share = ready === undefined || threshold === null ? undefined : computeRatio(ready, threshold)
   const isDue = share !== undefined && share >= 1
   const said = isOpen
     ? 'Being converted now'

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
 import mark from '../../look/mark.svg'
 import { faults } from '../data/readiness.ts'
-import { addressOf, place, type Screen } from '../data/route.ts'
+import { formatAddress, place, type Screen } from '../data/route.ts'
 import { access, service, session, signOut } from '../data/session.ts'
 import { isOnline, theme, themes, zone } from '../data/settings.ts'
 import { showKeys } from '../dialogs/keyboard.tsx'
@@ -37,7 +37,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       </a>
       <Banner />
       <header class="top">
-        <Link href={addressOf('home')} class="brand" label="paystile, home">
+        <Link href={formatAddress('home')} class="brand" label="paystile, home">
           <img src={mark} alt="" width="28" height="28" />
           <span>paystile</span>
         </Link>
@@ -49,7 +49,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <ul ref={ways}>
           {entries.map(([one, name]) => (
             <li key={one}>
-              <Link href={addressOf(one)} isCurrent={one === screen}>
+              <Link href={formatAddress(one)} isCurrent={one === screen}>
                 <Icon name={one} />
                 <span>{name}</span>
               </Link>
@@ -128,7 +128,9 @@ function Settings() {
               Sign out <code class="muted">{shorten(wallet, 4, 4)}</code>
             </button>
           ) : (
-            <Link href={addressOf('sign-in')}>{access.value === 'granted' ? 'Sign in as an owner' : 'Sign in'}</Link>
+            <Link href={formatAddress('sign-in')}>
+              {access.value === 'granted' ? 'Sign in as an owner' : 'Sign in'}
+            </Link>
           )}
         </li>
       </ul>

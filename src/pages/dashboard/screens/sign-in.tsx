@@ -2,11 +2,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
-import { addressOf, go, place } from '../data/route.ts'
+import { formatAddress, go, place } from '../data/route.ts'
 import { access, renew, service, session, signOut } from '../data/session.ts'
 import {
+  fetchMessage,
   finishSignIn,
-  messageFor,
   type Signer,
   type SignInOutcome,
   signInWithWallet,
@@ -30,7 +30,7 @@ export function SignIn() {
     trouble.value = outcome.kind === 'refused' ? outcome.why : ''
     if (outcome.kind === 'refused') return
     await renew()
-    if (place.value.screen === 'sign-in') go(addressOf('home'))
+    if (place.value.screen === 'sign-in') go(formatAddress('home'))
   }
   const enter = async (wallet: Signer) => {
     busy.value = wallet.name
@@ -114,7 +114,7 @@ function ByHand({ finish, isOpen }: ByHandProps) {
   const message = useSignal('')
   const signature = useSignal('')
   const ask = async () => {
-    const outcome = await messageFor(address)
+    const outcome = await fetchMessage(address)
     if (outcome.kind === 'message') message.value = outcome.text
     else await finish(outcome)
   }

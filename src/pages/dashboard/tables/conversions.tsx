@@ -1,9 +1,9 @@
 /** Conversions: what was quoted, what had to come at the least, and what came. */
 import { formatAmount } from '../../look/amounts.ts'
-import { compareDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
+import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Conversion } from '../data/outgoing.ts'
-import { addressWith, change, markOpen, place } from '../data/route.ts'
+import { change, changeAddress, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { Amount, Moment } from '../elements/cells.tsx'
 import { Command, IdLine } from '../elements/copy.tsx'
@@ -15,13 +15,13 @@ import { type Column, Table } from '../elements/table.tsx'
 const words: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Converted', dropped: 'Given up' }
 
 /** How much less than quoted came, in percent; undefined before it is known. */
-function slippageOf({ quoted, received }: Conversion): number | undefined {
-  return received === null ? undefined : ratioOf(subtractDecimal(quoted, received), quoted)
+function computeSlippage({ quoted, received }: Conversion): number | undefined {
+  return received === null ? undefined : computeRatio(subtractDecimal(quoted, received), quoted)
 }
 
 /** `as quoted`, `0.12 % less`, `0.3 % more`. */
 function Slippage({ one }: { readonly one: Conversion }) {
-  const share = slippageOf(one)
+  const share = computeSlippage(one)
   if (share === undefined) return <span class="muted">–</span>
   const bound = new Intl.NumberFormat(pageLocale(), {
     numberingSystem: 'latn',
@@ -41,7 +41,7 @@ const columns: readonly Column<Conversion>[] = [
     name: 'Sold',
     class: 'number lead',
     cell: (one) => (
-      <Link href={addressWith({ conversion: one.id })} class="row-link" row={one.id}>
+      <Link href={changeAddress({ conversion: one.id })} class="row-link" row={one.id}>
         <Amount amount={one.sold ?? one.amount} token={one.sell} />
         <span class="narrow">
           for {formatAmount(one.received ?? one.quoted, pageLocale())} {one.buy}

@@ -6,7 +6,7 @@ import { monotonic } from '../../look/clock.ts'
 import { gaps, useAnswer } from '../data/answer.ts'
 import { type Analytics, statuses } from '../data/answers.ts'
 import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
-import { addressOf } from '../data/route.ts'
+import { formatAddress } from '../data/route.ts'
 import { tick } from '../data/settings.ts'
 import { Card } from '../elements/card.tsx'
 import { Pick } from '../elements/choice.tsx'
@@ -94,7 +94,7 @@ export function Feed() {
         }
       </When>
       <div class="card-foot">
-        <Link href={addressOf('payments')}>All payments</Link>
+        <Link href={formatAddress('payments')}>All payments</Link>
       </div>
     </Card>
   )

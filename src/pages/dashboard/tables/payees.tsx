@@ -3,10 +3,10 @@ import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { useAnswer } from '../data/answer.ts'
-import { pathOf } from '../data/ask.ts'
+import { formatPath } from '../data/ask.ts'
 import type { Payee, PayeeDetail, Payees, Rewards, Sums } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
-import { addressWith, change, markOpen, place } from '../data/route.ts'
+import { change, changeAddress, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { Card } from '../elements/card.tsx'
 import { Amount, Moment, Name } from '../elements/cells.tsx'
@@ -20,13 +20,13 @@ import { Pages, useTurning } from '../elements/pager.tsx'
 import { Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { LineSums, payoutWords } from './payouts.tsx'
-import { roleName, roleNames, takenOf } from './roles.tsx'
+import { computeTaken, roleName, roleNames } from './roles.tsx'
 
 const token = 'NATIVE'
 const everyMs = 10_000
 
 /** Why what is due is not paid yet, in a few words; undefined where nothing is due. */
-function waitOf({ due, waits, waitsUntil }: Payee, { threshold, paused }: Pick<Rewards, 'threshold' | 'paused'>) {
+function describeWait({ due, waits, waitsUntil }: Payee, { threshold, paused }: Pick<Rewards, 'threshold' | 'paused'>) {
   if (waits !== '') return { text: sentence(waits), until: waitsUntil }
   if (compareDecimals(due, '0') <= 0) return undefined
   if (threshold !== null && compareDecimals(due, threshold) < 0)
@@ -41,7 +41,7 @@ export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
   const role = roles.find((one) => one.role === asked)?.role
   const turning = useTurning(role)
   const pulse = usePulse(turning.cursor === undefined ? everyMs : 0)
-  const path = pathOf('/api/rewards/payees', { role, limit: 25, cursor: turning.cursor })
+  const path = formatPath('/api/rewards/payees', { role, limit: 25, cursor: turning.cursor })
   const loaded = useAnswer<Payees>(path, { follows: pulse })
   const cells = () => [
     ['role', 'payee', 'token', 'accrued', 'due', 'underWay', 'paid', 'waits', 'waitsUntil'],
@@ -97,7 +97,7 @@ function createColumns(rewards: Rewards): readonly Column<Payee>[] {
       name: 'Payee',
       cellClass: 'payee',
       cell: ({ id, payee, role }) => (
-        <Link href={addressWith({ payee: id })} class="row-link" row={id}>
+        <Link href={changeAddress({ payee: id })} class="row-link" row={id}>
           <Name text={payee} /> <span class="payee-role">{roleName[role]}</span>
         </Link>
       ),
@@ -111,7 +111,7 @@ function createColumns(rewards: Rewards): readonly Column<Payee>[] {
       class: 'wide',
       cellClass: 'waits muted',
       cell: (one) => {
-        const wait = waitOf(one, rewards)
+        const wait = describeWait(one, rewards)
         return (
           <>
             {wait?.text} {wait?.until && <Again at={wait.until} />}
@@ -152,18 +152,18 @@ function Detail({ id, rewards }: { readonly id: string; readonly rewards: Reward
     )
   return (
     <When loaded={loaded} lines={12}>
-      {(payee) => <Facts payee={payee} wait={waitOf(payee, rewards)} />}
+      {(payee) => <Facts payee={payee} wait={describeWait(payee, rewards)} />}
     </When>
   )
 }
 
 interface FactsProps {
   readonly payee: PayeeDetail
-  readonly wait: ReturnType<typeof waitOf>
+  readonly wait: ReturnType<typeof describeWait>
 }
 
 function Facts({ payee, wait }: FactsProps) {
-  const taken = takenOf(payee)
+  const taken = computeTaken(payee)
   const isPseudonym = payee.role === 'cashback'
   return (
     <div class="detail">
@@ -209,7 +209,7 @@ function Facts({ payee, wait }: FactsProps) {
               <li key={line.id}>
                 <p class="line-head">
                   <OutBadge one={line} words={payoutWords} />
-                  <Link href={addressWith({ payee: undefined, payout: line.id })}>
+                  <Link href={changeAddress({ payee: undefined, payout: line.id })}>
                     <Moment at={line.changedAt} isExact />
                   </Link>
                 </p>

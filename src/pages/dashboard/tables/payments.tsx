@@ -1,6 +1,6 @@
 /** Payments in rows, each with a link to its details. */
 import type { FeedRecord } from '../data/answers.ts'
-import { addressWith } from '../data/route.ts'
+import { changeAddress } from '../data/route.ts'
 import { Amount, Delivery, Moment, Name, Standing } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
 import { type Column, Table } from '../elements/table.tsx'
@@ -20,7 +20,7 @@ export function PaymentsTable({ caption, records, isExact = false, isNew, isOpen
       name: 'Amount',
       class: 'number lead',
       cell: ({ id, amount, token, endpoint }) => (
-        <Link href={addressWith({ payment: id })} class="row-link" row={id}>
+        <Link href={changeAddress({ payment: id })} class="row-link" row={id}>
           <Amount amount={amount} token={token} />
           <span class="narrow">{endpoint}</span>
         </Link>

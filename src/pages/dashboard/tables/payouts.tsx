@@ -2,10 +2,10 @@
 
 import { addDecimals } from '../../look/decimals.ts'
 import { useAnswer } from '../data/answer.ts'
-import { pathOf } from '../data/ask.ts'
+import { formatPath } from '../data/ask.ts'
 import type { Payout, PayoutDetail, PayoutLine, Payouts } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
-import { addressWith, change, markOpen, place } from '../data/route.ts'
+import { change, changeAddress, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { Card } from '../elements/card.tsx'
 import { Amount, Count, Moment, Name } from '../elements/cells.tsx'
@@ -26,7 +26,7 @@ const everyMs = 5_000
 export function PayoutsCard() {
   const turning = useTurning()
   const pulse = usePulse(turning.cursor === undefined ? everyMs : 0)
-  const loaded = useAnswer<Payouts>(pathOf('/api/rewards/payouts', { limit: 10, cursor: turning.cursor }), {
+  const loaded = useAnswer<Payouts>(formatPath('/api/rewards/payouts', { limit: 10, cursor: turning.cursor }), {
     follows: pulse,
   })
   return (
@@ -60,7 +60,7 @@ const columns: readonly Column<Payout>[] = [
     name: 'Sent',
     class: 'number lead',
     cell: ({ id, amount, payees }) => (
-      <Link href={addressWith({ payout: id })} class="row-link" row={id}>
+      <Link href={changeAddress({ payout: id })} class="row-link" row={id}>
         <Amount amount={amount} token={token} />
         <span class="narrow">
           to <PayeeCount payees={payees} />
@@ -143,7 +143,7 @@ function Line({ line }: { readonly line: PayoutLine }) {
     <li>
       <p class="line-head">
         <span class="badge">{roleName[role]}</span>
-        <Link href={addressWith({ payout: undefined, payee: `${role}~${payee}` })}>
+        <Link href={changeAddress({ payout: undefined, payee: `${role}~${payee}` })}>
           <Name text={payee} />
         </Link>
         <CopyButton text={payee} what={role === 'cashback' ? 'the pseudonym' : 'the wallet'} />

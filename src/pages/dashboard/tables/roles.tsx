@@ -2,10 +2,10 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { RewardRole } from '../../../core/payouts/rewards.ts'
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
-import { addDecimals, ratioOf, subtractDecimal } from '../../look/decimals.ts'
+import { addDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { RoleLine, Sums } from '../data/outgoing.ts'
-import { addressWith } from '../data/route.ts'
+import { changeAddress } from '../data/route.ts'
 import { Count } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
 import { type Column, Table } from '../elements/table.tsx'
@@ -27,7 +27,7 @@ export const roleName: Readonly<Record<RewardRole, string>> = {
 }
 
 /** What was accrued and neither waits nor was paid: the lower rate and the rent of new accounts took it. */
-export function takenOf({ accrued, due, underWay, paid }: Sums): string {
+export function computeTaken({ accrued, due, underWay, paid }: Sums): string {
   return subtractDecimal(accrued, addDecimals([due, underWay, paid]))
 }
 
@@ -41,8 +41,8 @@ const parts = ['paid', 'underWay', 'due', 'taken'] as const
 /** As long as the largest role is wide; its lengths are set by script, as the page's policy wants it. */
 function StackedBar({ line, most }: { readonly line: Sums; readonly most: string }) {
   const box = useRef<HTMLSpanElement>(null)
-  const amounts = { ...line, taken: takenOf(line) }
-  const shares = parts.map((part) => ratioOf(amounts[part], most) ?? 0)
+  const amounts = { ...line, taken: computeTaken(line) }
+  const shares = parts.map((part) => computeRatio(amounts[part], most) ?? 0)
   useEffect(() => {
     for (const [index, share] of shares.entries()) {
       const piece = box.current?.children[index]
@@ -71,14 +71,14 @@ export function RolesTable({ roles, token }: { readonly roles: readonly RoleLine
   const most = roles
     .map(({ accrued }) => accrued)
     .reduce((one, other) => (Number(other) > Number(one) ? other : one), '0')
-  const rows = roles.map((line) => ({ ...line, taken: takenOf(line) }))
+  const rows = roles.map((line) => ({ ...line, taken: computeTaken(line) }))
   const columns: readonly Column<(typeof rows)[number]>[] = [
     {
       name: 'Role',
       cellClass: 'role',
       cell: (line) => (
         <>
-          <Link href={addressWith({ role: line.role })} class="row-link" row={`role ${line.role}`}>
+          <Link href={changeAddress({ role: line.role })} class="row-link" row={`role ${line.role}`}>
             {roleNames[line.role]}
           </Link>
           <StackedBar line={line} most={most} />

@@ -37,7 +37,7 @@ function hiding(): { readonly script: NodeScript; show(): void; asked(): number 
 
 const elapse = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-describe('one flight for all readers', () => {
+describe('one read for all readers', () => {
   it('T113: twenty at once are one call to a node', async () => {
     const chain = world.chainOf([honest])
     const readings = await Promise.all(Array.from({ length: 20 }, () => chain.read(paid.signature, 1_000)))
@@ -63,7 +63,7 @@ describe('one flight for all readers', () => {
     expect((await doubted).kind).toBe('found')
   })
 
-  it('different transactions have flights of their own', async () => {
+  it('different transactions have reads of their own', async () => {
     const chain = world.chainOf([honest])
     const other = await world.pay({ requestId: 'rid_2' })
     const [one, two] = await Promise.all([chain.read(paid.signature, 0), chain.read(other.signature, 0)])
