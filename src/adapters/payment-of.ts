@@ -19,12 +19,7 @@ export type FrameworkRequest =
  * app.get('/report', paid, (request, response) => response.json({ thanks: paymentOf(request)?.amount }))
  */
 export function paymentOf(request: FrameworkRequest): PaymentFacts | undefined {
-  return readPayment(findRaw(request))
-}
-
-function findRaw(request: FrameworkRequest): object {
-  if ('raw' in request) return request.raw
-  // Express has a `req` in its requests, too, which has no `raw`.
-  if ('req' in request && 'raw' in request.req) return request.req.raw
-  return request
+  const { raw, req } = request as { readonly raw?: object; readonly req?: { readonly raw?: object } }
+  // The request itself comes first: an application may have put a `raw` of its own on it.
+  return readPayment(request) ?? readPayment(raw ?? req?.raw ?? {})
 }

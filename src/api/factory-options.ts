@@ -5,7 +5,7 @@ import { readConfig } from '../paywall/config/config.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
 import { providerSchema } from '../paywall/config/options.ts'
 import type { RoutesOptions } from './options.ts'
-import { routesOptionNames } from './options.ts'
+import { readRoutesConfig, routesOptionNames } from './options.ts'
 
 type NameOf<Options> = Options extends unknown ? keyof Options : never
 type Without<Options, Name extends PropertyKey> = Options extends unknown ? Omit<Options, Name> : never
@@ -50,30 +50,41 @@ export interface SharedOptions {
 
 /** Throws a `ConfigurationError` with everything wrong about the shared options, before any route is charged. */
 export function readSharedOptions(options: PaystileOptions, environment: Environment): SharedOptions {
-  checkPlaces('createPaystile', options)
   const shared = { token: 'USDC', ...dropUndefined(options) } as const
-  // A price stands in for those of the routes, so that the rest is checked now.
-  readConfig({ ...shared, price: 1 }, environment)
+  // A price stands in for those of the routes.
+  check('createPaystile', shared, (rest) => readConfig({ ...rest, price: 1 }, environment))
   const service = Object.fromEntries(Object.entries(shared).filter(([name]) => routesOptionNames.includes(name)))
+  const join = (route: ChargeOptions): ProviderOptions => {
+    return { ...shared, ...route, retired: { ...shared.retired, ...route.retired } }
+  }
   return {
     forCharge: (given) => {
-      checkPlaces('charge', given)
       const route = dropUndefined(given)
-      const retired = { ...shared.retired, ...route.retired }
-      return { ...shared, ...route, retired }
+      check('charge', route, (rest) => readConfig(join(rest), environment))
+      return join(route)
     },
     forRoutes: (given) => {
-      checkPlaces('routes', given)
+      check('routes', given, (rest) => readRoutesConfig({ ...service, ...rest }, environment))
       return { ...service, ...given }
     },
   }
 }
 
-function checkPlaces(call: Call, options: object): void {
-  const problems = Object.keys(dropUndefined(options)).flatMap((name) => {
+/** Throws one `ConfigurationError` for the options in a wrong place and for everything wrong about the rest. */
+function check<Options extends object>(call: Call, options: Options, read: (rest: Options) => unknown): void {
+  const problems: string[] = []
+  const rest = Object.entries(options).filter(([name, value]) => {
     const place = findPlace(name)
-    return place === undefined || place === call ? [] : [`${name}: is an option of ${place}, not of ${call}`]
+    const isMisplaced = value !== undefined && place !== undefined && place !== call
+    if (isMisplaced) problems.push(`${name}: is an option of ${place}, not of ${call}; move it there`)
+    return !isMisplaced
   })
+  try {
+    read(Object.fromEntries(rest) as Options)
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    problems.push(...error.problems)
+  }
   if (problems.length > 0) throw new ConfigurationError(problems)
 }
 

@@ -113,7 +113,9 @@ function buildExpress(create: typeof express, options: PaystileOptions): App {
   const paystile = expressAdapter.createPaystile(options)
   const app = create()
   app.use(paystile.routes())
-  app.get('/report', paystile.charge({ price: 0.01 }), (request, response) => void response.json(paymentOf(request)))
+  app.get('/report', paystile.charge({ price: 0.01 }), (request, response) => {
+    response.json(paymentOf(Object.assign(request, { raw: 'of the application' })))
+  })
   app.get('/picture', paystile.charge({ price: 0.02 }), (request, response) => void response.json(paymentOf(request)))
   return { listener: app as RequestListener, paystile }
 }
@@ -183,19 +185,23 @@ describe('options', () => {
   })
 
   it('are refused in another place, all at once, with the place where they belong', () => {
-    expect(problemsOf(() => create({ ...shared(), price: 0.01, per: 'request', webhooks: [] }))).toEqual([
-      'price: is an option of charge, not of createPaystile',
-      'per: is an option of charge, not of createPaystile',
-      'webhooks: is an option of routes, not of createPaystile',
+    expect(problemsOf(() => create({ ...shared(), price: 0.01, per: 'request', webhooks: [], netwrok: '' }))).toEqual([
+      'price: is an option of charge, not of createPaystile; move it there',
+      'per: is an option of charge, not of createPaystile; move it there',
+      'webhooks: is an option of routes, not of createPaystile; move it there',
+      'netwrok: is not an option; did you mean network?',
     ])
     const paystile = create(shared())
-    expect(problemsOf(() => paystile.charge({ price: 0.01, network: 'localnet', owners: [] } as never))).toEqual([
-      'network: is an option of createPaystile, not of charge',
-      'owners: is an option of routes, not of charge',
+    const wrong = { price: 0.01, network: 'localnet', owners: [], cors: 'yes' }
+    expect(problemsOf(() => paystile.charge(wrong as never))).toEqual([
+      'network: is an option of createPaystile, not of charge; move it there',
+      'owners: is an option of routes, not of charge; move it there',
+      'cors: must be true or false, not "yes"',
     ])
-    expect(problemsOf(() => paystile.routes({ ledger: 'memory:', price: 1 } as never))).toEqual([
-      'ledger: is an option of createPaystile, not of routes',
-      'price: is an option of charge, not of routes',
+    expect(problemsOf(() => paystile.routes({ ledger: 'memory:', price: 1, metrics: 'all' } as never))).toEqual([
+      'ledger: is an option of createPaystile, not of routes; move it there',
+      'price: is an option of charge, not of routes; move it there',
+      'metrics: must be one of owners, open, not "all"',
     ])
   })
 
