@@ -319,15 +319,27 @@ describe.each(places)('%s', (_name, serve) => {
     expect(reader.status()).toBe(402)
   })
 
-  it.each(manners)('T122: stops without waiting for a body on a connection %s', async (_manner, headers) => {
+  it.each(manners)('T122: a stop waits for the arrival of a body on a connection %s', async (_manner, headers) => {
+    const pass = holdQuietTime()
     const stopping = await fixture.open({}, serve, sell)
-    holdQuietTime()
-    const proof = await stopping.buy(fixture.payer, '/2')
-    await take(stopping, proof, '/2', wholeOf('/2'), headers)
+    const proofs = [await stopping.buy(fixture.payer, '/2'), await stopping.buy(fixture.payer, '/2')]
+    const [broken] = await Promise.all(
+      proofs.map(async (proof, at) => take(stopping, proof, '/2', at === 0 ? 64 * kilobyte : wholeOf('/2'), headers)),
+    )
     await breathe()
-    expect(endings(stopping, proof)).toEqual([])
-    await stopping.stop()
-    expect(endings(stopping, proof)).toEqual(['settle'])
+    let isStopped = false
+    const stopped = stopping.stop().then(() => {
+      isStopped = true
+    })
+    // Node closes idle connections within this time.
+    await breathe(4)
+    const ends = () => proofs.map((proof) => endings(stopping, proof))
+    expect([ends(), isStopped]).toEqual([[[], []], false])
+    broken?.socket.resetAndDestroy()
+    await expect.poll(ends).toEqual([['count'], []])
+    pass()
+    await stopped
+    expect(ends()).toEqual([['count'], ['settle']])
   })
 })
 

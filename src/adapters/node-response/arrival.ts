@@ -104,6 +104,7 @@ function waitOn(connection: object, watch: (waits: ReadonlySet<Wait>) => () => v
 function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
   const watch = (waits: ReadonlySet<Wait>) => {
     let isLast = false
+    const { destroy } = socket
     const close = (hadError: boolean): void => {
       for (const wait of [...waits]) wait.end(!hadError)
     }
@@ -117,9 +118,16 @@ function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
       isLast = true
       socket.end()
     }
+    // A server that stops closes connections on which no response runs. One that both sides have ended closes by itself.
+    socket.destroy = (error) => {
+      if (error || (socket.readableEnded && socket.writableFinished)) return destroy.call(socket, error)
+      socket.destroySoon()
+      return socket
+    }
     return () => {
       socket.off('data', arrive).off('close', close)
       Reflect.deleteProperty(socket, 'destroySoon')
+      Reflect.deleteProperty(socket, 'destroy')
       if (isLast) socket.destroySoon()
     }
   }
