@@ -98,6 +98,7 @@ describe.each(servers)('%s', (_name, open) => {
   const events: PaywallEvent[] = []
   let session: ClientHttp2Session
   let port: number
+  let goaways = 0
   /** The proofs of responses that have left. */
   const left: unknown[] = []
   const sent = (proof: string) => left.filter((one) => one === proof).length
@@ -109,6 +110,7 @@ describe.each(servers)('%s', (_name, open) => {
     server.on('request', (request, response) =>
       response.once('close', () => left.push(request.headers['payment-proof'])),
     )
+    server.on('session', (opened) => opened.on('goaway', () => void (goaways += 1)))
     server.listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     port = (server.address() as AddressInfo).port
@@ -163,11 +165,18 @@ describe.each(servers)('%s', (_name, open) => {
     expect(await ended(proof, 2)).toEqual(['count', 'settle'])
   })
 
-  it('T117: one whose connection is reset after it was sent counts, and can be had again', async () => {
+  const goaway = frame(7, 0, 0, Buffer.concat([number(0), number(0)]))
+  it.each([
+    ['reset', []],
+    ['reset after a GOAWAY', [goaway]],
+  ])('T117: one whose connection is %s after it was sent counts, and can be had again', async (_how, frames) => {
     holdQuietTime()
     const proof = await buy('/big')
     const socket = await readRaw(port, '/big', proof, 65_536)
     await expect.poll(() => sent(proof)).toBe(1)
+    goaways = 0
+    for (const one of frames) socket.write(one)
+    await expect.poll(() => goaways).toBe(frames.length)
     socket.resetAndDestroy()
     expect(await ended(proof, 1)).toEqual(['count'])
     expect((await get('/big', proof)).body.length).toBe(big.length)

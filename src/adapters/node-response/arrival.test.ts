@@ -9,9 +9,11 @@ type Answer = (error: Error | null) => void
 /** A session over HTTP/2 whose PINGs the test answers. */
 function openSession() {
   const pings: Answer[] = []
-  const emitter = Object.assign(new EventEmitter(), { ping: (answer: Answer) => pings.push(answer) })
+  const socket = new EventEmitter()
+  const emitter = Object.assign(new EventEmitter(), { socket, ping: (answer: Answer) => pings.push(answer) })
   return {
     emitter,
+    socket,
     session: emitter as unknown as ServerHttp2Session,
     answer: (error: Error | null) => pings[0]?.(error),
   }
@@ -33,11 +35,11 @@ it('awaits nothing without a connection', () => {
 })
 
 it('shares the listeners of a connection among the bodies that are awaited on it, and leaves none behind', () => {
-  const { emitter, session, answer } = openSession()
+  const { emitter, socket, session, answer } = openSession()
   const told: boolean[] = []
   const tell = (hasArrived: boolean) => void told.push(hasArrived)
   const arrivals = Array.from({ length: 12 }, () => awaitArrival({} as ServerResponse, session, tell))
-  const count = () => [emitter.listenerCount('error'), emitter.listenerCount('close')]
+  const count = () => [emitter.listenerCount('error'), socket.listenerCount('close')]
   expect(count()).toEqual([1, 1])
   answer(null)
   expect([told, count()]).toEqual([[true], [1, 1]])

@@ -141,9 +141,17 @@ function watchSession(session: ServerHttp2Session, tell: Tell): () => void {
       for (const wait of [...waits]) wait.end(hasArrived)
     }
     const reset = (): void => endAll(false)
-    const close = (): void => endAll(true)
-    session.on('error', reset).on('close', close)
-    return () => void session.off('error', reset).off('close', close)
+    const close = (hadError: boolean): void => endAll(!hadError)
+    // The session itself closes without an error for a reset that follows a GOAWAY.
+    const socket = session.destroyed ? undefined : session.socket
+    // Bound, since a session lets go of its socket.
+    const off = socket?.off.bind(socket)
+    session.on('error', reset)
+    socket?.on('close', close)
+    return () => {
+      session.off('error', reset)
+      off?.('close', close)
+    }
   }
   const arrive = waitOn(session, watch, true, tell)
   // It also fails where too many are on their way, which shows nothing.
