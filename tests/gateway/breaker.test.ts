@@ -2,6 +2,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codeOf, eventually } from '../harness/shop.ts'
+import { proofOf } from '../harness/world.ts'
 import { createGatewayFixture, type Gate, type GatewayFixture, type Upstream } from './gateway-fixture.ts'
 
 let fixture: GatewayFixture
@@ -178,6 +179,32 @@ describe('T177: an upstream that fails', () => {
     upstream.answer((_request, response) => response.end('the secret'))
     await becomes(gate, path, 402)
     for (const proof of proofs) expect((await gate.claim(proof, path)).status).toBe(200)
+  })
+
+  it('for one payer only goes on selling to the others, and stops where it fails for five', async () => {
+    const upstream = await fixture.startUpstream()
+    const gate = await fixture.open({
+      upstream: upstream.url,
+      probe: { seconds: 600 },
+      routes: [{ path: '/data', price: 0.01 }],
+    })
+    upstream.answer((request, response) => {
+      response.writeHead(request.url?.endsWith('?bad') ? 500 : 200)
+      response.end('answer')
+    })
+    const buyFor = async (payer: Awaited<ReturnType<Scene['world']['person']>>) => {
+      const quote = await gate.challenge('/data?bad')
+      return proofOf(await fixture.world.pay(quote, payer), quote, payer)
+    }
+    const others = await Promise.all(Array.from({ length: 4 }, () => fixture.world.person()))
+    const one = await fixture.world.person()
+    for (let attempt = 0; attempt < 12; attempt += 1) {
+      if (attempt % 4 === 0) expect((await gate.claim(await gate.buy('/data'), '/data')).status).toBe(200)
+      expect((await gate.claim(await buyFor(one), '/data?bad')).status).toBe(500)
+      expect(await status(gate, '/data')).toBe('402 undefined')
+    }
+    for (const payer of others) expect((await gate.claim(await buyFor(payer), '/data?bad')).status).toBe(500)
+    expect(await status(gate, '/data')).toBe(down)
   })
 
   it('that hangs up on every request counts as failing', async () => {

@@ -119,7 +119,7 @@ function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], re
   if (status < 200) return true
   this.resume = resume
   const { response, metered, health } = this.proxyRequest
-  health.answered(status, metered?.pass.facts().tx)
+  health.answered(status, metered?.pass.facts())
   const passing = passingHeaders(headers, passesToClient)
   if (metered) writeHead(metered, status, [passing])
   else response.writeHead(status, passing)
@@ -167,7 +167,7 @@ function fail(proxyRequest: ProxyRequest, error: Error): void {
   const { request, health, metered, upstream } = proxyRequest
   const why = explain(error, upstream)
   // A client that is slow with its own body is not the upstream's fault.
-  if (request.complete) health.failed(error, why, metered?.pass.facts().tx)
+  if (request.complete) health.failed(error, why, metered?.pass.facts())
   sendFailure(proxyRequest, why, isTimeout(error) ? 504 : 502)
 }
 

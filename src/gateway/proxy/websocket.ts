@@ -125,7 +125,7 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
 
   asked.on('upgrade', (answer, upstream: Socket, head: Buffer) => {
     settle()
-    route.health.answered(101, pass?.facts().tx)
+    route.health.answered(101, pass?.facts())
     if (socket.destroyed) upstream.destroy()
     else join({ ...handshake, head: Buffer.concat([handshake.head, early()]) }, pass, { answer, upstream, head })
   })
@@ -138,7 +138,7 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
   asked.on('response', (answer) => {
     settle()
     const { statusCode = 0 } = answer
-    route.health.answered(statusCode, pass?.facts().tx)
+    route.health.answered(statusCode, pass?.facts())
     if (statusCode < 200) {
       // Node reads such a status, and throws where it is to be sent.
       answer.destroy()
@@ -157,7 +157,7 @@ function connect(handshake: Handshake, pass: Pass | undefined): void {
   asked.on('error', (error: NodeJS.ErrnoException) => {
     settle()
     const why = explain(error, route.upstream)
-    if (!socket.destroyed) route.health.failed(error, why, pass?.facts().tx)
+    if (!socket.destroyed) route.health.failed(error, why, pass?.facts())
     fail(why, error.code === 'ETIMEDOUT' ? 504 : 502)
   })
   asked.end()

@@ -2,6 +2,7 @@
  * Circuit breakers: whether an upstream, or one route of it, can deliver at this moment. A priced route is paused while a
  * breaker is open, so that nothing is sold that would not be delivered.
  */
+import type { PaymentFacts } from '../../paywall/delivery/pass.ts'
 
 export interface Breaker {
   /** Why nothing can be delivered, for the operator; undefined while it is closed. */
@@ -71,21 +72,30 @@ export function createBreaker({ probe, retryMs, onChange }: BreakerParts): Break
 const leastFailures = 5
 const windowLength = 10
 
+/** A payment that was answered, and its payer. */
+export type AnsweredPayment = Pick<PaymentFacts, 'tx' | 'payer'>
+
 export interface FailureWindow {
-  /** `tx` is the payment that was answered. True when the route has failed for too many of them. */
-  add(isFailure: boolean, tx: string): boolean
+  /** True when the route has failed for too many payments. */
+  add(isFailure: boolean, payment: AnsweredPayment): boolean
 }
 
-/** The last answers to payments. A payment that fails again and again counts once, so that one payer cannot pause a route. */
+/**
+ * The last answers to payments. A payment that fails again and again counts once. While others are served, a payer counts once,
+ * too: whoever sends requests that only fail for them cannot pause a route for all.
+ */
 export function createFailureWindow(): FailureWindow {
-  let failures: (string | undefined)[] = []
+  let answers: (AnsweredPayment & { readonly isFailure: boolean })[] = []
   return {
-    add: (isFailure, tx) => {
-      if (isFailure && failures.includes(tx)) return false
-      failures.push(isFailure ? tx : undefined)
-      if (failures.length > windowLength) failures.shift()
-      if (!isFailure || failures.filter((one) => one !== undefined).length < leastFailures) return false
-      failures = []
+    add: (isFailure, { tx, payer }) => {
+      if (isFailure && answers.some((one) => one.isFailure && one.tx === tx)) return false
+      answers.push({ isFailure, tx, payer })
+      if (answers.length > windowLength) answers.shift()
+      const failures = answers.filter((one) => one.isFailure)
+      const payers = new Set(failures.map((one) => one.payer))
+      const isForOthers = answers.some((one) => !one.isFailure && !payers.has(one.payer))
+      if (!isFailure || (isForOthers ? payers.size : failures.length) < leastFailures) return false
+      answers = []
       return true
     },
   }

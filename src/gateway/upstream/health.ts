@@ -2,7 +2,7 @@
 import type { Log } from '../../core/runtime.ts'
 import type { Paywall } from '../../paywall/paywall.ts'
 import type { UpstreamPlan } from '../config/plan.ts'
-import { type Breaker, createBreaker, createFailureWindow } from './breaker.ts'
+import { type AnsweredPayment, type Breaker, createBreaker, createFailureWindow } from './breaker.ts'
 import type { Probe } from './probe.ts'
 
 export interface UpstreamHealth {
@@ -14,10 +14,10 @@ export interface UpstreamHealth {
 }
 
 export interface RouteHealth {
-  /** The upstream answered a request; `tx` is the payment behind it, if there is one. */
-  answered(status: number, tx: string | undefined): void
+  /** The upstream answered a request, which a payment may stand behind. */
+  answered(status: number, payment: AnsweredPayment | undefined): void
   /** The upstream failed before it had answered. */
-  failed(error: unknown, why: string, tx: string | undefined): void
+  failed(error: unknown, why: string, payment: AnsweredPayment | undefined): void
 }
 
 /** The upstream cannot be reached, or does not answer. */
@@ -84,20 +84,20 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
       routeBreakers.push(own)
       listeners.add(follow)
       follow()
-      const count = (isFailure: boolean, why: string, tx: string | undefined): void => {
-        if (tx !== undefined && failures.add(isFailure, tx)) own.trip(why)
+      const count = (isFailure: boolean, why: string, payment: AnsweredPayment | undefined): void => {
+        if (payment && failures.add(isFailure, payment)) own.trip(why)
       }
       return {
-        answered: (status, tx) => {
+        answered: (status, payment) => {
           const isFailure = status >= 500
-          count(isFailure, `the upstream ${origin} fails for most payments (the last with ${status})`, tx)
+          count(isFailure, `the upstream ${origin} fails for most payments (the last with ${status})`, payment)
           if (isFailure) return
           breaker.note()
           own.note()
         },
-        failed: (error, why, tx) => {
+        failed: (error, why, payment) => {
           if (isOutage(error)) breaker.trip(why)
-          else if (brokenAnswer.test(String((error as NodeJS.ErrnoException).code))) count(true, why, tx)
+          else if (brokenAnswer.test(String((error as NodeJS.ErrnoException).code))) count(true, why, payment)
         },
       }
     },
