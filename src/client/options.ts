@@ -38,24 +38,56 @@ export type ClientEvent =
     }
 
 export interface ClientOptions extends PolicyOptions {
-  /** Who pays: `initAgentWallet()`, a kit signer, a web3.js `Keypair`, 64 secret bytes, or a Wallet Standard account. */
+  /**
+   * The wallet that pays: `await initAgentWallet()`, a kit signer, a web3.js `Keypair`, 64 secret bytes, or a Wallet Standard
+   * `{ wallet, account }`.
+   */
   readonly wallet: WalletSource
-  /** Nodes to pay through. Default: the public ones, or the localnet of this machine. */
+  /**
+   * Nodes to pay through. Never taken from the challenge.
+   *
+   * @defaultValue `PAYSTILE_RPC`, the public node, or the localnet of this machine
+   */
   readonly rpc?: string | readonly string[]
-  /** Asked before every payment; anything but true declines. */
+  /** Called before every payment; anything but `true` declines. */
   readonly approve?: (offer: PaymentOffer) => boolean | Promise<boolean>
-  /** Checks everything, pays nothing, and returns the 402. */
+  /**
+   * Checks everything, pays nothing, and returns the 402.
+   *
+   * @defaultValue `false`
+   */
   readonly dryRun?: boolean
-  /** How a payment is shown to be ours: by a secret (default), or by the wallet's signature, from any machine. */
+  /**
+   * How a payment is proven to be ours: `'claim'` by a secret, `'sig'` by the wallet's signature, from any machine.
+   *
+   * @defaultValue `'claim'`
+   */
   readonly proof?: 'claim' | 'sig'
-  /** How many bytes to buy ahead where the server sells them so. Default: what the server proposes. */
+  /**
+   * The number of bytes to buy in advance, if the server sells bytes.
+   *
+   * @defaultValue the server's proposal
+   */
   readonly prepayBytes?: number
-  /** How long to wait for the payment, and then for the resource. Default two minutes each. */
+  /**
+   * How long to wait for the payment, our own or that of another call for the same resource, and then for the resource.
+   *
+   * @defaultValue `120000`
+   */
   readonly timeoutMs?: number
+  /**
+   * Where intents are recorded before a payment is sent.
+   *
+   * @defaultValue a file; in browsers memory
+   */
   readonly journal?: Journal
-  /** Hears what happens. What it throws is ignored: nothing may come between a payment and its resource. */
+  /** Called with the progress. Its exceptions are ignored: nothing may come between a payment and its resource. */
   readonly onEvent?: (event: ClientEvent) => void
-  /** The fetch to send requests with. */
+  /**
+   * The function that sends requests.
+   *
+   * @defaultValue the global `fetch`
+   */
   readonly fetch?: typeof fetch
 }
 

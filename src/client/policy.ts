@@ -23,19 +23,46 @@ import type { Limits } from './journal/journal.ts'
 export type TokenAmounts = Readonly<Partial<Record<TokenCode, string | number>>>
 
 export interface PolicyOptions {
-  /** Tokens to pay with, the preferred first. Default: those the server accepts, in its order. */
+  /**
+   * Tokens to pay with, the preferred one first.
+   *
+   * @defaultValue the tokens that the server accepts, in its order
+   */
   readonly tokens?: readonly TokenCode[]
-  /** The most for one request. Default: 1 USDC, 0.01 SOL, 10 NATIVE. If given, nothing is paid in a token it leaves out. */
+  /**
+   * The most for one payment, by token. If given, no payment is made in a token that it omits.
+   *
+   * @defaultValue `{ USDC: 1, SOL: 0.01, NATIVE: 10 }`
+   */
   readonly maxPrice?: TokenAmounts
-  /** The most in one day (UTC): at all hosts together, and at any one host. */
+  /**
+   * `{ perDay, perHost }`: the most in one day (UTC), at all hosts together and at any one host, by token. It is kept on disk
+   * and reserved before signing, so parallel calls and other processes count.
+   */
   readonly budget?: { readonly perDay?: TokenAmounts; readonly perHost?: TokenAmounts }
-  /** If given, nobody else is ever paid. */
+  /**
+   * The only wallets that are paid.
+   *
+   * @defaultValue any
+   */
   readonly recipients?: readonly string[]
-  /** If given, a challenge for another network is refused. */
+  /**
+   * The only network that is used. Challenges for others are refused.
+   *
+   * @defaultValue the server's
+   */
   readonly network?: Network
-  /** Mints beside the known ones: NATIVE on mainnet, or a test token of your own. */
+  /**
+   * Mints beside the known ones, such as NATIVE on mainnet: `{ NATIVE: { address, decimals, tokenProgram } }`.
+   *
+   * @defaultValue known mints
+   */
   readonly mints?: MintTable
-  /** Allows paying a host over plain http that is not this machine. */
+  /**
+   * Allows payments to a host over plain http that is not this machine.
+   *
+   * @defaultValue `false`
+   */
   readonly allowHttp?: boolean
 }
 

@@ -192,7 +192,7 @@ describe('T177: an upstream that fails', () => {
       response.writeHead(request.url?.endsWith('?bad') ? 500 : 200)
       response.end('answer')
     })
-    const buyFor = async (payer: Awaited<ReturnType<Scene['world']['person']>>) => {
+    const buyFor = async (payer: Awaited<ReturnType<GatewayFixture['world']['person']>>) => {
       const quote = await gate.challenge('/data?bad')
       return proofOf(await fixture.world.pay(quote, payer), quote, payer)
     }

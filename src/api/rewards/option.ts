@@ -45,7 +45,7 @@ const rewardsShape = {
    * most 5.
    *
    * @defaultValue none
-   * @see [Cashback, with numbers](rewards.md#cashback-with-numbers)
+   * @see [Cashback](rewards.md#cashback)
    */
   cashback: z
     .union([decimal, z.record(z.string(), decimal)], {
@@ -59,13 +59,13 @@ const rewardsShape = {
    */
   treasury: rest,
   /**
-   * As `treasury`.
+   * `{ wallet, weight }`, as `treasury`.
    *
    * @defaultValue – (required)
    */
   buyback: rest,
   /**
-   * As `treasury`.
+   * `{ wallet, weight }`, as `treasury`.
    *
    * @defaultValue – (required)
    */
