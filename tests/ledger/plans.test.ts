@@ -137,7 +137,33 @@ describe('a statement on a SQLite ledger', () => {
     const plans = await plansOf(async ({ rewards, outgoing: dispatches }) => {
       await rewards.start()
       await rewards.accrue(0, [accrualOf({ 'partner:a': 5n })])
-      await dispatches.plan(planOf({ lines: [{ ...name, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }] }))
+      await rewards.accruable(5)
+      await rewards.spent('payer-1', 0, 9e12)
+      await rewards.accruals(0, 5)
+      await rewards.due(1n, 5)
+      for (const most of [undefined, 5n]) await rewards.owed(name, most)
+      await rewards.payees({ most: 5, role: 'partner', after: name })
+      await rewards.shared([createPayment().tx])
+      await rewards.postpone([createPayment().tx], 1)
+      const line = { ...name, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }
+      const since = { since: 0, units: 100n, most: 100n }
+      const planned = await dispatches.plan(planOf({ lines: [line], cap: since }))
+      if (planned.kind !== 'planned') throw new Error(planned.kind)
+      const { id, version } = planned.dispatch
+      await dispatches.sign(id, version, { signature: 's', lastValidBlockHeight: 1, slot: 1, sealed: '' }, '', since)
+      await dispatches.land(id, version + 1, 1)
+      const { tx } = createPayment()
+      await dispatches.plan(
+        planOf({ id: 'r', kind: 'refund', lane: 'r', voids: tx, refunds: { tx, units: 1n }, lines: [] }),
+      )
+      await dispatches.drop('r', 1, '')
+      for (const state of [undefined, 'landed'] as const)
+        for (const kind of [undefined, 'refund'] as const)
+          await dispatches.list({ most: 5, ...(kind && { kind }), ...(state && { state }) })
+      await dispatches.open()
+      await dispatches.inLane('a')
+      await dispatches.inLanes(['a', 'b'])
+      await dispatches.linesOf(name, 5)
     })
     expect(plans.filter(({ steps }) => steps.some(isWholeScan)).map(({ sql }) => sql)).toEqual([])
     const indexesOf = (part: string) => {
@@ -151,10 +177,10 @@ describe('a statement on a SQLite ledger', () => {
     const first = (part: string) => indexesOf(part)[0]
     const unique = 'sqlite_autoindex_payments_1'
     expect(first('AS ripe JOIN payments')).toEqual(['ripening_due', 'ripening_due', unique])
-    expect(first('FROM spendings WHERE payer = ?1')).toEqual(['PRIMARY KEY', 'accruals_payer', 'accruals_payer'])
-    expect(first('parked_until <= ?2')).toEqual(['payees_due', 'payees_parked'])
+    expect(first('FROM spendings WHERE payer = ?')).toEqual(['PRIMARY KEY', 'accruals_payer', 'accruals_payer'])
+    expect(first('parked_until <= ?')).toEqual(['payees_due', 'payees_parked'])
     expect(first('JOIN shares AS shared ON')).toEqual(['PRIMARY KEY', 'PRIMARY KEY'])
-    expect(first('JOIN shares AS part ON')).toEqual(['sqlite_autoindex_accruals_1', 'shares_number'])
+    expect(first('FROM shares AS part WHERE')).toEqual(['sqlite_autoindex_accruals_1', 'shares_number'])
     expect(first('SELECT number, role, payee, units FROM shares')).toEqual(['shares_number'])
     expect(first('ORDER BY at, id')).toEqual(['dispatches_state'])
     expect(indexesOf('(at, id) < (?, ?)').flat()).toEqual([

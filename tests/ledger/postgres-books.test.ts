@@ -1,10 +1,11 @@
 /** What is special about the books in PostgreSQL: many servers that change them at the same moment. */
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { rebuildPostgres } from '../../src/ledger/postgres/audit.ts'
 import { type Database, openDatabase } from '../../src/ledger/postgres/database.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/ledger.ts'
 import { createRows } from '../../src/ledger/postgres/rows.ts'
+import { createPostgresStore } from '../../src/ledger/postgres/store.ts'
+import { rebuildBooks } from '../../src/ledger/sql/books/audit.ts'
 import { postgresServer } from '../harness/database.ts'
 import { granted } from './grants-fixture.ts'
 import { bytes, dispatchesOf, plannedBy, planOf } from './payables-fixture.ts'
@@ -144,7 +145,7 @@ describe('servers on one database', () => {
           }),
         ),
     }
-    await rebuildPostgres(meddled, 'USDC')
+    await rebuildBooks(createPostgresStore(meddled, 0), 'USDC')
     await paid
     expect(await ledger.books.audit()).toEqual([])
     expect((await ledger.books.sums({}))?.[0]?.payments).toBe(2)

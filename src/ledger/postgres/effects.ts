@@ -70,28 +70,19 @@ export function withEffects(statement: string, first: number, paidAt: number): s
   SELECT tx FROM written`
 }
 
-const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
+export const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
 /** Somebody has asked to be told, on whichever server. */
 const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
 
 /** What is final is to be shared out. */
 const isSharing = "EXISTS (SELECT FROM paystile_meta WHERE key = 'rewards')"
 
-/** $1 are transactions that are final and not late, $2 when they were paid. */
-export const ripen = `INSERT INTO paystile_ripening (tx, paid_at, due)
-  SELECT tx, paid_at, 0 FROM unnest($1::bytea[], $2::bigint[]) AS given (tx, paid_at) WHERE ${isSharing}
-  ORDER BY tx ON CONFLICT (tx) DO NOTHING`
-
 /**
  * That nothing is registered of what was `seen`, or nothing but a late payment. What is unclaimed is cleared away only after
  * the payment was registered, and not at all where it is noted in that very moment: so nobody goes by that table alone.
  */
-export const isUnclaimed = (orLate: boolean): string =>
-  `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = seen.tx${orLate ? ' AND NOT paid.late' : ''}) IS NULL`
-
-/** $1 are transactions, $2 what is told of each, $3 the time. */
-export const writeEvents = `INSERT INTO paystile_notices (id, kind, tx, at, due)
-  SELECT ${noticeId}, kind, tx, $3, $3 FROM unnest($1::bytea[], $2::text[]) AS given (tx, kind) WHERE ${isListening}`
+export const isUnclaimed = (orLate: boolean, seen = 'seen'): string =>
+  `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = ${seen}.tx${orLate ? ' AND NOT paid.late' : ''}) IS NULL`
 
 /** In the order of the payments that are written. */
 export function effectValues(effects: readonly WriteEffect[], lane: number): readonly unknown[] {
@@ -123,7 +114,7 @@ export function effectValues(effects: readonly WriteEffect[], lane: number): rea
 }
 
 /** Column by column. */
-export function keyValues(keys: readonly LineKey[]): readonly (readonly unknown[])[] {
+function keyValues(keys: readonly LineKey[]): readonly (readonly unknown[])[] {
   return [
     keys.map(({ grain }) => grain),
     keys.map(({ at }) => at),

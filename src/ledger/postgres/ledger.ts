@@ -31,19 +31,14 @@ import {
 import { reckoned } from '../rules/revaluation.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
-import { createPostgresBooks } from './books.ts'
+import { createPorts } from '../sql/ports.ts'
 import type { Database } from './database.ts'
 import { longestClockMs, openDatabase } from './database.ts'
 import { lanes } from './effects.ts'
-import { createPostgresEvents } from './events.ts'
-import { createPostgresJournal } from './journal.ts'
-import { createPostgresKeyValueStore } from './key-value-store.ts'
-import { createPostgresOutgoing } from './outgoing-transactions.ts'
-import { createPostgresRates } from './rates.ts'
-import { createPostgresRewards } from './rewards.ts'
 import type { LedgerRow } from './rows.ts'
 import { createRows, readBooked, readHolding } from './rows.ts'
 import { prepareSchema } from './schema.ts'
+import { createPostgresStore } from './store.ts'
 
 export interface PostgresParts {
   /** Left out to go by the database's clock, which all servers share. */
@@ -99,7 +94,7 @@ function createPostgresLedger(
     left.set(name, entry)
   }
 
-  const books = createPostgresBooks(database, clock, lane)
+  const ports = createPorts(createPostgresStore(database, lane), clock)
   /** What the books are kept in, as far as we know. Every registration checks it, and is made anew where it was wrong. */
   let keptIn = reportToken
   const reckon = (record: PaymentRecord): PaymentRecord => reckoned(record, reportToken, keptIn)
@@ -125,7 +120,7 @@ function createPostgresLedger(
       const found = await rows.find(tx)
       // Nobody came in between, so it goes back, or it is the books that have changed.
       isVoided = !found && (await rows.isVoided(tx))
-      if (found?.version === entry?.version && !isVoided) keptIn = await books.reportToken()
+      if (found?.version === entry?.version && !isVoided) keptIn = await ports.books.reportToken()
       entry = found
     }
   }
@@ -133,13 +128,7 @@ function createPostgresLedger(
 
   return {
     clock,
-    journal: createPostgresJournal(database, clock, lane),
-    books,
-    kv: createPostgresKeyValueStore(database, clock),
-    events: createPostgresEvents(database, clock),
-    rewards: createPostgresRewards(database, clock),
-    outgoing: createPostgresOutgoing(database, clock, lane),
-    rates: createPostgresRates(database, clock),
+    ...ports,
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)

@@ -13,6 +13,8 @@ import { createWriter, isOutage, patiently, readErrorCode, rollBack } from './wr
 
 export interface SqliteFile {
   readonly path: string
+  /** No other connection sees it. */
+  readonly isInMemory: boolean
   readonly db: DatabaseSyncInstance
   /**
    * Runs `work` inside a transaction that holds the write lock, so nothing it reads can change under it. Resolves when
@@ -23,8 +25,6 @@ export interface SqliteFile {
   writeAlone<T>(work: () => T): Promise<T>
   /** Runs one read, which waits for no writer. */
   read<T>(work: () => T): Promise<T>
-  /** Runs `work` over a connection that sees the database as it was at one moment, while others go on writing. */
-  readSnapshot<T>(work: (db: DatabaseSyncInstance) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -67,13 +67,7 @@ export function openSqliteMemory(agree: (db: DatabaseSyncInstance) => void): Sql
     createSchema(db)
     agree(db)
   })
-  return useDatabase({
-    db,
-    path: 'memory:',
-    busyTimeoutMs: 0,
-    checkInPlace: () => {},
-    readSnapshot: (work) => work(db),
-  })
+  return useDatabase({ db, path: 'memory:', isInMemory: true, busyTimeoutMs: 0, checkInPlace: () => {} })
 }
 
 /** Names of payers and sealed transactions are for its owner alone. The files beside it get the same rights from SQLite. */
@@ -91,25 +85,16 @@ function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number):
   const checkInPlace = () => {
     if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} is no longer in its place.`)
   }
-  const readSnapshot: SqliteFile['readSnapshot'] = async (work) => {
-    const apart = new DatabaseSync(path, { readOnly: true })
-    try {
-      apart.exec('BEGIN')
-      return await work(apart)
-    } finally {
-      apart.close()
-    }
-  }
-  return useDatabase({ db, path, busyTimeoutMs, checkInPlace, readSnapshot })
+  return useDatabase({ db, path, isInMemory: false, busyTimeoutMs, checkInPlace })
 }
 
-interface DatabaseParts extends Pick<SqliteFile, 'db' | 'path' | 'readSnapshot'> {
+interface DatabaseParts extends Pick<SqliteFile, 'db' | 'path' | 'isInMemory'> {
   readonly busyTimeoutMs: number
   /** Throws where the database is no longer the one that was opened. */
   readonly checkInPlace: () => void
 }
 
-function useDatabase({ db, path, busyTimeoutMs, checkInPlace, readSnapshot }: DatabaseParts): SqliteFile {
+function useDatabase({ db, path, isInMemory, busyTimeoutMs, checkInPlace }: DatabaseParts): SqliteFile {
   let closed = false
   const checkOpen = () => {
     if (closed) throw new LedgerUnavailable(`The ledger ${path} is closed.`)
@@ -121,6 +106,7 @@ function useDatabase({ db, path, busyTimeoutMs, checkInPlace, readSnapshot }: Da
     })
   return {
     path,
+    isInMemory,
     db,
     async write(work) {
       checkOpen()
@@ -138,11 +124,6 @@ function useDatabase({ db, path, busyTimeoutMs, checkInPlace, readSnapshot }: Da
         return result
       }
       return explained(patiently(look, busyTimeoutMs))
-    },
-    async readSnapshot(work) {
-      checkOpen()
-      checkInPlace()
-      return explained(readSnapshot(work))
     },
     async close() {
       if (closed) return

@@ -29,16 +29,12 @@ import {
 import { reckoned } from '../rules/revaluation.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
-import { createSqliteBooks } from './books.ts'
-import { createSqliteEvents, prepareTelling } from './events.ts'
+import { createPorts } from '../sql/ports.ts'
+import { prepareRipening, prepareTelling } from './effects.ts'
 import type { SqliteFile } from './file.ts'
 import { openSqliteFile, openSqliteMemory } from './file.ts'
-import { createSqliteJournal } from './journal.ts'
-import { createSqliteKeyValueStore } from './key-value-store.ts'
-import { createSqliteOutgoing } from './outgoing-transactions.ts'
-import { createSqliteRates } from './rates.ts'
-import { createSqliteRewards, prepareRipening } from './rewards.ts'
 import { prepareRows } from './rows.ts'
+import { createSqliteStore } from './store.ts'
 
 export interface SqliteParts {
   readonly clock: Clock
@@ -157,13 +153,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         tell(['payment.expired'], payment.tx, now)
       })
     },
-    journal: createSqliteJournal(file, clock),
-    books: createSqliteBooks(file, clock),
-    kv: createSqliteKeyValueStore(file, clock),
-    events: createSqliteEvents(file, clock),
-    rewards: createSqliteRewards(file, clock),
-    outgoing: createSqliteOutgoing(file, clock),
-    rates: createSqliteRates(file, clock),
+    ...createPorts(createSqliteStore(file), clock),
     async close() {
       await file.close()
     },

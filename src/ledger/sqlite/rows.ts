@@ -7,7 +7,10 @@ import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Finality, Holding, Lease, PaymentAccount } from '../rules/grants.ts'
 import type { PaymentTimeline } from '../rules/timeline.ts'
 import type { Booked } from '../rules/totals.ts'
+import type { BookedRow } from '../sql/books/totals.ts'
+import { bookedColumns, readBooked } from '../sql/books/totals.ts'
 import { formatRates, formatText, parseText } from '../stored-text.ts'
+import { sqliteDialect } from './dialect.ts'
 
 export interface PaymentRow {
   readonly id: bigint
@@ -36,20 +39,6 @@ export interface PaymentRow {
   readonly grants: string | null
 }
 
-export interface BookedRow {
-  readonly paid_at: bigint
-  readonly endpoint: string
-  readonly payer: string
-  readonly token: TokenCode
-  readonly received: string
-  readonly worth: string | null
-  readonly state: PaymentRow['state']
-  readonly finality: Finality
-}
-
-/** The columns of a `BookedRow`. */
-export const bookedColumns = 'paid_at, endpoint, payer, token, received, worth, state, finality'
-
 /** A payment with the grants on it, by fence. Those that have lapsed are there until somebody else takes what they held. */
 export interface FoundRow extends Holding {
   readonly id: bigint
@@ -76,7 +65,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
   const voided = prepare(`SELECT 1 FROM dispatches WHERE voids = ? AND state <> 'dropped'`)
   const reportToken = prepare("SELECT value FROM meta WHERE key = 'reportToken'")
-  const booked = prepare(`SELECT ${bookedColumns} FROM payments WHERE id = ?`)
+  const booked = prepare(`SELECT ${bookedColumns(sqliteDialect).sql} FROM payments AS paid WHERE id = ?`)
 
   const restore = prepare(`
     UPDATE payments SET slot = ?, paid_at = ?, finality = ?, concluded_at = ?, worth = ?, rates = ? WHERE id = ?`)
@@ -128,19 +117,6 @@ export function prepareRows(db: DatabaseSyncInstance) {
     isVoided: (tx: Uint8Array): boolean => voided.get(tx) !== undefined,
     claim: prepare('DELETE FROM unclaimed WHERE tx = ?'),
     claimLate: prepare('UPDATE unclaimed SET late = 1 WHERE tx = ?'),
-  }
-}
-
-export function readBooked(row: BookedRow): Booked {
-  return {
-    paidAt: Number(row.paid_at),
-    endpoint: parseText(row.endpoint),
-    payer: row.payer,
-    token: row.token,
-    received: BigInt(row.received),
-    worth: row.worth === null ? undefined : BigInt(row.worth),
-    late: row.state === 'late',
-    finality: row.finality,
   }
 }
 

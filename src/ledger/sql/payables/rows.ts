@@ -1,12 +1,12 @@
 /** What is owed and what goes out, as both databases keep it. Money is text in either. */
-import type { TokenCode } from '../../core/money/tokens.ts'
+import type { TokenCode } from '../../../core/money/tokens.ts'
 import type {
   KeptBytes,
   OutgoingTransaction,
   OutgoingTransactionKind,
   OutgoingTransactionState,
   PayoutLine,
-} from '../../core/payouts/ports/outgoing.ts'
+} from '../../../core/payouts/ports/outgoing.ts'
 import type {
   Accrual,
   NumberedAccrual,
@@ -14,13 +14,12 @@ import type {
   Ripening,
   RoleSum,
   Verification,
-} from '../../core/payouts/ports/rewards.ts'
-import type { NothingWhy, RewardRole, Share } from '../../core/payouts/rewards.ts'
-import { rewardRoles } from '../../core/payouts/rewards.ts'
-import { shownPayee } from '../rules/payables.ts'
-import { formatRates, formatText, parseRates, parseText } from '../stored-text.ts'
-
-type Whole = number | bigint | string
+} from '../../../core/payouts/ports/rewards.ts'
+import type { NothingWhy, RewardRole, Share } from '../../../core/payouts/rewards.ts'
+import { rewardRoles } from '../../../core/payouts/rewards.ts'
+import { shownPayee } from '../../rules/payables.ts'
+import { formatRates, formatText, parseRates, parseText } from '../../stored-text.ts'
+import type { Columns, Whole } from '../work.ts'
 
 export interface RipeningRow {
   readonly tx: Uint8Array
@@ -32,7 +31,7 @@ export interface RipeningRow {
   readonly paid_at: Whole
   readonly usable_until: Whole
   readonly rates: string | null
-  readonly delivered: boolean | number
+  readonly delivered: boolean | bigint
 }
 
 /** Of the payments that ripen; `delivered` as `isUntouched` has it. */
@@ -75,10 +74,8 @@ export interface AccrualRow {
   readonly why: NothingWhy | ''
 }
 
-type AccrualColumn = readonly [type: string, value: (accrual: NumberedAccrual) => string | number | null]
-
-/** Column by column: its type in PostgreSQL, and its value, but for the bytes of the transaction. */
-export const accrualColumns: Readonly<Record<string, AccrualColumn>> = {
+export const accrualColumns: Columns<NumberedAccrual> = {
+  tx: ['bytea', ({ tx }) => tx],
   number: ['bigint', ({ number }) => number],
   at: ['bigint', ({ at }) => at],
   recipient: ['text', ({ recipient }) => formatText(recipient)],
@@ -171,7 +168,7 @@ export interface VerificationRow {
   readonly wallet: string
   readonly begins: Whole
   readonly ends: Whole
-  readonly revoked: boolean | number
+  readonly revoked: boolean | bigint
 }
 
 export function readVerification({ host, wallet, begins, ends, revoked }: VerificationRow): Verification {
@@ -198,7 +195,7 @@ export interface OutgoingTransactionRow {
   readonly about: string
 }
 
-export const dispatchColumns = `id, kind, lane, state, version, at, changed_at, attempts, failures, signature, last_valid,
+export const outgoingColumns = `id, kind, lane, state, version, at, changed_at, attempts, failures, signature, last_valid,
   signed_slot, sealed, slot, why, about`
 
 export function readOutgoingTransaction(row: OutgoingTransactionRow): OutgoingTransaction {
@@ -226,18 +223,18 @@ function readSigned({ signature, last_valid, signed_slot, sealed }: OutgoingTran
   return { signature: parseText(signature), ...place, sealed: parseText(sealed) }
 }
 
-/** What a step may change, in the order of `steppedColumns`. */
-export function steppedValues(dispatch: OutgoingTransaction): readonly (string | number | null)[] {
-  const { state, version, changedAt, attempts, failures, signed, slot, why, about } = dispatch
-  const bytes = signed ? [formatText(signed.signature), signed.lastValidBlockHeight, signed.slot] : [null, null, null]
-  const texts = [formatText(signed?.sealed ?? ''), slot, formatText(why), formatText(about)]
-  return [state, version, changedAt, attempts, failures, ...bytes, ...texts]
+/** What a step may change, by column. */
+export function steppedValues(outgoing: OutgoingTransaction): Readonly<Record<string, string | number | null>> {
+  const { state, version, changedAt, attempts, failures, signed, slot, why, about } = outgoing
+  return {
+    ...{ state, version, changed_at: changedAt, attempts, failures },
+    signature: signed ? formatText(signed.signature) : null,
+    last_valid: signed?.lastValidBlockHeight ?? null,
+    signed_slot: signed?.slot ?? null,
+    sealed: formatText(signed?.sealed ?? ''),
+    ...{ slot, why: formatText(why), about: formatText(about) },
+  }
 }
-
-export const steppedColumns = [
-  ...['state', 'version', 'changed_at', 'attempts', 'failures', 'signature', 'last_valid'],
-  ...['signed_slot', 'sealed', 'slot', 'why', 'about'],
-]
 
 export interface LineRow {
   readonly role: RewardRole

@@ -1,0 +1,67 @@
+/** How PostgreSQL spells the statements that both databases run. */
+import type { Usage } from '../../core/ports/reports.ts'
+import type { Columns, Dialect } from '../sql/work.ts'
+import { all, raw, sql } from '../sql/work.ts'
+import { formatText } from '../stored-text.ts'
+import { isUnclaimed, noticeId } from './effects.ts'
+import { createTable } from './given.ts'
+import { isHeldAt } from './rows.ts'
+import { addLines, countColumns, sums } from './totals.ts'
+
+/** Registrations wait so long at the most: behind one that takes longer, a refund is given up for now. */
+const lockMs = 1_000
+
+/** `lane` is where this server adds to the books and to the counters of usage. */
+export const createPostgresDialect = (lane: number): Dialect => ({
+  late: (table) => raw(table === undefined ? 'late' : `${table}.late`),
+  not: (column) => raw(`NOT ${column}`),
+  isUnclaimed: (seen, orLate = false) => raw(isUnclaimed(orLate, seen)),
+  isHeld: (now) => {
+    const [before = '', after = ''] = isHeldAt('?').split('?')
+    return sql`${raw(before)}${now}${raw(after)}`
+  },
+  lock: (of) => raw(of === undefined ? 'FOR UPDATE' : `FOR UPDATE OF ${of}`),
+  skipLocked: raw('FOR UPDATE SKIP LOCKED'),
+  isMore: (one, other) => raw(`${one} > ${other}`),
+  isAtLeast: (column, units) => sql`${raw(column)} >= ${String(units)}`,
+  largest: (column) => raw(`${column} DESC`),
+  total: (column) => raw(`coalesce(sum(${column}), 0)`),
+  given: createTable,
+  noticeId: raw(noticeId),
+  nextVersion: raw(', version = version + 1'),
+  countColumns: raw(countColumns.join(', ')),
+  sums: (isSigned) => raw(sums(isSigned ? 'sign * ' : '')),
+  isAnyCounted: raw('HAVING sum(sign * payments) <> 0 OR sum(sign * refunded) <> 0'),
+  addLines: (lines) => addLines(lines, lane),
+  *addUsage(usage) {
+    const columns: Columns<Usage> = {
+      at: ['bigint', ({ at }) => at],
+      endpoint: ['text', ({ endpoint }) => formatText(endpoint)],
+      event: ['text', ({ event }) => event],
+      count: ['bigint', ({ count }) => count],
+    }
+    yield sql`INSERT INTO {usage} AS kept (at, endpoint, event, lane, count)
+      SELECT at, endpoint, event, ${raw(String(lane))}, sum(count) FROM ${createTable(usage, columns)}
+      GROUP BY at, endpoint, event ORDER BY at, endpoint, event
+      ON CONFLICT (at, endpoint, event, lane) DO UPDATE SET count = kept.count + excluded.count`
+  },
+  *topPayers(days, perDay) {
+    const rows = yield* all<{ readonly payer: string }>(sql`SELECT DISTINCT most.payer
+      FROM ${createTable(days, { day: ['bigint', (day) => day] })} CROSS JOIN LATERAL (SELECT payer FROM {payers} AS line
+        WHERE line.at = given.day AND payments > 0 ORDER BY worth DESC LIMIT ${perDay}) AS most`)
+    return rows.map(({ payer }) => payer)
+  },
+  // One by one: of many at once the planner might rather look through the whole table.
+  payerSums: (payers, { from, to }) => sql`SELECT given.payer, own.*
+    FROM ${createTable(payers, { payer: ['text', (payer) => payer] })} CROSS JOIN LATERAL (
+      SELECT token, ${raw(sums(''))} FROM {payers} AS line WHERE line.payer = given.payer AND at >= ${from} AND at < ${to}
+      GROUP BY token HAVING sum(payments) <> 0 OR sum(refunded) <> 0) AS own`,
+  withoutLeases: raw(", leases = ''"),
+  *letGo() {},
+  // The gate is a table of its own: the table of payments would be held by whoever vacuums it, for as long as that takes.
+  *blockRegistrations() {
+    yield raw(`SET LOCAL lock_timeout = ${lockMs}`)
+    yield raw('LOCK TABLE {gate} IN EXCLUSIVE MODE')
+  },
+  isFree: raw('reserved = 0 AND owed > 0'),
+})

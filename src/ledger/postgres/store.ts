@@ -1,0 +1,60 @@
+/** Runs the statements that both databases share on PostgreSQL. */
+import type { SqlStore, Work } from '../sql/work.ts'
+import type { Database } from './database.ts'
+import { createPostgresDialect } from './dialect.ts'
+
+/**
+ * Whoever changes what is owed or planned holds it until the commit, on whichever server: so accruals are numbered in the order
+ * of their commits, and payees, keys and caps are still as they were read. Any number will do, as long as it stays the same;
+ * that of the schema is another.
+ */
+const payablesLock = 7_402_402_403
+
+/** How long a rebuild of the books waits for registrations that are under way. */
+const aloneMs = 60_000
+
+/** `lane` is where this server adds to the books. */
+export function createPostgresStore(database: Database, lane: number): SqlStore {
+  const each: SqlStore['read'] = (work) => run(work(), database.query)
+  return {
+    dialect: createPostgresDialect(lane),
+    read: each,
+    write: each,
+    transact: (work) => database.transact((query) => run(work(), query)),
+    transactPayables: (work) =>
+      database.transact(async (query) => {
+        await query('SELECT pg_advisory_xact_lock($1)', [payablesLock])
+        return run(work(), query)
+      }),
+    transactAlone: (work) =>
+      database.transact(async (query) => {
+        await query('LOCK TABLE paystile_payments IN EXCLUSIVE MODE', [], { timeoutMs: aloneMs })
+        return run(work(), query)
+      }),
+    snapshot: (work) =>
+      database.transact(async (query) => {
+        await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+        return run(work(), query)
+      }),
+  }
+}
+
+export async function run<Result>(work: Work<Result>, query: Database['query']): Promise<Result> {
+  for (let step = work.next(); ; ) {
+    if (step.done) return step.value
+    const { sql, values, timeoutMs } = step.value
+    step = work.next(await query(spell(sql), values, timeoutMs === undefined ? {} : { timeoutMs }))
+  }
+}
+
+const spelled = new Map<string, string>()
+
+/** With numbered places, and with the names that our tables have here. */
+function spell(sql: string): string {
+  const known = spelled.get(sql)
+  if (known !== undefined) return known
+  let place = 0
+  const text = sql.replaceAll(/\?|\{(\w+)\}/g, (_, table?: string) => (table ? `paystile_${table}` : `$${++place}`))
+  spelled.set(sql, text)
+  return text
+}

@@ -1,0 +1,120 @@
+/** The books counted again and, on request, written anew. */
+import type { TokenCode } from '../../../core/money/tokens.ts'
+import type { Discrepancy } from '../../../core/payouts/discrepancy.ts'
+import type { PaymentListMark } from '../../../core/ports/reports.ts'
+import { revalued } from '../../rules/revaluation.ts'
+import type { Grain, Line } from '../../rules/totals.ts'
+import { parseRates, parseText } from '../../stored-text.ts'
+import type { Dialect, SqlStore, Whole, Work } from '../work.ts'
+import { all, first, raw, sql } from '../work.ts'
+import type { Recount } from './recount.ts'
+import { compareLines, recount } from './recount.ts'
+import type { BookedRow, CountsRow } from './totals.ts'
+import { bookedColumns, listRefunds, readBooked, readCounts } from './totals.ts'
+
+const pageSize = 2_000
+/** Whoever rebuilds the books waits for registrations that are under way, and removes all lines at once. */
+const rebuildMs = 60_000
+
+export function auditBooks({ snapshot, dialect }: SqlStore): Promise<readonly Discrepancy[]> {
+  return snapshot(function* () {
+    const found: Discrepancy[] = []
+    yield* recount({
+      page: function* (after) {
+        return (yield* readPage(dialect, after)).map(readBooked)
+      },
+      refunds: (span) => listRefunds(dialect, span),
+      each: function* ({ span, lines }) {
+        found.push(...compareLines(yield* readLines(dialect, span), lines))
+      },
+    })
+    return found
+  })
+}
+
+/**
+ * Registrations wait for its end: ten to twenty seconds for a million payments. On PostgreSQL, those that wait longer than a
+ * statement may take are told that the ledger cannot be used. To be done while nobody pays.
+ */
+export function rebuildBooks({ transactAlone, dialect }: SqlStore, reportToken: TokenCode): Promise<void> {
+  return transactAlone(function* () {
+    const before = yield* readReportToken()
+    for (const table of ['rollups', 'payers']) yield { ...sql`DELETE FROM ${raw(`{${table}}`)}`, timeoutMs: rebuildMs }
+    const revalue = <Paid extends ReturnType<typeof readBooked>>(booked: Paid, rates: string | null) => ({
+      ...booked,
+      worth: revalued({ ...booked, rates: parseRates(rates) }, before, reportToken),
+    })
+    yield* recount({
+      page: function* (after) {
+        const rows = (yield* readPage(dialect, after)).map((row) => ({ row, booked: readBooked(row) }))
+        const page = rows.map(({ row, booked }) => ({ before: booked, after: revalue(booked, row.rates) }))
+        yield* setWorth(
+          dialect,
+          page.flatMap(({ before, after }) => (before.worth === after.worth ? [] : [after])),
+        )
+        return page.map(({ after }) => after)
+      },
+      refunds: function* (span) {
+        // Its payment may be revalued later: when it was paid is told by another clock than when it was sent back.
+        return (yield* listRefunds(dialect, span)).map(({ booked, refund, rates }) => {
+          const worth = revalued({ ...booked, rates: parseRates(rates) }, before, reportToken)
+          return { booked: { ...booked, worth }, refund }
+        })
+      },
+      each: ({ lines }) => dialect.addLines(lines),
+    })
+    yield sql`INSERT INTO {meta} (key, value) VALUES ('reportToken', ${reportToken})
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+  })
+}
+
+export function* readReportToken(): Work<TokenCode | undefined> {
+  const row = yield* first<{ readonly value: TokenCode }>(sql`SELECT value FROM {meta} WHERE key = 'reportToken'`)
+  return row?.value
+}
+
+function readPage(dialect: Dialect, after: PaymentListMark | undefined) {
+  const beyond = after ? sql`WHERE (paid.paid_at, paid.tx) > (${after.at}, ${after.tx})` : raw('')
+  return all<BookedRow & { readonly rates: string | null }>(sql`SELECT paid.rates, ${bookedColumns(dialect)}
+    FROM {payments} AS paid ${beyond} ORDER BY paid.paid_at, paid.tx LIMIT ${raw(String(pageSize))}`)
+}
+
+function* setWorth(
+  { given, nextVersion }: Dialect,
+  payments: readonly { readonly tx: Uint8Array; readonly worth: bigint | undefined }[],
+): Work<void> {
+  if (payments.length === 0) return
+  const worths = given(payments, {
+    tx: ['bytea', ({ tx }) => tx],
+    worth: ['numeric', ({ worth }) => (worth === undefined ? null : String(worth))],
+  })
+  yield sql`UPDATE {payments} AS kept SET worth = given.worth${nextVersion} FROM ${worths} WHERE kept.tx = given.tx`
+}
+
+type LineRow = CountsRow & {
+  readonly grain: Grain
+  readonly at: Whole
+  readonly endpoint: string
+  readonly token: TokenCode
+}
+
+/** The lines of the books that have a time in a span, or those that have none. */
+function* readLines({ sums }: Dialect, span: Recount['span']): Work<readonly Line[]> {
+  if (span === 'timeless') {
+    const rows = yield* all<LineRow>(sql`SELECT grain, at, endpoint, token, ${sums(false)} FROM {rollups}
+      WHERE grain IN ('all', 'endpoint') GROUP BY grain, at, endpoint, token`)
+    return rows.map(readLine)
+  }
+  const isOwn = sql`at >= ${span[0]} AND at < ${span[1]}`
+  const rows = yield* all<LineRow>(sql`SELECT grain, at, endpoint, token, ${sums(false)} FROM {rollups}
+    WHERE grain IN ('hour', 'hour_endpoint', 'day_endpoint') AND ${isOwn} GROUP BY grain, at, endpoint, token`)
+  const payers = yield* all<LineRow>(sql`SELECT 'day_payer' AS grain, at, payer AS endpoint, token, ${sums(false)}
+    FROM {payers} WHERE ${isOwn} GROUP BY at, payer, token`)
+  return [...rows, ...payers].map(readLine)
+}
+
+function readLine(row: LineRow): Line {
+  const { grain, token } = row
+  const endpoint = grain === 'day_payer' ? row.endpoint : parseText(row.endpoint)
+  return { grain, at: Number(row.at), endpoint, token, ...readCounts(row) }
+}

@@ -1,0 +1,137 @@
+/**
+ * The list of payments as SQL: one index scan over the payments and one over those that were only seen, each in the order
+ * asked for and cut at the number asked for.
+ */
+import type { TokenCode } from '../../../core/money/tokens.ts'
+import type { Unit } from '../../../core/payment/allowance.ts'
+import { parsePositions } from '../../../core/payment/byte-ranges.ts'
+import type { PaymentListItem } from '../../../core/payment/history.ts'
+import type { PaymentListQuery } from '../../../core/ports/reports.ts'
+import type { Finality } from '../../rules/grants.ts'
+import { sightingColumns } from '../../rules/observations.ts'
+import { listPayment } from '../../rules/payment-list.ts'
+import { checkCount } from '../../rules/periods.ts'
+import { formatText, parseText } from '../../stored-text.ts'
+import type { Dialect, Query, Whole } from '../work.ts'
+import { join, raw, sql } from '../work.ts'
+
+export const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
+  used, deliveries, positions, finality`
+
+/** As the databases give it: money and, in PostgreSQL, all numbers are text. */
+export interface PaymentListRow {
+  readonly tx: Uint8Array
+  readonly request: string
+  readonly payer: string
+  readonly recipient: string
+  readonly endpoint: string
+  readonly token: TokenCode
+  readonly received: string
+  readonly worth: string | null
+  readonly unit: Unit
+  readonly amount: Whole
+  readonly paid_at: Whole
+  readonly used: Whole
+  readonly deliveries: Whole
+  readonly positions: string
+  readonly finality: Finality
+  readonly late: boolean | bigint
+}
+
+export function readPaymentListItem(row: PaymentListRow): PaymentListItem {
+  const { request, payer, recipient, token, unit, finality } = row
+  return listPayment({
+    tx: new Uint8Array(row.tx),
+    request,
+    payer,
+    recipient,
+    endpoint: parseText(row.endpoint),
+    token,
+    received: BigInt(row.received),
+    worth: row.worth === null ? undefined : BigInt(row.worth),
+    allowance: { unit, amount: BigInt(row.amount) },
+    paidAt: Number(row.paid_at),
+    used: BigInt(row.used),
+    deliveries: BigInt(row.deliveries),
+    positions: parsePositions(row.positions),
+    finality,
+    late: Boolean(row.late),
+  })
+}
+
+/** Undefined where no payment can be among the answers. */
+export function selectPayments(query: PaymentListQuery, dialect: Dialect): Query | undefined {
+  if (query.status === 'pending' || query.state === 'unclaimed') return undefined
+  const late = dialect.late()
+  const isVoid = isVoidIn(dialect)
+  const status = query.status === undefined ? [] : [query.status === 'expired' ? isVoid : sql`NOT ${isVoid}`]
+  const columns = listColumns(dialect)
+  if (query.state === 'confirmed') {
+    // Few are not final yet: those are found by it, and sorted then.
+    const isOpen = join([...status, sql`NOT (${late})`, raw("finality = 'confirmed'")], ' AND ')
+    return sql`WITH unfinal AS MATERIALIZED (SELECT ${columns} FROM {payments} WHERE ${isOpen})
+      SELECT * FROM unfinal ${restOf(query, [])}`
+  }
+  const states = {
+    late: [isVoid, late, raw("finality <> 'reverted'")],
+    reverted: [raw("finality = 'reverted'")],
+    finalized: [sql`NOT (${late})`, raw("finality = 'finalized'")],
+  }
+  const state = query.state === undefined ? [] : states[query.state]
+  return sql`SELECT ${columns} FROM {payments} ${restOf(query, [...status, ...state])}`
+}
+
+export const listColumns = ({ late }: Dialect): Query => sql`${raw(paymentColumns)}, ${late()} AS late`
+
+export function isVoidIn({ late }: Dialect): Query {
+  return sql`(${late()} OR finality = 'reverted')`
+}
+
+/** That nothing is registered of a sighting. */
+export function isOpenIn({ not, isUnclaimed }: Dialect, seen = 'seen'): Query {
+  return sql`${not(`${seen}.late`)} AND ${isUnclaimed(seen)}`
+}
+
+/** Undefined where no sighting can be among the answers. */
+export function selectSightings(query: PaymentListQuery, dialect: Dialect, now: number): Query | undefined {
+  if (query.state !== undefined && query.state !== 'unclaimed') return undefined
+  const open = [isOpenIn(dialect), raw("request <> ''")]
+  const select = sql`SELECT ${raw(sightingColumns)} FROM {unclaimed} AS seen`
+  switch (query.status) {
+    case 'confirmed':
+      return undefined
+    case undefined:
+      return sql`${select} ${restOf(query, open)}`
+    case 'expired':
+      return sql`${select} ${restOf(query, [...open, sql`claimable_until < ${now}`])}`
+    case 'pending': {
+      // Few are pending at a time, and many have run out: those that are pending are found by their end, and sorted then.
+      const isPending = [...open, dialect.not('told'), raw('claimable_until > 0'), sql`claimable_until >= ${now}`]
+      return sql`WITH pending AS MATERIALIZED (${select} WHERE ${join(isPending, ' AND ')})
+        SELECT * FROM pending ${restOf(query, [])}`
+    }
+  }
+}
+
+const voidStates: readonly PaymentListQuery['state'][] = ['late', 'reverted']
+
+/** Everything from WHERE on. */
+function restOf(query: PaymentListQuery, conditions: readonly Query[]): Query {
+  const all = [...conditions]
+  const { from, to, tx, request, payer, endpoint, token, after, status, state, order, most } = query
+  // Few are void, and an endpoint is one of many: what is less telling than that is checked, and not looked up.
+  const checked = (column: string, isLookedUp: boolean): Query => raw(isLookedUp ? column : `${column} || ''`)
+  const isExact = tx !== undefined || request !== undefined || payer !== undefined
+  const isFound = isExact || status === 'expired' || voidStates.includes(state)
+  if (tx !== undefined) all.push(sql`tx = ${tx}`)
+  if (request !== undefined) all.push(sql`${checked('request', tx === undefined)} = ${request}`)
+  if (payer !== undefined) all.push(sql`${checked('payer', tx === undefined && request === undefined)} = ${payer}`)
+  if (endpoint !== undefined) all.push(sql`${checked('endpoint', !isFound)} = ${formatText(endpoint)}`)
+  if (token !== undefined) all.push(sql`${checked('token', !isFound && endpoint === undefined)} = ${token}`)
+  if (from !== undefined) all.push(sql`paid_at >= ${from}`)
+  if (to !== undefined) all.push(sql`paid_at < ${to}`)
+  const [beyond, way] = order === 'latest' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')]
+  if (after) all.push(sql`(paid_at, tx) ${beyond} (${after.at}, ${after.tx})`)
+  const where = all.length === 0 ? raw('') : sql`WHERE ${join(all, ' AND ')} `
+  return sql`${where}ORDER BY paid_at ${way}, tx ${way} LIMIT ${checkCount(most)}`
+}

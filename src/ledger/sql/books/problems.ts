@@ -1,0 +1,147 @@
+/**
+ * What somebody has to look after, as SQL: payments by partial indexes that hold nothing else, and what was only seen by the
+ * small table of it. The latest first.
+ */
+import type { History, PaymentListItem } from '../../../core/payment/history.ts'
+import type { PaymentListMark, Problem, ProblemKind } from '../../../core/ports/reports.ts'
+import type { SightingRow } from '../../rules/observations.ts'
+import { readSighting, sightingColumns } from '../../rules/observations.ts'
+import { listObservation } from '../../rules/payment-list.ts'
+import type { RegisteredKind, SeenKind } from '../../rules/problems.ts'
+import { claimingMs, readProblem, registeredKinds, seenKinds } from '../../rules/problems.ts'
+import type { Dialect, Query, Whole, Work } from '../work.ts'
+import { first, raw, readTimeOrNone, sql } from '../work.ts'
+import type { PaymentListRow } from './payment-list.ts'
+import { isOpenIn, isVoidIn, listColumns, readPaymentListItem } from './payment-list.ts'
+
+interface ProblemQuery {
+  readonly after?: PaymentListMark
+  readonly most: number
+  readonly now: number
+  /** Only how many there are is wanted. */
+  readonly isCount?: boolean
+}
+
+function selectRegistered(kind: RegisteredKind, asked: ProblemQuery, dialect: Dialect): Query {
+  const late = dialect.late()
+  const isStanding = raw("finality <> 'reverted' AND refunded_at IS NULL")
+  const isGood = sql`NOT (${late}) AND ${isStanding}`
+  const conditions: Record<RegisteredKind, () => Query> = {
+    reverted: () => raw("finality = 'reverted'"),
+    late: () => sql`${isVoidIn(dialect)} AND ${late} AND ${isStanding}`,
+    undelivered: () => sql`undelivered_at IS NOT NULL AND ${isGood} AND NOT (${dialect.isHeld(asked.now)})`,
+    surplus: () => sql`${dialect.isMore('received', 'required')} AND undelivered_at IS NULL AND ${isGood}`,
+  }
+  const columns = asked.isCount
+    ? raw('1')
+    : sql`${raw(`'${kind}' AS kind, required, usable_until`)}, ${listColumns(dialect)}`
+  return sql`SELECT ${columns} FROM {payments} WHERE ${conditions[kind]()} ${rest(asked)}`
+}
+
+function selectSeen(kind: SeenKind, asked: ProblemQuery, dialect: Dialect): Query {
+  const { isMore } = dialect
+  const columns = raw(asked.isCount ? '1' : `'${kind}' AS kind, ${sightingColumns}`)
+  const from = sql`SELECT ${columns} FROM {unclaimed} AS seen WHERE ${isOpenIn(dialect)}`
+  if (kind === 'unmatched') return sql`${from} AND request = '' AND slot > 0 ${rest(asked)}`
+  const isShort = sql`coalesce(${isMore('required', 'received')}, false)`
+  const isLate = raw('payable_until > 0 AND paid_at > payable_until')
+  const isPaid = sql`EXISTS (SELECT 1 FROM {payments} AS other WHERE other.request = seen.request
+    AND NOT (${dialect.late('other')}) AND other.finality <> 'reverted')`
+  const isSecond = sql`EXISTS (SELECT 1 FROM {unclaimed} AS other WHERE other.request = seen.request AND other.request <> ''
+    AND ${isOpenIn(dialect, 'other')} AND other.slot > 0 AND (other.paid_at, other.tx) < (seen.paid_at, seen.tx)
+    AND coalesce(${isMore('other.required', 'other.received')}, false) = false)`
+  const isMuch = sql`(coalesce(${isMore('received', 'required')}, false) OR ${isPaid} OR ${isSecond})`
+  const conditions: Record<Exclude<SeenKind, 'unmatched'>, () => Query> = {
+    underpaid: () => isShort,
+    late: () => sql`NOT (${isShort}) AND ${isLate}`,
+    surplus: () => sql`NOT (${isShort}) AND NOT (${isLate}) AND ${isMuch}`,
+    unclaimed: () =>
+      sql`paid_at <= ${asked.now - claimingMs} AND NOT (${isShort}) AND NOT (${isLate}) AND NOT ${isMuch}`,
+  }
+  return sql`${from} AND request <> '' AND slot > 0 AND ${conditions[kind]()} ${rest(asked)}`
+}
+
+function rest({ after, most, isCount }: ProblemQuery): Query {
+  const beyond = after ? sql`AND (paid_at, tx) < (${after.at}, ${after.tx}) ` : raw('')
+  return sql`${beyond}${raw(isCount ? '' : 'ORDER BY paid_at DESC, tx DESC ')}LIMIT ${most}`
+}
+
+/** All lists of a kind, or of all kinds. Payments that were only seen come first: one that is claimed between the two is in both. */
+export function selectProblems(kind: ProblemKind | undefined, asked: ProblemQuery, dialect: Dialect) {
+  const isAsked = (one: ProblemKind): boolean => kind === undefined || one === kind
+  return {
+    seen: seenKinds.filter(isAsked).map((one) => selectSeen(one, asked, dialect)),
+    registered: registeredKinds.filter(isAsked).map((one) => selectRegistered(one, asked, dialect)),
+  }
+}
+
+export type RegisteredRow = PaymentListRow & {
+  readonly kind: RegisteredKind
+  readonly required: string
+  readonly usable_until: Whole
+}
+export type SeenRow = SightingRow & { readonly kind: SeenKind }
+
+export function readRegistered(row: RegisteredRow): Problem {
+  const { kind, required, usable_until } = row
+  return { kind, capture: readPaymentListItem(row), required: BigInt(required), until: Number(usable_until) }
+}
+
+export function readSeen(row: SeenRow, now: number): Problem {
+  return readProblem(readSighting(row), row.kind, now)
+}
+
+/** The course of one payment: as it was registered, as it was seen, and as it is not claimed yet. */
+export function* findHistory(dialect: Dialect, tx: Uint8Array, now: number): Work<History | undefined> {
+  const times = raw('registered_at, delivered_at, delivered_last, undelivered_at, concluded_at, refunded_at')
+  // In this order: what is claimed in between is in both.
+  const unclaimed = yield* first<SightingRow>(sql`SELECT ${raw(sightingColumns)} FROM {unclaimed} WHERE tx = ${tx}`)
+  const registered = yield* first<HistoryRow>(
+    sql`SELECT ${listColumns(dialect)}, required, ${times} FROM {payments} WHERE tx = ${tx}`,
+  )
+  const seen = yield* first<{ readonly seen_at: Time }>(
+    sql`SELECT seen_at FROM {sightings} WHERE tx = ${tx} AND slot > 0`,
+  )
+  return readHistory(registered, seen, unclaimed, now)
+}
+
+type Time = Whole | null
+
+type HistoryRow = PaymentListRow & {
+  readonly required: string
+  readonly registered_at: Whole
+  readonly delivered_at: Time
+  readonly delivered_last: Time
+  readonly undelivered_at: Time
+  readonly concluded_at: Time
+  readonly refunded_at: Time
+}
+
+function readHistory(
+  row: HistoryRow | undefined,
+  seen: { readonly seen_at: Time } | undefined,
+  unclaimed: SightingRow | undefined,
+  now: number,
+): History | undefined {
+  const seenAt = readTimeOrNone(seen?.seen_at)
+  const shown = { isShown: row !== undefined || seen !== undefined, seenAt }
+  if (row) {
+    const capture: PaymentListItem = readPaymentListItem(row)
+    return { capture, required: BigInt(row.required), ...shown, ...timesOf(row), claimableUntil: undefined }
+  }
+  if (!unclaimed) return undefined
+  const sighting = readSighting(unclaimed)
+  const { required, claimableUntil } = sighting
+  return { capture: listObservation(sighting, now), required, ...shown, ...timesOf(undefined), claimableUntil }
+}
+
+function timesOf(row: HistoryRow | undefined) {
+  return {
+    registeredAt: readTimeOrNone(row?.registered_at),
+    deliveredAt: readTimeOrNone(row?.delivered_at),
+    deliveredLast: readTimeOrNone(row?.delivered_last),
+    undeliveredAt: readTimeOrNone(row?.undelivered_at),
+    concludedAt: readTimeOrNone(row?.concluded_at),
+    refundedAt: readTimeOrNone(row?.refunded_at),
+  }
+}

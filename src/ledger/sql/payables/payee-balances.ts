@@ -1,0 +1,67 @@
+/** The sums of payees and of their roles. To be changed inside `transactPayables`. */
+import type { PayeeName } from '../../../core/payouts/ports/rewards.ts'
+import type { Delta } from '../../rules/payables.ts'
+import { added, byRole, keyOfPayee } from '../../rules/payables.ts'
+import { formatText } from '../../stored-text.ts'
+import type { Columns, Dialect, Query, Work } from '../work.ts'
+import { all, raw, sql } from '../work.ts'
+import type { PayeeRow, SumsRow } from './rows.ts'
+import { payeeColumns, readSums } from './rows.ts'
+
+type Sums = Omit<Delta, 'payee'>
+
+const nameColumns: Columns<PayeeName> = {
+  role: ['text', ({ role }) => role],
+  payee: ['text', ({ payee }) => formatText(payee)],
+}
+const moneyColumns: Columns<Sums> = {
+  accrued: ['numeric', ({ accrued }) => String(accrued)],
+  owed: ['numeric', ({ owed }) => String(owed)],
+  reserved: ['numeric', ({ reserved }) => String(reserved)],
+  paid: ['numeric', ({ paid }) => String(paid)],
+}
+const money = raw('accrued, owed, reserved, paid')
+const setMoney = raw(
+  Object.keys(moneyColumns)
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', '),
+)
+
+export const isPayee = ({ role, payee }: PayeeName): Query => sql`role = ${role} AND payee = ${formatText(payee)}`
+
+/** The rows of payees as they stand, by `keyOfPayee` of their stored names. */
+export function* findPayees({ given }: Dialect, names: readonly PayeeName[]): Work<ReadonlyMap<string, PayeeRow>> {
+  const columns = payeeColumns.replaceAll(/\w+/g, 'kept.$&')
+  const rows = yield* all<PayeeRow>(sql`SELECT ${raw(columns)} FROM ${given(names, nameColumns)}
+    JOIN {payees} AS kept ON kept.role = given.role AND kept.payee = given.payee`)
+  return new Map(rows.map((row) => [keyOfPayee(row), row]))
+}
+
+/** One for each payee at the most. Sums are added up here, since money does not fit the integers of every database. */
+export function* addToPayees(dialect: Dialect, deltas: readonly Delta[]): Work<void> {
+  if (deltas.length === 0) return
+  const before = yield* findPayees(dialect, deltas)
+  const rowOf = ({ role, payee }: PayeeName) => before.get(keyOfPayee({ role, payee: formatText(payee) }))
+  const after = deltas.map((delta) => {
+    const row = rowOf(delta)
+    return { payee: delta.payee, ...added<Sums>(row && readSums(row), delta) }
+  })
+  yield sql`INSERT INTO {payees} (role, payee, ${money}, upto)
+    SELECT role, payee, ${money}, 0 FROM ${dialect.given(after, { ...nameColumns, ...moneyColumns })} WHERE true
+    ON CONFLICT (role, payee) DO UPDATE SET ${setMoney}`
+  const roles = yield* all<SumsRow>(sql`SELECT role, ${money} FROM {role_sums}`)
+  const fresh = deltas.filter((delta) => rowOf(delta) === undefined)
+  const sums = byRole(deltas).map((delta) => {
+    const row = roles.find(({ role }) => role === delta.role)
+    const payees = fresh.filter(({ role }) => role === delta.role).length
+    return { payees, ...added<Sums>(row && readSums(row), delta) }
+  })
+  const roleColumns: Columns<(typeof sums)[number]> = {
+    role: ['text', ({ role }) => role],
+    payees: ['bigint', ({ payees }) => payees],
+    ...moneyColumns,
+  }
+  yield sql`INSERT INTO {role_sums} AS kept (role, payees, ${money})
+    SELECT role, payees, ${money} FROM ${dialect.given(sums, roleColumns)} WHERE true
+    ON CONFLICT (role) DO UPDATE SET ${setMoney}, payees = kept.payees + excluded.payees`
+}

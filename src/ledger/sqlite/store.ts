@@ -1,0 +1,60 @@
+/** Runs the statements that both databases share on a SQLite database. */
+import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
+import { DatabaseSync } from '@photostructure/sqlite'
+import type { SqlStore, Statement, Work } from '../sql/work.ts'
+import { sqliteDialect } from './dialect.ts'
+import type { SqliteFile } from './file.ts'
+
+type Ask = (statement: Statement) => readonly unknown[]
+
+export function createSqliteStore(file: SqliteFile): SqlStore {
+  const ask = prepareAsking(file.db)
+  const transact: SqlStore['transact'] = (work) => file.write(() => run(work(), ask))
+  return {
+    dialect: sqliteDialect,
+    read: (work) => file.read(() => run(work(), ask)),
+    write: transact,
+    transact,
+    // Whoever writes is alone in any case.
+    transactPayables: transact,
+    transactAlone: (work) => file.writeAlone(() => run(work(), ask)),
+    async snapshot(work) {
+      if (file.isInMemory) return file.read(() => run(work(), ask))
+      // Refuses a file that is closed or was moved away.
+      await file.read(() => {})
+      const db = new DatabaseSync(file.path, { readOnly: true })
+      try {
+        db.exec('BEGIN')
+        return await runPatiently(work(), prepareAsking(db))
+      } finally {
+        db.close()
+      }
+    },
+  }
+}
+
+/** Statements are prepared when they are first asked for, and kept. */
+export function prepareAsking(db: DatabaseSyncInstance): Ask {
+  const statements = new Map<string, StatementSyncInstance>()
+  return ({ sql, values }) => {
+    let statement = statements.get(sql)
+    if (!statement) {
+      statement = db.prepare(sql.replaceAll(/\{(\w+)\}/g, '$1'))
+      statement.setReadBigInts(true)
+      statements.set(sql, statement)
+    }
+    return statement.all(...(values as Parameters<StatementSyncInstance['all']>))
+  }
+}
+
+export function run<Result>(work: Work<Result>, ask: Ask): Result {
+  for (let step = work.next(); ; step = work.next(ask(step.value))) if (step.done) return step.value
+}
+
+/** Between two statements the process does its other work. */
+async function runPatiently<Result>(work: Work<Result>, ask: Ask): Promise<Result> {
+  for (let step = work.next(); ; step = work.next(ask(step.value))) {
+    if (step.done) return step.value
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
