@@ -29,7 +29,7 @@ const sizes: Readonly<Record<string, number>> = {
   '/2': 2 * megabyte,
   '/8': 8 * megabyte,
   '/64k': 64 * kilobyte,
-  '/96k': 96 * kilobyte,
+  '/128k': 128 * kilobyte,
   '/missing': 2 * megabyte,
 }
 
@@ -239,7 +239,7 @@ describe.each(places)('%s', (_name, serve) => {
     const warnings: string[] = []
     const note = ({ message }: Error) => void warnings.push(message)
     process.on('warning', note)
-    const paths = Array.from({ length: 12 }, (_, at) => `/96k?${at}`)
+    const paths = Array.from({ length: 12 }, (_, at) => `/128k?${at}`)
     const proofs: string[] = []
     for (const path of paths) proofs.push(await shop.buy(fixture.payer, path))
     const askAll = async (): Promise<Reader> => {
@@ -248,7 +248,7 @@ describe.each(places)('%s', (_name, serve) => {
       reader.socket.cork()
       for (const [at, path] of paths.entries()) reader.ask(path, { 'Payment-Proof': proofs[at] ?? '' })
       reader.socket.uncork()
-      await reader.read(12 * 96 * kilobyte)
+      await reader.read(12 * 128 * kilobyte)
       await breathe()
       return reader
     }
