@@ -39,7 +39,7 @@ export function createPostgresStore(database: Database, lane: number): SqlStore 
   }
 }
 
-export async function run<Result>(work: Work<Result>, query: Database['query']): Promise<Result> {
+async function run<Result>(work: Work<Result>, query: Database['query']): Promise<Result> {
   for (let step = work.next(); ; ) {
     if (step.done) return step.value
     const { sql, values, timeoutMs } = step.value

@@ -1,5 +1,5 @@
 /**
- * The rules of what is owed and of what goes out: what every step does to a payee's sums and to a dispatch. Pure, so that all
+ * The rules of what is owed and of what goes out: what every step does to a payee's sums and to an outgoing transaction. Pure, so that all
  * stores keep the same. A store runs each step inside one transaction, while nobody else changes what it read.
  */
 import { maxUnits } from '../../core/money/money.ts'
@@ -33,11 +33,6 @@ export function accruedBy(accruals: readonly Accrual[]): readonly Delta[] {
       sums.set(keyOfPayee({ role, payee }), after)
     }
   return [...sums.values()].sort(comparePayees)
-}
-
-/** To all together. */
-export function sharedBy({ shares }: Pick<Accrual, 'shares'>): bigint {
-  return shares.reduce((sum, { units }) => sum + units, 0n)
 }
 
 export function reservedBy(lines: readonly PayoutLine[]): readonly Delta[] {
@@ -106,7 +101,7 @@ export function sentBy(lines: readonly PayoutLine[]): bigint {
   return lines.reduce((sum, { units }) => sum + units, 0n)
 }
 
-/** What a dispatch sends, as it is kept: of a payout NATIVE, of a refund the token of its payment. */
+/** What an outgoing transaction sends, as it is kept: of a payout NATIVE, of a refund the token of its payment. */
 export function computeSent({ lines, refunds }: Pick<PlannedTransaction, 'lines' | 'refunds'>): bigint {
   return refunds?.units ?? sentBy(lines)
 }
@@ -117,22 +112,22 @@ export function computePlanned({ id, kind, lane, about }: PlannedTransaction, no
 }
 
 /** Each step from a version that was seen; undefined when that has passed, or the step does not follow on the state. */
-export type StateChange = (dispatch: OutgoingTransaction) => OutgoingTransaction | undefined
+export type StateChange = (outgoing: OutgoingTransaction) => OutgoingTransaction | undefined
 
 export function stepTo(
-  dispatch: OutgoingTransaction | undefined,
+  outgoing: OutgoingTransaction | undefined,
   version: number,
   step: StateChange,
   now: number,
 ): OutgoingTransaction | undefined {
-  const next = dispatch?.version === version ? step(dispatch) : undefined
+  const next = outgoing?.version === version ? step(outgoing) : undefined
   return next && { ...next, version: version + 1, changedAt: now }
 }
 
 export function signing(signed: KeptBytes, about: string | undefined): StateChange {
-  return (dispatch) =>
-    dispatch.state === 'planned'
-      ? { ...dispatch, state: 'signed', attempts: dispatch.attempts + 1, signed, about: about ?? dispatch.about }
+  return (outgoing) =>
+    outgoing.state === 'planned'
+      ? { ...outgoing, state: 'signed', attempts: outgoing.attempts + 1, signed, about: about ?? outgoing.about }
       : undefined
 }
 
@@ -142,22 +137,22 @@ export function isCounted({ kind }: OutgoingTransaction): boolean {
 }
 
 export function unsigning(why: string, hasFailed = false): StateChange {
-  return (dispatch) => {
-    if (dispatch.state !== 'signed') return undefined
-    const failures = dispatch.failures + (hasFailed ? 1 : 0)
-    return { ...dispatch, state: 'planned', why, failures, signed: erased(dispatch) }
+  return (outgoing) => {
+    if (outgoing.state !== 'signed') return undefined
+    const failures = outgoing.failures + (hasFailed ? 1 : 0)
+    return { ...outgoing, state: 'planned', why, failures, signed: erased(outgoing) }
   }
 }
 
 export function landing(slot: number, about: string | undefined): StateChange {
-  return (dispatch) =>
-    dispatch.state === 'signed'
-      ? { ...dispatch, state: 'landed', slot, signed: erased(dispatch), about: about ?? dispatch.about }
+  return (outgoing) =>
+    outgoing.state === 'signed'
+      ? { ...outgoing, state: 'landed', slot, signed: erased(outgoing), about: about ?? outgoing.about }
       : undefined
 }
 
 export function dropping(why: string): StateChange {
-  return (dispatch) => (dispatch.state === 'planned' ? { ...dispatch, state: 'dropped', why } : undefined)
+  return (outgoing) => (outgoing.state === 'planned' ? { ...outgoing, state: 'dropped', why } : undefined)
 }
 
 function erased({ signed }: OutgoingTransaction): KeptBytes | undefined {
@@ -234,7 +229,7 @@ export function checkAccruals(accruals: readonly Accrual[]): void {
 }
 
 export function checkPlan({ id, kind, lane, lines, voids, refunds }: PlannedTransaction): void {
-  demand(id !== '', 'a dispatch has a name')
+  demand(id !== '', 'an outgoing transaction has a name')
   demand(lines.length === 0 || kind === 'payout', 'only payouts have lines')
   demand(lane !== '' || kind !== 'refund', 'a refund has a lane, so that it is the only one')
   demand(voids === undefined || kind === 'refund', 'only a refund makes a payment void')

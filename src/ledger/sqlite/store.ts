@@ -34,7 +34,7 @@ export function createSqliteStore(file: SqliteFile): SqlStore {
 }
 
 /** Statements are prepared when they are first asked for, and kept. */
-export function prepareAsking(db: DatabaseSyncInstance): Ask {
+function prepareAsking(db: DatabaseSyncInstance): Ask {
   const statements = new Map<string, StatementSyncInstance>()
   return ({ sql, values }) => {
     let statement = statements.get(sql)
@@ -47,7 +47,7 @@ export function prepareAsking(db: DatabaseSyncInstance): Ask {
   }
 }
 
-export function run<Result>(work: Work<Result>, ask: Ask): Result {
+function run<Result>(work: Work<Result>, ask: Ask): Result {
   for (let step = work.next(); ; step = work.next(ask(step.value))) if (step.done) return step.value
 }
 

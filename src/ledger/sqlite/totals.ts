@@ -35,28 +35,26 @@ const addPayer = `INSERT INTO payers (payer, at, token, ${countColumns}) VALUES 
 
 /** Writes what jobs that are committed together have changed, line by line. */
 export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly TotalsChange[]) => void {
-  const statements = { add: db.prepare(add), addPayer: db.prepare(addPayer) }
+  const [adding, addingPayer] = [db.prepare(add), db.prepare(addPayer)]
   return (changes) => {
-    for (const line of listLines(changes))
-      (isPayer(line) ? statements.addPayer : statements.add).run(...keyOf(line), ...countsOf(line))
+    for (const line of listLines(changes)) {
+      const { grain, at, endpoint, token } = line
+      if (grain === 'day_payer') addingPayer.run(endpoint, at, token, ...countsOf(line))
+      else adding.run(grain, at, formatText(endpoint), token, ...countsOf(line))
+    }
   }
 }
 
 export function* addLines(lines: readonly Line[]): Work<void> {
-  for (const line of lines) yield { sql: isPayer(line) ? addPayer : add, values: [...keyOf(line), ...countsOf(line)] }
+  for (const line of lines) {
+    const { grain, at, endpoint, token } = line
+    if (grain === 'day_payer') yield { sql: addPayer, values: [endpoint, at, token, ...countsOf(line)] }
+    else yield { sql: add, values: [grain, at, formatText(endpoint), token, ...countsOf(line)] }
+  }
 }
 
-/** Lines of payers are kept apart. */
-function isPayer({ grain }: Line): boolean {
-  return grain === 'day_payer'
-}
-
-function keyOf(line: Line) {
-  const { grain, at, endpoint, token } = line
-  return isPayer(line) ? [endpoint, at, token] : [grain, at, formatText(endpoint), token]
-}
-
+/** In the order of `countColumns`. */
 function countsOf({ payments, received, worth, unvalued, refunded, refundedWorth }: Line) {
-  const halves = [received, worth, refunded, refundedWorth].flatMap((sum) => [sum / part, sum % part])
-  return [payments, unvalued, ...halves]
+  const halves = (sum: bigint) => [sum / part, sum % part] as const
+  return [payments, unvalued, ...halves(received), ...halves(worth), ...halves(refunded), ...halves(refundedWorth)]
 }

@@ -1,5 +1,5 @@
 /** Who is owed what, in the reference ledger. */
-import type { Payee, Rewards, Ripening, RoleSum } from '../../../src/core/payouts/ports/rewards.ts'
+import type { Payee, Rewards, Ripening, RoleSum, Verification } from '../../../src/core/payouts/ports/rewards.ts'
 import { checkTx } from '../../../src/ledger/rules/grants.ts'
 import {
   accruedBy,
@@ -11,7 +11,6 @@ import {
   emptySum,
   keyOfPayee,
   numbered,
-  sharedBy,
   shownPayee,
 } from '../../../src/ledger/rules/payables.ts'
 import type { PayeeCount } from '../../../src/ledger/rules/payables-audit.ts'
@@ -19,7 +18,6 @@ import { auditPayees, noCount } from '../../../src/ledger/rules/payables-audit.t
 import { compareMarks } from '../../../src/ledger/rules/payment-list.ts'
 import { checkCount } from '../../../src/ledger/rules/periods.ts'
 import { isUntouched } from '../../../src/ledger/rules/timeline.ts'
-import { nextVerifications, revoked } from '../../../src/ledger/rules/verifications.ts'
 import type { KeptShare, PayeeBalances } from './payee-balances.ts'
 import { addAccruals, addToPayees, listShares } from './payee-balances.ts'
 import type { ReferenceEntry, Room } from './tables.ts'
@@ -91,7 +89,9 @@ export function createReferenceRewards(room: Room, now: () => number): Rewards {
       now()
       return txs.map((tx) => {
         const found = byTx(tx)
-        return found && { at: found.at, units: sharedBy(found), why: found.why }
+        return (
+          found && { at: found.at, units: found.shares.reduce((sum, { units }) => sum + units, 0n), why: found.why }
+        )
       })
     },
     async countAccruable() {
@@ -205,4 +205,21 @@ function byOwed(one: Payee, other: Payee): number {
 
 function byRate(one: { readonly rate: bigint }, other: { readonly rate: bigint }): number {
   return one.rate < other.rate ? -1 : 1
+}
+
+/** With one that begins: what holds of the host by then ends, and what would begin only then or later never holds. */
+function nextVerifications(
+  before: readonly Verification[],
+  verification: Omit<Verification, 'isRevoked'>,
+): readonly Verification[] {
+  const { host, from } = verification
+  const kept = before.filter((one) => one.host !== host || one.from < from)
+  const ended = kept.map((one) => (one.host === host && one.until > from ? { ...one, until: from } : one))
+  return [...ended, { ...verification, isRevoked: false }]
+}
+
+/** The same one where there is nothing to end. */
+function revoked(verification: Verification, at: number): Verification {
+  const { from, until } = verification
+  return until > at ? { ...verification, until: Math.max(from, at), isRevoked: true } : verification
 }

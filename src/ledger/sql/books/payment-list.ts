@@ -15,7 +15,7 @@ import { formatText, parseText } from '../../stored-text.ts'
 import type { Dialect, Query, Whole } from '../work.ts'
 import { join, raw, sql } from '../work.ts'
 
-export const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
+const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
   used, deliveries, positions, finality`
 
 /** As the databases give it: money and, in PostgreSQL, all numbers are text. */

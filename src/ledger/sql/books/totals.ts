@@ -4,7 +4,7 @@ import type { Finality } from '../../rules/grants.ts'
 import type { Booked, Counts } from '../../rules/totals.ts'
 import { formatText, parseText } from '../../stored-text.ts'
 import type { Dialect, Query, Whole, Work } from '../work.ts'
-import { all, first, raw, readMoney, sql } from '../work.ts'
+import { all, first, readMoney, sql } from '../work.ts'
 import type { RefundOfPayment } from './recount.ts'
 
 export interface BookedRow {
@@ -87,5 +87,3 @@ export function* listRefunds(dialect: Dialect, [from, to]: readonly [from: numbe
 function readRefund(row: RefundRow): RefundOfPayment {
   return { booked: readBooked(row), refund: { at: Number(row.changed_at), units: BigInt(row.sent) } }
 }
-
-export const grainOfPayers = raw("'day_payer'")
