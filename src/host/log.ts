@@ -17,7 +17,7 @@ export function createLog(
   write: (line: string) => void = (line) => process.stderr.write(line),
   env: Environment = process.env,
 ): Log {
-  const redact = createRedact({ secrets: listSecrets(env) })
+  const redact = createRedact({ environment: env })
   const most = levels.indexOf(env['PAYSTILE_LOG'] as Level)
   const clock = createWallClock()
   const line = (level: Level) => {
@@ -43,13 +43,4 @@ function escapeRest(json: string): string {
 
 function cut<Value>(value: Value): Value | string {
   return typeof value === 'string' ? value.slice(0, longestValue) : value
-}
-
-/** What the environment holds that is secret by its name, and the keys of which a keyring consists. */
-function listSecrets(env: Environment): readonly string[] {
-  const named = Object.entries(env).flatMap(([name, value]) =>
-    value !== undefined && /(SECRET|PASSWORD|PASSPHRASE|TOKEN|API_KEY)\d*$/i.test(name) ? [value] : [],
-  )
-  const keys = (env['PAYSTILE_SECRET'] ?? '').split(',').map((key) => key.trim().replace(/^[^:]*:/, ''))
-  return [...named, ...keys]
 }

@@ -1,8 +1,8 @@
 /** Exports of what real stores hold: whatever an endpoint is called, the file says the same as the list. */
 import { describe, expect, it } from 'vitest'
 import { captureColumns, formatPayment } from '../../src/api/analytics/format.ts'
-import { readCell } from '../../src/api/exports/csv.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
+import { readCell } from '../../src/core/encoding/csv.ts'
 import { useDesk } from '../ledger/grants-fixture.ts'
 import { createPayment, startOfTests, takeOf } from '../ledger/payments.ts'
 import { stores } from '../ledger/stores.ts'

@@ -1,12 +1,12 @@
 /** What is owed and goes out, read at the service's own addresses, and refunds ordered there. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { analytics, detail as detailAnswer, problemList } from '../../src/api/analytics/answers.ts'
-import { readCell } from '../../src/api/exports/csv.ts'
 import { readRoutesConfig } from '../../src/api/options.ts'
 import * as answers from '../../src/api/rewards/answers.ts'
 import type { RefundAnswer } from '../../src/api/rewards/view.ts'
 import { createRoutes } from '../../src/api/router.ts'
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { readCell } from '../../src/core/encoding/csv.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import { formatRefund, refundLane } from '../../src/core/payouts/refunds.ts'

@@ -4,6 +4,7 @@
  */
 import { relative } from 'node:path'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { createRedact } from '../../core/encoding/redact.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { fileNames } from '../../gateway/config/file.ts'
 import { createIdentity } from '../../host/keys/ed25519.ts'
@@ -16,17 +17,20 @@ import { checkNodes, type NetworkFacts } from './nodes.ts'
 import { checkPayouts } from './payouts.ts'
 import { checkRates } from './rates.ts'
 import { checkRecipients } from './recipient.ts'
-import { createRedactor } from './redact.ts'
 import { checkSecrets } from './secrets.ts'
 import { checkSettlement } from './settlement.ts'
 import { checkStore } from './store.ts'
 import { readSubject, type Subject } from './subject.ts'
 import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './web.ts'
 
+/** A finding is one line, and texts of nodes and databases move no cursor. */
+const controls = /\p{Cc}+/gu
+
 export async function doctor(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   const subject = await readSubject(file, process.env)
   const { findings, isServing } = await examine(subject)
-  const redact = createRedactor({ environment: subject.environment, ...listSecrets(subject) })
+  const hide = createRedact({ environment: subject.environment, ...listSecrets(subject), showPaths: true })
+  const redact = (text: string): string => hide(text).replace(controls, ' ')
   const told = findings.map((one) => ({
     ...one,
     finding: redact(one.finding),
@@ -160,7 +164,7 @@ function readNetwork({ routes }: Subject): Network | null {
 
 /** What of the configuration must not be shown, whichever way it would come out. */
 function listSecrets({ routes, plan }: Subject): {
-  readonly known: readonly string[]
+  readonly secrets: readonly string[]
   readonly addresses: readonly string[]
 } {
   const addresses = routes.flatMap(({ config: { service, route } }) => [
@@ -176,7 +180,7 @@ function listSecrets({ routes, plan }: Subject): {
     ]
   })
   const headers = plan?.routes.flatMap(({ upstream }) => Object.values(upstream.headers)) ?? []
-  return { addresses, known: [...keys, ...headers, ...(plan?.webhooks.flatMap(({ secret }) => secret ?? []) ?? [])] }
+  return { addresses, secrets: [...keys, ...headers, ...(plan?.webhooks.flatMap(({ secret }) => secret ?? []) ?? [])] }
 }
 
 const colours: Readonly<Record<Level, (text: string) => string>> = {

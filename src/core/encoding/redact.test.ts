@@ -11,6 +11,7 @@ describe('what is secret', () => {
     ['a password of a database', `connect to postgres://shop:${key}@db.example.com:5432/shop failed`],
     ['a password with a slash and an at sign', `postgresql://shop:a/b@${key}@db.example.com/shop`],
     ['a password of a node', `https://user:${key}@rpc.example.com/`],
+    ['a password of a node with a slash', `https://user:${key}/b@rpc.example.com/`],
     ['a key in the query of a node', `https://rpc.example.com/?api-key=${key} answered 401`],
     ['a key in the path of a node', `fetch https://sol.example.com/v2/${key} failed`],
     ['a key in the address of a WebSocket', `wss://rpc.example.com/${key}`],
@@ -82,4 +83,53 @@ it('keeps secrets from a logger of the provider’s own, by value and by name', 
     ['asked https://rpc.example.com/…', { why: 'Bearer [redacted]', apiKey: '[redacted]', units: 5 }],
     ['plain', {}],
   ])
+})
+
+describe('secrets of an environment and of addresses', () => {
+  const hide = createRedact({
+    environment: {
+      PAYSTILE_SECRET: '1:firstSecretOfAll,root:anotherOne',
+      PAYSTILE_RPC: 'https://node.example/keyInThePath123?api-key=keyInTheQuery, https://user:passw%2Frd@two.example',
+      PAYSTILE_LEDGER: 'postgres://shop:ledgerPassword@db.example/shopping',
+      PAYSTILE_ACCOUNT_KEY: './keys/account.json',
+      MY_API_TOKEN: 'tokenOfMine',
+      SHOP_KEY_LIVE: 'keyOfTheShop',
+      HOME: '/home/somebody',
+      SHORT_KEY: 'abc',
+    },
+    secrets: ['Bearer upstreamKey'],
+    addresses: ['http://127.0.0.1:8899', 'https://rates.example/v1/aKeyForRates00'],
+  })
+
+  it.each([
+    ['a keyring', 'bad 1:firstSecretOfAll here', 'bad [redacted] here'],
+    ['one of its secrets alone', 'anotherOne is short', '[redacted] is short'],
+    ['a key in the path of a node', 'keyInThePath123 is unknown', '[redacted] is unknown'],
+    ['the query of a node', 'the word keyInTheQuery', 'the word [redacted]'],
+    ['a password, written and meant', 'passw%2Frd passw/rd', '[redacted] [redacted]'],
+    ['the password of a database', 'connect ledgerPassword', 'connect [redacted]'],
+    ['a variable with the name of a token', 'tokenOfMine', '[redacted]'],
+    ['a variable with a key in its name', 'keyOfTheShop', '[redacted]'],
+    ['a header for an upstream', 'sent Bearer upstreamKey', 'sent [redacted]'],
+    ['a key for rates', 'aKeyForRates00 was refused', '[redacted] was refused'],
+  ])('%s is taken out', (_name, text, shown) => {
+    expect(hide(text)).toBe(shown)
+  })
+
+  it('paths of addresses are shown on request, without their secrets', () => {
+    const environment = { PAYSTILE_RPC: 'https://node.example/keyInThePath123' }
+    const shown = createRedact({ environment, showPaths: true })
+    expect(shown('https://node.example/keyInThePath123 and http://me:you@there.example/health')).toBe(
+      'https://node.example/[redacted] and http://[redacted]@there.example/health',
+    )
+  })
+
+  it.each([
+    'chmod 600 ./keys/account.json',
+    'http://127.0.0.1:8899 does not answer',
+    'postgres://db.example/shopping',
+    '/home/somebody/paystile.yaml: abc',
+  ])('%j stays as it is', (text) => {
+    expect(hide(text)).toBe(text)
+  })
 })

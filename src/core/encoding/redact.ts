@@ -12,12 +12,16 @@ const gone = '[redacted]'
 /** How much of a text is looked at. What is behind it is dropped, so that nothing passes unseen. */
 const longestText = 2_048
 
+type Pattern = readonly [pattern: RegExp, instead: string]
+
+/** A password may hold slashes and at signs: up to the last @ of the word. It is removed before paths are. */
+const addressPassword: Pattern = [/(?<![a-z0-9+.-])(?!file:)([a-z][a-z0-9+.-]{1,15}:\/\/)[^\s"'`<>]*@/gi, `$1${gone}@`]
+
+/** Addresses of nodes and webhooks carry keys in their path or query, so only their host is shown. */
+const addressPath: Pattern = [/\b((?:https?|wss?):\/\/[^\s"'`<>/?#]+)[/?#][^\s"'`<>]+/gi, '$1/…']
+
 /** None of them takes long on any text: strangers write some of what is logged. */
-const patterns: readonly (readonly [RegExp, string])[] = [
-  // A password may hold slashes and at signs: up to the last @ of the word.
-  [/(?<![a-z0-9+.-])(?!file:)([a-z][a-z0-9+.-]{1,15}:\/\/)[^\s"'`<>]*@/gi, `$1${gone}@`],
-  // Addresses of nodes and webhooks carry keys in their path or query, so all that is shown is whose they are.
-  [/\b((?:https?|wss?):\/\/[^\s"'`<>/?#]+)[/?#][^\s"'`<>]+/gi, '$1/…'],
+const patterns: readonly Pattern[] = [
   [/\b(bearer|basic|digest)\s{1,3}(?=\S{8})[^\s,;"']+/gi, `$1 ${gone}`],
   [/\bwh(?:sec|sk)_[^\s"',;]+/g, gone],
   // Keyrings: a name and 32 characters or more.
@@ -38,20 +42,73 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 const secretNames = /secret|password|passphrase|authorization|cookie|api_?key|private_?key|payment-?proof/i
 
 export interface RedactOptions {
-  /** Texts that are secret whatever they look like. Short ones are left out: they would be found everywhere. */
+  /** Texts that are secret whatever they look like. Short ones are omitted: they would be found everywhere. */
   readonly secrets?: readonly string[]
+  /** Addresses that may hold keys: in their name and password, their path or their query. */
+  readonly addresses?: readonly string[]
+  /** True shows the paths of addresses, for texts whose secret addresses are all given above. */
+  readonly showPaths?: boolean
+  /** Variables are secrets or addresses by their names. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 const shortestSecret = 8
+const secretVariable = /(?:SECRET|PASSWORD|PASSPHRASE|TOKEN|KEY)(?:_|\d*$)/i
+const addressVariable = /RPC|LEDGER|DATABASE|URL/i
+/** These hold the path of a file. An operator needs it to correct the file. */
+const pathVariable = /^PAYSTILE_(?:\w+_KEY|WALLET)$/
 
 export type Redact = (text: string) => string
 
-export function createRedact({ secrets = [] }: RedactOptions = {}): Redact {
+export function createRedact(options: RedactOptions = {}): Redact {
   // The longest first: one may be a part of another.
-  const known = secrets.filter((secret) => secret.length >= shortestSecret).sort((a, b) => b.length - a.length)
+  const known = [...new Set(listSecrets(options))]
+    .filter((secret) => secret.length >= shortestSecret)
+    .sort((a, b) => b.length - a.length)
+  const rules = [addressPassword, ...(options.showPaths ? [] : [addressPath]), ...patterns]
   return (text) => {
     const whole = known.reduce((rest, secret) => rest.replaceAll(secret, gone), cut(text))
-    return patterns.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), whole)
+    return rules.reduce((rest, [pattern, instead]) => rest.replace(pattern, instead), whole)
+  }
+}
+
+function listSecrets({ secrets = [], addresses = [], environment = {} }: RedactOptions): readonly string[] {
+  const named = (pattern: RegExp) =>
+    Object.entries(environment).flatMap(([name, value]) =>
+      value && pattern.test(name) && !pathVariable.test(name)
+        ? [value, ...value.split(',')].map((part) => part.trim())
+        : [],
+    )
+  const whole = [...secrets, ...named(secretVariable)]
+  return [
+    ...whole,
+    // The secret of a keyring's entry alone.
+    ...whole.map((secret) => secret.replace(/^\w+:/, '')),
+    ...[...whole, ...addresses, ...named(addressVariable)].flatMap(listAddressSecrets),
+  ]
+}
+
+/** Parts of an address that may be a key: name and password, long parts of its path, and its query. */
+function listAddressSecrets(address: string): readonly string[] {
+  if (!/^\w+:\/\//.test(address) || !URL.canParse(address)) return []
+  const { username, password, pathname, search, searchParams, protocol } = new URL(address)
+  return [
+    ...[username, password].flatMap((part) => [part, decode(part)]),
+    // The path of a database is its name, and that of a service its prefix; only nodes have keys there.
+    ...(/^https?:/.test(protocol) ? pathname.split('/').filter((part) => part.length >= longPart) : []),
+    search,
+    ...searchParams.values(),
+  ]
+}
+
+/** Keys are longer than words. */
+const longPart = 12
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
   }
 }
 

@@ -1,6 +1,6 @@
 /** Taking a table along: from the service where it can give all of it, from what is shown otherwise. */
+import { byteOrderMark, formatCsvLine } from '../../../core/encoding/csv.ts'
 import { now } from '../../look/clock.ts'
-import { formatCsv } from '../../look/csv.ts'
 import { writeDay } from '../../look/times.ts'
 import { formatPath } from '../data/ask.ts'
 import { Icon } from './icons.tsx'
@@ -45,7 +45,9 @@ interface CsvButtonProps {
 
 export function CsvButton({ name, rows, isQuiet = false }: CsvButtonProps) {
   const save = () => {
-    const url = URL.createObjectURL(new Blob([formatCsv(rows())], { type: 'text/csv;charset=utf-8' }))
+    const url = URL.createObjectURL(
+      new Blob([byteOrderMark, ...rows().map(formatCsvLine)], { type: 'text/csv;charset=utf-8' }),
+    )
     const link = document.createElement('a')
     link.href = url
     link.download = `paystile-${name}-${writeDay(now(), 'utc')}.csv`

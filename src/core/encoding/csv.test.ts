@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatCsv, guardCell } from './csv.ts'
+import { byteOrderMark, formatCsvLine, guardCell, readCell } from './csv.ts'
 
 describe('CSV from a table', () => {
   it.each([
@@ -17,14 +17,14 @@ describe('CSV from a table', () => {
     ['0.01', '0.01'],
   ])('T137: %j is only text: %j', (text, cell) => {
     expect(guardCell(text)).toBe(cell)
+    expect(readCell(cell)).toBe(text)
   })
 
   it('has quotes where they are needed, and a byte order mark', () => {
-    expect(
-      formatCsv([
-        ['a', 'b"c'],
-        ['d,e', '=1'],
-      ]),
-    ).toBe('\ufeffa,"b""c"\r\n"d,e","\'=1"\r\n')
+    const rows = [
+      ['a', 'b"c'],
+      ['d,e', '=1'],
+    ]
+    expect(`${byteOrderMark}${rows.map(formatCsvLine).join('')}`).toBe('\ufeffa,"b""c"\r\n"d,e","\'=1"\r\n')
   })
 })
