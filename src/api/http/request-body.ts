@@ -18,20 +18,26 @@ export async function readJsonBody(request: Request): Promise<JsonReading> {
     detail: `The body may have ${mostBodyBytes} bytes at the most.`,
   }
   if (Number(request.headers.get('content-length') ?? 0) > mostBodyBytes) return tooLong
-  const bytes = await readBytes(request)
-  if (bytes === 'too_long') return tooLong
-  if (bytes === 'broken') return { kind: 'wrong', code: 'body_invalid', detail: 'The body broke off.' }
-  if (bytes === 'too_slow') return { kind: 'wrong', code: 'body_too_slow', detail: 'Send the body at once.' }
+  const reading = await readBytes(request)
+  if (reading.kind === 'too_long') return tooLong
+  if (reading.kind === 'broken') return { kind: 'wrong', code: 'body_invalid', detail: 'The body broke off.' }
+  if (reading.kind === 'too_slow') return { kind: 'wrong', code: 'body_too_slow', detail: 'Send the body at once.' }
   try {
-    return { kind: 'json', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
+    return { kind: 'json', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(reading.bytes)) }
   } catch {
     return { kind: 'wrong', code: 'body_invalid', detail: 'The body is not JSON in UTF-8.' }
   }
 }
 
-async function readBytes(request: Request): Promise<Uint8Array | 'too_long' | 'too_slow' | 'broken'> {
+type BytesReading =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'too_long' }
+  | { readonly kind: 'too_slow' }
+  | { readonly kind: 'broken' }
+
+async function readBytes(request: Request): Promise<BytesReading> {
   const reader = request.body?.getReader()
-  if (!reader) return new Uint8Array()
+  if (!reader) return { kind: 'bytes', bytes: new Uint8Array() }
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, patienceMs, 'late')
@@ -41,14 +47,14 @@ async function readBytes(request: Request): Promise<Uint8Array | 'too_long' | 't
   try {
     for (;;) {
       const part = await Promise.race([reader.read(), late])
-      if (part === 'late') return 'too_slow'
+      if (part === 'late') return { kind: 'too_slow' }
       if (part.done) break
       chunks.push(part.value)
       length += part.value.byteLength
-      if (length > mostBodyBytes) return 'too_long'
+      if (length > mostBodyBytes) return { kind: 'too_long' }
     }
   } catch {
-    return 'broken'
+    return { kind: 'broken' }
   } finally {
     clearTimeout(timer)
     reader.cancel().catch(() => {})
@@ -59,5 +65,5 @@ async function readBytes(request: Request): Promise<Uint8Array | 'too_long' | 't
     bytes.set(chunk, at)
     at += chunk.byteLength
   }
-  return bytes
+  return { kind: 'bytes', bytes }
 }

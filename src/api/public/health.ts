@@ -65,7 +65,7 @@ const notKnown: ReadinessReport = {
 
 async function findFaults(service: Runtime): Promise<Findings> {
   const reports = await within(service.catalog.readiness(), patienceMs)
-  const selling = reports === 'late' ? [notKnown] : reports
+  const selling = reports.kind === 'late' ? [notKnown] : reports.value
   const { offered, withheld, isPaused = false } = joinReports(selling)
   const clock = service.clockCheck.why()
   const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'nothing can be sold' }) =>
@@ -81,7 +81,7 @@ async function findFaults(service: Runtime): Promise<Findings> {
     ),
     patienceMs,
   )
-  const silent = ledger === 'late' ? 'it does not answer' : ledger
+  const silent = ledger.kind === 'late' ? 'it does not answer' : ledger.value
   const faults = [
     ...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]),
     ...(clock === undefined ? [] : [{ code: 'clock_wrong', reason: clock }]),
@@ -90,12 +90,15 @@ async function findFaults(service: Runtime): Promise<Findings> {
   return { faults, paused, isPaused, offered, withheld }
 }
 
-async function within<Value>(work: Promise<Value>, ms: number): Promise<Value | 'late'> {
+type Timely<Value> = { readonly kind: 'value'; readonly value: Value } | { readonly kind: 'late' }
+
+async function within<Value>(work: Promise<Value>, ms: number): Promise<Timely<Value>> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, ms, 'late')
+  const late = new Promise<Timely<Value>>((resolve) => {
+    timer = setTimeout(resolve, ms, { kind: 'late' })
   })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+  const done = work.then((value) => ({ kind: 'value', value }) as const)
+  return Promise.race([done, late]).finally(() => clearTimeout(timer))
 }
 
 /**

@@ -98,8 +98,9 @@ export async function verifyEndpoint(
   const asked: Asked = { body, request: opened, recipient, access, address }
   // What somebody expects may be more than was asked for, but never less.
   const payment = body.mint && { recipient, token: body.mint, units: highest(sealed, amount.units) }
-  const verdict = await judgeWithin(parts, asked, { payer: body.payer, payment, sealedFor: recipient })
-  if (verdict === 'over_budget') return problem('rate_limited')
+  const judged = await judgeWithin(parts, asked, { payer: body.payer, payment, sealedFor: recipient })
+  if (judged.kind === 'over_budget') return problem('rate_limited')
+  const { verdict } = judged
   if (verdict.code && refusals[verdict.code].status === 503) return problem(verdict.code)
   return tell(body, verdict, recipient, { now: service.clock.now(), end: claimEnd(service, opened) })
 }
@@ -117,12 +118,14 @@ function highest(sealed = 0n, expected = 0n): bigint {
   return sealed > expected ? sealed : expected
 }
 
+type Judgement = { readonly kind: 'judged'; readonly verdict: Verdict } | { readonly kind: 'over_budget' }
+
 /** What was seen a moment ago is told for nothing. Nodes are asked within two budgets: for what leads nowhere, and for all. */
 async function judgeWithin(
   { service, mints, reads, shown }: VerificationParts,
   { body, request, access, address }: Asked,
   expectation: Expectation,
-): Promise<Verdict | 'over_budget'> {
+): Promise<Judgement> {
   const judgeBy = (reading: ReadOptions) =>
     judgePayment(
       {
@@ -145,13 +148,13 @@ async function judgeWithin(
     )
   const isSeen = service.chain.seen(body.tx) !== undefined
   const known = isSeen ? await judgeBy({}) : undefined
-  if (known && isGood(known)) return known
+  if (known && isGood(known)) return { kind: 'judged', verdict: known }
   const credit = service.budget.enter(address, body.requestId)
   // Those whose address nobody knows share one budget: they may be one and the same.
   const read = credit && reads.enter(address === unknownAddress ? 'somebody' : address, body.requestId)
   if (!credit || !read) {
     credit?.leave(true)
-    return known ?? 'over_budget'
+    return known ? { kind: 'judged', verdict: known } : { kind: 'over_budget' }
   }
   let wasUseful = true
   try {
@@ -161,7 +164,7 @@ async function judgeWithin(
     const isLag = found.code === 'tx_not_found' && (isSeen || shown.has(body.tx))
     const verdict = isLag ? (known ?? refused('chain_unavailable', {})) : found
     wasUseful = isGood(verdict) || (verdict.code !== undefined && refusals[verdict.code].status === 503)
-    return verdict
+    return { kind: 'judged', verdict }
   } finally {
     credit.leave(wasUseful)
     read.leave(false)

@@ -166,7 +166,7 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
     }
     const end = await copy(work, response)
     // A part that does not say of how much may be followed by more.
-    if (end === 'ended' && file.part().size === undefined && response.status !== 206) break
+    if (end.kind === 'ended' && file.part().size === undefined && response.status !== 206) break
     if (isWhole(file.part())) break
     checkProgress(work, end, reached)
     reached = file.part().bytes
@@ -184,18 +184,18 @@ function isRangeMismatch(error: unknown): boolean {
 }
 
 /** Throws unless it is worth asking for the rest: it must be wanted, possible, and getting on. */
-function checkProgress({ file, buyMore, paid }: Work, end: 'ended' | PaymentError, reached: number): void {
+function checkProgress({ file, buyMore, paid }: Work, end: BodyEnd, reached: number): void {
   const part = file.part()
   const { bytes, size } = part
   if (size !== undefined && bytes > size)
     throw new DownloadError('size_mismatch', `The server sent more than the ${size} bytes it had announced.`, bytes)
-  const costsMore = end !== 'ended' || paid()?.allowance?.unit === 'request'
+  const costsMore = end.kind === 'exhausted' || paid()?.allowance?.unit === 'request'
   const isStuck = !isResumable(part) || bytes <= reached
   if (!isStuck && (buyMore || !costsMore)) return
   const next = isStuck
     ? 'it cannot be gone on with from there; buy all of it at once with prepayBytes'
     : 'call again, or with buyMore, to pay for more and go on'
-  const facts = end === 'ended' ? {} : end.facts
+  const facts = end.kind === 'ended' ? {} : end.error.facts
   const of = size === undefined ? '' : ` of ${size}`
   throw new PaymentError('allowance_exhausted', `What was paid for ended at byte ${bytes}${of}; ${next}.`, {
     ...facts,
@@ -205,8 +205,11 @@ function checkProgress({ file, buyMore, paid }: Work, end: 'ended' | PaymentErro
   })
 }
 
-/** Writes a body to the file. Resolves when it has ended, or with the error that ended it for want of money. */
-async function copy(work: Work, response: Response): Promise<'ended' | PaymentError> {
+/** How a body ended: completely, or with its allowance. */
+type BodyEnd = { readonly kind: 'ended' } | { readonly kind: 'exhausted'; readonly error: PaymentError }
+
+/** Writes a body to the file. */
+async function copy(work: Work, response: Response): Promise<BodyEnd> {
   const { file, told } = work
   const reader = response.body?.getReader()
   for (;;) {
@@ -214,10 +217,10 @@ async function copy(work: Work, response: Response): Promise<'ended' | PaymentEr
     try {
       part = await reader?.read()
     } catch (error) {
-      if (error instanceof PaymentError && error.code === 'allowance_exhausted') return error
+      if (error instanceof PaymentError && error.code === 'allowance_exhausted') return { kind: 'exhausted', error }
       throw error
     }
-    if (!part || part.done) return 'ended'
+    if (!part || part.done) return { kind: 'ended' }
     const { taken, failure } = await file.write(part.value)
     const { bytes, size } = file.part()
     told({ bytes, ...(size !== undefined && { size }) })
