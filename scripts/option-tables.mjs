@@ -24,7 +24,7 @@ export function readOptions(group) {
   const options = new Map()
   for (const file of sources[group]) {
     const text = readFileSync(join(root, file), 'utf8')
-    for (const [, block] of text.matchAll(
+    for (const [, block = ''] of text.matchAll(
       /^(?:export )?(?:const \w+Shape =|interface \w+Options\b[^{]*) ?\{\n([\s\S]*?)^\}/gm,
     ))
       for (const [, comment, name] of block.matchAll(described)) options.set(name, { ...readComment(comment), file })
