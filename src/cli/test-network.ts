@@ -8,7 +8,7 @@ import { CommandError, exitCodes, usage } from './output.ts'
 export type TestNetwork = Exclude<Network, 'mainnet'>
 
 /** Those that were named, of the environment, of the chain that runs here, or the public ones. */
-export function listNodes(network: TestNetwork, given: readonly string[]): readonly string[] {
+export function listNodes(network: Network, given: readonly string[]): readonly string[] {
   const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
   return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
 }

@@ -3,6 +3,7 @@
  * before everything that is no transaction.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
+import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Verifier } from '../../core/runtime.ts'
 
 const domain = Uint8Array.from([0xff, ...new TextEncoder().encode('solana offchain')])
@@ -49,15 +50,11 @@ function usualEnvelopes(text: Uint8Array, wallet: Uint8Array): readonly Uint8Arr
 
 /** Whether `signed` is the text alone or with a header before it, of any application, with this wallet as its only signer. */
 function isEnvelopeOf(signed: Uint8Array, text: Uint8Array, wallet: Uint8Array): boolean {
-  if (isEqual(signed, text)) return true
+  if (equalBytes(signed, text)) return true
   const known = usualEnvelopes(text, wallet)
   const application = domain.length + 1
   // The 32 bytes that name an application do not matter; everything around them does.
   const bare =
     signed.length === (known[1]?.length ?? 0) ? Uint8Array.from(signed).fill(0, application, application + 32) : signed
-  return known.some((form) => isEqual(form, bare))
-}
-
-function isEqual(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && left.every((byte, index) => byte === right[index])
+  return known.some((form) => equalBytes(form, bare))
 }

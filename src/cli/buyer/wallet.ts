@@ -1,10 +1,11 @@
 /** `paystile wallet`: make one, see its address, see what it holds. */
 import { agentWalletPath } from '../../client/agent-wallet.ts'
-import { type Network, parseNodes, publicNodes } from '../../core/money/tokens.ts'
+import type { Network } from '../../core/money/tokens.ts'
 import { readBalances } from '../balances.ts'
-import { chooseNetwork, runningLocalnet } from '../network.ts'
+import { chooseNetwork } from '../network.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal, table } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
+import { listNodes } from '../test-network.ts'
 
 export async function newWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   const wallet = await openWallet(file ?? agentWalletPath(), true)
@@ -46,9 +47,4 @@ export async function showBalance(
     `${address} on ${network}`,
     ...table(Object.entries(balances)),
   ])
-}
-
-function listNodes(network: Network, given: readonly string[]): readonly string[] {
-  const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
-  return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
 }

@@ -67,7 +67,8 @@ async function checkWallet(
   return [ok(check, held)]
 }
 
-function readAddress(path: string): string | undefined {
+/** The address of a key file; undefined where it cannot be read. */
+export function readAddress(path: string): string | undefined {
   try {
     return viewKeyFile(path).address
   } catch {

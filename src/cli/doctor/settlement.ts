@@ -9,13 +9,13 @@ import { findMint, type MintTable, type TokenCode, tokenCodes } from '../../core
 import { judgeQuote, readThreshold } from '../../core/payouts/conversion.ts'
 import type { Venue } from '../../core/payouts/venue.ts'
 import { createWallClock } from '../../host/clock.ts'
-import { viewKeyFile } from '../../host/keys/key-file.ts'
 import type { HttpTransport } from '../../host/net/transport.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import type { ConversionConfig } from '../../paywall/config/conversion.ts'
 import { watchOnly } from '../watch-only.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { NetworkFacts } from './nodes.ts'
+import { readAddress } from './payouts.ts'
 import { silent } from './rates.ts'
 
 const check = 'convert'
@@ -130,12 +130,4 @@ async function askFor(token: TokenCode, { place, name, rules, mints, rates, held
   if (judged.kind === 'fair') return ok(check, `${name} exchanges ${token} for ${into}, at a price that is taken`)
   const next = 'name another venue, correct rates, or allow more with venue.maxDeviationBps'
   return warn(check, `what ${name} quotes for ${token} is not taken: ${judged.why}`, next)
-}
-
-function readAddress(path: string): string | undefined {
-  try {
-    return viewKeyFile(path).address
-  } catch {
-    return undefined
-  }
 }

@@ -4,6 +4,7 @@
  */
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { setNewest } from '../../../core/encoding/bounded-map.ts'
 import { ask, type Outcome, type Trouble } from './ask.ts'
 import { access, noteAccess, turn } from './session.ts'
 
@@ -24,13 +25,6 @@ export const gaps = signal(0)
 
 const kept = new Map<string, unknown>()
 const mostKept = 40
-
-function keep(path: string, value: unknown): void {
-  kept.delete(path)
-  kept.set(path, value)
-  const [oldest] = kept.keys()
-  if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
-}
 
 export function forgetAnswers(): void {
   kept.clear()
@@ -69,7 +63,7 @@ export function useAnswer<Answer>(path: string | undefined, { follows, asking = 
         if (abort.signal.aborted) return
         noteAccess(outcome)
         if (outcome.kind === 'answer') {
-          keep(path, outcome.value)
+          setNewest(kept, path, outcome.value, mostKept)
           setState({ path, isLoading: false })
         } else setState({ path, trouble: outcome, isLoading: false })
       })

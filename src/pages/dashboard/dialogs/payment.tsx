@@ -2,7 +2,6 @@
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { news, useAnswer } from '../data/answer.ts'
 import {
   type CheckName,
   type CheckResult,
@@ -10,40 +9,27 @@ import {
   type PaymentDetail,
   type TimelineEntry,
 } from '../data/answers.ts'
-import { change, formatAddress, place } from '../data/route.ts'
+import { formatAddress } from '../data/route.ts'
 import { session } from '../data/session.ts'
 import { Amount, Moment, Standing } from '../elements/cells.tsx'
 import { IdLine } from '../elements/copy.tsx'
-import { Fact, Part } from '../elements/fact.tsx'
+import { AmountFact, Fact, Part } from '../elements/fact.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { ExplorerLink, Transaction } from '../elements/outgoing.tsx'
-import { Notice, When } from '../elements/states.tsx'
-import { Dialog } from './dialog.tsx'
+import { RecordDrawer } from './drawer.tsx'
 
 /** Open whenever the address names a payment, whatever the screen. */
 export function PaymentDrawer() {
-  const id = place.value.query.get('payment')
-  if (id === null) return null
   return (
-    <Dialog title="Payment" class="drawer" onClose={() => change({ payment: undefined })}>
-      <Detail key={id} id={id} />
-    </Dialog>
-  )
-}
-
-function Detail({ id }: { readonly id: string }) {
-  const loaded = useAnswer<PaymentDetail>(`/analytics/${encodeURIComponent(id)}`, { follows: news })
-  if (loaded.trouble?.kind === 'missing')
-    return (
-      <Notice title="There is no such payment here">
-        <p>The link may be from another service. Close this, and look for it in the list.</p>
-      </Notice>
-    )
-  return (
-    <When loaded={loaded} lines={12}>
+    <RecordDrawer<PaymentDetail>
+      title="Payment"
+      parameter="payment"
+      path="/analytics"
+      missing={['There is no such payment here', 'look for it in the list']}
+    >
       {(payment) => <Facts payment={payment} />}
-    </When>
+    </RecordDrawer>
   )
 }
 
@@ -196,27 +182,15 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
   const more = required === undefined || required === '' || amount === '' ? '0' : subtractDecimal(amount, required)
   return (
     <dl class="facts">
-      {required !== undefined && required !== '' && (
-        <Fact name="Asked">
-          <Amount amount={required} token={token} />
-        </Fact>
-      )}
-      <Fact name="Received">
-        <Amount amount={amount} token={token} />
-      </Fact>
+      {required !== undefined && required !== '' && <AmountFact name="Asked" amount={required} token={token} />}
+      <AmountFact name="Received" amount={amount} token={token} />
       {compareDecimals(more, '0') !== 0 && (
-        <Fact name={more.startsWith('-') ? 'Missing' : 'Too much'}>
-          <Amount amount={more.replace('-', '')} token={token} />
-        </Fact>
+        <AmountFact name={more.startsWith('-') ? 'Missing' : 'Too much'} amount={more.replace('-', '')} token={token} />
       )}
       <Fact name="Worth then">
         {worth === '' ? <span class="muted">no rate was known</span> : `${formatAmount(worth, locale)} ${revenueToken}`}
       </Fact>
-      {refunded !== '' && (
-        <Fact name="Refunded">
-          <Amount amount={refunded} token={token} />
-        </Fact>
-      )}
+      {refunded !== '' && <AmountFact name="Refunded" amount={refunded} token={token} />}
       {refunded !== '' && revenue !== '' && (
         <Fact name="Revenue">{`${formatAmount(revenue, locale)} ${revenueToken}`}</Fact>
       )}

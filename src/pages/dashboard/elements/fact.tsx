@@ -1,5 +1,6 @@
 /** A name and what it says, in a list of such; and a part of a drawer. */
 import type { ComponentChildren } from 'preact'
+import { Amount } from './cells.tsx'
 
 interface FactProps {
   readonly name: string
@@ -12,6 +13,20 @@ export function Fact({ name, children }: FactProps) {
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
+  )
+}
+
+interface AmountFactProps {
+  readonly name: string
+  readonly amount: string
+  readonly token: string
+}
+
+export function AmountFact({ name, ...amount }: AmountFactProps) {
+  return (
+    <Fact name={name}>
+      <Amount {...amount} />
+    </Fact>
   )
 }
 

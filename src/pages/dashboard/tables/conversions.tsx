@@ -7,7 +7,7 @@ import { change, changeAddress, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { Amount, Moment } from '../elements/cells.tsx'
 import { Command, IdLine } from '../elements/copy.tsx'
-import { Fact, Part } from '../elements/fact.tsx'
+import { AmountFact, Fact, Part } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { checkCommand, lastColumns, OutBadge, OutFacts, type StateWords, stateColumn } from '../elements/outgoing.tsx'
 import { type Column, Table } from '../elements/table.tsx'
@@ -93,21 +93,15 @@ export function ConversionDrawer({ conversions }: { readonly conversions: readon
         </div>
         <Part title="Amounts">
           <dl class="facts">
-            <Fact name="To be sold">
-              <Amount amount={amount} token={sell} />
-            </Fact>
+            <AmountFact name="To be sold" amount={amount} token={sell} />
             {sold !== null && (
               <Fact name="Sold">
                 <Amount amount={sold} token={sell} />
                 {compareDecimals(sold, amount) > 0 && <span class="muted"> with fees</span>}
               </Fact>
             )}
-            <Fact name="Quoted">
-              <Amount amount={quoted} token={buy} />
-            </Fact>
-            <Fact name="At the least">
-              <Amount amount={minimum} token={buy} />
-            </Fact>
+            <AmountFact name="Quoted" amount={quoted} token={buy} />
+            <AmountFact name="At the least" amount={minimum} token={buy} />
             <Fact name="Received">
               {received === null ? (
                 <span class="muted">not known before it is final</span>

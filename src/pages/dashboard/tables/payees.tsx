@@ -6,14 +6,14 @@ import { useAnswer } from '../data/answer.ts'
 import { formatPath } from '../data/ask.ts'
 import type { Payee, PayeeDetail, Payees, Rewards, Sums } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
-import { change, changeAddress, markOpen, place } from '../data/route.ts'
-import { Dialog } from '../dialogs/dialog.tsx'
+import { changeAddress, markOpen, place } from '../data/route.ts'
+import { RecordDrawer } from '../dialogs/drawer.tsx'
 import { Card } from '../elements/card.tsx'
 import { Amount, Moment, Name } from '../elements/cells.tsx'
 import { KindLinks } from '../elements/choice.tsx'
 import { IdLine } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
-import { Fact, Part } from '../elements/fact.tsx'
+import { AmountFact, Fact, Part } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { OutBadge, sentence } from '../elements/outgoing.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
@@ -132,28 +132,16 @@ function Again({ at }: { readonly at: string }) {
 
 /** Open whenever the address names a payee. */
 export function PayeeDrawer({ rewards }: { readonly rewards: Rewards }) {
-  const id = place.value.query.get('payee')
-  if (id === null) return null
   return (
-    <Dialog title="Payee" class="drawer" onClose={() => change({ payee: undefined })}>
-      <Detail key={id} id={id} rewards={rewards} />
-    </Dialog>
-  )
-}
-
-function Detail({ id, rewards }: { readonly id: string; readonly rewards: Rewards }) {
-  const pulse = usePulse(everyMs)
-  const loaded = useAnswer<PayeeDetail>(`/api/rewards/payees/${encodeURIComponent(id)}`, { follows: pulse })
-  if (loaded.trouble?.kind === 'missing')
-    return (
-      <Notice title="Nobody of that name earns here">
-        <p>The link may be from another service. Close this, and look in the list.</p>
-      </Notice>
-    )
-  return (
-    <When loaded={loaded} lines={12}>
+    <RecordDrawer<PayeeDetail>
+      title="Payee"
+      parameter="payee"
+      path="/api/rewards/payees"
+      everyMs={everyMs}
+      missing={['Nobody of that name earns here', 'look in the list']}
+    >
       {(payee) => <Facts payee={payee} wait={describeWait(payee, rewards)} />}
-    </When>
+    </RecordDrawer>
   )
 }
 
@@ -179,15 +167,9 @@ function Facts({ payee, wait }: FactsProps) {
       <Part title="Sums">
         <dl class="facts">
           <IdLine name={isPseudonym ? 'Payer (hash)' : 'Wallet'} text={payee.payee} />
-          <Fact name="Accrued">
-            <Amount amount={payee.accrued} token={token} />
-          </Fact>
-          <Fact name="Paid">
-            <Amount amount={payee.paid} token={token} />
-          </Fact>
-          <Fact name="Under way">
-            <Amount amount={payee.underWay} token={token} />
-          </Fact>
+          <AmountFact name="Accrued" amount={payee.accrued} token={token} />
+          <AmountFact name="Paid" amount={payee.paid} token={token} />
+          <AmountFact name="Under way" amount={payee.underWay} token={token} />
           {compareDecimals(taken, '0') > 0 && (
             <Fact name="Rate, rent">
               <Amount amount={taken} token={token} /> <span class="muted">was not sent</span>

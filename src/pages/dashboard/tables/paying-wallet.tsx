@@ -3,9 +3,8 @@ import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Rewards } from '../data/outgoing.ts'
-import { Amount } from '../elements/cells.tsx'
 import { Command, IdLine } from '../elements/copy.tsx'
-import { Fact } from '../elements/fact.tsx'
+import { AmountFact, Fact } from '../elements/fact.tsx'
 
 /** Some thousand fees, or the rent of a handful of token accounts. */
 const littleSol = '0.01'
@@ -46,12 +45,8 @@ export function PayingWallet({ wallet, due, threshold }: PayingWalletProps) {
       )}
       <dl class="facts card-text">
         <IdLine name="Wallet" text={wallet.address} />
-        <Fact name="Holds">
-          <Amount amount={wallet.native} token="NATIVE" />
-        </Fact>
-        <Fact name="For fees">
-          <Amount amount={wallet.sol} token="SOL" />
-        </Fact>
+        <AmountFact name="Holds" amount={wallet.native} token="NATIVE" />
+        <AmountFact name="For fees" amount={wallet.sol} token="SOL" />
         {threshold !== null && <Fact name="Pays from">{formatAmount(threshold, locale)} NATIVE on</Fact>}
       </dl>
     </>

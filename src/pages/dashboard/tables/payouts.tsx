@@ -5,8 +5,8 @@ import { useAnswer } from '../data/answer.ts'
 import { formatPath } from '../data/ask.ts'
 import type { Payout, PayoutDetail, PayoutLine, Payouts } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
-import { change, changeAddress, markOpen, place } from '../data/route.ts'
-import { Dialog } from '../dialogs/dialog.tsx'
+import { changeAddress, markOpen } from '../data/route.ts'
+import { RecordDrawer } from '../dialogs/drawer.tsx'
 import { Card } from '../elements/card.tsx'
 import { Amount, Count, Moment, Name } from '../elements/cells.tsx'
 import { Command, CopyButton } from '../elements/copy.tsx'
@@ -83,26 +83,14 @@ function PayeeCount({ payees }: { readonly payees: number }) {
 
 /** Open whenever the address names a payout. */
 export function PayoutDrawer() {
-  const id = place.value.query.get('payout')
-  if (id === null) return null
   return (
-    <Dialog title="Payout" class="drawer" onClose={() => change({ payout: undefined })}>
-      <Detail key={id} id={id} />
-    </Dialog>
-  )
-}
-
-function Detail({ id }: { readonly id: string }) {
-  const pulse = usePulse(everyMs)
-  const loaded = useAnswer<PayoutDetail>(`/api/rewards/payouts/${encodeURIComponent(id)}`, { follows: pulse })
-  if (loaded.trouble?.kind === 'missing')
-    return (
-      <Notice title="There is no such payout here">
-        <p>The link may be from another service. Close this, and look for it in the list.</p>
-      </Notice>
-    )
-  return (
-    <When loaded={loaded} lines={12}>
+    <RecordDrawer<PayoutDetail>
+      title="Payout"
+      parameter="payout"
+      path="/api/rewards/payouts"
+      everyMs={everyMs}
+      missing={['There is no such payout here', 'look for it in the list']}
+    >
       {(payout) => (
         <div class="detail">
           <div class="detail-top">
@@ -133,7 +121,7 @@ function Detail({ id }: { readonly id: string }) {
           {payout.tx !== null && <Check tx={payout.tx} />}
         </div>
       )}
-    </When>
+    </RecordDrawer>
   )
 }
 
@@ -155,36 +143,24 @@ function Line({ line }: { readonly line: PayoutLine }) {
 
 /** Owed, less what was taken, is what was sent. */
 export function LineSums({ line: { owed, rate, opening, sent } }: { readonly line: PayoutLine }) {
+  const sums = [
+    ['Owed', owed],
+    ...(Number(rate) > 0 ? [[`Less, as ${token} is worth more than when it was earned`, `-${rate}`] as const] : []),
+    ...(Number(opening) > 0
+      ? [['Less, for the rent of a token account that there was not', `-${opening}`] as const]
+      : []),
+    ['Sent', sent],
+  ] as const
   return (
     <dl class="line-sums">
-      <div>
-        <dt>Owed</dt>
-        <dd>
-          <Amount amount={owed} token={token} />
-        </dd>
-      </div>
-      {Number(rate) > 0 && (
-        <div>
-          <dt>Less, as {token} is worth more than when it was earned</dt>
+      {sums.map(([name, amount]) => (
+        <div key={name} class={name === 'Sent' ? 'is-sum' : undefined}>
+          <dt>{name}</dt>
           <dd>
-            <Amount amount={`-${rate}`} token={token} />
+            <Amount amount={amount} token={token} />
           </dd>
         </div>
-      )}
-      {Number(opening) > 0 && (
-        <div>
-          <dt>Less, for the rent of a token account that there was not</dt>
-          <dd>
-            <Amount amount={`-${opening}`} token={token} />
-          </dd>
-        </div>
-      )}
-      <div class="is-sum">
-        <dt>Sent</dt>
-        <dd>
-          <Amount amount={sent} token={token} />
-        </dd>
-      </div>
+      ))}
     </dl>
   )
 }

@@ -1,0 +1,47 @@
+import type { ComponentChildren } from 'preact'
+import { news, useAnswer } from '../data/answer.ts'
+import { usePulse } from '../data/pulse.ts'
+import { change, place } from '../data/route.ts'
+import { Notice, When } from '../elements/states.tsx'
+import { Dialog } from './dialog.tsx'
+
+interface RecordDrawerProps<Detail> {
+  readonly title: string
+  /** The parameter of the address that holds the record's id. */
+  readonly parameter: string
+  /** The path of the service below which the record is found by its id. */
+  readonly path: string
+  /** How often the record is read again; without it, whenever a payment comes in. */
+  readonly everyMs?: number
+  /** The title where there is no such record, and the advice. */
+  readonly missing: readonly [title: string, advice: string]
+  readonly children: (detail: Detail) => ComponentChildren
+}
+
+export function RecordDrawer<Detail>(props: RecordDrawerProps<Detail>) {
+  const id = place.value.query.get(props.parameter)
+  if (id === null) return null
+  return (
+    <Dialog title={props.title} class="drawer" onClose={() => change({ [props.parameter]: undefined })}>
+      <Record key={id} id={id} {...props} />
+    </Dialog>
+  )
+}
+
+function Record<Detail>({ id, path, everyMs, missing, children }: RecordDrawerProps<Detail> & { readonly id: string }) {
+  const pulse = usePulse(everyMs ?? 0)
+  const loaded = useAnswer<Detail>(`${path}/${encodeURIComponent(id)}`, {
+    follows: everyMs === undefined ? news : pulse,
+  })
+  if (loaded.trouble?.kind === 'missing')
+    return (
+      <Notice title={missing[0]}>
+        <p>The link may be from another service. Close this, and {missing[1]}.</p>
+      </Notice>
+    )
+  return (
+    <When loaded={loaded} lines={12}>
+      {children}
+    </When>
+  )
+}
