@@ -38,7 +38,7 @@ const misconfigured = refuse('not_priced', { detail: 'The service is not configu
 
 /** A route, and whether what it sells can be charged as configured. */
 export interface RouteRuntime {
-  readonly service: Runtime
+  readonly runtime: Runtime
   readonly route: Route
   readonly probe: Probe
   readonly free: FreeCounter | undefined
@@ -50,7 +50,7 @@ export interface RouteRuntime {
 /** What somebody without a proof is told: as a rule, the price. */
 function challenge(
   gate: Gate,
-  service: Runtime,
+  runtime: Runtime,
   routeRuntime: RouteRuntime,
   incoming: Incoming,
 ): RequestOutcome | Promise<RequestOutcome> {
@@ -59,28 +59,28 @@ function challenge(
   const { config } = route
   if (findGate(incoming.request) === gate) return { kind: 'admitted', pass: undefined }
   // Let in by a ticket.
-  if (paymentOf(incoming.request)) return rivals(gate, service, routeRuntime.route, incoming)
+  if (paymentOf(incoming.request)) return rivals(gate, runtime, routeRuntime.route, incoming)
   if (free) {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), config.trustProxy)
     if (free.admit(address)) {
       markAdmitted(incoming.request, gate)
-      emit(gate, service, { kind: 'free', method, target })
-      countUsage(service, route, incoming, 'free')
+      emit(gate, runtime, { kind: 'free', method, target })
+      countUsage(runtime, route, incoming, 'free')
       return { kind: 'admitted', pass: undefined }
     }
   }
   if (visits && isForPeople(incoming) && visits.mayEnter(incoming))
-    return receive(gate, service, routeRuntime, visits, incoming)
+    return receive(gate, runtime, routeRuntime, visits, incoming)
   // Who has paid already is served all the same.
   const state = probe.state()
   if (state !== 'good') return gate.dialect.refusal(state === 'bad' ? misconfigured : notStarted)
   const answer = (quoted: Quoted | Refusal): Answer => {
     if (quoted.kind === 'refused') return gate.dialect.refusal(quoted)
-    countChallenge(gate, service, route, incoming, quoted)
+    countChallenge(gate, runtime, route, incoming, quoted)
     return quoted.answer
   }
   const fail = (error: unknown): Answer => {
-    service.log.error('not priced', { target, why: error instanceof Error ? error.message : String(error) })
+    runtime.log.error('not priced', { target, why: error instanceof Error ? error.message : String(error) })
     return gate.dialect.refusal(misconfigured)
   }
   try {
@@ -91,19 +91,19 @@ function challenge(
   }
 }
 
-function countChallenge(gate: Gate, service: Runtime, { config }: Route, incoming: Incoming, quoted: Quoted): void {
-  service.usage.count(quoted.endpoint, 'challenged')
+function countChallenge(gate: Gate, runtime: Runtime, { config }: Route, incoming: Incoming, quoted: Quoted): void {
+  runtime.usage.count(quoted.endpoint, 'challenged')
   // Nobody listening is the usual case, and this is the path of every unpaid request.
   if (!gate.listener) return
   const { method, target } = incoming
   const { requestId, price: amount } = quoted
-  emit(gate, service, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
+  emit(gate, runtime, { kind: 'challenged', method, target, requestId, amount, token: config.pricing.token })
 }
 
 /** Somebody in a browser: served for a payment that was made there, or shown the page. */
 async function receive(
   gate: Gate,
-  service: Runtime,
+  runtime: Runtime,
   routeRuntime: RouteRuntime,
   visits: CheckoutVisitors,
   incoming: Incoming,
@@ -113,10 +113,10 @@ async function receive(
     const paid = found.find(({ proof }) => proof)
     if (paid?.proof) {
       if (!gate.open)
-        return turnAwayFrom(gate, service, routeRuntime.route, incoming, refuse('shutting_down'), paid.ticket.requestId)
+        return turnAwayFrom(gate, runtime, routeRuntime.route, incoming, refuse('shutting_down'), paid.ticket.requestId)
       const entry = await show(
         gate,
-        { service, route: routeRuntime.route, incoming, proof: paid.proof },
+        { runtime, route: routeRuntime.route, incoming, proof: paid.proof },
         routeRuntime.windows,
       )
       if (entry.kind === 'admitted') return entry
@@ -134,11 +134,11 @@ async function receive(
       return gate.dialect.refusal(clockWrong)
     const page = await visits.page(incoming, found)
     if (page.kind === 'refused') return gate.dialect.refusal(page)
-    if (page.quoted) countChallenge(gate, service, routeRuntime.route, incoming, page.quoted)
+    if (page.quoted) countChallenge(gate, runtime, routeRuntime.route, incoming, page.quoted)
     return page.answer
   } catch (error) {
     if (error instanceof LedgerUnavailable) return gate.dialect.refusal(refuse('ledger_unavailable'))
-    service.log.error('not priced', {
+    runtime.log.error('not priced', {
       target: incoming.target,
       why: error instanceof Error ? error.message : String(error),
     })
@@ -148,43 +148,43 @@ async function receive(
 
 export function enterRoute(
   gate: Gate,
-  service: Runtime,
+  runtime: Runtime,
   routeRuntime: RouteRuntime,
   incoming: Incoming,
 ): RequestOutcome | Promise<RequestOutcome> {
   const { route, windows } = routeRuntime
   if (gate.paused !== undefined && findGate(incoming.request) !== gate) {
-    const paused = enterPaused(gate, service, routeRuntime, incoming)
+    const paused = enterPaused(gate, runtime, routeRuntime, incoming)
     if (paused) return paused
   }
   const window = gate.open && !findGate(incoming.request) ? windows.find(incoming) : undefined
   if (window) {
-    const claim: Claim = { service, route, incoming, proof: window.proof }
+    const claim: Claim = { runtime, route, incoming, proof: window.proof }
     return { kind: 'admitted', pass: openPassFor(gate, claim, window.admission, window.receipts) }
   }
   const reading = gate.dialect.readProof(incoming)
   if (reading === undefined) {
     const order = routeRuntime.visits && incoming.header('payment-checkout')
-    if (routeRuntime.visits && order !== undefined) return attend(gate, service, routeRuntime.visits, order, incoming)
-    return challenge(gate, service, routeRuntime, incoming)
+    if (routeRuntime.visits && order !== undefined) return attend(gate, runtime, routeRuntime.visits, order, incoming)
+    return challenge(gate, runtime, routeRuntime, incoming)
   }
   const turnAway = (refusal: Refusal, requestId?: string): Answer =>
-    turnAwayFrom(gate, service, route, incoming, refusal, requestId)
+    turnAwayFrom(gate, runtime, route, incoming, refusal, requestId)
   if (reading.kind === 'malformed')
     return turnAway(refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }))
   const { proof } = reading
   const before = findGate(incoming.request)
   if (before === gate) return { kind: 'admitted', pass: undefined }
-  if (before) return rivals(gate, service, route, incoming, proof.requestId)
+  if (before) return rivals(gate, runtime, route, incoming, proof.requestId)
   if (!gate.open) return turnAway(refuse('shutting_down'), proof.requestId)
-  return show(gate, { service, route, incoming, proof }, windows)
+  return show(gate, { runtime, route, incoming, proof }, windows)
 }
 
 /** Nothing is sold, and no payment is used up. A page that is open may still ask what became of its payment. */
-function enterPaused(gate: Gate, service: Runtime, { route }: RouteRuntime, incoming: Incoming): Answer | undefined {
+function enterPaused(gate: Gate, runtime: Runtime, { route }: RouteRuntime, incoming: Incoming): Answer | undefined {
   const reading = gate.dialect.readProof(incoming)
   const requestId = reading?.kind === 'proof' ? reading.proof.requestId : undefined
-  if (reading) return turnAwayFrom(gate, service, route, incoming, unavailable, requestId)
+  if (reading) return turnAwayFrom(gate, runtime, route, incoming, unavailable, requestId)
   const order = incoming.header('payment-checkout')
   return order !== undefined && isQuestion(order) ? undefined : gate.dialect.refusal(unavailable)
 }
@@ -205,22 +205,22 @@ export function createPayDesk(gate: Gate, visits: CheckoutVisitors): PayDesk {
 }
 
 /** What another paywall was paid for must not be used up by the price of this one. */
-function rivals(gate: Gate, service: Runtime, route: Route, incoming: Incoming, requestId?: string): Answer {
+function rivals(gate: Gate, runtime: Runtime, route: Route, incoming: Incoming, requestId?: string): Answer {
   const { target } = incoming
-  service.log.error('two paywalls before one resource', {
+  runtime.log.error('two paywalls before one resource', {
     target,
     why: 'one payment opens one of them; mount only one',
   })
-  return turnAwayFrom(gate, service, route, incoming, refuse('handler_failed'), requestId)
+  return turnAwayFrom(gate, runtime, route, incoming, refuse('handler_failed'), requestId)
 }
 
 /** What a proof comes to. */
 function show(gate: Gate, claim: Claim, windows: OpenWindows): Promise<RequestOutcome> {
-  const { service, route, incoming, proof } = claim
+  const { runtime, route, incoming, proof } = claim
   const done = gate.running.begin()
   return admit(claim)
     .then((admission): RequestOutcome => {
-      if (admission.kind === 'refused') return turnAwayFrom(gate, service, route, incoming, admission, proof.requestId)
+      if (admission.kind === 'refused') return turnAwayFrom(gate, runtime, route, incoming, admission, proof.requestId)
       windows.keep(incoming, proof, admission)
       return { kind: 'admitted', pass: openPassFor(gate, claim, admission) }
     })
@@ -229,16 +229,16 @@ function show(gate: Gate, claim: Claim, windows: OpenWindows): Promise<RequestOu
 
 function turnAwayFrom(
   gate: Gate,
-  service: Runtime,
+  runtime: Runtime,
   route: Route,
   incoming: Incoming,
   refusal: Refusal,
   requestId?: string,
 ): Answer {
   const { method, target } = incoming
-  service.meter.count('paystile_proofs_total', { outcome: refusal.code })
-  countUsage(service, route, incoming, 'refused')
-  emit(gate, service, { kind: 'refused', method, target, code: refusal.code })
+  runtime.meter.count('paystile_proofs_total', { outcome: refusal.code })
+  countUsage(runtime, route, incoming, 'refused')
+  emit(gate, runtime, { kind: 'refused', method, target, code: refusal.code })
   return gate.dialect.refusal(refusal, requestId)
 }
 

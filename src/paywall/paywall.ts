@@ -84,38 +84,38 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
   const openDesk = ({ desks }: Runtime, visits: RouteRuntime['visits'], tags: readonly Uint8Array[]): (() => void) =>
     visits ? desks.add(tags.map(encodeBase58), createPayDesk(gate, visits)) : () => {}
-  const watch = (service: Runtime, recipients?: readonly string[]): void =>
-    void watchRoute(service, config.route, recipients).catch((error) =>
+  const watch = (runtime: Runtime, recipients?: readonly string[]): void =>
+    void watchRoute(runtime, config.route, recipients).catch((error) =>
       log.error('not watching', { why: String(error) }),
     )
-  const openRoute = (service: Runtime): RouteRuntime => {
+  const openRoute = (runtime: Runtime): RouteRuntime => {
     if (!routeRuntime) {
       const { free } = config.route
-      const probe = startProbe(service, config.route)
-      const route = createRoute(service, config.route, dialect, probe)
-      const windows = createOpenWindows(service.clock, config.route)
-      const { kv } = service.ledger
+      const probe = startProbe(runtime, config.route)
+      const route = createRoute(runtime, config.route, dialect, probe)
+      const windows = createOpenWindows(runtime.clock, config.route)
+      const { kv } = runtime.ledger
       const visits = config.route.checkout
-        ? createVisitors(service, createActions(service, route, probe, kv))
+        ? createVisitors(runtime, createActions(runtime, route, probe, kv))
         : undefined
-      routeRuntime = { service, route, probe, free: free && createFreeCounter(free, service.clock), windows, visits }
-      const forget = service.listen(({ kind }) => {
+      routeRuntime = { runtime, route, probe, free: free && createFreeCounter(free, runtime.clock), windows, visits }
+      const forget = runtime.listen(({ kind }) => {
         if (kind === 'reverted') windows.clear()
       })
-      const silence = gate.listener ? service.listen(gate.listener) : () => {}
+      const silence = gate.listener ? runtime.listen(gate.listener) : () => {}
       deafen = () => {
         forget()
         silence()
       }
       const opened = routeRuntime
-      const leaveCatalog = service.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
-      const leaveDesk = openDesk(service, visits, route.tags)
+      const leaveCatalog = runtime.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
+      const leaveDesk = openDesk(runtime, visits, route.tags)
       delist = () => {
         leaveCatalog()
         leaveDesk()
       }
-      measurePause(service)
-      watch(service)
+      measurePause(runtime)
+      watch(runtime)
     }
     // Closed before it had started: nobody is left to ask for.
     if (isLeft) leave()
@@ -134,8 +134,8 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       .then(measurePause)
       .catch(() => {})
   }
-  const visit = (service: Runtime, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> => {
-    return enterRoute(gate, service, openRoute(service), incoming)
+  const visit = (runtime: Runtime, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> => {
+    return enterRoute(gate, runtime, openRoute(runtime), incoming)
   }
   const withCors = (entry: RequestOutcome, incoming: Incoming): RequestOutcome => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
@@ -157,12 +157,12 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   return {
     enter: (incoming) => {
       if (config.route.cors && isPreflight(incoming)) return answerPreflight(incoming)
-      const service = handle.get()
-      if (!(service instanceof Promise)) {
-        const entry = visit(service, incoming)
+      const runtime = handle.get()
+      if (!(runtime instanceof Promise)) {
+        const entry = visit(runtime, incoming)
         return entry instanceof Promise ? entry.then((done) => withCors(done, incoming)) : withCors(entry, incoming)
       }
-      return service.then(
+      return runtime.then(
         async (started) => withCors(await visit(started, incoming), incoming),
         (error) => withCors(dialect.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
       )
@@ -177,20 +177,20 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     resume: () => setPause(undefined),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
     metrics: async () => {
-      const service = await Promise.resolve(handle.get()).catch(() => undefined)
-      return (service?.meter ?? createMeter()).format()
+      const runtime = await Promise.resolve(handle.get()).catch(() => undefined)
+      return (runtime?.meter ?? createMeter()).format()
     },
     conclude: () => routeRuntime?.route.conclude(),
     honour: (former) => {
       if (!routeRuntime) return
-      const { service, route, visits } = routeRuntime
+      const { runtime, route, visits } = routeRuntime
       route.honour(former)
       watch(
-        service,
+        runtime,
         former.flatMap(({ terms }) => terms.recipients),
       )
       const tags = former.flatMap(({ isContained, terms }) => (isContained ? terms.tags : []))
-      const [leaveDesk, before] = [openDesk(service, visits, tags), delist]
+      const [leaveDesk, before] = [openDesk(runtime, visits, tags), delist]
       delist = () => {
         before()
         leaveDesk()

@@ -44,19 +44,19 @@ export interface CheckoutActions {
 
 /** What every step needs. */
 interface Desk {
-  readonly service: Runtime
+  readonly runtime: Runtime
   readonly route: Route
   readonly probe: Probe
   readonly gates: TransactionSlots
   readonly standings: PurchaseStates
 }
 
-export function createActions(service: Runtime, route: Route, probe: Probe, kv: KeyValueStore): CheckoutActions {
-  const gates = createTransactionSlots(kv, service.paymentDrafts, service.clock)
-  const standings = createPurchaseStates(service, route, gates)
-  const desk: Desk = { service, route, probe, gates, standings }
+export function createActions(runtime: Runtime, route: Route, probe: Probe, kv: KeyValueStore): CheckoutActions {
+  const gates = createTransactionSlots(kv, runtime.paymentDrafts, runtime.clock)
+  const standings = createPurchaseStates(runtime, route, gates)
+  const desk: Desk = { runtime, route, probe, gates, standings }
   const { token: priced } = route.config.pricing
-  const open = (requestId: string) => openPurchase(service, route, requestId)
+  const open = (requestId: string) => openPurchase(runtime, route, requestId)
   return {
     route,
     open,
@@ -100,12 +100,12 @@ function amountOf(desk: Desk, purchase: Purchase, token: TokenCode): string | un
 }
 
 function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView | undefined {
-  const { service, route } = desk
+  const { runtime, route } = desk
   const amount = amountOf(desk, purchase, token)
   if (amount === undefined) return undefined
   const { requestId, recipient } = purchase
   const { mints, description: label = 'paystile' } = route.config
-  const { publicUrl } = service
+  const { publicUrl } = runtime
   // Where wallets can ask us, we draft the transaction; elsewhere they put it together by what the link says.
   const uri = publicUrl?.startsWith('https:')
     ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
@@ -129,28 +129,28 @@ async function prepare(
   { token, account }: { readonly token: TokenCode; readonly account: string },
   incoming: Incoming,
 ): Promise<Preparation | Refusal> {
-  const { service, route, gates, standings } = desk
+  const { runtime, route, gates, standings } = desk
   if (purchase.request.proof === 'sig') return needsSignature
   const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   if (route.whyClosed() !== undefined) return clockWrong
   const gate = await gates.current(purchase)
   if (gate && !(await gates.isOver(gate, vain))) return { kind: 'state', state: 'confirming', tx: gate.signature }
-  if (service.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }
+  if (runtime.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }
   const units = unitsOf(desk, purchase, token)
   if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
   const { requestId, recipient } = purchase
   const { mints } = route.config
   const reference = deriveReference(requestId)
   const mint = findMint(token, mints)
-  const drafting = await service.paymentDrafts.draft({ account, recipient, mint, units, requestId, reference })
+  const drafting = await runtime.paymentDrafts.draft({ account, recipient, mint, units, requestId, reference })
   if (drafting.kind === 'transaction') return drafting
   if (drafting.kind === 'short') {
     const short = drafting.of === 'fee' ? 'SOL' : token
     const people = (amount: bigint) => formatUnits(amount, findDecimals(short, mints) ?? 0)
     return { kind: 'short', token: short, has: people(drafting.has), needs: people(drafting.needs) }
   }
-  service.log.warn('payment not drafted', { why: drafting.why })
+  runtime.log.warn('payment not drafted', { why: drafting.why })
   return refuse(drafting.kind === 'impossible' ? 'not_priced' : 'chain_unavailable')
 }
 
@@ -160,9 +160,9 @@ const wouldFail =
 
 /** The ways to pay, with what has to be sent for the price to arrive. */
 async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
-  const { route, service } = desk
+  const { route, runtime } = desk
   const { request, recipient } = purchase
-  const options = await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf)
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
   return options.map((option) => ({ ...option, gross: unitsOf(desk, purchase, option.token) ?? option.units }))
 }
 
@@ -172,31 +172,31 @@ async function submit(
   bytes: Uint8Array | undefined,
   incoming: Incoming,
 ): Promise<Sending | Refusal> {
-  const { service, gates, standings } = desk
-  const reading = bytes && (await service.paymentDrafts.read(bytes, purchase.requestId))
+  const { runtime, gates, standings } = desk
+  const reading = bytes && (await runtime.paymentDrafts.read(bytes, purchase.requestId))
   if (reading?.kind === 'unavailable') return refuse('chain_unavailable')
   if (!bytes || reading?.kind !== 'signed') return { kind: 'refused', why: notForThis }
   const { signed, isFresh } = reading
   const { state, vain } = await standings.of(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   // Also after a payment that came to nothing: what lands too late is lost.
-  if (service.clock.now() >= purchase.expiresAt)
+  if (runtime.clock.now() >= purchase.expiresAt)
     return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
   if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
   // Whoever knows the purchase may send something for it. What would not pay it must not stand in the way of a payment.
-  const trial = await service.paymentDrafts.simulate(bytes, await optionsOf(desk, purchase))
+  const trial = await runtime.paymentDrafts.simulate(bytes, await optionsOf(desk, purchase))
   if (trial.kind === 'unavailable') return refuse('chain_unavailable')
   if (trial.kind !== 'pays') {
-    service.log.warn('payment not taken', { why: trial.why })
+    runtime.log.warn('payment not taken', { why: trial.why })
     return { kind: 'refused', why: trial.kind === 'fails' ? wouldFail : notForThis }
   }
   if (!(await gates.pass(purchase, signed, vain))) {
     const gate = await gates.current(purchase)
     return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }
   }
-  const posting = await service.paymentDrafts.send(signed)
+  const posting = await runtime.paymentDrafts.send(signed)
   if (posting.kind !== 'rejected') return { kind: 'sent', tx: signed.signature }
-  service.log.warn('payment not sent', { why: posting.why })
+  runtime.log.warn('payment not sent', { why: posting.why })
   return { kind: 'refused', why: 'The network did not take the payment, so nothing was paid; try again in a minute.' }
 }
 
@@ -207,7 +207,7 @@ async function payAsTest(
   token: TokenCode,
   incoming: Incoming,
 ): Promise<Sending | Refusal> {
-  const { testPayer } = desk.service
+  const { testPayer } = desk.runtime
   if (!testPayer) return refuse('unknown_request', { detail: 'There is no test money on this network.' })
   const account = await testPayer.address()
   const draft = () => prepare(desk, purchase, { token, account }, incoming)

@@ -43,16 +43,16 @@ export interface PurchaseState {
 }
 
 /** Undefined for a requestId that is none of this route's. */
-export function openPurchase(service: Runtime, route: Route, requestId: string): Purchase | undefined {
+export function openPurchase(runtime: Runtime, route: Route, requestId: string): Purchase | undefined {
   const request = openRequest(requestId)
   if (!request) return undefined
-  const recognition = service.recognise(request)
+  const recognition = runtime.recognise(request)
   if (recognition.kind !== 'sealed' || !route.knows(request, recognition.recipient)) return undefined
   return {
     requestId,
     request,
     recipient: recognition.recipient,
-    name: service.pseudonyms.request(requestId),
+    name: runtime.pseudonyms.request(requestId),
     expiresAt: (request.issuedAt + request.ttlSeconds) * 1000,
     claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
   }
@@ -72,8 +72,8 @@ const mostCandidates = 10
 /** How long after a price's end somebody's word for a transaction is waited for. */
 const hintMs = 120_000
 
-export function createPurchaseStates(service: Runtime, route: Route, gates: TransactionSlots): PurchaseStates {
-  const { clock, ledger } = service
+export function createPurchaseStates(runtime: Runtime, route: Route, gates: TransactionSlots): PurchaseStates {
+  const { clock, ledger } = runtime
   const { kv, books } = ledger
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
   /** Without the watcher, nobody else knows of it yet. */
@@ -106,12 +106,12 @@ export function createPurchaseStates(service: Runtime, route: Route, gates: Tran
         purchase.request.amounts,
         route.config.mints,
         purchase.recipient,
-        service.tokenAccountOf,
+        runtime.tokenAccountOf,
       )
       const { requestId, recipient } = purchase
       const window = paymentWindow(purchase.request)
       const quote: Quote = { requestId, recipient, options, ...window }
-      const look = { service, route, incoming, quote, requestId }
+      const look = { runtime, route, incoming, quote, requestId }
       if (hint !== undefined && (await isTrue(look, hint))) await remember(purchase, hint)
       const candidates = await candidatesOf(purchase, gate)
       const all = await Promise.all(candidates.map((tx) => standingBy(look, tx)))
@@ -132,7 +132,7 @@ export function createPurchaseStates(service: Runtime, route: Route, gates: Tran
 }
 
 interface Look {
-  readonly service: Runtime
+  readonly runtime: Runtime
   readonly route: Route
   readonly incoming: Incoming
   readonly quote: Quote
@@ -140,8 +140,8 @@ interface Look {
 }
 
 /** What one transaction comes to. */
-async function standingBy({ service, route, incoming, quote, requestId }: Look, tx: string): Promise<PurchaseState> {
-  const { chain, ledger } = service
+async function standingBy({ runtime, route, incoming, quote, requestId }: Look, tx: string): Promise<PurchaseState> {
+  const { chain, ledger } = runtime
   const txBytes = decodeSignature(tx)
   if (!txBytes) return { state: { state: 'wrong', tx, why: refusals.proof_malformed.title } }
   const seen = chain.seen(tx)
@@ -157,18 +157,18 @@ async function standingBy({ service, route, incoming, quote, requestId }: Look, 
   if (known?.state === 'spent') return { state: { state: 'used', tx }, proof }
   if (known?.state === 'open' || known?.state === 'busy') return { state: { state: 'paid', tx }, proof }
   if (verdict.kind === 'late') return { state: { state: 'late', tx }, proof }
-  const final = await readFinally({ service, route, incoming, proof }, quote, {}, known?.state === 'reverted')
+  const final = await readFinally({ runtime, route, incoming, proof }, quote, {}, known?.state === 'reverted')
   return { state: final.kind === 'refused' ? refusedState(tx, final) : { state: 'paid', tx }, proof }
 }
 
 /** Whether somebody's word for a transaction is true. It is looked up within the client's budget. */
-async function isTrue({ service, route, incoming, quote, requestId }: Look, tx: string): Promise<boolean> {
+async function isTrue({ runtime, route, incoming, quote, requestId }: Look, tx: string): Promise<boolean> {
   const txBytes = decodeSignature(tx)
   if (!txBytes) return false
   let isOurs = false
   const proof = { tx, txBytes, requestId, payer: '', payerBytes: new Uint8Array(32) }
-  await readWithin({ service, route, incoming, proof }, quote, async () => {
-    const reading = await service.chain.read(tx, 0)
+  await readWithin({ runtime, route, incoming, proof }, quote, async () => {
+    const reading = await runtime.chain.read(tx, 0)
     if (reading.kind !== 'found') return refuse('tx_not_found')
     isOurs = judge(reading.effect, quote).kind === 'paid'
     return refuse(isOurs ? 'tx_not_final' : 'memo_mismatch')

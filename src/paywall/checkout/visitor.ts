@@ -72,9 +72,9 @@ export interface CheckoutVisitors extends PayDesk {
   attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
-export function createVisitors(service: Runtime, desk: CheckoutActions): CheckoutVisitors {
+export function createVisitors(runtime: Runtime, desk: CheckoutActions): CheckoutVisitors {
   const { route } = desk
-  const { clock } = service
+  const { clock } = runtime
   const creditOf = createTokenBuckets(clock)
   const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
@@ -98,7 +98,7 @@ export function createVisitors(service: Runtime, desk: CheckoutActions): Checkou
   const openTicket = async (ticket: Ticket, incoming: Incoming): Promise<Purchase | undefined> => {
     const purchase = desk.open(ticket.requestId)
     const claimTag = purchase?.request.claimTag
-    if (!purchase || !claimTag || !equalBytes(claimTag, service.tags.claim(hashClaim(ticket.secret)))) return undefined
+    if (!purchase || !claimTag || !equalBytes(claimTag, runtime.tags.claim(hashClaim(ticket.secret)))) return undefined
     const found = await route.findTerms(incoming, purchase.request, purchase.recipient)
     return found.kind === 'quoted' ? purchase : undefined
   }
@@ -164,15 +164,15 @@ export function createVisitors(service: Runtime, desk: CheckoutActions): Checkou
       const isAgain = found.some((one) => stateOf(one) === 'used')
       // A ticket that the browser has sent is one that it keeps.
       const isKept = shown !== undefined
-      const facts = factsOf(service, desk, current.purchase, { incoming, state, isAgain, isKept, after: 'reload' })
+      const facts = factsOf(runtime, desk, current.purchase, { incoming, state, isAgain, isKept, after: 'reload' })
       const place = {
         ...placeOf(incoming),
         seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
       }
       const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
-      const outworn = await findStaleCookies(service, incoming, place, cookie.indexOf(';'))
+      const outworn = await findStaleCookies(runtime, incoming, place, cookie.indexOf(';'))
       const cookies = outworn.map((name) => formatTickets([], place, name))
-      const page = pageOf(service, desk, current.purchase, facts)
+      const page = pageOf(runtime, desk, current.purchase, facts)
       const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
       return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
@@ -190,8 +190,8 @@ export function createVisitors(service: Runtime, desk: CheckoutActions): Checkou
       const state = withoutUse(seen, 'paid')
       if (route.whyClosed() !== undefined && isPayable(state)) return clockWrong
       const about = { incoming, state, isAgain: false, isKept: true, after: 'return' } as const
-      const facts = factsOf(service, desk, purchase, about)
-      return pageOf(service, desk, purchase, facts)
+      const facts = factsOf(runtime, desk, purchase, about)
+      return pageOf(runtime, desk, purchase, facts)
     },
     draft: async (requestId, account, wanted, incoming) => {
       const purchase = desk.open(requestId)
@@ -267,9 +267,9 @@ interface Scene {
   readonly after: CheckoutFacts['after']
 }
 
-function factsOf(service: Runtime, desk: CheckoutActions, purchase: Purchase, scene: Scene): CheckoutFacts {
+function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, scene: Scene): CheckoutFacts {
   const { config } = desk.route
-  const { network } = service.config
+  const { network } = runtime.config
   const { request, requestId, recipient } = purchase
   const origin = config.publicUrl ?? scene.incoming.origin()
   const path = scene.after === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
@@ -283,7 +283,7 @@ function factsOf(service: Runtime, desk: CheckoutActions, purchase: Purchase, sc
     buys: formatAllowance(request.allowance),
     tokens: desk.tokensOf(purchase),
     expiresAt: purchase.expiresAt,
-    now: Math.floor(service.clock.now()),
+    now: Math.floor(runtime.clock.now()),
     standing: scene.state,
     after: scene.after,
     isAgain: scene.isAgain,
@@ -292,11 +292,11 @@ function factsOf(service: Runtime, desk: CheckoutActions, purchase: Purchase, sc
 }
 
 /** The document, under a policy by which only its own script runs and nothing is loaded from elsewhere. */
-function pageOf(service: Runtime, desk: CheckoutActions, purchase: Purchase, facts: CheckoutFacts): Answer {
+function pageOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, facts: CheckoutFacts): Answer {
   const nonce = encodeBase64url(crypto.getRandomValues(new Uint8Array(18)))
   const first = facts.tokens[0]?.token ?? desk.route.config.pricing.token
   const view = desk.view(purchase, first) ?? { uri: '', rows: [] }
-  const body = renderCheckout(facts, { view, nonce, ...service.checkoutFiles })
+  const body = renderCheckout(facts, { view, nonce, ...runtime.checkoutFiles })
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,

@@ -23,6 +23,7 @@ import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from '../quote/requirements.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { notePending } from './observed-payments.ts'
 import type { ChainRead, Claim } from './verify-on-chain.ts'
 import { readFinally, readPayment, readWithin } from './verify-on-chain.ts'
@@ -50,8 +51,8 @@ export interface Admission {
 
 /** Decides whether a proof opens the door, and if so takes the grant. */
 export function admit(claim: Claim): Promise<Admission | Refusal> {
-  const { service, route } = claim
-  const { clock, meter, trace } = service
+  const { runtime, route } = claim
+  const { clock, meter, trace } = runtime
   const askedAt = clock.monotonic()
   return trace.span('paystile.admit', { 'paystile.scope': route.config.scope }, async (note) => {
     const outcome = await decideOrRefuse(claim)
@@ -66,32 +67,32 @@ async function decideOrRefuse(claim: Claim): Promise<Admission | Refusal> {
     return await decide(claim)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
-    claim.service.log.error('ledger unavailable', { why: error.message })
+    claim.runtime.log.error('ledger unavailable', { why: error.message })
     return refuse('ledger_unavailable')
   }
 }
 
 async function decide(claim: Claim): Promise<Admission | Refusal> {
-  const { service, route, proof } = claim
+  const { runtime, route, proof } = claim
   const request = openRequest(proof.requestId)
   if (!request) return refuse('unknown_request')
-  const name = service.pseudonyms.request(proof.requestId)
-  const recognition = service.recognise(request)
+  const name = runtime.pseudonyms.request(proof.requestId)
+  const recognition = runtime.recognise(request)
   if (recognition.kind === 'forged') return refuse('unknown_request')
   const recipient = recognition.kind === 'sealed' ? recognition.recipient : undefined
   const found = await route.findTerms(claim.incoming, request, recipient)
   // A response that has just ended here counts as ended, even if the ledger is still writing it down.
-  await service.ending.get(proof.tx)
+  await runtime.ending.get(proof.tx)
   let standing: PaymentStatus | undefined
   if (recipient === undefined) {
     // A registered requestId was authentic when it was registered, whatever became of its key.
-    standing = await service.ledger.peek(proof.txBytes)
+    standing = await runtime.ledger.peek(proof.txBytes)
     if (standing?.request !== name) return refuse('unknown_request')
   }
   if (found.kind === 'refused') return found
   const mismatch = checkClaim(claim, request)
   if (mismatch) return mismatch
-  standing ??= await service.ledger.peek(proof.txBytes)
+  standing ??= await runtime.ledger.peek(proof.txBytes)
   const known = standing && judgeStanding(claim, standing, name)
   if (known?.kind === 'refused') return known
   const unsigned = checkSignature(claim, request)
@@ -104,45 +105,45 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   return register(claim, request, recipient, name, standing?.state === 'reverted')
 }
 
-function checkClaim({ service, proof }: Claim, request: OpenedRequest): Refusal | undefined {
+function checkClaim({ runtime, proof }: Claim, request: OpenedRequest): Refusal | undefined {
   if (request.claimTag) {
     if (proof.claim === undefined) return refuse('claim_required')
-    const tag = service.tags.claim(hashClaim(proof.claim))
+    const tag = runtime.tags.claim(hashClaim(proof.claim))
     return equalBytes(tag, request.claimTag) ? undefined : refuse('claim_invalid')
   }
   if (request.proof !== 'sig') return undefined
   if (proof.sig === undefined || proof.ts === undefined) return refuse('signature_required')
-  const age = Math.abs(presentMs(service) / 1000 - proof.ts)
+  const age = Math.abs(presentMs(runtime) / 1000 - proof.ts)
   return age > signatureAgeSeconds
     ? refuse('signature_invalid', { detail: 'ts is too far from the present.' })
     : undefined
 }
 
 /** The chain's time while the clock is wrong: a wrong clock must not refuse a payment for good. */
-function presentMs({ clock, clockCheck }: Claim['service']): number {
+function presentMs({ clock, clockCheck }: Pick<Runtime, 'clock' | 'clockCheck'>): number {
   return clock.now() - clockCheck.aheadMs()
 }
 
 type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered' } | Refusal
 
-function judgeStanding({ service, proof }: Claim, standing: PaymentStatus, name: string): KnownPayment {
+function judgeStanding({ runtime, proof }: Claim, standing: PaymentStatus, name: string): KnownPayment {
   if (standing.state === 'late') return { kind: 'unregistered' }
   if (standing.state === 'reverted' && standing.request === name) return { kind: 'unregistered' }
   if (standing.request !== name) return refuse('payment_replay')
-  if (standing.payer !== service.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
+  if (standing.payer !== runtime.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
   if (standing.state === 'spent') return refuse('payment_replay')
   return standing.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
 }
 
 /** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
-function checkSignature({ service, route, incoming, proof }: Claim, request: OpenedRequest): Refusal | undefined {
+function checkSignature({ runtime, route, incoming, proof }: Claim, request: OpenedRequest): Refusal | undefined {
   if (request.proof !== 'sig' || proof.sig === undefined || proof.ts === undefined) return undefined
-  const { genesis } = service
+  const { genesis } = runtime
   const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
   const { tx, requestId, payer, ts, sig } = proof
   const signed = route
     .originsOf(incoming)
-    .some((origin) => service.verifier(key, proofText({ origin, genesis, tx, requestId, payer, ts }), sig))
+    .some((origin) => runtime.verifier(key, proofText({ origin, genesis, tx, requestId, payer, ts }), sig))
   return signed ? undefined : refuse('signature_invalid')
 }
 
@@ -166,8 +167,8 @@ async function checkSigner(
   return refusal
 }
 
-async function quoteFor({ service, route, proof }: Claim, request: OpenedRequest, recipient: string): Promise<Quote> {
-  const options = await paymentOptions(request.amounts, route.config.mints, recipient, service.tokenAccountOf)
+async function quoteFor({ runtime, route, proof }: Claim, request: OpenedRequest, recipient: string): Promise<Quote> {
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
   return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
 }
 
@@ -179,10 +180,10 @@ async function register(
   /** The chain took it back once, so it has to be there for good now. */
   wasReverted: boolean,
 ): Promise<Admission | Refusal> {
-  const { service, route, incoming, proof } = claim
+  const { runtime, route, incoming, proof } = claim
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
-  if (service.clock.now() > claimable) {
-    if (presentMs(service) <= claimable)
+  if (runtime.clock.now() > claimable) {
+    if (presentMs(runtime) <= claimable)
       return refuse('chain_unavailable', { detail: 'The clock of this server is wrong.' })
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
@@ -197,7 +198,7 @@ async function register(
   const payment: PaymentRecord = {
     tx: proof.txBytes,
     request: name,
-    payer: service.pseudonyms.wallet(proof.payerBytes),
+    payer: runtime.pseudonyms.wallet(proof.payerBytes),
     scope: route.config.scope,
     recipient,
     token: paid.option.token,
@@ -212,48 +213,48 @@ async function register(
     ...(await appraise(claim, paid.option, paid.received, verdict.paidAt)),
   }
   if (verdict.kind === 'late') {
-    await service.ledger.recordLate(payment)
+    await runtime.ledger.recordLate(payment)
     return refuse('payment_expired', {
       detail: 'The payment landed after the challenge had expired; ask the provider for a refund.',
     })
   }
   const admission = await take(claim, name, payment, payment)
   if (admission.kind === 'admitted' && payment.finality === 'confirmed')
-    service.exposure.add({ ...payment, units: payment.received })
+    runtime.exposure.add({ ...payment, units: payment.received })
   return admission
 }
 
 /** What a payment is worth for the reports: by the rates at its block time, so that nobody gains by showing it later. */
-async function appraise({ service, route }: Claim, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
-  const { reportToken } = service.config
+async function appraise({ runtime, route }: Claim, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
+  const { reportToken } = runtime.config
   const found = await route.rates.find(paidAt, token === reportToken ? [] : [token, reportToken])
   const rates: FrozenRates = { ...found, decimals: decimalsIn(route.config.mints) }
   return { worth: computeValue({ token, units, decimals }, reportToken, found.table), rates }
 }
 
 /** One request is claimed once. What is used little by little may be used for longer. */
-function usableUntilOf({ service, route }: Claim, allowance: Allowance, claimable: number): number {
+function usableUntilOf({ runtime, route }: Claim, allowance: Allowance, claimable: number): number {
   if (isOneRequest(allowance)) return claimable
   const windowSeconds = allowance.unit === 'second' ? Number(allowance.amount) : 0
   const lifeMs = Math.max(route.config.allowanceTtlSeconds, windowSeconds) * 1000
-  return Math.max(claimable, Math.floor(service.clock.now() + lifeMs))
+  return Math.max(claimable, Math.floor(runtime.clock.now() + lifeMs))
 }
 
 type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'>
 
 async function take(
-  { service, route, incoming, proof }: Claim,
+  { runtime, route, incoming, proof }: Claim,
   name: string,
   facts: PaymentFacts & Partial<Pick<PaymentStatus, 'remaining'>>,
   payment?: PaymentRecord,
 ): Promise<Admission | Refusal> {
-  const takenAt = service.clock.monotonic()
+  const takenAt = runtime.clock.monotonic()
   const { leaseMs } = route.config
   const { token, received, payer, allowance, remaining: left } = facts
   const common = { kind: 'admitted', takenAt, token, received, payer, allowance } as const
   // A window that is taken for the first time begins now.
   const until = (remaining: bigint): number =>
-    payment && allowance.unit === 'second' ? service.clock.now() + Number(remaining) * 1000 : facts.usableUntil
+    payment && allowance.unit === 'second' ? runtime.clock.now() + Number(remaining) * 1000 : facts.usableUntil
   // A window that is open needs nothing written down to be used.
   if (allowance.unit === 'second' && !payment && left !== undefined)
     return { ...common, grant: undefined, remaining: left, usableUntil: until(left), first: false }
@@ -264,7 +265,7 @@ async function take(
     ...wanted(allowance, incoming),
     ...(payment && { payment }),
   }
-  const taken = await service.ledger.take(order)
+  const taken = await runtime.ledger.take(order)
   if (taken.kind === 'granted') {
     const { grant, remaining } = taken
     return { ...common, grant, remaining, usableUntil: until(remaining), first: payment !== undefined }

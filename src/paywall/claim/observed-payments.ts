@@ -18,29 +18,29 @@ import type { Claim } from './verify-on-chain.ts'
 
 /** Has payments to these recipients of a route read as they land. */
 export async function watchRoute(
-  service: Runtime,
+  runtime: Runtime,
   config: RouteConfig,
   recipients: readonly string[] = [config.recipient, ...config.retiredRecipients],
 ): Promise<void> {
-  if (!config.verifyOnChain || !service.config.watch) return
+  if (!config.verifyOnChain || !runtime.config.watch) return
   for (const recipient of new Set(recipients)) {
     for (const token of config.acceptedMints) {
       const mint = findMint(token, config.mints)
-      const destination = mint ? await service.tokenAccountOf(recipient, mint) : recipient
+      const destination = mint ? await runtime.tokenAccountOf(recipient, mint) : recipient
       const decimals = findDecimals(token, config.mints) ?? 0
-      service.watched.set(destination, { recipient, token, decimals, asset: mint?.address ?? 'SOL' })
-      service.chain.watch(destination)
+      runtime.watched.set(destination, { recipient, token, decimals, asset: mint?.address ?? 'SOL' })
+      runtime.chain.watch(destination)
     }
   }
 }
 
 export async function recordObservations(
-  service: Runtime,
+  runtime: Runtime,
   journal: Journal,
   effects: readonly Effect[],
   read?: { readonly address: string; readonly mark: Mark },
 ): Promise<void> {
-  const sightings = effects.flatMap((effect) => sightingOf(service, effect) ?? [])
+  const sightings = effects.flatMap((effect) => sightingOf(runtime, effect) ?? [])
   const isNew = new Set(
     (
       await journal.sight(
@@ -53,7 +53,7 @@ export async function recordObservations(
     if (!isNew.has(sighting.tx)) continue
     const { recipient, token, received } = sighting
     const amount = formatUnits(received, decimals)
-    service.emit({ kind: 'seen', tx: effect.signature, recipient, token, amount, ...(requestId && { requestId }) })
+    runtime.emit({ kind: 'seen', tx: effect.signature, recipient, token, amount, ...(requestId && { requestId }) })
   }
 }
 
@@ -65,10 +65,10 @@ interface Seen {
 }
 
 /** What came to a watched account, and what for, as far as the payment's memos tell. */
-function sightingOf(service: Runtime, effect: Effect): Seen | undefined {
+function sightingOf(runtime: Runtime, effect: Effect): Seen | undefined {
   const tx = decodeSignature(effect.signature)
   if (!tx || effect.failed) return undefined
-  const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(service, effect, transfer) ?? [])
+  const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(runtime, effect, transfer) ?? [])
   // A program on the way may add a transfer of its own. The one that pays for a request is the payment.
   const arrival = arrivals.find(isPaidFor) ?? arrivals.find(({ purposes }) => purposes.length > 0) ?? arrivals[0]
   if (!arrival) return undefined
@@ -81,8 +81,8 @@ function sightingOf(service: Runtime, effect: Effect): Seen | undefined {
   const sighting = {
     tx,
     recipient,
-    request: requestId === undefined ? '' : service.pseudonyms.request(requestId),
-    payer: service.pseudonyms.wallet(decodeAddress(transfer.authority) ?? new Uint8Array()),
+    request: requestId === undefined ? '' : runtime.pseudonyms.request(requestId),
+    payer: runtime.pseudonyms.wallet(decodeAddress(transfer.authority) ?? new Uint8Array()),
     token,
     received,
     slot: effect.slot,
@@ -101,15 +101,15 @@ interface Arrival {
   readonly purposes: readonly Purpose[]
 }
 
-function arrivalOf(service: Runtime, effect: Effect, transfer: Transfer): Arrival | undefined {
+function arrivalOf(runtime: Runtime, effect: Effect, transfer: Transfer): Arrival | undefined {
   const { asset, destination, authority } = transfer
-  const account = service.watched.get(destination)
+  const account = runtime.watched.get(destination)
   if (account?.asset !== asset) return undefined
   const { recipient, token } = account
   // What the recipient did itself, such as an exchange, is no payment that could be sent back.
   if (isSignedByOwner(effect, recipient)) return undefined
   const received = computeCredit(effect, recipient, asset, authority)
-  const purposes = transfer.memos.flatMap((memo) => purposeOf(service, memo, token) ?? [])
+  const purposes = transfer.memos.flatMap((memo) => purposeOf(runtime, memo, token) ?? [])
   return { transfer, account, received, purposes }
 }
 
@@ -134,10 +134,10 @@ const nothing: Purpose = {
 }
 
 /** What a payment with this memo is for, and until when it can be claimed. Undefined for what is no requestId of ours. */
-function purposeOf(service: Runtime, memo: string, token: TokenCode): Purpose | undefined {
+function purposeOf(runtime: Runtime, memo: string, token: TokenCode): Purpose | undefined {
   const request = openRequest(memo)
-  if (!request || service.recognise(request).kind !== 'sealed') return undefined
-  const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = service.findRoute(request.routeTag) ?? {}
+  if (!request || runtime.recognise(request).kind !== 'sealed') return undefined
+  const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = runtime.findRoute(request.routeTag) ?? {}
   const payableUntil = paymentWindow(request).notAfter * 1000
   const required = request.amounts[token]
   return { requestId: memo, endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
@@ -151,7 +151,7 @@ const unsettled: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chai
  * many wait: it is for people who look, and the proof comes again.
  */
 export function notePending(
-  { service, route, incoming, proof }: Claim,
+  { runtime, route, incoming, proof }: Claim,
   request: OpenedRequest,
   recipient: string,
   name: string,
@@ -161,7 +161,7 @@ export function notePending(
   const { token: preferred } = route.config.pricing
   const [token = preferred, received = 0n] =
     Object.entries(request.amounts).find(([code]) => code === preferred) ?? Object.entries(request.amounts)[0] ?? []
-  service.pending.note({
+  runtime.pending.note({
     tx: proof.txBytes,
     recipient,
     request: name,
@@ -169,7 +169,7 @@ export function notePending(
     token: token as TokenCode,
     received,
     slot: 0,
-    paidAt: Math.floor(service.clock.now()),
+    paidAt: Math.floor(runtime.clock.now()),
     endpoint: nameEndpoint(route.config.endpoint, incoming),
     claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
     required: received,

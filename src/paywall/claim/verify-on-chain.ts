@@ -15,7 +15,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 
 /** A proof that was shown to a route. */
 export interface Claim {
-  readonly service: Runtime
+  readonly runtime: Runtime
   readonly route: Route
   readonly incoming: Incoming
   readonly proof: Proof
@@ -41,14 +41,14 @@ export async function readWithin(
   quote: Quote,
   read: ChainRead,
 ): Promise<LandedPayment<Paid | Late> | Refusal> {
-  const { service, route, incoming, proof } = claim
+  const { runtime, route, incoming, proof } = claim
   if (!route.config.verifyOnChain) return readPayment(claim, quote, {})
-  const isSeen = service.chain.seen(proof.tx) !== undefined
+  const isSeen = runtime.chain.seen(proof.tx) !== undefined
   const known = isSeen ? await read(claim, quote, {}) : undefined
   // That a payment is good may be told from what was seen; that it is not, only from what the nodes say now.
   if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-  const credit = service.budget.enter(address, proof.requestId)
+  const credit = runtime.budget.enter(address, proof.requestId)
   if (!credit) return known ?? refuse('rate_limited')
   let wasUseful = true
   try {
@@ -69,25 +69,25 @@ function isUseful(verdict: LandedPayment<Paid | Late> | Refusal): boolean {
 
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
 export async function readFinally(claim: Claim, quote: Quote, options: ReadOptions, wasReverted: boolean) {
-  const { service, route } = claim
+  const { runtime, route } = claim
   const verdict = await readPayment(claim, quote, options)
   if (verdict.kind !== 'paid') return verdict
   const { token, units } = verdict.option
   const finality = route.config.finality(route.rates.current())
-  const payer = service.pseudonyms.wallet(claim.proof.payerBytes)
+  const payer = runtime.pseudonyms.wallet(claim.proof.payerBytes)
   const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }
   const isSmall = !wasReverted && !mustBeFinal(finality, token, units)
-  if (isSmall && !service.exposure.exceeds(finality.risk, exposure)) return verdict
+  if (isSmall && !runtime.exposure.exceeds(finality.risk, exposure)) return verdict
   const final = await readPayment(claim, quote, { commitment: 'finalized' })
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
 }
 
-export const readPayment: ChainRead = async ({ service, route, proof }, quote, options) => {
-  if (!route.config.verifyOnChain) return assumePaid(route, service.clock.now(), proof, quote)
-  const reading = await service.chain.read(proof.tx, route.config.waitMs, options)
+export const readPayment: ChainRead = async ({ runtime, route, proof }, quote, options) => {
+  if (!route.config.verifyOnChain) return assumePaid(route, runtime.clock.now(), proof, quote)
+  const reading = await runtime.chain.read(proof.tx, route.config.waitMs, options)
   if (reading.kind === 'missing') return refuse('tx_not_found')
   if (reading.kind !== 'found') {
-    service.log.warn('chain read failed', { kind: reading.kind, why: reading.why })
+    runtime.log.warn('chain read failed', { kind: reading.kind, why: reading.why })
     if (reading.kind === 'disagreement') return refuse('chain_disagreement')
     return refuse('chain_unavailable', { isCostly: reading.isUnreadable ?? false })
   }
@@ -96,7 +96,7 @@ export const readPayment: ChainRead = async ({ service, route, proof }, quote, o
   const verdict = judge(effect, quote, { address: proof.payer, ...(signer && { signer }) })
   if (verdict.kind === 'refused') {
     if (verdict.code === 'wrong_recipient' && verdict.detail)
-      service.log.error('token account lost', { recipient: quote.recipient })
+      runtime.log.error('token account lost', { recipient: quote.recipient })
     return verdict
   }
   const finality = options.commitment ?? 'confirmed'

@@ -53,13 +53,13 @@ function amountOf({ claim, admission, receipts }: PaidDelivery): string {
 
 export function emitVerified(paidDelivery: PaidDelivery): void {
   const { gate, claim, admission } = paidDelivery
-  const { service, incoming, proof } = claim
-  service.countAdmitted()
-  service.changes.note(proof.tx)
+  const { runtime, incoming, proof } = claim
+  runtime.countAdmitted()
+  runtime.changes.note(proof.tx)
   if (!gate.listener) return
   const { method, target } = incoming
   const { token, payer, first } = admission
-  emit(gate, service, {
+  emit(gate, runtime, {
     kind: 'verified',
     method,
     target,
@@ -73,13 +73,13 @@ export function emitVerified(paidDelivery: PaidDelivery): void {
 
 /** Counts the end of a response and tells it. */
 export function emitEnded({ gate, claim, admission, receipts }: PaidDelivery, consequence: Consequence): void {
-  const { service, route, incoming, proof } = claim
-  if (gate.listener) emit(gate, service, { kind: 'ended', target: incoming.target, tx: proof.tx, consequence })
+  const { runtime, route, incoming, proof } = claim
+  if (gate.listener) emit(gate, runtime, { kind: 'ended', target: incoming.target, tx: proof.tx, consequence })
   receipts.endpoint ??= nameEndpoint(route.config.endpoint, incoming)
   const isDelivered = consequence === 'settle'
-  service.usage.count(receipts.endpoint, isDelivered ? 'delivered' : 'undelivered')
+  runtime.usage.count(receipts.endpoint, isDelivered ? 'delivered' : 'undelivered')
   // What is bought for one request, or is one file, is delivered once, however many attempts that takes.
-  if (isDelivered && !admission.first && isShared(admission.allowance)) service.usage.count(receipts.endpoint, 'reused')
+  if (isDelivered && !admission.first && isShared(admission.allowance)) runtime.usage.count(receipts.endpoint, 'reused')
 }
 
 export function readFacts(paidDelivery: PaidDelivery): PaymentFacts {
@@ -87,7 +87,7 @@ export function readFacts(paidDelivery: PaidDelivery): PaymentFacts {
   if (receipts.facts) return receipts.facts
   const { tx, requestId } = claim.proof
   const { payer, token, allowance } = admission
-  const request = claim.service.pseudonyms.request(requestId)
+  const request = claim.runtime.pseudonyms.request(requestId)
   const isOnce = isOneRequest(allowance)
   receipts.facts = { tx, request, payer, token, amount: amountOf(paidDelivery), unit: allowance.unit, isOnce }
   return receipts.facts

@@ -60,16 +60,16 @@ export function openPassFor(
 
 function openGrantPass(paidDelivery: PaidDelivery, grant: Grant): Pass {
   const { gate, claim, admission } = paidDelivery
-  const { service, route, incoming, proof } = claim
+  const { runtime, route, incoming, proof } = claim
   const finished = gate.running.begin(() => pass.lose('the service is stopping'))
   const pass = openPass({
     admission,
     grant,
     method: incoming.method,
     envelope: route.config.envelope,
-    ledger: service.ledger,
-    clock: service.clock,
-    log: service.log,
+    ledger: runtime.ledger,
+    clock: runtime.clock,
+    log: runtime.log,
     leaseMs: route.config.leaseMs,
     facts: () => readFacts(paidDelivery),
     mismatch: () => {
@@ -79,10 +79,10 @@ function openGrantPass(paidDelivery: PaidDelivery, grant: Grant): Pass {
     headersFor: (status) => formatHeaders(paidDelivery, status),
     onEnd: (consequence, recorded) => {
       emitEnded(paidDelivery, consequence)
-      service.ending.set(proof.tx, recorded)
+      runtime.ending.set(proof.tx, recorded)
       void recorded.finally(() => {
-        if (service.ending.get(proof.tx) === recorded) service.ending.delete(proof.tx)
-        service.changes.note(proof.tx)
+        if (runtime.ending.get(proof.tx) === recorded) runtime.ending.delete(proof.tx)
+        runtime.changes.note(proof.tx)
         finished()
       })
     },

@@ -11,7 +11,7 @@ const longestResource = 1_024
 /** `amount` is what was received, for people: "0.01". */
 export function paidHeaders(
   status: number,
-  { service, route, incoming, proof }: Claim,
+  { runtime, route, incoming, proof }: Claim,
   admission: Admission,
   amount: string,
 ): Readonly<Record<string, string>> {
@@ -24,7 +24,7 @@ export function paidHeaders(
     status: 'success',
     method: 'solana',
     reference: proof.tx,
-    timestamp: new Date(service.clock.now()).toISOString(),
+    timestamp: new Date(runtime.clock.now()).toISOString(),
     requestId: proof.requestId,
     resource,
     token: admission.token,
@@ -33,7 +33,7 @@ export function paidHeaders(
   } as const
   return {
     ...headers,
-    [receiptHeader]: formatReceipt(receipt, service.identity.sign),
+    [receiptHeader]: formatReceipt(receipt, runtime.identity.sign),
     [allowanceHeader]: allowanceLeft(admission),
   }
 }

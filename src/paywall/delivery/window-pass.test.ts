@@ -22,7 +22,7 @@ function open() {
   const paidDelivery = {
     gate: { running, listener: (event: PaywallEvent) => events.push(event) },
     claim: {
-      service: {
+      runtime: {
         clock,
         deadlines: {
           watch: (end: number, call: () => void) => {

@@ -11,8 +11,8 @@ import type { Pass } from './pass.ts'
 
 export function openWindowPass(paidDelivery: PaidDelivery): Pass {
   const { gate, claim, admission } = paidDelivery
-  const { service, route, incoming } = claim
-  const { clock } = service
+  const { runtime, route, incoming } = claim
+  const { clock } = runtime
   const end = admission.usableUntil + route.config.leaseMs
   let status: number | undefined
   let isLost = false
@@ -24,7 +24,7 @@ export function openWindowPass(paidDelivery: PaidDelivery): Pass {
     isLost = true
     tellLost()
   }
-  const callOff = service.deadlines.watch(end, lose)
+  const callOff = runtime.deadlines.watch(end, lose)
   const finished = gate.running.begin(lose)
   return {
     envelope: route.config.envelope,

@@ -49,7 +49,7 @@ interface Market {
   readonly publicUrl: string | undefined
 }
 
-export function createOffers(service: Runtime, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
+export function createOffers(runtime: Runtime, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
   const known = new Map<string, PreparedOffer | Refusal>()
   let last: { readonly deal: QuotedPrice; readonly offer: PreparedOffer | Refusal } | undefined
   let market: Market | undefined
@@ -59,7 +59,7 @@ export function createOffers(service: Runtime, config: RouteConfig, dialect: Dia
     for: (deal) => {
       const [rates, offered] = [parts.rates.current(), parts.probe.offered()]
       // Both stay the same objects for as long as they say the same.
-      const { publicUrl } = service
+      const { publicUrl } = runtime
       if (rates !== market?.rates || offered !== market.offered || publicUrl !== market.publicUrl) {
         known.clear()
         last = undefined
@@ -68,7 +68,7 @@ export function createOffers(service: Runtime, config: RouteConfig, dialect: Dia
       // The usual case is one deal for all.
       if (last?.deal === deal) return last.offer
       const name = nameOf(deal)
-      const offer = known.get(name) ?? prepare(service, config, dialect, parts.routeTag, market, deal)
+      const offer = known.get(name) ?? prepare(runtime, config, dialect, parts.routeTag, market, deal)
       if (known.size >= mostOffers) known.clear()
       known.set(name, offer)
       last = { deal, offer }
@@ -78,7 +78,7 @@ export function createOffers(service: Runtime, config: RouteConfig, dialect: Dia
 }
 
 function prepare(
-  service: Runtime,
+  runtime: Runtime,
   config: RouteConfig,
   dialect: Dialect,
   routeTag: Uint8Array,
@@ -87,14 +87,14 @@ function prepare(
 ): PreparedOffer | Refusal {
   const { recipient, acceptedMints, mints, description, pricing } = config
   const { token, decimals } = pricing
-  const { network } = service.config
+  const { network } = runtime.config
   const prices = spreadAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
   const { amounts, gross } = payable(prices, offered)
   const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
   if (accepted.length === 0)
     return refuse('not_priced', { detail: 'No token that is accepted can be paid with at this moment.' })
   const terms = {
-    keyId: service.keyring.sealing,
+    keyId: runtime.keyring.sealing,
     ttlSeconds: config.challengeTtlSeconds,
     routeTag,
     allowance,
@@ -110,12 +110,12 @@ function prepare(
     mints,
     network,
     allowance,
-    ...(network === 'localnet' && { genesis: service.genesis }),
+    ...(network === 'localnet' && { genesis: runtime.genesis }),
     ...(description !== undefined && { description }),
     ...(publicUrl !== undefined && config.checkout && { payPage: `${publicUrl}/pay/` }),
   }
   return {
-    seal: prepareSeal(terms, service.sealWith(recipient), service.encode),
+    seal: prepareSeal(terms, runtime.sealWith(recipient), runtime.encode),
     answerWith: dialect.prepare(offer),
     price: formatUnits(price, decimals),
   }

@@ -58,18 +58,18 @@ export interface Route {
   originsOf(incoming: Incoming): readonly string[]
 }
 
-export function createRoute(service: Runtime, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
+export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
   const { publicUrl, bind, pricing, proofTtlSeconds } = config
   const dealing = createRoutePricing(pricing)
   const { fixedDeal } = dealing
-  const terms = createTerms(service, config, dealing)
-  const history = createTermsHistory(service, terms)
+  const terms = createTerms(runtime, config, dealing)
+  const history = createTermsHistory(runtime, terms)
   const about = { endpoint: config.endpoint?.path ?? '', proofTtlSeconds }
-  service.register(terms.scopes, terms.recipients, about)
+  runtime.register(terms.scopes, terms.recipients, about)
   const [routeTag = new Uint8Array()] = terms.tags
-  const rates = service.openRates(config.rates, config.mints)
+  const rates = runtime.openRates(config.rates, config.mints)
   rates.keep()
-  const offers = createOffers(service, config, dialect, { routeTag, rates, probe })
+  const offers = createOffers(runtime, config, dialect, { routeTag, rates, probe })
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   let concludedAt: number | undefined
@@ -93,7 +93,7 @@ export function createRoute(service: Runtime, config: RouteConfig, dialect: Dial
   ): Quoted => {
     const isWide = !isOneRequest(deal.allowance)
     const proof = acceptedProof(config, accept, isWide)
-    const issuedAt = concludedAt ?? service.quoteSecond()
+    const issuedAt = concludedAt ?? runtime.quoteSecond()
     const place = placeOf(incoming)
     // Bytes at the price of a cheap request must not pay for those of a dear one.
     const shared = isShared(deal.allowance) && typeof pricing.price !== 'function'
@@ -103,10 +103,10 @@ export function createRoute(service: Runtime, config: RouteConfig, dialect: Dial
       issuedAt,
       proof: proof.kind,
       bindingTag,
-      claimTag: proof.kind === 'claim' ? service.tags.claim(proof.hash) : undefined,
+      claimTag: proof.kind === 'claim' ? runtime.tags.claim(proof.hash) : undefined,
     })
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
-    const scopeText = shared ? { scope: service.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
+    const scopeText = shared ? { scope: runtime.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
     const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
     return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
   }
@@ -128,19 +128,19 @@ export function createRoute(service: Runtime, config: RouteConfig, dialect: Dial
     findTerms: history.find,
     knows: history.knows,
     conclude: () => {
-      concludedAt = service.quoteSecond()
+      concludedAt = runtime.quoteSecond()
       return { terms, until: concludedAt }
     },
     honour: (former) => {
       history.honour(former)
       for (const { terms: before, until, isContained } of former) {
-        service.register(isContained ? before.scopes : [], before.recipients, about)
-        service.quoteAfter(until)
+        runtime.register(isContained ? before.scopes : [], before.recipients, about)
+        runtime.quoteAfter(until)
       }
     },
-    whyClosed: () => service.clockCheck.why(),
+    whyClosed: () => runtime.clockCheck.why(),
     quote: (incoming) => {
-      if (service.clockCheck.why() !== undefined) return clockWrong
+      if (runtime.clockCheck.why() !== undefined) return clockWrong
       const accept = parseAccept(incoming.header('payment-accept'))
       const reading = terms.readBody([bind], incoming, false)
       if (!reading) return deal(incoming, accept)

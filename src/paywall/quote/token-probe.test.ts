@@ -47,7 +47,7 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
   })
   const inspect = vi.fn(async () => answer)
   const openAccount = vi.fn(async () => ({ kind: 'opened', tx: 'tx' }) as const)
-  const service = {
+  const runtime = {
     config: { network: 'localnet' },
     log,
     warnings: createRouteWarnings(log),
@@ -55,12 +55,12 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
     inspect,
     openAccount,
   }
-  const probe = startProbe(service as unknown as Runtime, config)
+  const probe = startProbe(runtime as unknown as Runtime, config)
   return {
     probe,
     /** Another route of the same service. */
     beside: (endpoint: string) =>
-      startProbe(service as unknown as Runtime, { ...config, endpoint: parseEndpoint(endpoint) }),
+      startProbe(runtime as unknown as Runtime, { ...config, endpoint: parseEndpoint(endpoint) }),
     config,
     lines,
     routes,

@@ -35,7 +35,7 @@ const [hurriedMs, patientMs, calmMs] = [5_000, 30_000, 300_000]
 const notAskedYet = 'the chain has not been asked yet'
 
 /** Where test money is free, the payer's client opens the recipient's account. On mainnet that would be a price beyond the price. */
-const isOpenedByPayer = (service: Runtime): boolean => service.config.network !== 'mainnet'
+const isOpenedByPayer = (runtime: Runtime): boolean => runtime.config.network !== 'mainnet'
 
 /** What is known of each accepted token, in the order in which they are accepted. */
 interface Findings {
@@ -46,31 +46,31 @@ interface Findings {
 }
 
 /** Asks at once, and again and again. */
-export function startProbe(service: Runtime, config: RouteConfig): Probe {
+export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   const { recipient, acceptedMints, verifyOnChain } = config
   const tell = createTeller()
-  let findings = firstFindings(service, config)
+  let findings = firstFindings(runtime, config)
   let hasAsked = !verifyOnChain
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
 
   const inspect = async (look: Look): Promise<readonly Unopened[]> => {
-    const inspection = await service.inspect({ recipient, mints: pickMints(acceptedMints, config.mints) })
+    const inspection = await runtime.inspect({ recipient, mints: pickMints(acceptedMints, config.mints) })
     if (inspection.kind === 'unknown') {
       look.say('warn', 'tokens not checked', { why: inspection.why })
       throw new PaystileError('chain_unavailable', `the chain cannot be read yet: ${inspection.why}`)
     }
-    const judged = judgeAll(service, config, inspection)
+    const judged = judgeAll(runtime, config, inspection)
     hasAsked = true
     if (nameOf(judged.findings) !== nameOf(findings)) findings = judged.findings
     return judged.unopened
   }
 
   const find = async (look: Look): Promise<void> => {
-    await service.welcome(recipient)
+    await runtime.welcome(recipient)
     try {
       const unopened = verifyOnChain ? await inspect(look) : []
-      if (!stopped && (await openAll(service, config, unopened))) await inspect(look)
+      if (!stopped && (await openAll(runtime, config, unopened))) await inspect(look)
     } catch (error) {
       // What was found before stays true for as long as nobody says otherwise.
       if (!hasAsked) throw error
@@ -79,7 +79,7 @@ export function startProbe(service: Runtime, config: RouteConfig): Probe {
   }
 
   const ask = async (): Promise<Readiness> => {
-    const look = service.warnings.look(routeNameOf(config))
+    const look = runtime.warnings.look(routeNameOf(config))
     await find(look).finally(look.end)
     if (findings.offered.size === 0) throw new ConfigurationError([...findings.withheld.values()])
     return { offered: [...findings.offered.keys()], withheld: Object.fromEntries(findings.withheld) }
@@ -116,8 +116,8 @@ export function startProbe(service: Runtime, config: RouteConfig): Probe {
 }
 
 /** Before anybody has answered: what is known here is right unless the chain says otherwise, what a provider gave is not. */
-function firstFindings(service: Runtime, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
-  const known = knownMints[service.config.network]
+function firstFindings(runtime: Runtime, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
+  const known = knownMints[runtime.config.network]
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
   for (const code of acceptedMints) {
@@ -135,7 +135,7 @@ interface Unopened {
 }
 
 function judgeAll(
-  service: Runtime,
+  runtime: Runtime,
   config: RouteConfig,
   inspection: Extract<Inspection, { kind: 'seen' }>,
 ): { readonly findings: Findings; readonly unopened: readonly Unopened[] } {
@@ -148,7 +148,7 @@ function judgeAll(
     const verdict = judgeToken(terms, inspection)
     if (verdict.kind === 'unopened' && terms.mint) unopened.push({ code, mint: terms.mint })
     const isUnopened = verdict.kind === 'unopened'
-    if (verdict.kind === 'good' || (isUnopened && isOpenedByPayer(service))) offered.set(code, verdict.offering)
+    if (verdict.kind === 'good' || (isUnopened && isOpenedByPayer(runtime))) offered.set(code, verdict.offering)
     else withheld.set(code, isUnopened && config.accountKey ? beingOpened(code) : verdict.why)
     if (verdict.kind === 'good') doubts.push(...verdict.warnings)
   }
