@@ -110,7 +110,11 @@ describe.each(servers)('%s', (_name, open) => {
     server.on('request', (request, response) =>
       response.once('close', () => left.push(request.headers['payment-proof'])),
     )
-    server.on('session', (opened) => opened.on('goaway', () => void (goaways += 1)))
+    server.on('session', (opened) =>
+      opened.on('goaway', () => {
+        goaways += 1
+      }),
+    )
     server.listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     port = (server.address() as AddressInfo).port

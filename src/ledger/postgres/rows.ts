@@ -266,7 +266,7 @@ function formatLeases(leases: LedgerRow['leases']): string {
   return [...leases].map(([fence, { amount, deadline, from }]) => `${fence}:${amount}:${deadline}:${from}`).join(' ')
 }
 
-export function parseLeases(text: string): LedgerRow['leases'] {
+function parseLeases(text: string): LedgerRow['leases'] {
   const parts = text === '' ? [] : text.split(' ').map((lease) => lease.split(':'))
   return new Map(
     parts.map(([fence = '', amount = '', deadline, from = '0']) => [
