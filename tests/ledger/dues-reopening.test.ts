@@ -20,6 +20,7 @@ import {
   plannedBy,
   planOf,
   rewardsOf,
+  signedBy,
 } from './payables-fixture.ts'
 import { againOf, createPayment, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
 
@@ -47,7 +48,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     await accrue(rewardsOf(first), accrualOf(both))
     await rewardsOf(first).park(developer, 'frozen', startOfTests + 5)
     const { id } = await planFor(first, partner)
-    const signed = await dispatchesOf(first).sign(id, 1, bytes)
+    const signed = signedBy(await dispatchesOf(first).sign(id, 1, bytes))
     await rewardsOf(first).verify({ host: 'a', wallet: 'w', from: 1, until: 2 })
     const look = async (ledger: Ledger) => {
       const [rewards, dispatches] = [rewardsOf(ledger), dispatchesOf(ledger)]

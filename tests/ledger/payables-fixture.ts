@@ -8,6 +8,7 @@ import type {
   PayoutLine,
   PlannedTransaction,
   Planning,
+  SigningResult,
 } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Accrual, PayeeName, Rewards } from '../../src/core/payouts/ports/rewards.ts'
 import type { RewardRole } from '../../src/core/payouts/rewards.ts'
@@ -89,9 +90,9 @@ export function plannedBy(planning: Planning): OutgoingTransaction {
   return planning.dispatch
 }
 
-export function signedBy(signed: OutgoingTransaction | 'spent' | undefined): OutgoingTransaction {
-  if (signed === undefined || signed === 'spent') throw new Error(`not signed but ${signed ?? 'passed'}`)
-  return signed
+export function signedBy(result: SigningResult): OutgoingTransaction {
+  if (result.kind !== 'signed') throw new Error(`not signed but ${result.kind}`)
+  return result.outgoing
 }
 
 export const bytes: KeptBytes = { signature: 'signature-1', lastValidBlockHeight: 500, slot: 340, sealed: 'sealed-1' }

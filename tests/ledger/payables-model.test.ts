@@ -9,7 +9,7 @@ import { describe, it, onTestFinished } from 'vitest'
 import type { OutgoingTransaction, PayoutLine, PlannedTransaction } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { size } from '../harness/length.ts'
-import { accrualOf, bytes, dispatchesOf, rewardsOf, signedBy } from './payables-fixture.ts'
+import { accrualOf, bytes, dispatchesOf, rewardsOf } from './payables-fixture.ts'
 import type { Book } from './payables-model-fixture.ts'
 import { createBook } from './payables-model-fixture.ts'
 import type { TestClock } from './payments.ts'
@@ -189,7 +189,8 @@ async function move(step: Extract<Step, { act: 'sign' | 'unsign' | 'land' | 'dro
   const version = (before?.version ?? 0) - step.behind
   const after = await ask(scene, (ledger) => {
     const dispatches = dispatchesOf(ledger)
-    if (step.act === 'sign') return dispatches.sign(id, version, bytes).then((one) => one && signedBy(one))
+    if (step.act === 'sign')
+      return dispatches.sign(id, version, bytes).then((one) => (one.kind === 'signed' ? one.outgoing : undefined))
     if (step.act === 'land') return dispatches.land(id, version, 5)
     return dispatches[step.act](id, version, 'why')
   })

@@ -139,9 +139,9 @@ async function play(seed: number) {
   const guarded: OutgoingTransactions = {
     ...store,
     sign: async (id, version, signed, about) => {
-      const transaction = await store.sign(id, version, signed, about)
-      if (transaction) kept.add(signed.signature)
-      return transaction
+      const result = await store.sign(id, version, signed, about)
+      if (result.kind === 'signed') kept.add(signed.signature)
+      return result
     },
   }
   const heard: ConversionAbout[] = []

@@ -76,7 +76,8 @@ describe('money out', () => {
         },
         sign: async (id, version, ...signed) => {
           const kept = await outgoing.sign(id, version, ...signed)
-          if (kept && kept !== 'spent' && kept.attempts === 1) await outgoing.unsign(id, kept.version, 'too early')
+          if (kept.kind === 'signed' && kept.outgoing.attempts === 1)
+            await outgoing.unsign(id, kept.outgoing.version, 'too early')
           return kept
         },
       })),

@@ -35,7 +35,7 @@ import { createPorts } from '../sql/ports.ts'
 import type { Database } from './database.ts'
 import { longestClockMs, openDatabase } from './database.ts'
 import { lanes } from './effects.ts'
-import type { LedgerRow } from './rows.ts'
+import type { LedgerRow, PostgresRows } from './rows.ts'
 import { createRows, readBooked, readHolding } from './rows.ts'
 import { prepareSchema } from './schema.ts'
 import { createPostgresStore } from './store.ts'
@@ -78,6 +78,20 @@ export async function openPostgresLedger(
   }
 }
 
+/** Decides on a payment and writes, until nobody came in between. */
+type ChangePayment = <Answer>(
+  tx: Uint8Array,
+  guess: Guess,
+  decide: (entry: LedgerRow | undefined, isVoided: boolean) => Change<Answer>,
+) => Promise<Change<Answer>>
+
+/** What is there, as far as one can tell without asking. */
+type Guess = { readonly kind: 'unknown' } | { readonly kind: 'row'; readonly row: LedgerRow | undefined }
+
+const unknown: Guess = { kind: 'unknown' }
+/** A payment that is to be registered is most likely new. */
+const isNew: Guess = { kind: 'row', row: undefined }
+
 function createPostgresLedger(
   database: Database,
   clock: Clock,
@@ -86,14 +100,6 @@ function createPostgresLedger(
 ): Ledger & { readonly clock: Clock } {
   const lane = randomInt(lanes)
   const rows = createRows(database, lane)
-  /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
-  const left = new Map<string, LedgerRow>()
-  const keep = (name: string, entry: LedgerRow): void => {
-    // Grants that are never ended would add up.
-    if (left.size >= mostKept) left.clear()
-    left.set(name, entry)
-  }
-
   const ports = createPorts(createPostgresStore(database, lane), clock)
   /** What the books are kept in, as far as we know. Every registration checks it, and is made anew where it was wrong. */
   let keptIn = reportToken
@@ -106,13 +112,8 @@ function createPostgresLedger(
     const effect = { changes, notices, at: readTime(clock), reckonedIn: reportToken && keptIn }
     return entry.version === 1n ? rows.insert(entry, effect) : rows.replace(entry, effect)
   }
-  /** Decides and writes until nobody came in between. `guess` is what is there, as far as one can tell without asking. */
-  const change = async <Answer>(
-    tx: Uint8Array,
-    guess: LedgerRow | undefined | 'unknown',
-    decide: (entry: LedgerRow | undefined, isVoided: boolean) => Change<Answer>,
-  ): Promise<Change<Answer>> => {
-    let entry = guess === 'unknown' ? await rows.find(tx) : guess
+  const change: ChangePayment = async (tx, guess, decide) => {
+    let entry = guess.kind === 'unknown' ? await rows.find(tx) : guess.row
     let isVoided = false
     for (;;) {
       const decided = decide(entry, isVoided)
@@ -124,11 +125,38 @@ function createPostgresLedger(
       entry = found
     }
   }
-  const nameOf = (tx: Uint8Array, fence: bigint): string => `${Buffer.from(tx).toString('latin1')}${fence}`
-
   return {
     clock,
     ...ports,
+    ...createGrants({ rows, clock, slack, change, reckon }),
+    async close() {
+      await rows.drain()
+      await database.close()
+    },
+  }
+}
+
+interface GrantParts {
+  readonly rows: PostgresRows
+  readonly clock: Clock
+  /** How much longer a lease lasts for others than for its holder. */
+  readonly slack: number
+  readonly change: ChangePayment
+  readonly reckon: (record: PaymentRecord) => PaymentRecord
+}
+
+type Grants = Pick<Ledger, 'peek' | 'take' | 'renew' | 'advance' | 'end' | 'recordLate'>
+
+function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grants {
+  /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
+  const left = new Map<string, LedgerRow>()
+  const nameOf = (tx: Uint8Array, fence: bigint): string => `${Buffer.from(tx).toString('latin1')}${fence}`
+  const keep = (tx: Uint8Array, fence: bigint, entry: LedgerRow): void => {
+    // Grants that are never ended would add up.
+    if (left.size >= mostKept) left.clear()
+    left.set(nameOf(tx, fence), entry)
+  }
+  return {
     async peek(tx) {
       checkTx(tx)
       const entry = await rows.find(tx)
@@ -138,47 +166,42 @@ function createPostgresLedger(
     async take(take) {
       checkTake(take)
       const order = { ...take, leaseMs: take.leaseMs + slack }
-      // A payment that is to be registered is most likely new.
-      const { entry, answer } = await change<Taken>(
-        take.tx,
-        take.payment ? undefined : 'unknown',
-        (before, isVoided) => {
-          const now = readTime(clock)
-          const { taken, registers, restores, lease } = judgeTake(order, before && readHolding(before, now), now)
-          if (registers && isVoided) return { answer: { kind: 'spent' } }
-          const current = registers
-            ? replacing(before, reckon(registers), now)
-            : before && next(before, restores && reckon(restores), now)
-          if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
-          const notices = registers || restores ? { notices: listEvents({ registers, restores }) } : {}
-          if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
-          const { fence } = taken.grant
-          const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
-          const leases = new Map<bigint, Lease>([...live, [fence, lease]])
-          const entry = { ...current, account: { ...current.account, fence }, leases }
-          return { entry, answer: taken, ...notices }
-        },
-      )
-      if (entry && answer.kind === 'granted') keep(nameOf(take.tx, answer.grant.fence), entry)
+      const { entry, answer } = await change<Taken>(take.tx, take.payment ? isNew : unknown, (before, isVoided) => {
+        const now = readTime(clock)
+        const { taken, registers, restores, lease } = judgeTake(order, before && readHolding(before, now), now)
+        if (registers && isVoided) return { answer: { kind: 'spent' } }
+        const current = registers
+          ? replacing(before, reckon(registers), now)
+          : before && next(before, restores && reckon(restores), now)
+        if (!current || (taken.kind !== 'granted' && !registers && !restores)) return { answer: taken }
+        const notices = registers || restores ? { notices: listEvents({ registers, restores }) } : {}
+        if (taken.kind !== 'granted' || !lease) return { entry: current, answer: taken, ...notices }
+        const { fence } = taken.grant
+        const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
+        const leases = new Map<bigint, Lease>([...live, [fence, lease]])
+        const entry = { ...current, account: { ...current.account, fence }, leases }
+        return { entry, answer: taken, ...notices }
+      })
+      if (entry && answer.kind === 'granted') keep(take.tx, answer.grant.fence, entry)
       return answer
     },
     async renew({ tx, fence }, leaseMs) {
       checkTx(tx)
       checkLease(leaseMs)
-      const { entry, answer } = await change(tx, 'unknown', (before) => {
+      const { entry, answer } = await change(tx, unknown, (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: false }
         const deadline = renewed(lease.deadline, leaseMs + slack, readTime(clock))
         const leases = new Map([...before.leases, [fence, { ...lease, deadline }] as const])
         return { entry: { ...before, leases, version: before.version + 1n }, answer: true }
       })
-      if (entry) keep(nameOf(tx, fence), entry)
+      if (entry) keep(tx, fence, entry)
       return answer
     },
     async advance({ tx, fence }, used, more) {
       checkTx(tx)
       checkAdvance(used, more)
-      const { entry, answer } = await change<bigint | undefined>(tx, 'unknown', (before) => {
+      const { entry, answer } = await change<bigint | undefined>(tx, unknown, (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: undefined }
         const now = readTime(clock)
@@ -189,16 +212,16 @@ function createPostgresLedger(
         const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'settle', now) } : moved
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
       })
-      if (entry) keep(nameOf(tx, fence), entry)
+      if (entry) keep(tx, fence, entry)
       return answer
     },
     async end({ tx, fence }, consequence, used) {
       checkTx(tx)
       checkUsed(used)
       const name = nameOf(tx, fence)
-      const guess = left.get(name) ?? 'unknown'
+      const known = left.get(name)
       left.delete(name)
-      const { answer } = await change(tx, guess, (before) => {
+      const { answer } = await change(tx, known ? { kind: 'row', row: known } : unknown, (before) => {
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: false }
         const leases = new Map([...before.leases].filter(([held]) => held !== fence))
@@ -210,7 +233,7 @@ function createPostgresLedger(
     },
     async recordLate(payment) {
       checkRecord(payment)
-      await change(payment.tx, undefined, (before, isVoided) => {
+      await change(payment.tx, isNew, (before, isVoided) => {
         if (before || isVoided) return { answer: undefined }
         return {
           entry: opened(reckon(payment), readTime(clock), true),
@@ -218,10 +241,6 @@ function createPostgresLedger(
           answer: undefined,
         }
       })
-    },
-    async close() {
-      await rows.drain()
-      await database.close()
     },
   }
 }

@@ -48,12 +48,14 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
     return row
   }
   const outgoing: OutgoingTransactionParts['outgoing'] = {
-    sign: async (_id, version, signed: KeptBytes, about) =>
-      change(version, ({ attempts, state, about: before }) => {
+    sign: async (_id, version, signed: KeptBytes, about) => {
+      const outgoing = change(version, ({ attempts, state, about: before }) => {
         expect(state).toBe('planned')
         stored.add(signed.signature)
         return { state: 'signed', signed, attempts: attempts + 1, about: about ?? before }
-      }),
+      })
+      return outgoing ? { kind: 'signed', outgoing } : { kind: 'passed' }
+    },
     unsign: async (_id, version, why, hasFailed) =>
       change(version, ({ signed, failures }) => {
         const erased = signed && { ...signed, sealed: '' }

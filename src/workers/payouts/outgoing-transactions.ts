@@ -152,10 +152,11 @@ async function sign(
   const bytes = { signature, lastValidBlockHeight, slot, sealed }
   const kept = await parts.outgoing.sign(id, version, bytes, about, plan.budget)
   // What is not kept must never be sent. Without an answer somebody else's bytes are.
-  if (kept === 'spent') return { kind: 'waiting', transaction, why: feesSpent }
-  if (!kept) return { kind: 'passed' }
-  parts.log.info('dispatch signed', { id, kind: kept.kind, tx: signature, attempt: kept.attempts })
-  return send(kept, signed, 'it was sent just now', parts)
+  if (kept.kind === 'spent') return { kind: 'waiting', transaction, why: feesSpent }
+  if (kept.kind === 'passed') return { kind: 'passed' }
+  const { outgoing } = kept
+  parts.log.info('dispatch signed', { id, kind: outgoing.kind, tx: signature, attempt: outgoing.attempts })
+  return send(outgoing, signed, 'it was sent just now', parts)
 }
 
 async function follow(

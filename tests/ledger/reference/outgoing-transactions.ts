@@ -107,14 +107,14 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
     },
     async sign(id, version, signed, about, budget) {
       const next = find(id, version, signing(signed, about))
-      if (!next) return undefined
+      if (!next) return { kind: 'passed' }
       const { dispatch } = next
       if (isCounted(dispatch)) {
-        if (budget && signings(budget.since) >= budget.most) return 'spent'
+        if (budget && signings(budget.since) >= budget.most) return { kind: 'spent' }
         till.signings.push(dispatch.changedAt)
       }
       dispatches.set(id, next)
-      return dispatch
+      return { kind: 'signed', outgoing: dispatch }
     },
     async unsign(id, version, why, hasFailed) {
       return step(id, version, unsigning(why, hasFailed))?.dispatch

@@ -89,6 +89,13 @@ export type Planning =
   /** The payment to be refunded was used, is being delivered, was taken back by the chain, or goes back already. */
   | { readonly kind: 'in_use' }
 
+export type SigningResult =
+  | { readonly kind: 'signed'; readonly outgoing: OutgoingTransaction }
+  /** The version has passed; nothing changed. */
+  | { readonly kind: 'passed' }
+  /** The payout would be one more than the budget allows; nothing changed. */
+  | { readonly kind: 'spent' }
+
 export interface OutgoingTransactionMark {
   readonly at: number
   readonly id: string
@@ -97,15 +104,9 @@ export interface OutgoingTransactionMark {
 export interface OutgoingTransactions {
   /** Reserves and writes down, in one step. */
   plan(plan: PlannedTransaction): Promise<Planning>
-  /** Each of these answers the dispatch as it is now, or undefined when the version has passed; then nothing changed. */
-  /** With a budget, `spent` and nothing changed where a payout would be one too many. */
-  sign(
-    id: string,
-    version: number,
-    signed: KeptBytes,
-    about?: string,
-    budget?: SigningBudget,
-  ): Promise<OutgoingTransaction | 'spent' | undefined>
+  /** Keeps signed bytes, before they are sent. */
+  sign(id: string, version: number, signed: KeptBytes, about?: string, budget?: SigningBudget): Promise<SigningResult>
+  /** Each of these returns the transaction as it is now, or undefined when the version has passed; then nothing changed. */
   /** What was signed can no longer land: back to `planned`. It may have failed on chain, and not only missed its time. */
   unsign(id: string, version: number, why: string, hasFailed?: boolean): Promise<OutgoingTransaction | undefined>
   /** It landed for good: what it paid is paid. */

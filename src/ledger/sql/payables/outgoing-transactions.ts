@@ -5,6 +5,7 @@ import type {
   PayoutLine,
   PlannedTransaction,
   Planning,
+  SigningResult,
 } from '../../../core/payouts/ports/outgoing.ts'
 import type { PayeeName } from '../../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../../core/runtime.ts'
@@ -77,16 +78,16 @@ export function createOutgoingTransactions(store: SqlStore, clock: Clock): Outgo
       return planning as Planning
     },
     sign(id, version, signed, about, budget) {
-      const work = function* () {
+      const work = function* (): Work<SigningResult> {
         const outgoing = yield* stepped(id, version, signing(signed, about))
-        if (!outgoing) return undefined
+        if (!outgoing) return { kind: 'passed' }
         if (isCounted(outgoing)) {
-          if (budget && (yield* countSignings(budget.since)) >= budget.most) return 'spent' as const
+          if (budget && (yield* countSignings(budget.since)) >= budget.most) return { kind: 'spent' }
           const { changedAt, attempts } = outgoing
           yield sql`INSERT INTO {signings} (at, dispatch, attempt) VALUES (${changedAt}, ${formatText(id)}, ${attempts})`
         }
         yield* update(outgoing)
-        return outgoing
+        return { kind: 'signed', outgoing }
       }
       return budget ? store.transactPayables(work) : store.transact(work)
     },
