@@ -116,17 +116,9 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     hasStandby: hosts.count > 1,
     query: (statement, values = [], options) => using((client) => run(client, statement, values, options)),
     transact: (work) =>
-      using(async (client) => {
-        await client.query('BEGIN')
-        try {
-          const result = await work((statement, values = [], options) => run(client, statement, values, options))
-          await client.query('COMMIT')
-          return result
-        } catch (error) {
-          await client.query('ROLLBACK').catch(() => {})
-          throw error
-        }
-      }),
+      using((client) =>
+        transactOn(client, () => work((statement, values = [], options) => run(client, statement, values, options))),
+      ),
     followClock: async () => {
       let offset = Number.NaN
       // Over a connection that stands: what is long on its way says little, and a clock that is ahead would take leases
@@ -160,6 +152,18 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     },
   }
   return database
+}
+
+async function transactOn<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN')
+  try {
+    const result = await work()
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
 }
 
 const names = new Map<string, string>()

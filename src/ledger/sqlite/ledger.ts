@@ -90,14 +90,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         }
         tell(listEvents({ registers, restores }), take.tx, now)
         if (becomesFinal({ registers, restores })) ripen(take.tx, (restores ?? registers)?.paidAt ?? 0)
-        if (taken.kind === 'granted' && lease && id !== undefined) {
-          // A new payment has no grants yet, and was written with its first fence.
-          if (!registers) {
-            rows.lapse.run(id, BigInt(now))
-            rows.setFence.run(fence, id)
-          }
-          rows.grant.run(id, fence, lease.amount, BigInt(lease.deadline), lease.from)
-        }
+        if (taken.kind === 'granted' && lease && id !== undefined)
+          rows.hold(id, fence, lease, now, registers !== undefined)
         return taken
       })
     },

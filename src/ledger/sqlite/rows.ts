@@ -72,6 +72,9 @@ export function prepareRows(db: DatabaseSyncInstance) {
   const setTally = prepare(`
     UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ?, delivered_at = ?, delivered_last = ?,
       undelivered_at = ? WHERE id = ?`)
+  const lapse = prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?')
+  const setFence = prepare('UPDATE payments SET fence = ? WHERE id = ?')
+  const grant = prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)')
 
   return {
     find: (tx: Uint8Array, now: number): FoundRow | undefined => {
@@ -99,12 +102,17 @@ export function prepareRows(db: DatabaseSyncInstance) {
       const value = worth === undefined ? null : String(worth)
       restore.run(BigInt(slot), BigInt(paidAt), finality, BigInt(now), value, formatRates(rates), id)
     },
-    lapse: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?'),
+    /** A new payment has no grants yet, and was written with its first fence. */
+    hold: (id: bigint, fence: bigint, lease: Lease, now: number, isNew: boolean): void => {
+      if (!isNew) {
+        lapse.run(id, BigInt(now))
+        setFence.run(fence, id)
+      }
+      grant.run(id, fence, lease.amount, BigInt(lease.deadline), lease.from)
+    },
     lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
-    grant: prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)'),
     drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
-    setFence: prepare('UPDATE payments SET fence = ? WHERE id = ?'),
     setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
     setTally: (id: bigint, account: PaymentAccount): void => {
       const { used, deliveries, freeUses, positions, deliveredAt, deliveredLast, undeliveredAt } = account

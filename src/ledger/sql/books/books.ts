@@ -27,10 +27,19 @@ const day = raw('at - ((at % 86400000) + 86400000) % 86400000')
 type LineRow = CountsRow & { readonly endpoint: string; readonly token: TokenCode }
 
 export function createBooks(store: SqlStore, clock: Clock): Books {
+  return {
+    ...createSums(store),
+    ...createLists(store, clock),
+    audit: () => auditBooks(store),
+    rebuild: (reportToken) => rebuildBooks(store, reportToken),
+    reportToken: () => store.read(readReportToken),
+  }
+}
+
+function createSums(store: SqlStore): Pick<Books, 'sums' | 'endpoints' | 'series' | 'count' | 'usage'> {
   const { dialect } = store
   const { countColumns, isAnyCounted } = dialect
   const sums = dialect.sums(true)
-  const payers = createPayers(store)
   /** The lines of ranges, each with its sign; of one endpoint where it is named. */
   const linesIn = (ranges: readonly Range[], endpoint?: string): Query => {
     const isOwn = endpoint === undefined ? raw('') : sql` AND endpoint = ${formatText(endpoint)}`
@@ -39,12 +48,6 @@ export function createBooks(store: SqlStore, clock: Clock): Books {
         FROM {rollups} WHERE grain = ${grain} AND at >= ${from} AND at < ${to}${isOwn}`,
     )
     return sql`(${join(selects, ' UNION ALL ')}) AS ranges`
-  }
-  const list = function* (payments: Query | undefined, sightings: Query | undefined, now: number) {
-    // In this order: what is claimed between the two is in both, and not in none.
-    const seen = sightings ? yield* all<SightingRow>(sightings) : []
-    const paid = payments ? yield* all<PaymentListRow>(payments) : []
-    return [paid.map(readPaymentListItem), seen.map((row) => listObservation(readSighting(row), now))] as const
   }
 
   return {
@@ -82,6 +85,40 @@ export function createBooks(store: SqlStore, clock: Clock): Books {
       const points = row?.points?.split(';').map(readPoint) ?? []
       return points.sort((one, other) => one.at - other.at || (one.token < other.token ? -1 : 1))
     },
+    async count(usage) {
+      if (usage.length > 0) await store.write(() => dialect.addUsage(usage))
+    },
+    async usage(period) {
+      checkPeriod(period)
+      const [from, to] = computeBounds(period)
+      type Row = { readonly endpoint: string; readonly event: UsageEvent; readonly count: Whole }
+      const rows = await store.read(() =>
+        all<Row>(sql`SELECT endpoint, event, sum(count) AS count FROM {usage} WHERE at >= ${from} AND at < ${to}
+          GROUP BY endpoint, event`),
+      )
+      return rows.map(({ endpoint, event, count }) => ({
+        at: 0,
+        endpoint: parseText(endpoint),
+        event,
+        count: Number(count),
+      }))
+    },
+  }
+}
+
+type Lists = Pick<Books, 'listPayments' | 'findPayment' | 'history' | 'payers' | 'problems' | 'countProblems'>
+
+function createLists(store: SqlStore, clock: Clock): Lists {
+  const { dialect } = store
+  const payers = createPayers(store)
+  const list = function* (payments: Query | undefined, sightings: Query | undefined, now: number) {
+    // In this order: what is claimed between the two is in both, and not in none.
+    const seen = sightings ? yield* all<SightingRow>(sightings) : []
+    const paid = payments ? yield* all<PaymentListRow>(payments) : []
+    return [paid.map(readPaymentListItem), seen.map((row) => listObservation(readSighting(row), now))] as const
+  }
+
+  return {
     async listPayments(query) {
       const now = readTime(clock)
       const [payments, sightings] = [selectPayments(query, dialect), selectSightings(query, dialect, now)]
@@ -120,27 +157,6 @@ export function createBooks(store: SqlStore, clock: Clock): Books {
         const rows = await store.read(() => each<{ readonly count: Whole }>(counts))
         return rows.reduce((sum, { count }) => sum + Number(count), 0)
       }),
-    async count(usage) {
-      if (usage.length > 0) await store.write(() => dialect.addUsage(usage))
-    },
-    async usage(period) {
-      checkPeriod(period)
-      const [from, to] = computeBounds(period)
-      type Row = { readonly endpoint: string; readonly event: UsageEvent; readonly count: Whole }
-      const rows = await store.read(() =>
-        all<Row>(sql`SELECT endpoint, event, sum(count) AS count FROM {usage} WHERE at >= ${from} AND at < ${to}
-          GROUP BY endpoint, event`),
-      )
-      return rows.map(({ endpoint, event, count }) => ({
-        at: 0,
-        endpoint: parseText(endpoint),
-        event,
-        count: Number(count),
-      }))
-    },
-    audit: () => auditBooks(store),
-    rebuild: (reportToken) => rebuildBooks(store, reportToken),
-    reportToken: () => store.read(readReportToken),
   }
 }
 

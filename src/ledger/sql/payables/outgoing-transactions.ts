@@ -109,6 +109,15 @@ export function createOutgoingTransactions(store: SqlStore, clock: Clock): Outgo
         )
         if (voids) yield sql`UPDATE {payments} SET refunded_at = NULL${dialect.nextVersion} WHERE tx = ${voids}`
       }),
+    ...createReads(store),
+  }
+}
+
+type Reads = Omit<OutgoingTransactions, 'plan' | 'sign' | 'unsign' | 'land' | 'drop'>
+
+function createReads(store: SqlStore): Reads {
+  const { dialect } = store
+  return {
     open: () => store.read(() => readAll(sql`${select} WHERE ${isOpen} ORDER BY at, id`)),
     get: (id) => store.read(() => find(id)),
     inLane: (key) =>

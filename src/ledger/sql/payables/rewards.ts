@@ -72,18 +72,6 @@ export function createRewards(store: SqlStore, clock: Clock): Rewards {
         yield* lockRipening(dialect, txs)
         yield sql`UPDATE {ripening} SET due = ${Math.ceil(until)} WHERE tx IN (SELECT tx FROM ${given(txs, txColumn)})`
       }),
-    keepRules: (id, text) =>
-      store.write(function* () {
-        yield sql`INSERT INTO {reward_rules} (id, text) VALUES (${formatText(id)}, ${formatText(text)})
-          ON CONFLICT (id) DO NOTHING`
-      }),
-    rules: (id) =>
-      store.read(function* () {
-        const row = yield* first<{ readonly text: string }>(
-          sql`SELECT text FROM {reward_rules} WHERE id = ${formatText(id)}`,
-        )
-        return row && parseText(row.text)
-      }),
     accruals: (after, most) =>
       store.read(function* () {
         const rows = yield* all<AccrualRow>(
@@ -112,6 +100,7 @@ export function createRewards(store: SqlStore, clock: Clock): Rewards {
         const row = yield* first<{ readonly count: Whole }>(sql`SELECT count(*) AS count FROM {ripening}`)
         return Number(row?.count)
       }),
+    ...createRules(store),
     ...createPayees(store, clock),
     ...createVerifications(store),
     audit: () => auditPayables(store),
@@ -172,6 +161,23 @@ function* addSpendings(dialect: Dialect, accruals: readonly NumberedAccrual[]): 
   yield sql`INSERT INTO {spendings} (payer, at, worth)
     SELECT payer, at, worth FROM ${dialect.given([...sums.values()], columns)} WHERE true
     ON CONFLICT (payer, at) DO UPDATE SET worth = excluded.worth`
+}
+
+function createRules(store: SqlStore): Pick<Rewards, 'keepRules' | 'rules'> {
+  return {
+    keepRules: (id, text) =>
+      store.write(function* () {
+        yield sql`INSERT INTO {reward_rules} (id, text) VALUES (${formatText(id)}, ${formatText(text)})
+          ON CONFLICT (id) DO NOTHING`
+      }),
+    rules: (id) =>
+      store.read(function* () {
+        const row = yield* first<{ readonly text: string }>(
+          sql`SELECT text FROM {reward_rules} WHERE id = ${formatText(id)}`,
+        )
+        return row && parseText(row.text)
+      }),
+  }
 }
 
 function createVerifications(store: SqlStore): Pick<Rewards, 'verify' | 'revoke' | 'verifications'> {
