@@ -1,7 +1,7 @@
 /** Between Node's request and response and the paywall. All Node frameworks go through here, so a rule is kept once. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, Incoming } from '../core/encoding/http.ts'
-import type { Pass } from '../paywall/delivery/pass.ts'
+import type { Delivery } from '../paywall/delivery/delivery.ts'
 import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
@@ -13,7 +13,7 @@ export function enterNode(
   target: string,
   turn: {
     readonly answer: (answer: Answer) => void
-    readonly admit: (pass: Pass | undefined) => void
+    readonly admit: (pass: Delivery | undefined) => void
     readonly fail: (error: unknown) => void
   },
 ): void {

@@ -1,7 +1,7 @@
 /** The payment behind a request, by the request of any framework. */
 import type { IncomingMessage } from 'node:http'
-import { paymentOf as readPayment } from '../paywall/delivery/open-pass.ts'
-import type { PaymentFacts } from '../paywall/delivery/pass.ts'
+import type { PaymentFacts } from '../paywall/delivery/admitted.ts'
+import { paymentOf as readPayment } from '../paywall/delivery/admitted.ts'
 
 /** A request of Node, Express or the platform; that of Fastify or Hono, which has it as `raw`; or Hono's context. */
 export type FrameworkRequest =

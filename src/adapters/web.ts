@@ -9,7 +9,7 @@ import { cacheDirective } from '../core/encoding/http.ts'
 import { statusHeader } from '../core/payment/delivery.ts'
 import { emptyBody, findWrapping } from '../paywall/config/envelope.ts'
 import type { ByteQuota } from '../paywall/delivery/byte-quota.ts'
-import type { Pass } from '../paywall/delivery/pass.ts'
+import type { Delivery } from '../paywall/delivery/delivery.ts'
 import { readWebBody } from './body.ts'
 import { awaitEnd } from './node-response/arrival.ts'
 import { responseBehind } from './node-response/current-response.ts'
@@ -38,15 +38,15 @@ export function createResponse(answer: Answer): Response {
 }
 
 /** A pass on its way through a runtime that hides the socket, and how much of the body was taken. */
-export interface Delivery {
-  readonly pass: Pass
+export interface WebDelivery {
+  readonly pass: Delivery
   readonly method: string
   readonly response: ServerResponse | undefined
   bodyBytes: number
 }
 
 /** Begins a delivery, which ends when the client leaves. Undefined when it has left already. */
-export function beginDelivery(pass: Pass, { method, signal }: Request): Delivery | undefined {
+export function beginDelivery(pass: Delivery, { method, signal }: Request): WebDelivery | undefined {
   const delivery = { pass, method, response: responseBehind(), bodyBytes: 0 }
   const leave = (): void => pass.end('aborted', delivery.bodyBytes)
   signal.addEventListener('abort', leave, { once: true })
@@ -67,7 +67,7 @@ function lateAnswer(): Response {
 }
 
 /** The handler's response, watched to its end. */
-export function deliver(delivery: Delivery, response: Response): Response {
+export function deliver(delivery: WebDelivery, response: Response): Response {
   const { pass } = delivery
   if (!pass.isAlive()) {
     response.body?.cancel().catch(() => {})
@@ -147,7 +147,7 @@ function metered(quota: ByteQuota, source: ReadableStream<Uint8Array>, announced
 }
 
 function watch(
-  delivery: Delivery,
+  delivery: WebDelivery,
   source: ReadableStream<Uint8Array>,
   announced: number,
   prefix = '',
@@ -205,7 +205,7 @@ function watch(
   return new ReadableStream(stream, { highWaterMark: 0 })
 }
 
-function finish({ pass, response, bodyBytes }: Delivery): void {
+function finish({ pass, response, bodyBytes }: WebDelivery): void {
   if (!response || !pass.awaitsArrival(bodyBytes)) {
     pass.end('finished', bodyBytes)
     return

@@ -4,7 +4,7 @@
  * Three kinds never pass: those of one connection (RFC 9110, 7.6.1), ours, and those by which a client would act as
  * somebody else at the upstream.
  */
-import type { PaymentFacts } from '../paywall/delivery/pass.ts'
+import type { PaymentFacts } from '../paywall/delivery/admitted.ts'
 
 /** Of one connection, and so of nobody behind it. */
 const hopByHop = [

@@ -12,15 +12,15 @@ import { native } from '../dialects/native.ts'
 import { createActions } from './checkout/actions.ts'
 import { createVisitors } from './checkout/visitor.ts'
 import { watchRoute } from './claim/observed-payments.ts'
-import type { Config } from './config/config.ts'
-import type { Gate } from './delivery/delivery-events.ts'
+import type { Config, RouteConfig } from './config/config.ts'
 import { createOpenWindows } from './delivery/window-cache.ts'
-import type { RequestOutcome, RouteRuntime } from './handle-request.ts'
+import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './quote/cors.ts'
 import { createFreeCounter } from './quote/free-quota.ts'
 import type { ConcludedTerms } from './quote/route.ts'
 import { createRoute } from './quote/route.ts'
+import type { RouteRuntime, RouteState } from './quote/route-runtime.ts'
 import type { FormerTerms } from './quote/terms.ts'
 import { startProbe } from './quote/token-probe.ts'
 import { createReport, readReadiness } from './readiness.ts'
@@ -70,72 +70,30 @@ const giveBackMs = 1_000
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const dialect = native
   const running = createInFlight()
-  const gate: Gate = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
-  let routeRuntime: RouteRuntime | undefined
-  let deafen: () => void = () => {}
-  let delist: () => void = () => {}
+  const state: RouteState = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
+  let listed: ListedRoute | undefined
   let isLeft = false
   /** From now on it is not among the routes that sell. */
   const leave = (): void => {
     isLeft = true
-    delist()
-    routeRuntime?.probe.stop()
+    listed?.leave()
   }
-
-  const openDesk = ({ desks }: Runtime, visits: RouteRuntime['visits'], tags: readonly Uint8Array[]): (() => void) =>
-    visits ? desks.add(tags.map(encodeBase58), createPayDesk(gate, visits)) : () => {}
-  const watch = (runtime: Runtime, recipients?: readonly string[]): void =>
-    void watchRoute(runtime, config.route, recipients).catch((error) =>
-      log.error('not watching', { why: String(error) }),
-    )
-  const openRoute = (runtime: Runtime): RouteRuntime => {
-    if (!routeRuntime) {
-      const { free } = config.route
-      const probe = startProbe(runtime, config.route)
-      const route = createRoute(runtime, config.route, dialect, probe)
-      const windows = createOpenWindows(runtime.clock, config.route)
-      const { kv } = runtime.ledger
-      const visits = config.route.checkout
-        ? createVisitors(runtime, createActions(runtime, route, probe, kv))
-        : undefined
-      routeRuntime = { runtime, route, probe, free: free && createFreeCounter(free, runtime.clock), windows, visits }
-      const forget = runtime.listen(({ kind }) => {
-        if (kind === 'reverted') windows.clear()
-      })
-      const silence = gate.listener ? runtime.listen(gate.listener) : () => {}
-      deafen = () => {
-        forget()
-        silence()
-      }
-      const opened = routeRuntime
-      const leaveCatalog = runtime.catalog.add(createCatalogEntry(config.route), () => report(async () => opened))
-      const leaveDesk = openDesk(runtime, visits, route.tags)
-      delist = () => {
-        leaveCatalog()
-        leaveDesk()
-      }
+  const openRoute = (runtime: Runtime): ServedRoute => {
+    if (!listed) {
+      listed = listRoute(state, runtime, config.route, log)
       measurePause(runtime)
-      watch(runtime)
     }
     // Closed before it had started: nobody is left to ask for.
     if (isLeft) leave()
-    return routeRuntime
-  }
-  const report = async (open: () => Promise<RouteRuntime>): Promise<ReadinessReport> => {
-    const found = await createReport(open)
-    if (gate.paused === undefined) return found
-    return { ...found, ready: false, isPaused: true, offered: [], why: gate.paused }
+    return listed.served
   }
   const measurePause = ({ meter }: Runtime): void =>
-    meter.set('paystile_paused', gate.paused === undefined ? 0 : 1, { route: routeName(config.route) })
+    meter.set('paystile_paused', state.paused === undefined ? 0 : 1, { route: routeName(config.route) })
   const setPause = (why: string | undefined): void => {
-    gate.paused = why
+    state.paused = why
     Promise.resolve(handle.get())
       .then(measurePause)
       .catch(() => {})
-  }
-  const visit = (runtime: Runtime, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> => {
-    return enterRoute(gate, runtime, openRoute(runtime), incoming)
   }
   const withCors = (entry: RequestOutcome, incoming: Incoming): RequestOutcome => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
@@ -148,9 +106,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     .catch(() => {})
 
   const letGo = async (): Promise<void> => {
-    deafen()
+    listed?.letGo()
     // Nobody is to be alarmed by a route that is gone.
-    if (gate.paused !== undefined) setPause(undefined)
+    if (state.paused !== undefined) setPause(undefined)
     await handle.release()
   }
 
@@ -159,11 +117,11 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       if (config.route.cors && isPreflight(incoming)) return answerPreflight(incoming)
       const runtime = handle.get()
       if (!(runtime instanceof Promise)) {
-        const entry = visit(runtime, incoming)
+        const entry = enterRoute(openRoute(runtime), incoming)
         return entry instanceof Promise ? entry.then((done) => withCors(done, incoming)) : withCors(entry, incoming)
       }
       return runtime.then(
-        async (started) => withCors(await visit(started, incoming), incoming),
+        async (started) => withCors(await enterRoute(openRoute(started), incoming), incoming),
         (error) => withCors(dialect.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
       )
     },
@@ -172,7 +130,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       return dialect.refusal(refuse('handler_failed', { status }))
     },
     ready: async () => readReadiness(openRoute(await handle.get())),
-    readiness: () => report(async () => openRoute(await handle.get())),
+    readiness: () => createReport(state, async () => openRoute(await handle.get())),
     pause: setPause,
     resume: () => setPause(undefined),
     identity: async () => encodeBase58((await handle.get()).identity.publicKey),
@@ -180,24 +138,10 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const runtime = await Promise.resolve(handle.get()).catch(() => undefined)
       return (runtime?.meter ?? createMeter()).format()
     },
-    conclude: () => routeRuntime?.route.conclude(),
-    honour: (former) => {
-      if (!routeRuntime) return
-      const { runtime, route, visits } = routeRuntime
-      route.honour(former)
-      watch(
-        runtime,
-        former.flatMap(({ terms }) => terms.recipients),
-      )
-      const tags = former.flatMap(({ isContained, terms }) => (isContained ? terms.tags : []))
-      const [leaveDesk, before] = [openDesk(runtime, visits, tags), delist]
-      delist = () => {
-        before()
-        leaveDesk()
-      }
-    },
+    conclude: () => listed?.served.route.conclude(),
+    honour: (former) => listed?.honour(former),
     close: async () => {
-      gate.open = false
+      state.open = false
       leave()
       await Promise.race([running.drained(), pause(drainMs)])
       running.breakOff()
@@ -212,7 +156,56 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   }
 }
 
-function routeName({ endpoint, scope }: Config['route']): string {
+/** A route among those that sell. */
+interface ListedRoute {
+  readonly served: ServedRoute
+  readonly honour: Paywall['honour']
+  /** Takes it out of the list, and out of `/pay`. */
+  leave(): void
+  /** Ends what it hears of the service. */
+  letGo(): void
+}
+
+function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log: Log): ListedRoute {
+  const { clock, ledger } = runtime
+  const probe = startProbe(runtime, config)
+  const route = createRoute(runtime, config, state.dialect, probe)
+  const free = config.free && createFreeCounter(config.free, clock)
+  // The same object: a paywall may be paused or closed before its service has started.
+  const routeRuntime: RouteRuntime = Object.assign(state, { runtime, route, probe, free })
+  const actions = config.checkout ? createActions(routeRuntime, ledger.kv) : undefined
+  const visits = actions && createVisitors(routeRuntime, actions)
+  const windows = createOpenWindows(clock, config)
+  const served: ServedRoute = Object.assign(routeRuntime, { windows, visits })
+
+  const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && windows.clear()))]
+  if (state.listener) ends.push(runtime.listen(state.listener))
+  const leaves = [runtime.catalog.add(createCatalogEntry(config), () => createReport(state, async () => served))]
+  const addDesk = (tags: readonly Uint8Array[]): void => {
+    if (visits) leaves.push(runtime.payDesks.add(tags.map(encodeBase58), createPayDesk(served, visits)))
+  }
+  const watch = (recipients?: readonly string[]): void =>
+    void watchRoute(runtime, config, recipients).catch((error) => log.error('not watching', { why: String(error) }))
+  addDesk(route.tags)
+  watch()
+  return {
+    served,
+    honour: (former) => {
+      route.honour(former)
+      watch(former.flatMap(({ terms }) => terms.recipients))
+      addDesk(former.flatMap(({ isContained, terms }) => (isContained ? terms.tags : [])))
+    },
+    leave: () => {
+      for (const one of leaves.splice(0)) one()
+      probe.stop()
+    },
+    letGo: () => {
+      for (const end of ends.splice(0)) end()
+    },
+  }
+}
+
+function routeName({ endpoint, scope }: RouteConfig): string {
   return endpoint ? `${endpoint.methods.join(',')} ${endpoint.path}` : scope
 }
 

@@ -3,13 +3,13 @@ import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { Route } from './quote/route.ts'
-import type { Probe } from './quote/token-probe.ts'
+import type { RouteRuntime, RouteState } from './quote/route-runtime.ts'
 import type { Readiness, ReadinessReport } from './runtime/catalog.ts'
 
-type Stand = { readonly route: Route; readonly probe: Probe }
+type ProbedRoute = Pick<RouteRuntime, 'route' | 'probe'>
 
 /** Rejects with the reason while nothing can be sold. */
-export async function readReadiness({ route, probe }: Stand): Promise<Readiness> {
+export async function readReadiness({ route, probe }: ProbedRoute): Promise<Readiness> {
   const closed = route.whyClosed()
   if (closed !== undefined) throw new PaystileError('not_ready', closed)
   const { offered, withheld } = await probe.result()
@@ -34,15 +34,22 @@ function whyUnpriced({ rates, config }: Route, code: TokenCode): string | undefi
   return missing && `rates: ${missing} has no rate that can be believed: ${rates.why(missing)}`
 }
 
-/** How a paywall stands, for health checks, also when it could not even start. */
-export async function createReport(open: () => Promise<Stand>): Promise<ReadinessReport> {
-  let routeRuntime: Stand | undefined
+/** The state of a paywall, for health checks, also when it could not even start. */
+export async function createReport(state: RouteState, open: () => Promise<ProbedRoute>): Promise<ReadinessReport> {
+  const found = await findReadiness(open)
+  // Only now: it may have changed meanwhile.
+  const { paused } = state
+  return paused === undefined ? found : { ...found, ready: false, isPaused: true, offered: [], why: paused }
+}
+
+async function findReadiness(open: () => Promise<ProbedRoute>): Promise<ReadinessReport> {
+  let opened: ProbedRoute | undefined
   try {
-    routeRuntime = await open()
-    return { ready: true, ...(await readReadiness(routeRuntime)) }
+    opened = await open()
+    return { ready: true, ...(await readReadiness(opened)) }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    const withheld = Object.fromEntries(routeRuntime?.probe.withheld() ?? [])
-    return { ready: false, offered: [...(routeRuntime?.probe.offered().keys() ?? [])], withheld, why }
+    const withheld = Object.fromEntries(opened?.probe.withheld() ?? [])
+    return { ready: false, offered: [...(opened?.probe.offered().keys() ?? [])], withheld, why }
   }
 }

@@ -6,7 +6,9 @@ import { createHash } from 'node:crypto'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import type { Clock } from '../../src/core/runtime.ts'
-import { openPass } from '../../src/paywall/delivery/pass.ts'
+import type { Claim } from '../../src/paywall/claim/verify-on-chain.ts'
+import { openDelivery } from '../../src/paywall/delivery/delivery.ts'
+import { createInFlight } from '../../src/paywall/runtime/in-flight.ts'
 import type { Process, Schedule } from './schedule.ts'
 import { createProcess, createSchedule } from './schedule.ts'
 import type { CreateStore } from './stores.ts'
@@ -125,33 +127,9 @@ async function serve(fixture: SimulationFixture, { ledger }: Server, client: Cli
     const taken = await ledger.take({ tx, request, payment: client.payment, amount: 1n, leaseMs })
     if (taken.kind !== 'granted') return taken.kind === 'spent' ? 'used' : 'again'
     const { grant, remaining } = taken
-    const pass = openPass({
-      admission: {
-        kind: 'admitted',
-        grant,
-        takenAt,
-        remaining,
-        token,
-        received,
-        payer,
-        allowance,
-        usableUntil,
-        first: true,
-      },
-      grant,
-      method: 'GET',
-      envelope: 'none',
-      ledger,
-      clock,
-      log: { info: () => {}, warn: () => {}, error: () => {} },
-      leaseMs,
-      facts: () => ({ tx: '', request, payer, token, amount: '', unit: 'request', isOnce: true }),
-      headersFor: () => [],
-      mismatch: () => {
-        throw new Error('nothing is sold by position here')
-      },
-      onEnd: () => {},
-    })
+    const payment = { token, received, payer, allowance, usableUntil }
+    const admission = { kind: 'admitted', grant, takenAt, remaining, ...payment, first: true } as const
+    const pass = openDelivery(claimOn(ledger, clock), admission)
     if (fixture.chaos && schedule.chance(0.1)) {
       pass.end('failed', 0)
       return 'again'
@@ -182,6 +160,25 @@ async function serve(fixture: SimulationFixture, { ledger }: Server, client: Cli
     if (error instanceof LedgerUnavailable) return 'again'
     throw error
   }
+}
+
+/** A request at a route of a server, as far as a delivery needs it. */
+function claimOn(ledger: Ledger, clock: Clock): Claim {
+  const nothing = () => {}
+  const runtime = {
+    ledger,
+    clock,
+    log: { info: nothing, warn: nothing, error: nothing },
+    identity: { sign: () => new Uint8Array(64) },
+    countAdmitted: nothing,
+    changes: { note: nothing },
+    usage: { count: nothing },
+    ending: new Map(),
+  }
+  const route = { config: { leaseMs, envelope: 'none', mints: {}, cors: false } }
+  const routeRuntime = { runtime, route, running: createInFlight(), listener: undefined }
+  const incoming = { request: {}, method: 'GET', target: '/', header: nothing, origin: () => 'http://a' }
+  return { routeRuntime, incoming, proof: { tx: 'tx', requestId: 'id' } } as unknown as Claim
 }
 
 function newServer(fixture: SimulationFixture, name: string): Server {

@@ -9,7 +9,8 @@ import { cacheDirective } from '../../core/encoding/http.ts'
 import type { Wrapping } from '../../paywall/config/envelope.ts'
 import { emptyBody, findWrapping } from '../../paywall/config/envelope.ts'
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
-import type { Beginning, HeaderPairs, Pass } from '../../paywall/delivery/pass.ts'
+import type { Beginning, Delivery } from '../../paywall/delivery/delivery.ts'
+import type { HeaderPairs } from '../../paywall/delivery/receipt.ts'
 import { breakOff, tearDown } from './abort.ts'
 import { awaitArrival, readSession } from './arrival.ts'
 import type { Chunk } from './chunk.ts'
@@ -30,7 +31,7 @@ interface Original {
 /** How far a response has come. */
 export interface MeteredResponse {
   readonly response: ServerResponse
-  readonly pass: Pass
+  readonly pass: Delivery
   readonly original: Original
   begun: boolean
   added: HeaderPairs
@@ -51,7 +52,7 @@ export interface MeteredResponse {
 }
 
 /** Ties a response to its pass for a handler. False when the client has left already, and then there is nobody to serve. */
-export function attachPass(response: ServerResponse, pass: Pass | undefined): boolean {
+export function attachPass(response: ServerResponse, pass: Delivery | undefined): boolean {
   const metered = pass && meterResponse(response, pass)
   if (metered) wrap(metered)
   return metered !== undefined || pass === undefined
@@ -73,7 +74,7 @@ export function wrap(metered: MeteredResponse): void {
 }
 
 /** Ties a response to its pass for whoever writes through the tie. Undefined when the client has left already. */
-export function meterResponse(response: ServerResponse, pass: Pass): MeteredResponse | undefined {
+export function meterResponse(response: ServerResponse, pass: Delivery): MeteredResponse | undefined {
   const socket: IncomingMessage['socket'] | undefined = response.req?.socket
   if (response.destroyed || socket?.destroyed) {
     pass.end('failed', 0)

@@ -18,7 +18,7 @@ import { readJsonBody } from '../http/request-body.ts'
 export type PayRoute = (request: Request, url: URL, visitor: Visitor) => Promise<Response>
 
 export interface PayParts {
-  readonly service: Pick<Runtime, 'desks' | 'log'>
+  readonly service: Pick<Runtime, 'log' | 'payDesks'>
   readonly publicUrl: string | undefined
   /** Our mark, for wallets to show; undefined where the pages were not built. */
   readonly icon: Uint8Array | undefined
@@ -34,7 +34,7 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
     const { method } = request
     if (name === 'icon.svg' && icon && (method === 'GET' || method === 'HEAD')) return iconAnswer(icon)
     const tag = openRequest(name)?.routeTag
-    const desk = tag && service.desks.get(encodeBase58(tag))
+    const desk = tag && service.payDesks.get(encodeBase58(tag))
     if (!desk) return problem('not_found', { detail: 'There is nothing to pay here; ask for the price again.' })
     const origin = publicUrl ?? url.origin
     const incoming = createIncoming(request, url, visitor, origin)

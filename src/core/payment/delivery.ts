@@ -21,7 +21,7 @@ export const unconfirmedBytes = 65_536
 /** How a response ended: all of it was sent, the client left, or the handler broke or was never asked. */
 export type Ending = 'finished' | 'aborted' | 'failed'
 
-export interface Delivery {
+export interface SentResponse {
   readonly unit: Unit
   readonly method: string
   /** Undefined when the handler broke before it chose one. */
@@ -41,7 +41,7 @@ export type Consequence =
   | 'release'
 
 /** Bytes that were sold ahead are gone when they were sent, however it ended. */
-export function computeConsequence(delivery: Delivery): Consequence {
+export function computeConsequence(delivery: SentResponse): Consequence {
   const { unit, method, status, bodyBytes, ending } = delivery
   if (ending === 'aborted' && bodyBytes === 0) return 'free'
   if (status === undefined || status >= 500) return 'release'
@@ -58,7 +58,7 @@ export function computeConsequence(delivery: Delivery): Consequence {
  * Whether it makes a difference if the client gets a body that was sent. Only of requests: a file may be sent three times
  * whether or not it arrived, bytes are gone when they were sent, and a window is not used up.
  */
-export function dependsOnArrival(sent: Omit<Delivery, 'ending'>): boolean {
+export function dependsOnArrival(sent: Omit<SentResponse, 'ending'>): boolean {
   if (sent.unit !== 'request') return false
   return computeConsequence({ ...sent, ending: 'finished' }) !== computeConsequence({ ...sent, ending: 'aborted' })
 }

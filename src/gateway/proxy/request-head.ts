@@ -1,7 +1,7 @@
 /** The head of a request as an upstream gets it: what of the client's passes, who the client is, and what was paid. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { PaymentFacts } from '../../paywall/delivery/pass.ts'
+import type { PaymentFacts } from '../../paywall/delivery/admitted.ts'
 import type { Plan, RoutePlan } from '../config/plan.ts'
 import { createFilter, factHeaders, passingHeaders, rememberNames } from '../headers.ts'
 

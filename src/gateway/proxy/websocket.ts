@@ -14,7 +14,7 @@ import { tearDown } from '../../adapters/node-response/abort.ts'
 import { attachPass } from '../../adapters/node-response/metered-response.ts'
 import { createQuotaWriter } from '../../adapters/node-response/quota-writer.ts'
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
-import type { Pass } from '../../paywall/delivery/pass.ts'
+import type { Delivery } from '../../paywall/delivery/delivery.ts'
 import { passesToClient, passingHeaders } from '../headers.ts'
 import { guardedLookup } from '../upstream/connections.ts'
 import { explain } from './forward.ts'
@@ -107,7 +107,7 @@ function shake(handshake: Handshake): void {
 }
 
 /** Asks the upstream. Until it has answered, whoever leaves gets the payment back. */
-function connect(handshake: Handshake, pass: Pass | undefined): void {
+function connect(handshake: Handshake, pass: Delivery | undefined): void {
   const { route, socket, response } = handshake
   if (socket.destroyed) {
     pass?.end('failed', 0)
@@ -183,7 +183,7 @@ function readAhead(socket: Socket): () => Buffer {
   }
 }
 
-function askUpstream({ route, request, target }: Handshake, pass: Pass | undefined): ClientRequest {
+function askUpstream({ route, request, target }: Handshake, pass: Delivery | undefined): ClientRequest {
   const { upstream, outgoing } = route
   const { protocol, hostname, port } = new URL(upstream.origin)
   const headers: Record<string, string | string[]> = { connection: 'Upgrade', upgrade: 'websocket' }
@@ -216,7 +216,7 @@ interface Agreement {
 }
 
 /** Tells the client that the upstream agreed, and ties the two together. */
-function join({ socket, head, response }: Handshake, pass: Pass | undefined, agreement: Agreement): void {
+function join({ socket, head, response }: Handshake, pass: Delivery | undefined, agreement: Agreement): void {
   const { answer, upstream } = agreement
   const beginning = pass?.begin({ status: 101, length: undefined, contentRange: undefined })
   if (beginning?.instead) {

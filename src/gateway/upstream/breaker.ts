@@ -2,7 +2,7 @@
  * Circuit breakers: whether an upstream, or one route of it, can deliver at this moment. A priced route is paused while a
  * breaker is open, so that nothing is sold that would not be delivered.
  */
-import type { PaymentFacts } from '../../paywall/delivery/pass.ts'
+import type { PaymentFacts } from '../../paywall/delivery/admitted.ts'
 
 export interface Breaker {
   /** Why nothing can be delivered, for the operator; undefined while it is closed. */

@@ -22,9 +22,8 @@ import type { DraftOption } from '../../core/ports/payment-drafts.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import { paymentOptions } from '../quote/requirements.ts'
 import type { Route } from '../quote/route.ts'
-import type { Probe } from '../quote/token-probe.ts'
-import type { Runtime } from '../runtime/runtime.ts'
-import type { Purchase, PurchaseState, PurchaseStates } from './purchase-state.ts'
+import type { RouteRuntime } from '../quote/route-runtime.ts'
+import type { Purchase, PurchaseStates } from './purchase-state.ts'
 import { createPurchaseStates, openPurchase } from './purchase-state.ts'
 import { encodeQr } from './qr.ts'
 import type { TransactionSlots } from './transaction-slot.ts'
@@ -33,9 +32,9 @@ import { createTransactionSlots } from './transaction-slot.ts'
 export interface CheckoutActions {
   readonly route: Route
   open(requestId: string): Purchase | undefined
-  standingOf(purchase: Purchase, incoming: Incoming, hint?: string): Promise<PurchaseState>
+  readonly readState: PurchaseStates['read']
   /** What has to be sent of each token, the one of the price first. */
-  tokensOf(purchase: Purchase): readonly CheckoutToken[]
+  listTokens(purchase: Purchase): readonly CheckoutToken[]
   view(purchase: Purchase, token: TokenCode): CheckoutView | undefined
   /** A transaction that pays it, for an account to sign. */
   prepare(purchase: Purchase, token: TokenCode, account: string, incoming: Incoming): Promise<Preparation | Refusal>
@@ -44,24 +43,23 @@ export interface CheckoutActions {
 
 /** What every step needs. */
 interface Desk {
-  readonly runtime: Runtime
-  readonly route: Route
-  readonly probe: Probe
-  readonly gates: TransactionSlots
-  readonly standings: PurchaseStates
+  readonly routeRuntime: RouteRuntime
+  readonly slots: TransactionSlots
+  readonly states: PurchaseStates
 }
 
-export function createActions(runtime: Runtime, route: Route, probe: Probe, kv: KeyValueStore): CheckoutActions {
-  const gates = createTransactionSlots(kv, runtime.paymentDrafts, runtime.clock)
-  const standings = createPurchaseStates(runtime, route, gates)
-  const desk: Desk = { runtime, route, probe, gates, standings }
+export function createActions(routeRuntime: RouteRuntime, kv: KeyValueStore): CheckoutActions {
+  const { runtime, route } = routeRuntime
+  const slots = createTransactionSlots(kv, runtime.paymentDrafts, runtime.clock)
+  const states = createPurchaseStates(routeRuntime, slots)
+  const desk: Desk = { routeRuntime, slots, states }
   const { token: priced } = route.config.pricing
-  const open = (requestId: string) => openPurchase(runtime, route, requestId)
+  const open = (requestId: string) => openPurchase(routeRuntime, requestId)
   return {
     route,
     open,
-    standingOf: (purchase, incoming, hint) => standings.of(purchase, incoming, hint),
-    tokensOf: (purchase) =>
+    readState: states.read,
+    listTokens: (purchase) =>
       [priced, ...tokenCodes.filter((token) => token !== priced)].flatMap((token) => {
         const amount = amountOf(desk, purchase, token)
         const mint = findMint(token, route.config.mints)?.address
@@ -74,7 +72,7 @@ export function createActions(runtime: Runtime, route: Route, probe: Probe, kv: 
       if (!purchase) return refuse('unknown_request')
       switch (order.kind) {
         case 'status':
-          return (await standings.of(purchase, incoming, order.tx)).state
+          return (await states.read(purchase, incoming, order.tx)).state
         case 'view':
           return viewOf(desk, purchase, order.token) ?? refuse('not_priced')
         case 'prepare':
@@ -88,7 +86,7 @@ export function createActions(runtime: Runtime, route: Route, probe: Probe, kv: 
   }
 }
 
-function unitsOf({ probe }: Desk, { request }: Purchase, token: TokenCode): bigint | undefined {
+function unitsOf({ routeRuntime: { probe } }: Desk, { request }: Purchase, token: TokenCode): bigint | undefined {
   const units = request.amounts[token]
   const offering = probe.offered().get(token)
   return units === undefined || !offering ? units : computeGross(units, offering.fees)
@@ -96,11 +94,13 @@ function unitsOf({ probe }: Desk, { request }: Purchase, token: TokenCode): bigi
 
 function amountOf(desk: Desk, purchase: Purchase, token: TokenCode): string | undefined {
   const units = unitsOf(desk, purchase, token)
-  return units === undefined ? undefined : formatUnits(units, findDecimals(token, desk.route.config.mints) ?? 0)
+  return units === undefined
+    ? undefined
+    : formatUnits(units, findDecimals(token, desk.routeRuntime.route.config.mints) ?? 0)
 }
 
 function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView | undefined {
-  const { runtime, route } = desk
+  const { runtime, route } = desk.routeRuntime
   const amount = amountOf(desk, purchase, token)
   if (amount === undefined) return undefined
   const { requestId, recipient } = purchase
@@ -129,13 +129,14 @@ async function prepare(
   { token, account }: { readonly token: TokenCode; readonly account: string },
   incoming: Incoming,
 ): Promise<Preparation | Refusal> {
-  const { runtime, route, gates, standings } = desk
+  const { routeRuntime, slots, states } = desk
+  const { runtime, route } = routeRuntime
   if (purchase.request.proof === 'sig') return needsSignature
-  const { state, vain } = await standings.of(purchase, incoming)
+  const { state, vain } = await states.read(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   if (route.whyClosed() !== undefined) return clockWrong
-  const gate = await gates.current(purchase)
-  if (gate && !(await gates.isOver(gate, vain))) return { kind: 'state', state: 'confirming', tx: gate.signature }
+  const sent = await slots.current(purchase)
+  if (sent && !(await slots.isOver(sent, vain))) return { kind: 'state', state: 'confirming', tx: sent.signature }
   if (runtime.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }
   const units = unitsOf(desk, purchase, token)
   if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
@@ -160,7 +161,7 @@ const wouldFail =
 
 /** The ways to pay, with what has to be sent for the price to arrive. */
 async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
-  const { route, runtime } = desk
+  const { route, runtime } = desk.routeRuntime
   const { request, recipient } = purchase
   const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
   return options.map((option) => ({ ...option, gross: unitsOf(desk, purchase, option.token) ?? option.units }))
@@ -172,12 +173,13 @@ async function submit(
   bytes: Uint8Array | undefined,
   incoming: Incoming,
 ): Promise<Sending | Refusal> {
-  const { runtime, gates, standings } = desk
+  const { routeRuntime, slots, states } = desk
+  const { runtime } = routeRuntime
   const reading = bytes && (await runtime.paymentDrafts.read(bytes, purchase.requestId))
   if (reading?.kind === 'unavailable') return refuse('chain_unavailable')
   if (!bytes || reading?.kind !== 'signed') return { kind: 'refused', why: notForThis }
   const { signed, isFresh } = reading
-  const { state, vain } = await standings.of(purchase, incoming)
+  const { state, vain } = await states.read(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   // Also after a payment that came to nothing: what lands too late is lost.
   if (runtime.clock.now() >= purchase.expiresAt)
@@ -190,9 +192,9 @@ async function submit(
     runtime.log.warn('payment not taken', { why: trial.why })
     return { kind: 'refused', why: trial.kind === 'fails' ? wouldFail : notForThis }
   }
-  if (!(await gates.pass(purchase, signed, vain))) {
-    const gate = await gates.current(purchase)
-    return { kind: 'state', state: 'confirming', ...(gate && { tx: gate.signature }) }
+  if (!(await slots.take(purchase, signed, vain))) {
+    const sent = await slots.current(purchase)
+    return { kind: 'state', state: 'confirming', ...(sent && { tx: sent.signature }) }
   }
   const posting = await runtime.paymentDrafts.send(signed)
   if (posting.kind !== 'rejected') return { kind: 'sent', tx: signed.signature }
@@ -207,7 +209,7 @@ async function payAsTest(
   token: TokenCode,
   incoming: Incoming,
 ): Promise<Sending | Refusal> {
-  const { testPayer } = desk.runtime
+  const { testPayer } = desk.routeRuntime.runtime
   if (!testPayer) return refuse('unknown_request', { detail: 'There is no test money on this network.' })
   const account = await testPayer.address()
   const draft = () => prepare(desk, purchase, { token, account }, incoming)

@@ -18,8 +18,7 @@ import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import { readFinally, readWithin } from '../claim/verify-on-chain.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from '../quote/requirements.ts'
-import type { Route } from '../quote/route.ts'
-import type { Runtime } from '../runtime/runtime.ts'
+import type { RouteRuntime } from '../quote/route-runtime.ts'
 import type { TransactionSlots } from './transaction-slot.ts'
 
 /** A requestId of a route, opened. */
@@ -43,7 +42,7 @@ export interface PurchaseState {
 }
 
 /** Undefined for a requestId that is none of this route's. */
-export function openPurchase(runtime: Runtime, route: Route, requestId: string): Purchase | undefined {
+export function openPurchase({ runtime, route }: RouteRuntime, requestId: string): Purchase | undefined {
   const request = openRequest(requestId)
   if (!request) return undefined
   const recognition = runtime.recognise(request)
@@ -60,7 +59,7 @@ export function openPurchase(runtime: Runtime, route: Route, requestId: string):
 
 export interface PurchaseStates {
   /** `hint` is a transaction that somebody says has paid it. */
-  of(purchase: Purchase, incoming: Incoming, hint?: string): Promise<PurchaseState>
+  read(purchase: Purchase, incoming: Incoming, hint?: string): Promise<PurchaseState>
 }
 
 /**
@@ -72,7 +71,8 @@ const mostCandidates = 10
 /** How long after a price's end somebody's word for a transaction is waited for. */
 const hintMs = 120_000
 
-export function createPurchaseStates(runtime: Runtime, route: Route, gates: TransactionSlots): PurchaseStates {
+export function createPurchaseStates(routeRuntime: RouteRuntime, slots: TransactionSlots): PurchaseStates {
+  const { runtime, route } = routeRuntime
   const { clock, ledger } = runtime
   const { kv, books } = ledger
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
@@ -80,7 +80,7 @@ export function createPurchaseStates(runtime: Runtime, route: Route, gates: Tran
   const remember = async (purchase: Purchase, tx: string): Promise<void> =>
     void (await kv.put(foundOf(purchase, tx), '', purchase.claimableUntil))
 
-  const candidatesOf = async (purchase: Purchase, gate: SignedDraft | undefined): Promise<readonly string[]> => {
+  const candidatesOf = async (purchase: Purchase, sent: SignedDraft | undefined): Promise<readonly string[]> => {
     const [found, seen] = await Promise.all([
       kv.list(foundOf(purchase)),
       books.listPayments({ request: purchase.name, order: 'oldest', most: mostListed }),
@@ -90,7 +90,7 @@ export function createPurchaseStates(runtime: Runtime, route: Route, gates: Tran
     const listed = [...seen.filter(isFull), ...seen.filter((one) => !isFull(one))].slice(0, mostCandidates)
     const prefix = foundOf(purchase).length
     const all = [
-      ...(gate ? [gate.signature] : []),
+      ...(sent ? [sent.signature] : []),
       ...found.map(({ name }) => name.slice(prefix)),
       ...listed.map(({ tx }) => encodeBase58(tx)),
     ]
@@ -100,8 +100,8 @@ export function createPurchaseStates(runtime: Runtime, route: Route, gates: Tran
     clock.now() >= expiresAt ? { state: 'expired' } : { state: 'waiting' }
 
   return {
-    of: async (purchase, incoming, hint) => {
-      const gate = await gates.current(purchase)
+    read: async (purchase, incoming, hint) => {
+      const sent = await slots.current(purchase)
       const options = await paymentOptions(
         purchase.request.amounts,
         route.config.mints,
@@ -111,20 +111,20 @@ export function createPurchaseStates(runtime: Runtime, route: Route, gates: Tran
       const { requestId, recipient } = purchase
       const window = paymentWindow(purchase.request)
       const quote: Quote = { requestId, recipient, options, ...window }
-      const look = { runtime, route, incoming, quote, requestId }
+      const look = { routeRuntime, incoming, quote, requestId }
       if (hint !== undefined && (await isTrue(look, hint))) await remember(purchase, hint)
-      const candidates = await candidatesOf(purchase, gate)
-      const all = await Promise.all(candidates.map((tx) => standingBy(look, tx)))
+      const candidates = await candidatesOf(purchase, sent)
+      const all = await Promise.all(candidates.map((tx) => readTransactionState(look, tx)))
       const best = order.flatMap((name) => all.find(({ state }) => state.state === name) ?? [])[0]
-      if (best?.state.state === 'confirming' && gate && best.state.tx === gate.signature) {
+      if (best?.state.state === 'confirming' && sent && best.state.tx === sent.signature) {
         // What can no longer land is as good as never sent.
-        if (await gates.isOver(gate)) return { state: idle(purchase) }
+        if (await slots.isOver(sent)) return { state: idle(purchase) }
         // What lands after this is late: better that it does not.
-        if (clock.now() < window.notAfter * 1000) await gates.sendAgain(gate)
+        if (clock.now() < window.notAfter * 1000) await slots.sendAgain(sent)
       }
-      const sent = gate && all.find(({ state }) => 'tx' in state && state.tx === gate.signature)
-      const isVain = sent !== undefined && isPayable(sent.state)
-      if (best) return isVain ? { ...best, vain: gate?.signature ?? '' } : best
+      const outcome = sent && all.find(({ state }) => 'tx' in state && state.tx === sent.signature)
+      const isVain = outcome !== undefined && isPayable(outcome.state)
+      if (best) return isVain ? { ...best, vain: sent?.signature ?? '' } : best
       const isAwaited = hint !== undefined && clock.now() < purchase.expiresAt + hintMs
       return { state: isAwaited ? { state: 'confirming', tx: hint } : idle(purchase) }
     },
@@ -132,16 +132,18 @@ export function createPurchaseStates(runtime: Runtime, route: Route, gates: Tran
 }
 
 interface Look {
-  readonly runtime: Runtime
-  readonly route: Route
+  readonly routeRuntime: RouteRuntime
   readonly incoming: Incoming
   readonly quote: Quote
   readonly requestId: string
 }
 
 /** What one transaction comes to. */
-async function standingBy({ runtime, route, incoming, quote, requestId }: Look, tx: string): Promise<PurchaseState> {
-  const { chain, ledger } = runtime
+async function readTransactionState(
+  { routeRuntime, incoming, quote, requestId }: Look,
+  tx: string,
+): Promise<PurchaseState> {
+  const { chain, ledger } = routeRuntime.runtime
   const txBytes = decodeSignature(tx)
   if (!txBytes) return { state: { state: 'wrong', tx, why: refusals.proof_malformed.title } }
   const seen = chain.seen(tx)
@@ -157,18 +159,18 @@ async function standingBy({ runtime, route, incoming, quote, requestId }: Look, 
   if (known?.state === 'spent') return { state: { state: 'used', tx }, proof }
   if (known?.state === 'open' || known?.state === 'busy') return { state: { state: 'paid', tx }, proof }
   if (verdict.kind === 'late') return { state: { state: 'late', tx }, proof }
-  const final = await readFinally({ runtime, route, incoming, proof }, quote, {}, known?.state === 'reverted')
+  const final = await readFinally({ routeRuntime, incoming, proof }, quote, {}, known?.state === 'reverted')
   return { state: final.kind === 'refused' ? refusedState(tx, final) : { state: 'paid', tx }, proof }
 }
 
 /** Whether somebody's word for a transaction is true. It is looked up within the client's budget. */
-async function isTrue({ runtime, route, incoming, quote, requestId }: Look, tx: string): Promise<boolean> {
+async function isTrue({ routeRuntime, incoming, quote, requestId }: Look, tx: string): Promise<boolean> {
   const txBytes = decodeSignature(tx)
   if (!txBytes) return false
   let isOurs = false
   const proof = { tx, txBytes, requestId, payer: '', payerBytes: new Uint8Array(32) }
-  await readWithin({ runtime, route, incoming, proof }, quote, async () => {
-    const reading = await runtime.chain.read(tx, 0)
+  await readWithin({ routeRuntime, incoming, proof }, quote, async () => {
+    const reading = await routeRuntime.runtime.chain.read(tx, 0)
     if (reading.kind !== 'found') return refuse('tx_not_found')
     isOurs = judge(reading.effect, quote).kind === 'paid'
     return refuse(isOurs ? 'tx_not_final' : 'memo_mismatch')

@@ -32,9 +32,9 @@ async function clear(count: number, stateOf: (index: number) => CheckoutState['s
     const value = Array.from({ length: tickets }, () => `${requestId(index)}.${'s'.repeat(32)}`).join('~')
     return `${cookieName({ ...place, target: `/${index}` })}=${value}`
   })
-  const desk = { stateOf: async (id: string) => stateOf(Number(openRequest(id)?.amounts.USDC)) }
+  const desk = { readState: async (id: string) => stateOf(Number(openRequest(id)?.amounts.USDC)) }
   const incoming = { header: (name: string) => (name === 'cookie' ? cookies.join('; ') : undefined) } as Incoming
-  const names = await findStaleCookies({ desks: new Map([[encodeBase58(routeTag), desk]]) }, incoming, place, 150)
+  const names = await findStaleCookies({ payDesks: new Map([[encodeBase58(routeTag), desk]]) }, incoming, place, 150)
   return names.map((name) => cookies.findIndex((cookie) => cookie.startsWith(name)))
 }
 

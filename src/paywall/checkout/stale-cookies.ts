@@ -23,7 +23,7 @@ const over: readonly CheckoutState['state'][] = ['expired', 'used']
 
 /** The names of cookies that are to be taken back beside a new one of so many bytes. Cookies that stand for payments stay. */
 export async function findStaleCookies(
-  { desks }: { readonly desks: { get(tag: string): Pick<PayDesk, 'stateOf'> | undefined } },
+  { payDesks }: { readonly payDesks: { get(tag: string): Pick<PayDesk, 'readState'> | undefined } },
   incoming: Incoming,
   place: TicketPlace,
   newBytes: number,
@@ -35,7 +35,7 @@ export async function findStaleCookies(
   if (!isTooMuch()) return []
   const stateOf = async (requestId: string): Promise<CheckoutState['state'] | undefined> => {
     const tag = openRequest(requestId)?.routeTag
-    return tag && (await desks.get(encodeBase58(tag))?.stateOf(requestId, incoming))
+    return tag && (await payDesks.get(encodeBase58(tag))?.readState(requestId, incoming))
   }
   const worthOf = async ({ tickets }: TicketCookie): Promise<Worth> => {
     const states = await Promise.all(tickets.map(({ requestId }) => stateOf(requestId)))

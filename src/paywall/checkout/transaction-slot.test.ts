@@ -48,37 +48,37 @@ it('lets one of many through, whichever server they come to', async () => {
   const { open } = setUp()
   const servers = [open(), open(), open()]
   const passed = await Promise.all(
-    Array.from({ length: 30 }, (_, index) => servers[index % 3]?.pass(purchase, draft(`t${index}`))),
+    Array.from({ length: 30 }, (_, index) => servers[index % 3]?.take(purchase, draft(`t${index}`))),
   )
   expect(passed.filter(Boolean)).toHaveLength(1)
   const winner = await servers[0]?.current(purchase)
-  expect(winner && (await servers[1]?.pass(purchase, winner))).toBe(true)
+  expect(winner && (await servers[1]?.take(purchase, winner))).toBe(true)
 })
 
 it('lets the next one through only when the last can no longer land', async () => {
   const { open, over } = setUp()
   const [one, other] = [open(), open()]
-  expect(await one.pass(purchase, draft('a'))).toBe(true)
-  expect(await other.pass(purchase, draft('b'))).toBe(false)
+  expect(await one.take(purchase, draft('a'))).toBe(true)
+  expect(await other.take(purchase, draft('b'))).toBe(false)
   over.add('a')
-  const passed = await Promise.all([one, other, one].map((gates, index) => gates.pass(purchase, draft(`c${index}`))))
+  const passed = await Promise.all([one, other, one].map((slots, index) => slots.take(purchase, draft(`c${index}`))))
   expect(passed.filter(Boolean)).toHaveLength(1)
   expect((await one.current(purchase))?.signature).toMatch(/^c/)
 })
 
 it('keeps purchases apart', async () => {
   const { open } = setUp()
-  const gates = open()
-  expect(await gates.pass(purchase, draft('a'))).toBe(true)
-  expect(await gates.pass({ ...purchase, name: 'other' }, draft('b'))).toBe(true)
+  const slots = open()
+  expect(await slots.take(purchase, draft('a'))).toBe(true)
+  expect(await slots.take({ ...purchase, name: 'other' }, draft('b'))).toBe(true)
 })
 
 it('sends again every two seconds at the most', async () => {
   const { open, sent, pass } = setUp()
-  const gates = open()
+  const slots = open()
   for (let second = 0; second < 5; second += 1) {
-    await gates.sendAgain(draft('a'))
-    await gates.sendAgain(draft('a'))
+    await slots.sendAgain(draft('a'))
+    await slots.sendAgain(draft('a'))
     pass(1_000)
   }
   expect(sent).toHaveLength(3)

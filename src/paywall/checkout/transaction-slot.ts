@@ -15,11 +15,11 @@ export interface TransactionSlots {
   /** The transaction that was sent last. */
   current(purchase: Subject): Promise<SignedDraft | undefined>
   /** Whether it failed or can no longer land, or is `vain`: the one that was found to have landed without paying. */
-  isOver(gate: SignedDraft, vain?: string): Promise<boolean>
+  isOver(sent: SignedDraft, vain?: string): Promise<boolean>
   /** True for the one transaction that may be sent now, also when it comes again. */
-  pass(purchase: Subject, signed: SignedDraft, vain?: string): Promise<boolean>
+  take(purchase: Subject, signed: SignedDraft, vain?: string): Promise<boolean>
   /** Not more often than every two seconds. */
-  sendAgain(gate: SignedDraft): Promise<void>
+  sendAgain(sent: SignedDraft): Promise<void>
 }
 
 const resendMs = 2_000
@@ -35,32 +35,32 @@ export function createTransactionSlots(
   const sentAt = new Map<string, number>()
   const over = new Set<string>()
   const fates = new Map<string, { readonly at: number; readonly fate: ReturnType<PaymentDrafts['readFate']> }>()
-  const fateOf: PaymentDrafts['readFate'] = (gate) => {
+  const fateOf: PaymentDrafts['readFate'] = (sent) => {
     const now = clock.monotonic()
-    const known = fates.get(gate.signature)
+    const known = fates.get(sent.signature)
     if (known && now - known.at < fateMs) return known.fate
-    const fate = paymentDrafts.readFate(gate)
+    const fate = paymentDrafts.readFate(sent)
     if (fates.size >= mostKept) fates.clear()
-    fates.set(gate.signature, { at: now, fate })
+    fates.set(sent.signature, { at: now, fate })
     return fate
   }
   const prefixOf = ({ name }: Subject): string => `checkout-gate/${name}/`
   const listOf = async (purchase: Subject): Promise<readonly SignedDraft[]> =>
     (await kv.list(prefixOf(purchase))).map(({ value }) => JSON.parse(value) as SignedDraft)
-  const isOver: TransactionSlots['isOver'] = async (gate, vain) => {
-    if (over.has(gate.signature)) return true
-    const isVain = gate.signature === vain
+  const isOver: TransactionSlots['isOver'] = async (sent, vain) => {
+    if (over.has(sent.signature)) return true
+    const isVain = sent.signature === vain
     // That it landed is news since the nodes were asked last.
-    const fate = await (isVain ? paymentDrafts.readFate(gate) : fateOf(gate))
+    const fate = await (isVain ? paymentDrafts.readFate(sent) : fateOf(sent))
     if (fate !== 'over' && !(fate === 'landed' && isVain)) return false
     if (over.size >= mostKept) over.clear()
-    over.add(gate.signature)
+    over.add(sent.signature)
     return true
   }
   return {
     current: async (purchase) => (await listOf(purchase)).at(-1),
     isOver,
-    pass: async (purchase, signed, vain) => {
+    take: async (purchase, signed, vain) => {
       const before = await listOf(purchase)
       const last = before.at(-1)
       if (last?.signature === signed.signature) return true
@@ -68,12 +68,12 @@ export function createTransactionSlots(
       const place = `${prefixOf(purchase)}${String(before.length).padStart(4, '0')}`
       return kv.put(place, JSON.stringify(signed), purchase.claimableUntil)
     },
-    sendAgain: async (gate) => {
+    sendAgain: async (sent) => {
       const now = clock.monotonic()
-      if (now - (sentAt.get(gate.signature) ?? Number.NEGATIVE_INFINITY) < resendMs) return
+      if (now - (sentAt.get(sent.signature) ?? Number.NEGATIVE_INFINITY) < resendMs) return
       if (sentAt.size >= mostKept) sentAt.clear()
-      sentAt.set(gate.signature, now)
-      await paymentDrafts.send(gate)
+      sentAt.set(sent.signature, now)
+      await paymentDrafts.send(sent)
     },
   }
 }

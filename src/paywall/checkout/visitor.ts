@@ -21,6 +21,7 @@ import { formatAccept, hashClaim } from '../../core/protocol/proof.ts'
 import { formatAllowance } from '../quote/allowance-text.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Quoted } from '../quote/route.ts'
+import type { RouteRuntime } from '../quote/route-runtime.ts'
 import type { PayDesk } from '../runtime/pay-desk.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { BucketRate } from '../runtime/token-bucket.ts'
@@ -49,7 +50,7 @@ function wantsPage(accept: string | undefined): boolean {
 export interface FoundPurchase {
   readonly ticket: Ticket
   readonly purchase: Purchase
-  readonly standing: PurchaseState
+  readonly status: PurchaseState
   /** What to show for it, where it was paid. */
   readonly proof: Proof | undefined
 }
@@ -72,8 +73,7 @@ export interface CheckoutVisitors extends PayDesk {
   attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
-export function createVisitors(runtime: Runtime, desk: CheckoutActions): CheckoutVisitors {
-  const { route } = desk
+export function createVisitors({ runtime, route }: RouteRuntime, desk: CheckoutActions): CheckoutVisitors {
   const { clock } = runtime
   const creditOf = createTokenBuckets(clock)
   const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
@@ -118,7 +118,7 @@ export function createVisitors(runtime: Runtime, desk: CheckoutActions): Checkou
   const findVanity = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {
     const purchase = desk.open(order.requestId)
     if (order.kind === 'view' || !purchase) return undefined
-    const state = order.kind === 'status' && (await desk.standingOf(purchase, incoming, order.tx)).state
+    const state = order.kind === 'status' && (await desk.readState(purchase, incoming, order.tx)).state
     if (state && !isPayable(state)) return undefined
     const isEmpty = readTickets(incoming.header('cookie'), placeOf(incoming)).length === 0
     return refuse('claim_required', { detail: isEmpty ? noCookie : newerCookie })
@@ -148,10 +148,10 @@ export function createVisitors(runtime: Runtime, desk: CheckoutActions): Checkou
       for (const ticket of readTickets(incoming.header('cookie'), placeOf(incoming))) {
         const purchase = await openTicket(ticket, incoming)
         if (!purchase) continue
-        const standing = await desk.standingOf(purchase, incoming)
-        const isPaid = standing.state.state === 'paid' && standing.proof !== undefined
-        const proof = isPaid && standing.proof ? { ...standing.proof, claim: ticket.secret } : undefined
-        found.push({ ticket, purchase, standing, proof })
+        const status = await desk.readState(purchase, incoming)
+        const isPaid = status.state.state === 'paid' && status.proof !== undefined
+        const proof = isPaid && status.proof ? { ...status.proof, claim: ticket.secret } : undefined
+        found.push({ ticket, purchase, status, proof })
       }
       return found
     },
@@ -159,9 +159,9 @@ export function createVisitors(runtime: Runtime, desk: CheckoutActions): Checkou
       const { shown, isGood } = choose(found, clock.now())
       const current = shown ?? (await issue(incoming))
       if ('code' in current) return current
-      const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => stateOf(one) !== 'used')
-      const state: CheckoutState = shown?.standing.state ?? { state: 'waiting' }
-      const isAgain = found.some((one) => stateOf(one) === 'used')
+      const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => readState(one) !== 'used')
+      const state: CheckoutState = shown?.status.state ?? { state: 'waiting' }
+      const isAgain = found.some((one) => readState(one) === 'used')
       // A ticket that the browser has sent is one that it keeps.
       const isKept = shown !== undefined
       const facts = factsOf(runtime, desk, current.purchase, { incoming, state, isAgain, isKept, after: 'reload' })
@@ -177,16 +177,16 @@ export function createVisitors(runtime: Runtime, desk: CheckoutActions): Checkou
       return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
     title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',
-    stateOf: async (requestId, incoming) => {
+    readState: async (requestId, incoming) => {
       const purchase = desk.open(requestId)
-      return purchase && (await desk.standingOf(purchase, incoming)).state.state
+      return purchase && (await desk.readState(purchase, incoming)).state.state
     },
     payPage: async (requestId, incoming) => {
       const purchase = desk.open(requestId)
       if (!purchase) return undefined
       if (purchase.request.proof === 'sig') return needsSignature
       if (!spend(incoming, 'page')) return refuse('rate_limited')
-      const { state: seen } = await desk.standingOf(purchase, incoming)
+      const { state: seen } = await desk.readState(purchase, incoming)
       const state = withoutUse(seen, 'paid')
       if (route.whyClosed() !== undefined && isPayable(state)) return clockWrong
       const about = { incoming, state, isAgain: false, isKept: true, after: 'return' } as const
@@ -195,7 +195,7 @@ export function createVisitors(runtime: Runtime, desk: CheckoutActions): Checkou
     },
     draft: async (requestId, account, wanted, incoming) => {
       const purchase = desk.open(requestId)
-      const token = wanted ?? (purchase && desk.tokensOf(purchase)[0]?.token)
+      const token = wanted ?? (purchase && desk.listTokens(purchase)[0]?.token)
       if (!purchase || !token) return refuse('unknown_request')
       if (!spend(incoming, 'payment')) return refuse('rate_limited')
       return desk.prepare(purchase, token, account, incoming)
@@ -229,8 +229,8 @@ const lasting: readonly CheckoutState['state'][] = ['paid', 'confirming']
 /** Payments that will not open the door. */
 const lost: readonly CheckoutState['state'][] = ['late', 'short', 'wrong']
 
-function stateOf({ standing }: FoundPurchase): CheckoutState['state'] {
-  return standing.state.state
+function readState({ status }: FoundPurchase): CheckoutState['state'] {
+  return status.state.state
 }
 
 /** The ticket to show again, and whether it is good for another time. */
@@ -239,11 +239,11 @@ function choose(
   now: number,
 ): { readonly shown: FoundPurchase | undefined; readonly isGood: boolean } {
   // Something is on its way, or the price stands. What was used up begins anew.
-  const onItsWay = found.find((one) => lasting.includes(stateOf(one)))
-  const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && stateOf(one) !== 'used')
+  const onItsWay = found.find((one) => lasting.includes(readState(one)))
+  const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && readState(one) !== 'used')
   if (good) return { shown: good, isGood: true }
   // A payment that came to nothing is told once, and then there is a new price.
-  const told = found.find((one) => lost.includes(stateOf(one)))
+  const told = found.find((one) => lost.includes(readState(one)))
   return { shown: told, isGood: told === undefined }
 }
 
@@ -281,7 +281,7 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
     seller: URL.canParse(origin) ? new URL(origin).host : origin,
     what: config.description ?? path ?? '/',
     buys: formatAllowance(request.allowance),
-    tokens: desk.tokensOf(purchase),
+    tokens: desk.listTokens(purchase),
     expiresAt: purchase.expiresAt,
     now: Math.floor(runtime.clock.now()),
     standing: scene.state,

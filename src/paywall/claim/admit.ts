@@ -51,7 +51,7 @@ export interface Admission {
 
 /** Decides whether a proof opens the door, and if so takes the grant. */
 export function admit(claim: Claim): Promise<Admission | Refusal> {
-  const { runtime, route } = claim
+  const { runtime, route } = claim.routeRuntime
   const { clock, meter, trace } = runtime
   const askedAt = clock.monotonic()
   return trace.span('paystile.admit', { 'paystile.scope': route.config.scope }, async (note) => {
@@ -67,13 +67,14 @@ async function decideOrRefuse(claim: Claim): Promise<Admission | Refusal> {
     return await decide(claim)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
-    claim.runtime.log.error('ledger unavailable', { why: error.message })
+    claim.routeRuntime.runtime.log.error('ledger unavailable', { why: error.message })
     return refuse('ledger_unavailable')
   }
 }
 
 async function decide(claim: Claim): Promise<Admission | Refusal> {
-  const { runtime, route, proof } = claim
+  const { routeRuntime, proof } = claim
+  const { runtime, route } = routeRuntime
   const request = openRequest(proof.requestId)
   if (!request) return refuse('unknown_request')
   const name = runtime.pseudonyms.request(proof.requestId)
@@ -105,7 +106,8 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   return register(claim, request, recipient, name, standing?.state === 'reverted')
 }
 
-function checkClaim({ runtime, proof }: Claim, request: OpenedRequest): Refusal | undefined {
+function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Refusal | undefined {
+  const { runtime } = routeRuntime
   if (request.claimTag) {
     if (proof.claim === undefined) return refuse('claim_required')
     const tag = runtime.tags.claim(hashClaim(proof.claim))
@@ -126,18 +128,19 @@ function presentMs({ clock, clockCheck }: Pick<Runtime, 'clock' | 'clockCheck'>)
 
 type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered' } | Refusal
 
-function judgeStanding({ runtime, proof }: Claim, standing: PaymentStatus, name: string): KnownPayment {
+function judgeStanding({ routeRuntime, proof }: Claim, standing: PaymentStatus, name: string): KnownPayment {
   if (standing.state === 'late') return { kind: 'unregistered' }
   if (standing.state === 'reverted' && standing.request === name) return { kind: 'unregistered' }
   if (standing.request !== name) return refuse('payment_replay')
-  if (standing.payer !== runtime.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
+  if (standing.payer !== routeRuntime.runtime.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
   if (standing.state === 'spent') return refuse('payment_replay')
   return standing.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
 }
 
 /** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
-function checkSignature({ runtime, route, incoming, proof }: Claim, request: OpenedRequest): Refusal | undefined {
+function checkSignature({ routeRuntime, incoming, proof }: Claim, request: OpenedRequest): Refusal | undefined {
   if (request.proof !== 'sig' || proof.sig === undefined || proof.ts === undefined) return undefined
+  const { runtime, route } = routeRuntime
   const { genesis } = runtime
   const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
   const { tx, requestId, payer, ts, sig } = proof
@@ -167,7 +170,8 @@ async function checkSigner(
   return refusal
 }
 
-async function quoteFor({ runtime, route, proof }: Claim, request: OpenedRequest, recipient: string): Promise<Quote> {
+async function quoteFor({ routeRuntime, proof }: Claim, request: OpenedRequest, recipient: string): Promise<Quote> {
+  const { runtime, route } = routeRuntime
   const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
   return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
 }
@@ -180,7 +184,8 @@ async function register(
   /** The chain took it back once, so it has to be there for good now. */
   wasReverted: boolean,
 ): Promise<Admission | Refusal> {
-  const { runtime, route, incoming, proof } = claim
+  const { routeRuntime, incoming, proof } = claim
+  const { runtime, route } = routeRuntime
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
   if (runtime.clock.now() > claimable) {
     if (presentMs(runtime) <= claimable)
@@ -225,7 +230,8 @@ async function register(
 }
 
 /** What a payment is worth for the reports: by the rates at its block time, so that nobody gains by showing it later. */
-async function appraise({ runtime, route }: Claim, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
+async function appraise({ routeRuntime }: Claim, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
+  const { runtime, route } = routeRuntime
   const { reportToken } = runtime.config
   const found = await route.rates.find(paidAt, token === reportToken ? [] : [token, reportToken])
   const rates: FrozenRates = { ...found, decimals: decimalsIn(route.config.mints) }
@@ -233,8 +239,9 @@ async function appraise({ runtime, route }: Claim, { token, decimals }: PaymentO
 }
 
 /** One request is claimed once. What is used little by little may be used for longer. */
-function usableUntilOf({ runtime, route }: Claim, allowance: Allowance, claimable: number): number {
+function usableUntilOf({ routeRuntime }: Claim, allowance: Allowance, claimable: number): number {
   if (isOneRequest(allowance)) return claimable
+  const { runtime, route } = routeRuntime
   const windowSeconds = allowance.unit === 'second' ? Number(allowance.amount) : 0
   const lifeMs = Math.max(route.config.allowanceTtlSeconds, windowSeconds) * 1000
   return Math.max(claimable, Math.floor(runtime.clock.now() + lifeMs))
@@ -243,11 +250,12 @@ function usableUntilOf({ runtime, route }: Claim, allowance: Allowance, claimabl
 type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'>
 
 async function take(
-  { runtime, route, incoming, proof }: Claim,
+  { routeRuntime, incoming, proof }: Claim,
   name: string,
   facts: PaymentFacts & Partial<Pick<PaymentStatus, 'remaining'>>,
   payment?: PaymentRecord,
 ): Promise<Admission | Refusal> {
+  const { runtime, route } = routeRuntime
   const takenAt = runtime.clock.monotonic()
   const { leaseMs } = route.config
   const { token, received, payer, allowance, remaining: left } = facts

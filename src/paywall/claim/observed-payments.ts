@@ -151,13 +151,14 @@ const unsettled: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chai
  * many wait: it is for people who look, and the proof comes again.
  */
 export function notePending(
-  { runtime, route, incoming, proof }: Claim,
+  { routeRuntime, incoming, proof }: Claim,
   request: OpenedRequest,
   recipient: string,
   name: string,
   code: RefusalCode,
 ): void {
   if (!unsettled.includes(code)) return
+  const { runtime, route } = routeRuntime
   const { token: preferred } = route.config.pricing
   const [token = preferred, received = 0n] =
     Object.entries(request.amounts).find(([code]) => code === preferred) ?? Object.entries(request.amounts)[0] ?? []

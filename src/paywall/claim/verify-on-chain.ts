@@ -11,12 +11,11 @@ import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import { mustBeFinal } from '../config/finality.ts'
 import type { Route } from '../quote/route.ts'
-import type { Runtime } from '../runtime/runtime.ts'
+import type { RouteRuntime } from '../quote/route-runtime.ts'
 
 /** A proof that was shown to a route. */
 export interface Claim {
-  readonly runtime: Runtime
-  readonly route: Route
+  readonly routeRuntime: RouteRuntime
   readonly incoming: Incoming
   readonly proof: Proof
 }
@@ -41,7 +40,8 @@ export async function readWithin(
   quote: Quote,
   read: ChainRead,
 ): Promise<LandedPayment<Paid | Late> | Refusal> {
-  const { runtime, route, incoming, proof } = claim
+  const { routeRuntime, incoming, proof } = claim
+  const { runtime, route } = routeRuntime
   if (!route.config.verifyOnChain) return readPayment(claim, quote, {})
   const isSeen = runtime.chain.seen(proof.tx) !== undefined
   const known = isSeen ? await read(claim, quote, {}) : undefined
@@ -69,7 +69,7 @@ function isUseful(verdict: LandedPayment<Paid | Late> | Refusal): boolean {
 
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
 export async function readFinally(claim: Claim, quote: Quote, options: ReadOptions, wasReverted: boolean) {
-  const { runtime, route } = claim
+  const { runtime, route } = claim.routeRuntime
   const verdict = await readPayment(claim, quote, options)
   if (verdict.kind !== 'paid') return verdict
   const { token, units } = verdict.option
@@ -82,7 +82,8 @@ export async function readFinally(claim: Claim, quote: Quote, options: ReadOptio
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
 }
 
-export const readPayment: ChainRead = async ({ runtime, route, proof }, quote, options) => {
+export const readPayment: ChainRead = async ({ routeRuntime, proof }, quote, options) => {
+  const { runtime, route } = routeRuntime
   if (!route.config.verifyOnChain) return assumePaid(route, runtime.clock.now(), proof, quote)
   const reading = await runtime.chain.read(proof.tx, route.config.waitMs, options)
   if (reading.kind === 'missing') return refuse('tx_not_found')

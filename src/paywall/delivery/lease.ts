@@ -1,6 +1,7 @@
 /** A lease that is renewed while a response runs, and whose loss is told at its deadline, whatever else stands still. */
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
+import type { Deadlines } from '../runtime/deadlines.ts'
 
 export interface HeldLease {
   isAlive(): boolean
@@ -99,6 +100,31 @@ export function holdUntil(held: HeldLease, end: number, clock: Clock): HeldLease
     stop: () => {
       clearTimeout(timer)
       held.stop()
+    },
+  }
+}
+
+/** A time window up to this time, in milliseconds since 1970. Nothing of it is held in the ledger. */
+export function holdWindow(deadlines: Deadlines, clock: Clock, end: number): HeldLease {
+  let isLost = false
+  let isStopped = false
+  let tellLost: () => void = () => {}
+  const lose = (): void => {
+    if (isLost || isStopped) return
+    isLost = true
+    tellLost()
+  }
+  const callOff = deadlines.watch(end, lose)
+  return {
+    isAlive: () => !isLost && clock.now() < end,
+    deadline: () => Number.POSITIVE_INFINITY,
+    onLost: (callback) => {
+      tellLost = callback
+    },
+    lose,
+    stop: () => {
+      isStopped = true
+      callOff()
     },
   }
 }

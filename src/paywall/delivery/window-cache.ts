@@ -8,22 +8,8 @@ import type { Proof } from '../../core/protocol/proof.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { RouteConfig } from '../config/config.ts'
-import type { HeaderPairs, PaymentFacts } from './pass.ts'
-
-/** What answers for a payment have in common, made for the first of them. */
-export interface ReceiptCache {
-  /** The headers of a good answer, signed. */
-  headers: HeaderPairs | undefined
-  facts: PaymentFacts | undefined
-  /** What was received, for people. */
-  amount: string | undefined
-  /** What analytics call the resource. */
-  endpoint: string | undefined
-}
-
-export function createReceiptCache(): ReceiptCache {
-  return { headers: undefined, facts: undefined, amount: undefined, endpoint: undefined }
-}
+import type { ReceiptCache } from './receipt.ts'
+import { createReceiptCache } from './receipt.ts'
 
 export interface OpenWindow {
   readonly proof: Proof

@@ -8,7 +8,7 @@ export interface PayDesk {
   /** What is sold, for people. */
   readonly title: string
   /** Where a purchase stands; undefined for a requestId that is none of this route's. */
-  stateOf(requestId: string, incoming: Incoming): Promise<CheckoutState['state'] | undefined>
+  readState(requestId: string, incoming: Incoming): Promise<CheckoutState['state'] | undefined>
   /** The page on which a requestId is paid for another program, which asked for it; undefined for one that is none of ours. */
   payPage(requestId: string, incoming: Incoming): Promise<Answer | Refusal | undefined>
   /** What the page's script asks. */

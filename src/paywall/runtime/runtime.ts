@@ -158,7 +158,7 @@ export interface Runtime extends RuntimeParts {
   /** Accounts that are watched, with whose they are and what comes to them. */
   readonly watched: Map<string, WatchedAccount>
   /** Where people pay for what a route sells. */
-  readonly desks: PayDesks
+  readonly payDesks: PayDesks
   /** Where the service's own addresses are, if they are in this process and known from outside. */
   publicUrl: string | undefined
   /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
@@ -214,7 +214,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     config,
     tags,
     watched: new Map(),
-    desks: createPayDesks(),
+    payDesks: createPayDesks(),
     publicUrl: undefined,
     catalog: createCatalog(),
     warnings: createRouteWarnings(parts.log),

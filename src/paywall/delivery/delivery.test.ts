@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Claim } from '../claim/verify-on-chain.ts'
 import type { PaywallEvent } from '../config/events.ts'
 import { createDeadlines } from '../runtime/deadlines.ts'
 import { createInFlight } from '../runtime/in-flight.ts'
-import type { PaidDelivery } from './delivery-events.ts'
-import { createReceiptCache } from './window-cache.ts'
-import { openWindowPass } from './window-pass.ts'
+import { openDelivery } from './delivery.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000 }))
 afterEach(() => void vi.useRealTimers())
@@ -19,44 +18,51 @@ function open() {
   const running = createInFlight()
   const deadlines = createDeadlines(clock)
   const watched = new Set<() => void>()
-  const paidDelivery = {
-    gate: { running, listener: (event: PaywallEvent) => events.push(event) },
-    claim: {
-      runtime: {
-        clock,
-        deadlines: {
-          watch: (end: number, call: () => void) => {
-            const callOff = deadlines.watch(end, call)
-            watched.add(call)
-            return () => void (watched.delete(call) && callOff())
-          },
-        },
-        identity: { sign: () => new Uint8Array(64) },
-        usage: { count: (endpoint: string, event: string) => used.push(`${endpoint} ${event}`) },
+  const runtime = {
+    clock,
+    deadlines: {
+      watch: (end: number, call: () => void) => {
+        const callOff = deadlines.watch(end, call)
+        watched.add(call)
+        return () => void (watched.delete(call) && callOff())
       },
-      route: { config: { leaseMs: 1_000, envelope: 'none', mints: {}, cors: false } },
-      incoming: { method: 'GET', target: '/a?b', header: () => undefined, origin: () => 'http://a' },
-      proof: { tx: 'tx', requestId: 'id' },
     },
-    admission: {
-      allowance: { unit: 'second', amount: 9n },
-      remaining: 9n,
-      usableUntil: 10_000,
-      token: 'USDC',
-      received: 1n,
-      payer: 'p',
-      first: false,
-    },
-    receipts: createReceiptCache(),
+    identity: { sign: () => new Uint8Array(64) },
+    usage: { count: (endpoint: string, event: string) => used.push(`${endpoint} ${event}`) },
+    countAdmitted: () => {},
+    changes: { note: () => {} },
+    log: { error: () => {} },
   }
-  const pass = openWindowPass(paidDelivery as unknown as PaidDelivery)
+  const claim = {
+    routeRuntime: {
+      runtime,
+      route: { config: { leaseMs: 1_000, envelope: 'none', mints: {}, cors: false } },
+      running,
+      listener: (event: PaywallEvent) => events.push(event),
+    },
+    incoming: { request: {}, method: 'GET', target: '/a?b', header: () => undefined, origin: () => 'http://a' },
+    proof: { tx: 'tx', requestId: 'id' },
+  }
+  const admission = {
+    kind: 'admitted',
+    grant: undefined,
+    takenAt: 0,
+    allowance: { unit: 'second', amount: 9n },
+    remaining: 9n,
+    usableUntil: 10_000,
+    token: 'USDC',
+    received: 1n,
+    payer: 'p',
+    first: false,
+  } as const
+  const pass = openDelivery(claim as unknown as Claim, admission)
   const lost = vi.fn()
   pass.onLost(lost)
   const endings = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
   return { pass, lost, running, used, endings, watched }
 }
 
-describe('a pass within a window', () => {
+describe('a delivery within a window', () => {
   it('ends a lease after its window, also where nothing is written', () => {
     const { pass, lost, running, used, endings } = open()
     pass.begin(head)

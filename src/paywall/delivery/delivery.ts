@@ -1,0 +1,247 @@
+/**
+ * A delivery: one paid response, from the grant to the response's real end.
+ *
+ * The lease behind it is renewed while the response runs. When it is lost, nothing more may be sent: another server may be
+ * delivering the same payment by then. Within a window that is open already nothing is granted, so nothing is renewed while the
+ * response runs and nothing is written down at its end; of such responses there may be thousands a second.
+ */
+import { formatContentRange, parseContentRange } from '../../core/encoding/content-range.ts'
+import type { Answer } from '../../core/encoding/http.ts'
+import { isShared } from '../../core/payment/allowance.ts'
+import type { Consequence, Ending } from '../../core/payment/delivery.ts'
+import { computeConsequence, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import type { Grant } from '../../core/ports/ledger.ts'
+import type { Admission } from '../claim/admit.ts'
+import type { Claim } from '../claim/verify-on-chain.ts'
+import { nameEndpoint } from '../config/endpoint.ts'
+import type { Envelope } from '../config/envelope.ts'
+import { corsHeaders } from '../quote/cors.ts'
+import { emit } from '../quote/route-runtime.ts'
+import type { PaymentFacts } from './admitted.ts'
+import { markAdmitted } from './admitted.ts'
+import type { ByteQuota } from './byte-quota.ts'
+import { createByteQuota, createFileQuota } from './byte-quota.ts'
+import type { HeldLease } from './lease.ts'
+import { holdLease, holdUntil, holdWindow } from './lease.ts'
+import type { HeaderPairs, PaidRequest } from './receipt.ts'
+import { createReceiptCache, formatHeaders, formatReceived, isCrossOrigin, readFacts } from './receipt.ts'
+
+/** The beginning of a response, as far as it matters here. */
+export interface Head {
+  readonly status: number
+  /** The length of its body, where it is known. */
+  readonly length: number | undefined
+  readonly contentRange: string | undefined
+}
+
+/** How a response begins instead. */
+export interface Beginning {
+  readonly status: number
+  readonly headers: HeaderPairs
+  /** How long its body is now, where it is cut. */
+  readonly length?: number
+  /** Measures the body; undefined where it may be as long as it likes. */
+  readonly quota?: ByteQuota
+  /** To be sent instead of the handler's response, of which nothing may be sent. */
+  readonly instead?: Answer
+}
+
+export interface Delivery {
+  readonly envelope: Envelope
+  facts(): PaymentFacts
+  /** Called when the status is known and before the first byte; the last call counts. */
+  begin(head: Head): Beginning
+  /** Whether bytes may still be sent. Ask before every write. */
+  isAlive(): boolean
+  /** Calls back if the lease is lost while the response runs. */
+  onLost(callback: () => void): void
+  /** Whether the payment depends on the arrival of the body that was sent, which then has to be awaited before `end`. */
+  awaitsArrival(bodyBytes: number): boolean
+  /** Called at the response's end; the first call counts. */
+  end(ending: Ending, bodyBytes: number): void
+  /** Breaks the response off through no fault of the payer's. */
+  lose(why: string): void
+}
+
+/** `receipts` are those of the same payment and request, where there were some before. */
+export function openDelivery(claim: Claim, admission: Admission, receipts = createReceiptCache()): Delivery {
+  const { routeRuntime, incoming } = claim
+  const { allowance, grant } = admission
+  const { unit } = allowance
+  const { method } = incoming
+  const paid: PaidRequest = { claim, admission, receipts }
+  emitVerified(paid)
+  const lease = holdAdmission(claim, admission)
+  const finished = routeRuntime.running.begin(() => lease.lose('the service is stopping'))
+  let body: Body = { status: undefined, quota: undefined, isWhole: true }
+  let isEnded = false
+  const isAlive = (): boolean => !isEnded && lease.isAlive()
+  const facts = (): PaymentFacts => readFacts(paid)
+  markAdmitted(incoming.request, routeRuntime, facts)
+  return {
+    envelope: routeRuntime.route.config.envelope,
+    facts,
+    begin: (head) => {
+      body = { status: head.status, quota: undefined, isWhole: true }
+      const headers = formatHeaders(paid, head.status)
+      return grant ? beginBody(paid, body, grant, { lease, isAlive, head, headers }) : { status: head.status, headers }
+    },
+    isAlive,
+    onLost: lease.onLost,
+    // Nothing of a window is used up by a response.
+    awaitsArrival: (bodyBytes) =>
+      bodyBytes > unconfirmedBytes && dependsOnArrival({ unit, method, status: body.status, bodyBytes }),
+    end: (ending, bodyBytes) => {
+      if (isEnded) return
+      // Broken off because our lease ran out: our failure, which does not count against the payer.
+      const isOurs = ending !== 'finished' && !lease.isAlive()
+      isEnded = true
+      lease.stop()
+      const { status, quota } = body
+      const sent = quota?.sent() ?? bodyBytes
+      const consequence =
+        isOurs && unit !== 'byte' ? 'release' : computeConsequence({ unit, method, status, bodyBytes: sent, ending })
+      const recorded = grant && recordEnd(claim, grant, lease, consequence, countUsed(paid, body, grant, consequence))
+      emitEnded(paid, consequence)
+      if (recorded) followRecord(claim, recorded, finished)
+      else finished()
+    },
+    lose: lease.lose,
+  }
+}
+
+/** A window ends, also for a response that never does; one that is nearly through is let go on for a lease longer. */
+function holdAdmission({ routeRuntime }: Claim, admission: Admission): HeldLease {
+  const { runtime, route } = routeRuntime
+  const { ledger, clock, log, deadlines } = runtime
+  const { leaseMs } = route.config
+  const { grant, takenAt } = admission
+  const end = admission.usableUntil + leaseMs
+  if (!grant) return holdWindow(deadlines, clock, end)
+  const held = holdLease({ grant, takenAt, ledger, clock, log, leaseMs })
+  return admission.allowance.unit === 'second' ? holdUntil(held, end, clock) : held
+}
+
+/** The response as far as it has begun. */
+interface Body {
+  status: number | undefined
+  quota: ByteQuota | undefined
+  /** Whether it has all of the body that the handler sends. */
+  isWhole: boolean
+}
+
+interface BodyParts {
+  readonly lease: HeldLease
+  readonly isAlive: () => boolean
+  readonly head: Head
+  readonly headers: HeaderPairs
+}
+
+/** Where bytes are sold, the body goes as far as they were bought. */
+function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, parts: BodyParts): Beginning {
+  const { head, headers, lease, isAlive } = parts
+  const { status } = head
+  const { ledger, log } = claim.routeRuntime.runtime
+  const { unit, amount } = admission.allowance
+  const hasBody = status < 400 && status !== 304 && status !== 204 && claim.incoming.method !== 'HEAD'
+  if (!hasBody || (unit !== 'file' && unit !== 'byte')) return { status, headers }
+  const range = status === 206 ? parseContentRange(head.contentRange) : undefined
+  const from = status === 206 ? range?.from : 0n
+  if (unit === 'file' && from !== grant.from) {
+    const instead = refuseRange(claim)
+    body.status = undefined
+    return { status: instead.status, headers: [], instead }
+  }
+  const quota =
+    unit === 'file' ? createFileQuota(grant.amount) : createByteQuota({ grant, ledger, log, isAlive, lose: lease.lose })
+  body.quota = quota
+  if (unit === 'file' && status === 200 && head.length !== undefined && BigInt(head.length) !== amount)
+    log.warn('size and answer differ', { size: Number(amount), length: head.length })
+  const room = unit === 'file' ? grant.amount : grant.amount + admission.remaining
+  if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, quota }
+  body.isWhole = false
+  const start = from ?? 0n
+  const size = status === 206 ? range?.size : BigInt(head.length)
+  const cut: HeaderPairs = [
+    [statusHeader, 'partial'],
+    ['Content-Range', formatContentRange({ from: start, to: start + room, size })],
+    ['Content-Length', String(room)],
+  ]
+  return { status: 206, headers: [...headers, ...cut], length: Number(room), quota }
+}
+
+/** The answer to a handler that sends another part of a file than was asked for. */
+function refuseRange(claim: Claim): Answer {
+  const answer = claim.routeRuntime.dialect.refusal(refuse('range_mismatch'), claim.proof.requestId)
+  return { ...answer, headers: { ...answer.headers, ...(isCrossOrigin(claim) && corsHeaders) } }
+}
+
+/** What was used of the grant, counted from its beginning. */
+function countUsed({ admission }: PaidRequest, body: Body, grant: Grant, consequence: Consequence): bigint {
+  if (consequence !== 'settle' && consequence !== 'count') return 0n
+  const { quota, isWhole, status } = body
+  if (!quota) return consequence === 'settle' ? grant.amount : 0n
+  // A file that came whole is done with, also where it turned out shorter than it was said to be.
+  const isDone = consequence === 'settle' && admission.allowance.unit === 'file' && isWhole && status === 200
+  return isDone ? grant.amount : BigInt(quota.sent())
+}
+
+/** A settle that the store did not take at once is tried again while the lease is ours. */
+async function recordEnd(
+  { routeRuntime }: Claim,
+  grant: Grant,
+  lease: HeldLease,
+  consequence: Consequence,
+  used: bigint,
+): Promise<void> {
+  const { ledger, clock, log } = routeRuntime.runtime
+  for (let wait = 50; ; wait *= 2) {
+    try {
+      const held = await ledger.end(grant, consequence, used)
+      if (!held) log.warn('grant ended without its lease', { consequence })
+      return
+    } catch (error) {
+      if (clock.monotonic() + wait >= lease.deadline()) {
+        log.error('grant left to lapse', { consequence, why: String(error) })
+        return
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, wait))
+  }
+}
+
+function followRecord({ routeRuntime, proof }: Claim, recorded: Promise<void>, finished: () => void): void {
+  const { ending, changes } = routeRuntime.runtime
+  ending.set(proof.tx, recorded)
+  void recorded.finally(() => {
+    if (ending.get(proof.tx) === recorded) ending.delete(proof.tx)
+    changes.note(proof.tx)
+    finished()
+  })
+}
+
+function emitVerified(paid: PaidRequest): void {
+  const { claim, admission } = paid
+  const { routeRuntime, incoming, proof } = claim
+  const { runtime, listener } = routeRuntime
+  runtime.countAdmitted()
+  runtime.changes.note(proof.tx)
+  if (!listener) return
+  const { method, target } = incoming
+  const { token, payer, first } = admission
+  const { tx } = proof
+  emit(routeRuntime, { kind: 'verified', method, target, tx, amount: formatReceived(paid), token, payer, first })
+}
+
+/** Counts the end of a response and tells it. */
+function emitEnded({ claim, admission, receipts }: PaidRequest, consequence: Consequence): void {
+  const { routeRuntime, incoming, proof } = claim
+  const { runtime, route, listener } = routeRuntime
+  if (listener) emit(routeRuntime, { kind: 'ended', target: incoming.target, tx: proof.tx, consequence })
+  receipts.endpoint ??= nameEndpoint(route.config.endpoint, incoming)
+  const isDelivered = consequence === 'settle'
+  runtime.usage.count(receipts.endpoint, isDelivered ? 'delivered' : 'undelivered')
+  // What is bought for one request, or is one file, is delivered once, however many attempts that takes.
+  if (isDelivered && !admission.first && isShared(admission.allowance)) runtime.usage.count(receipts.endpoint, 'reused')
+}

@@ -1,0 +1,105 @@
+/** What a paid response says of itself: its receipt, what is left, and that it is nobody else's. */
+import { formatUnits } from '../../core/money/money.ts'
+import { findDecimals } from '../../core/money/tokens.ts'
+import { allowanceHeader, formatAllowanceLeft, isOneRequest } from '../../core/payment/allowance.ts'
+import { statusHeader } from '../../core/payment/delivery.ts'
+import { formatReceipt, receiptHeader } from '../../core/protocol/receipt.ts'
+import type { Admission } from '../claim/admit.ts'
+import type { Claim } from '../claim/verify-on-chain.ts'
+import { corsHeaders } from '../quote/cors.ts'
+import type { PaymentFacts } from './admitted.ts'
+
+/** Headers as pairs of name and value. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+
+/** The parts that responses for one payment have in common, made for the first of them. */
+export interface ReceiptCache {
+  /** The headers of a good response, signed. */
+  headers: HeaderPairs | undefined
+  facts: PaymentFacts | undefined
+  /** What was received, for people: "0.01". */
+  amount: string | undefined
+  /** What analytics call the resource. */
+  endpoint: string | undefined
+}
+
+export function createReceiptCache(): ReceiptCache {
+  return { headers: undefined, facts: undefined, amount: undefined, endpoint: undefined }
+}
+
+/** An admitted claim, and the receipts for it. */
+export interface PaidRequest {
+  readonly claim: Claim
+  readonly admission: Admission
+  readonly receipts: ReceiptCache
+}
+
+export function formatReceived({ claim, admission, receipts }: PaidRequest): string {
+  const { mints } = claim.routeRuntime.route.config
+  receipts.amount ??= formatUnits(admission.received, findDecimals(admission.token, mints) ?? 0)
+  return receipts.amount
+}
+
+export function readFacts(paid: PaidRequest): PaymentFacts {
+  const { claim, admission, receipts } = paid
+  if (receipts.facts) return receipts.facts
+  const { tx, requestId } = claim.proof
+  const { payer, token, allowance } = admission
+  const request = claim.routeRuntime.runtime.pseudonyms.request(requestId)
+  const isOnce = isOneRequest(allowance)
+  receipts.facts = { tx, request, payer, token, amount: formatReceived(paid), unit: allowance.unit, isOnce }
+  return receipts.facts
+}
+
+/** The headers of a paid response with this status. */
+export function formatHeaders(paid: PaidRequest, status: number): HeaderPairs {
+  const { claim, receipts } = paid
+  const isGood = status < 400
+  const headers = (isGood && receipts.headers) || Object.entries(paidHeaders(paid, status))
+  if (isGood) receipts.headers = headers
+  return isCrossOrigin(claim) ? [...corsPairs, ...headers] : headers
+}
+
+const corsPairs: HeaderPairs = Object.entries(corsHeaders)
+
+export function isCrossOrigin({ routeRuntime, incoming }: Claim): boolean {
+  return routeRuntime.route.config.cors && incoming.header('origin') !== undefined
+}
+
+/** A longer address is not repeated in a receipt, and there is none then. */
+const longestResource = 1_024
+
+function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string, string>> {
+  if (status >= 500) return { [statusHeader]: 'retry', 'Cache-Control': 'no-store' }
+  const { claim, admission } = paid
+  const { routeRuntime, incoming, proof } = claim
+  const { runtime, route } = routeRuntime
+  const headers = { 'Cache-Control': 'private, no-store', Vary: 'Payment-Proof' }
+  const resource = `${route.config.publicUrl ?? incoming.origin()}${incoming.target}`
+  // A header that is too long for somebody on the way would cost the whole answer.
+  if (status >= 400 || resource.length > longestResource) return headers
+  const receipt = {
+    status: 'success',
+    method: 'solana',
+    reference: proof.tx,
+    timestamp: new Date(runtime.clock.now()).toISOString(),
+    requestId: proof.requestId,
+    resource,
+    token: admission.token,
+    amount: formatReceived(paid),
+    payer: admission.payer,
+  } as const
+  return {
+    ...headers,
+    [receiptHeader]: formatReceipt(receipt, runtime.identity.sign),
+    [allowanceHeader]: formatLeft(admission),
+  }
+}
+
+/** Of requests and windows what is left after this response, of bytes and files before its body. */
+function formatLeft({ allowance, grant, remaining, usableUntil }: Admission): string {
+  const { unit } = allowance
+  const held = unit === 'byte' ? (grant?.amount ?? 0n) : 0n
+  const until = isOneRequest(allowance) ? {} : { until: new Date(usableUntil).toISOString() }
+  return formatAllowanceLeft({ unit, remaining: remaining + held, ...until })
+}

@@ -1,0 +1,38 @@
+/** A route that is open: the parts that its requests share, and whether it sells at this moment. */
+import type { Incoming } from '../../core/encoding/http.ts'
+import type { UsageEvent } from '../../core/ports/reports.ts'
+import type { Dialect } from '../../dialects/dialect.ts'
+import { nameEndpoint } from '../config/endpoint.ts'
+import type { PaywallEvent } from '../config/events.ts'
+import type { InFlight } from '../runtime/in-flight.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { emitTo } from '../runtime/runtime.ts'
+import type { FreeCounter } from './free-quota.ts'
+import type { Route } from './route.ts'
+import type { Probe } from './token-probe.ts'
+
+/** The part that exists before the service has started. */
+export interface RouteState {
+  readonly dialect: Dialect
+  readonly listener: ((event: PaywallEvent) => unknown) | undefined
+  /** Proofs that are being checked, and responses up to their end in the ledger: closing waits for them, or breaks them off. */
+  readonly running: InFlight
+  open: boolean
+  /** Why nothing is sold at this moment, for the operator; undefined while it is. */
+  paused: string | undefined
+}
+
+export interface RouteRuntime extends RouteState {
+  readonly runtime: Runtime
+  readonly route: Route
+  readonly probe: Probe
+  readonly free: FreeCounter | undefined
+}
+
+export function emit({ listener, runtime }: RouteRuntime, event: PaywallEvent): void {
+  if (listener) emitTo(listener, event, runtime.log)
+}
+
+export function countUsage({ runtime, route }: RouteRuntime, incoming: Incoming, event: UsageEvent): void {
+  runtime.usage.count(nameEndpoint(route.config.endpoint, incoming), event)
+}
