@@ -14,11 +14,11 @@ import { joinReports } from '../paywall/quote/readiness-report.ts'
 import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
 import type { Plan } from './config/plan.ts'
 import { createPlan } from './config/plan.ts'
-import { type FixedFacts, findFixed, fixedFactsOf } from './config/reload.ts'
+import { type FixedFacts, findFixed, readFixedFacts } from './config/reload.ts'
 import type { GatewayConfig } from './config/schema.ts'
 import { findSelf } from './config/self.ts'
 import { createFormerRoutes } from './former-routes.ts'
-import type { OpenRoute, OwnRoutes } from './proxy/handle-request.ts'
+import type { OpenRoute, OwnRoutes, RouteTable } from './proxy/handle-request.ts'
 import { serve } from './proxy/handle-request.ts'
 import { createUpgrades } from './proxy/websocket.ts'
 import { openRouteSet, type RouteSet } from './route-set.ts'
@@ -81,25 +81,11 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
     return joinReports(await Promise.all((current?.paywalls ?? []).map((paywall) => paywall.readiness())))
   }
-  const floor = {
-    find: createFinding<OpenRoute>([]),
-    own: own ?? healthRoutes(readiness),
-    trace: createTrace(),
-  }
+  const table = { find: createFinding<OpenRoute>([]), own: own ?? healthRoutes(readiness), trace: createTrace() }
   const openOwn = (next: Plan): OwnRoutes =>
     own ?? (next.routes.some(({ config }) => config) ? createPaystileRoutes(next.service) : healthRoutes(readiness))
-  const server = createServer(
-    {
-      headersTimeout: plan.headMs,
-      requestTimeout: Math.max(plan.requestMs, plan.headMs),
-      connectionsCheckingInterval: 1_000,
-    },
-    (request, response) => serve(floor, request, response, false),
-  )
-  server.on('checkContinue', (request, response) => serve(floor, request, response, true))
-  server.maxConnections = plan.connections
-  server.keepAliveTimeout = keepAliveMs
-  const upgrades = createUpgrades(floor)
+  const server = createFront(plan, table)
+  const upgrades = createUpgrades(table)
   const sets = (): readonly RouteSet[] => [...(current ? [current] : []), ...retiring]
   const takeUpgrades = (): void => {
     if (plan.routes.some(({ isWebSocket }) => isWebSocket) && server.listenerCount('upgrade') === 0)
@@ -108,7 +94,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
 
   const takeOver = async (next: Plan): Promise<void> => {
     if (!current || url === undefined) throw new PaystileError('closed', 'the gateway does not listen')
-    const facts = fixedFactsOf(next)
+    const facts = readFixedFacts(next)
     const problems = [...findFixed(fixed, facts), ...(await findSelf(next))]
     if (problems.length > 0) throw new ConfigurationError(problems)
     const opened = openRouteSet(next, openLog(next.service.log))
@@ -122,15 +108,15 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       if (routes !== own) void routes?.close()
       throw error
     }
-    const before = { set: current, own: floor.own }
+    const before = { set: current, own: table.own }
     // No quote is made between these lines and the next table.
     former.conclude(before.set.routes)
     former.honour(opened.routes)
     plan = next
     fixed = { ...facts, service: facts.service ?? fixed.service }
     current = opened
-    floor.find = createFinding(opened.routes)
-    floor.own = routes
+    table.find = createFinding(opened.routes)
+    table.own = routes
     takeUpgrades()
     retiring.add(before.set)
     void before.set.retire().finally(() => retiring.delete(before.set))
@@ -156,9 +142,9 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
       // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
       current = openRouteSet(plan, log)
-      fixed = fixedFactsOf(plan)
-      floor.own = openOwn(plan)
-      floor.find = createFinding(current.routes)
+      fixed = readFixedFacts(plan)
+      table.own = openOwn(plan)
+      table.find = createFinding(current.routes)
       takeUpgrades()
       url = `http://${hostOf(plan.host)}:${(server.address() as AddressInfo).port}`
       await current.start()
@@ -173,8 +159,8 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     close: async () => {
       url = undefined
       upgrades.close()
-      if (server.listening) await drain(server, ...sets().flatMap(({ paywalls }) => paywalls), floor.own)
-      await floor.own.close()
+      if (server.listening) await drain(server, ...sets().flatMap(({ paywalls }) => paywalls), table.own)
+      await table.own.close()
       await Promise.all(sets().map((set) => set.close()))
       await last
     },
@@ -190,6 +176,17 @@ async function readyInTime({ ready }: Paywall): Promise<void> {
     timer = setTimeout(() => reject(new ConfigurationError(['it is not ready to sell in time'])), readyMs)
   })
   await Promise.race([ready(), late]).finally(() => clearTimeout(timer))
+}
+
+function createFront(plan: Plan, table: RouteTable): Server {
+  const timeouts = { headersTimeout: plan.headMs, requestTimeout: Math.max(plan.requestMs, plan.headMs) }
+  const server = createServer({ ...timeouts, connectionsCheckingInterval: 1_000 }, (request, response) =>
+    serve(table, request, response, false),
+  )
+  server.on('checkContinue', (request, response) => serve(table, request, response, true))
+  server.maxConnections = plan.connections
+  server.keepAliveTimeout = keepAliveMs
+  return server
 }
 
 /** Longer than the balancers in front keep theirs, so that they never send into a connection that we close. */

@@ -10,7 +10,7 @@ export interface FixedFacts {
   readonly service: Pick<ServiceConfig, 'network' | 'ledger' | 'service'> | undefined
 }
 
-export function fixedFactsOf(plan: Plan): FixedFacts {
+export function readFixedFacts(plan: Plan): FixedFacts {
   const { host, port, connections, headMs, requestMs, routes } = plan
   const service = routes.find(({ config }) => config)?.config?.service
   return { place: [host, port, connections, headMs, requestMs], service }

@@ -34,26 +34,26 @@ export interface OpenRoute extends RoutePlan {
 }
 
 /** What every request needs. */
-export interface Floor {
+export interface RouteTable {
   readonly find: Finding<OpenRoute>
   readonly own: OwnRoutes
   readonly trace: Trace
 }
 
 /** `waits`: the client has not sent its body yet, and wants to be told to. */
-export function serve(floor: Floor, request: IncomingMessage, response: ServerResponse, waits: boolean): void {
+export function serve(table: RouteTable, request: IncomingMessage, response: ServerResponse, waits: boolean): void {
   const target = readTarget(request.url ?? '/')
   // What belongs to the service itself has no route.
-  const route = findRoute(floor, request, target)
-  if (route) serveRoute({ floor, route, request, response, target, waits, metered: undefined })
-  else if (floor.own.owns(readPath(target))) {
+  const route = findRoute(table, request, target)
+  if (route) serveRoute({ table, route, request, response, target, waits, metered: undefined })
+  else if (table.own.owns(readPath(target))) {
     if (waits) response.writeContinue()
-    floor.own.listener(request, response)
-  } else sendNothing(floor, response, target)
+    table.own.listener(request, response)
+  } else sendNothing(table, response, target)
 }
 
 /** Nothing was found: is it the path, or only the method? */
-function sendNothing({ find }: Floor, response: ServerResponse, target: string): void {
+function sendNothing({ find }: RouteTable, response: ServerResponse, target: string): void {
   const allowed = methodNames.filter((method) => find(method, target))
   if (allowed.length === 0) sendProblem(response, 'not_found', 404, 'There is nothing for sale here.')
   else {
@@ -64,7 +64,7 @@ function sendNothing({ find }: Floor, response: ServerResponse, target: string):
 
 /** A request on its way to the upstream of its route. */
 interface Visit {
-  readonly floor: Floor
+  readonly table: RouteTable
   readonly route: OpenRoute
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -108,15 +108,15 @@ function fail({ route, response, metered }: Visit, error: unknown): void {
   else sendAnswer(response, answer)
 }
 
-function deliver({ floor, route, request, response, target, metered }: Visit): void {
+function deliver({ table, route, request, response, target, metered }: Visit): void {
   const { paywall, upstream, pool, health, outgoing } = route
   const proxyRequest = { request, response, target, upstream, pool, health, paywall, metered }
-  if (floor.trace.isOn()) forwardTraced(proxyRequest, outgoing, floor.trace)
+  if (table.trace.isOn()) forwardTraced(proxyRequest, outgoing, table.trace)
   else forward(proxyRequest, outgoing(request, target, metered?.pass.facts()))
 }
 
 /** A preflight belongs to the route that it asks for. */
-export function findRoute({ find }: Floor, request: IncomingMessage, target: string): OpenRoute | undefined {
+export function findRoute({ find }: RouteTable, request: IncomingMessage, target: string): OpenRoute | undefined {
   const { method = 'GET' } = request
   const found = find(method, target)
   if (found || !isPreflight(request)) return found

@@ -18,7 +18,7 @@ import type { Delivery } from '../../paywall/delivery/delivery.ts'
 import { passesToClient, passingHeaders } from '../headers.ts'
 import { guardedLookup } from '../upstream/connections.ts'
 import { explain } from './forward.ts'
-import type { Floor, OpenRoute } from './handle-request.ts'
+import type { OpenRoute, RouteTable } from './handle-request.ts'
 import { findRoute, serve } from './handle-request.ts'
 import { sendProblem } from './problem.ts'
 
@@ -28,7 +28,7 @@ export interface Upgrades {
   close(): void
 }
 
-export function createUpgrades(floor: Floor): Upgrades {
+export function createUpgrades(table: RouteTable): Upgrades {
   const sockets = new Set<Socket>()
   return {
     listener: (request, duplex, head) => {
@@ -42,13 +42,13 @@ export function createUpgrades(floor: Floor): Upgrades {
         return
       }
       const { target } = readIncoming(request, request.url ?? '/')
-      const route = isHandshake(request) ? findRoute(floor, request, target) : undefined
+      const route = isHandshake(request) ? findRoute(table, request, target) : undefined
       if (hasBody(request)) {
         // Node stops reading HTTP where an upgrade is asked for, so nobody would know where the body ends.
         sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot ask for another protocol.')
       } else if (route?.isWebSocket) shake({ route, request, socket, head, response, target })
       // Whoever asks for a protocol that is not spoken gets the answer in HTTP.
-      else serve(floor, request, response, false)
+      else serve(table, request, response, false)
     },
     close: () => {
       for (const socket of sockets) socket.destroySoon()

@@ -73,10 +73,10 @@ export interface CheckoutVisitors extends PayDesk {
   attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
-export function createVisitors({ runtime, route }: RouteRuntime, desk: CheckoutActions): CheckoutVisitors {
-  const { clock } = runtime
-  const creditOf = createTokenBuckets(clock)
-  const spend = (incoming: Incoming, what: keyof typeof rates): boolean => {
+/** Counts what a client asks; false when it has asked too much. */
+function limitVisits({ runtime, route }: RouteRuntime): (incoming: Incoming, what: keyof typeof rates) => boolean {
+  const creditOf = createTokenBuckets(runtime.clock)
+  return (incoming, what) => {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
     const { most, secondsEach } = rates[what]
     // Where no address is known all share one credit, which one client alone must not use up.
@@ -86,25 +86,39 @@ export function createVisitors({ runtime, route }: RouteRuntime, desk: CheckoutA
     credit.left -= 1
     return true
   }
+}
 
+interface IssuedTicket {
+  readonly ticket: Ticket
+  readonly purchase: Purchase
+  readonly quoted: Quoted
+}
+
+interface Tickets {
+  placeOf(incoming: Incoming): TicketPlace
+  /** The purchase of a ticket that is good for this request. */
+  openTicket(ticket: Ticket, incoming: Incoming): Promise<Purchase | undefined>
+  /** A new price. */
+  issue(incoming: Incoming): Promise<IssuedTicket | Refusal>
+}
+
+function createTickets({ runtime, route }: RouteRuntime, desk: CheckoutActions): Tickets {
   const { publicUrl, trustProxy } = route.config
   const base = new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')
-  const placeOf = (incoming: Incoming): TicketPlace => {
+  const placeOf: Tickets['placeOf'] = (incoming) => {
     const isSecure =
       (publicUrl ?? incoming.origin()).startsWith('https:') ||
       (publicUrl === undefined && isForwardedSecure(incoming.header('x-forwarded-proto'), trustProxy))
     return { target: incoming.target, base, isSecure }
   }
-  const openTicket = async (ticket: Ticket, incoming: Incoming): Promise<Purchase | undefined> => {
+  const openTicket: Tickets['openTicket'] = async (ticket, incoming) => {
     const purchase = desk.open(ticket.requestId)
     const claimTag = purchase?.request.claimTag
     if (!purchase || !claimTag || !equalBytes(claimTag, runtime.tags.claim(hashClaim(ticket.secret)))) return undefined
     const found = await route.findTerms(incoming, purchase.request, purchase.recipient)
     return found.kind === 'quoted' ? purchase : undefined
   }
-  const issue = async (
-    incoming: Incoming,
-  ): Promise<{ ticket: Ticket; purchase: Purchase; quoted: Quoted } | Refusal> => {
+  const issue: Tickets['issue'] = async (incoming) => {
     const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
     const accept = formatAccept({ kind: 'claim', hash: hashClaim(secret) })
     const header = (name: string) => (name === 'payment-accept' ? accept : incoming.header(name))
@@ -113,6 +127,14 @@ export function createVisitors({ runtime, route }: RouteRuntime, desk: CheckoutA
     const purchase = desk.open(quoted.requestId)
     return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase, quoted } : refuse('not_priced')
   }
+  return { placeOf, openTicket, issue }
+}
+
+export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions): CheckoutVisitors {
+  const { runtime, route } = routeRuntime
+  const { clock } = runtime
+  const spend = limitVisits(routeRuntime)
+  const { placeOf, openTicket, issue } = createTickets(routeRuntime, desk)
 
   /** A browser that did not keep the ticket, or another in its place, would pay for what it is never shown. */
   const findVanity = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {

@@ -25,8 +25,8 @@ import { nameEndpoint } from '../config/endpoint.ts'
 import { claimableUntil, paymentOptions, paymentWindow } from '../quote/requirements.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { notePending } from './observed-payments.ts'
-import type { ChainRead, Claim } from './verify-on-chain.ts'
-import { readFinally, readPayment, readWithin } from './verify-on-chain.ts'
+import type { Claim } from './verify-on-chain.ts'
+import { readForGrant, readPayment, readWithin } from './verify-on-chain.ts'
 
 const signatureAgeSeconds = 300
 
@@ -84,26 +84,26 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   const found = await route.findTerms(claim.incoming, request, recipient)
   // A response that has just ended here counts as ended, even if the ledger is still writing it down.
   await runtime.ending.get(proof.tx)
-  let standing: PaymentStatus | undefined
+  let status: PaymentStatus | undefined
   if (recipient === undefined) {
     // A registered requestId was authentic when it was registered, whatever became of its key.
-    standing = await runtime.ledger.peek(proof.txBytes)
-    if (standing?.request !== name) return refuse('unknown_request')
+    status = await runtime.ledger.peek(proof.txBytes)
+    if (status?.request !== name) return refuse('unknown_request')
   }
   if (found.kind === 'refused') return found
   const mismatch = checkClaim(claim, request)
   if (mismatch) return mismatch
-  standing ??= await runtime.ledger.peek(proof.txBytes)
-  const known = standing && judgeStanding(claim, standing, name)
+  status ??= await runtime.ledger.peek(proof.txBytes)
+  const known = status && judgeStatus(claim, status, name)
   if (known?.kind === 'refused') return known
   const unsigned = checkSignature(claim, request)
   if (unsigned) return unsigned
-  if (standing && known?.kind === 'usable') {
+  if (status && known?.kind === 'usable') {
     const recipients = recipient === undefined ? found.recipients : [recipient]
-    return (await checkSigner(claim, request, recipients)) ?? take(claim, name, standing)
+    return (await checkSigner(claim, request, recipients)) ?? take(claim, name, status)
   }
   if (recipient === undefined) return refuse('unknown_request')
-  return register(claim, request, recipient, name, standing?.state === 'reverted')
+  return register(claim, request, recipient, name, status?.state === 'reverted')
 }
 
 function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Refusal | undefined {
@@ -128,13 +128,13 @@ function presentMs({ clock, clockCheck }: Pick<Runtime, 'clock' | 'clockCheck'>)
 
 type KnownPayment = { readonly kind: 'usable' } | { readonly kind: 'unregistered' } | Refusal
 
-function judgeStanding({ routeRuntime, proof }: Claim, standing: PaymentStatus, name: string): KnownPayment {
-  if (standing.state === 'late') return { kind: 'unregistered' }
-  if (standing.state === 'reverted' && standing.request === name) return { kind: 'unregistered' }
-  if (standing.request !== name) return refuse('payment_replay')
-  if (standing.payer !== routeRuntime.runtime.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
-  if (standing.state === 'spent') return refuse('payment_replay')
-  return standing.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
+function judgeStatus({ routeRuntime, proof }: Claim, status: PaymentStatus, name: string): KnownPayment {
+  if (status.state === 'late') return { kind: 'unregistered' }
+  if (status.state === 'reverted' && status.request === name) return { kind: 'unregistered' }
+  if (status.request !== name) return refuse('payment_replay')
+  if (status.payer !== routeRuntime.runtime.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
+  if (status.state === 'spent') return refuse('payment_replay')
+  return status.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
 }
 
 /** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
@@ -145,7 +145,7 @@ function checkSignature({ routeRuntime, incoming, proof }: Claim, request: Opene
   const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
   const { tx, requestId, payer, ts, sig } = proof
   const signed = route
-    .originsOf(incoming)
+    .listOrigins(incoming)
     .some((origin) => runtime.verifier(key, proofText({ origin, genesis, tx, requestId, payer, ts }), sig))
   return signed ? undefined : refuse('signature_invalid')
 }
@@ -193,8 +193,7 @@ async function register(
     return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
   }
   const quote = await quoteFor(claim, request, recipient)
-  const read: ChainRead = (...call) => readFinally(...call, wasReverted)
-  const verdict = await readWithin(claim, quote, read)
+  const verdict = await readForGrant(claim, quote, wasReverted)
   if (verdict.kind === 'refused') {
     notePending(claim, request, recipient, name, verdict.code)
     return verdict

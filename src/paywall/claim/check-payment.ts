@@ -179,13 +179,13 @@ function knowing(parts: VerdictParts, payer: string): VerdictParts {
 /** What the ledger adds: whether it was used, and whether it is still claimable. */
 async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, request: OpenedRequest | undefined) {
   const { ledger, keyring, clock, proofTtlSeconds = usualProofTtlSeconds } = parts
-  const standing = await ledger?.peek(tx)
-  const registered = standing !== undefined && standing.state !== 'late'
+  const status = await ledger?.peek(tx)
+  const registered = status !== undefined && status.state !== 'late'
   const name = keyring && createPseudonyms(keyring.pseudonymKey).request(requestId)
-  const isForeign = name !== undefined && standing?.request !== name
+  const isForeign = name !== undefined && status?.request !== name
   const unused: Check = !ledger
     ? 'unchecked'
-    : registered && (standing.state === 'spent' || isForeign)
+    : registered && (status.state === 'spent' || isForeign)
       ? 'failed'
       : 'passed'
   // Once registered, the ledger's own time counts, and it says

@@ -28,11 +28,7 @@ export type LandedPayment<Verdict> = Verdict & {
 }
 
 /** What a payment came to, as the nodes tell it. */
-export type ChainRead = (
-  claim: Claim,
-  quote: Quote,
-  options: ReadOptions,
-) => Promise<LandedPayment<Paid | Late> | Refusal>
+type ChainRead = (claim: Claim, quote: Quote, options: ReadOptions) => Promise<LandedPayment<Paid | Late> | Refusal>
 
 /** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
 export async function readWithin(
@@ -65,6 +61,11 @@ export async function readWithin(
 function isUseful(verdict: LandedPayment<Paid | Late> | Refusal): boolean {
   if (verdict.kind !== 'refused' || verdict.code === 'tx_not_final') return true
   return refusals[verdict.code].status === 503 && !verdict.isCostly
+}
+
+/** Reads a payment that is to be granted, within the budget, and final where much is at stake. */
+export function readForGrant(claim: Claim, quote: Quote, wasReverted: boolean) {
+  return readWithin(claim, quote, (...call) => readFinally(...call, wasReverted))
 }
 
 /** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */

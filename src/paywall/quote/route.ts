@@ -55,7 +55,7 @@ export interface Route {
   /** Also honours these quotes, which were made before the quotes that are made from now on. */
   honour(former: readonly FormerTerms[]): void
   /** The origins under which a client may have known this service. */
-  originsOf(incoming: Incoming): readonly string[]
+  listOrigins(incoming: Incoming): readonly string[]
 }
 
 export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
@@ -146,7 +146,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dial
       if (!reading) return deal(incoming, accept)
       return reading.then((body) => ('code' in body ? body : deal(incoming, accept, body)))
     },
-    originsOf: (incoming) => {
+    listOrigins: (incoming) => {
       if (publicOrigin !== undefined) return [publicOrigin]
       const host = incoming.origin().replace(/^https?:/, '')
       // Behind a proxy that ends TLS we see http where the client saw https; the host is what tells services apart.
