@@ -43,13 +43,13 @@ export type EndpointOptions = Omit<RoutesOptions, ServiceOption>
 type Call = 'createPaystile' | 'charge' | 'routes'
 
 /** The options of `createPaystile`, made into those of paywalls and of the service's own endpoints. */
-export interface SharedOptions {
+export interface FactoryOptions {
   forCharge(options: ChargeOptions): ProviderOptions
   forRoutes(options: EndpointOptions): RoutesOptions
 }
 
 /** Throws a `ConfigurationError` with everything wrong about the shared options, before any route is charged. */
-export function readSharedOptions(options: PaystileOptions, environment: Environment): SharedOptions {
+export function readSharedOptions(options: PaystileOptions, environment: Environment): FactoryOptions {
   const shared = { token: 'USDC', ...dropUndefined(options) } as const
   // A price stands in for those of the routes.
   check('createPaystile', shared, (rest) => readConfig({ ...rest, price: 1 }, environment))
