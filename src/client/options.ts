@@ -44,12 +44,12 @@ export interface ClientOptions extends PolicyOptions {
    */
   readonly wallet: WalletSource
   /**
-   * Nodes to pay through. Never taken from the challenge.
+   * The RPC nodes that the client uses. It never takes a node from a challenge.
    *
    * @defaultValue `PAYSTILE_RPC`, the public node, or the localnet of this machine
    */
   readonly rpc?: string | readonly string[]
-  /** Called before every payment; anything but `true` declines. */
+  /** Called before every payment. Any result but `true` declines the payment. */
   readonly approve?: (offer: PaymentOffer) => boolean | Promise<boolean>
   /**
    * Checks everything, pays nothing, and returns the 402.
@@ -58,7 +58,8 @@ export interface ClientOptions extends PolicyOptions {
    */
   readonly dryRun?: boolean
   /**
-   * How a payment is proven to be ours: `'claim'` by a secret, `'sig'` by the wallet's signature, from any machine.
+   * How the client proves that it made the payment: `'claim'` by a secret in its journal, `'sig'` by the wallet's signature, which
+   * works from any machine.
    *
    * @defaultValue `'claim'`
    */
@@ -70,18 +71,18 @@ export interface ClientOptions extends PolicyOptions {
    */
   readonly prepayBytes?: number
   /**
-   * How long to wait for the payment, our own or that of another call for the same resource, and then for the resource.
+   * The longest wait for the payment (its own, or that of another call for the same resource), and then for the resource.
    *
    * @defaultValue `120000`
    */
   readonly timeoutMs?: number
   /**
-   * Where intents are recorded before a payment is sent.
+   * The record of payments, written before each payment is sent.
    *
    * @defaultValue a file; in browsers memory
    */
   readonly journal?: Journal
-  /** Called with the progress. Its exceptions are ignored: nothing may come between a payment and its resource. */
+  /** Called with the progress of a payment. Its exceptions are ignored, so that they cannot stop the delivery of a paid resource. */
   readonly onEvent?: (event: ClientEvent) => void
   /**
    * The function that sends requests.

@@ -30,30 +30,30 @@ export interface PolicyOptions {
    */
   readonly tokens?: readonly TokenCode[]
   /**
-   * The most for one payment, by token. If given, no payment is made in a token that it omits.
+   * The highest amount of one payment, by token. If set, tokens that it omits are not used.
    *
    * @defaultValue `{ USDC: 1, SOL: 0.01, NATIVE: 10 }`
    */
   readonly maxPrice?: TokenAmounts
   /**
-   * `{ perDay, perHost }`: the most in one day (UTC), at all hosts together and at any one host, by token. It is kept on disk
-   * and reserved before signing, so parallel calls and other processes count.
+   * `{ perDay, perHost }`: the highest sum of one day (UTC), by token, for all hosts together and for each host. The client
+   * reserves the amount on disk before it signs, so parallel calls and other processes count.
    */
   readonly budget?: { readonly perDay?: TokenAmounts; readonly perHost?: TokenAmounts }
   /**
-   * The only wallets that are paid.
+   * The only wallets that may be paid.
    *
    * @defaultValue any
    */
   readonly recipients?: readonly string[]
   /**
-   * The only network that is used. Challenges for others are refused.
+   * The only network to pay on. Challenges for other networks are refused.
    *
    * @defaultValue the server's
    */
   readonly network?: Network
   /**
-   * Mints beside the known ones, such as NATIVE on mainnet: `{ NATIVE: { address, decimals, tokenProgram } }`.
+   * Mints besides the known ones, such as that of NATIVE on mainnet: `{ NATIVE: { address, decimals, tokenProgram } }`.
    *
    * @defaultValue known mints
    */

@@ -21,7 +21,7 @@ const secondsFrom = (least: number) =>
 /** How requests reach the upstream, for one route or for all. */
 const forwardShape = {
   /**
-   * Where requests go: `http://127.0.0.1:3000`. A path in it is put before that of the request.
+   * The API behind the gateway: `http://127.0.0.1:3000`. A path in this address is put before the path of the request.
    *
    * @defaultValue the top level's
    */
@@ -30,7 +30,8 @@ const forwardShape = {
     .refine((url) => !isHttpUrl(url) || !/[?#]/.test(url), { error: 'must not have a query' })
     .optional(),
   /**
-   * Headers for the upstream, such as your key, added to those of the top level. A client's header of the same name is dropped.
+   * Headers for the upstream, such as your API key, besides those of the top level. A client's header of the same name is
+   * dropped.
    *
    * @defaultValue none
    */
@@ -40,14 +41,14 @@ const forwardShape = {
     })
     .optional(),
   /**
-   * Names of the client's headers that do not reach the upstream otherwise: `[cookie]`.
+   * Names of further client headers that are forwarded to the upstream: `[cookie]`.
    *
    * @defaultValue none
-   * @see [What the upstream gets](gateway.md#what-the-upstream-gets)
+   * @see [Headers for the upstream](gateway.md#headers-for-the-upstream)
    */
   forward: list(headerName, 'must be a list of names of headers').optional(),
   /**
-   * Sends the client's Host header on, instead of the upstream's own name.
+   * Forwards the client's Host header instead of the upstream's own host name.
    *
    * @defaultValue `false`
    */
@@ -66,7 +67,8 @@ const forwardShape = {
     })
     .optional(),
   /**
-   * Seconds until the upstream is connected, until it starts to answer, and between two parts of its answer (0: no limit).
+   * The longest wait for a connection to the upstream, for the start of its response, and between two parts of the response
+   * (0: no limit).
    *
    * @defaultValue `{ connectSeconds: 10, answerSeconds: 60, idleSeconds: 300 }`
    */
@@ -83,10 +85,10 @@ export const methodNames = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OP
 
 /** Names that stand in a route only. */
 const ownShape = {
-  /** `/api/weather`; `/users/:id`, where `:id` is any one segment; `/files/*`, all paths below. */
+  /** The path: `/api/weather`; `/users/:id`, where `:id` is one segment of any value; `/files/*`, all paths below `/files/`. */
   path: text,
   /**
-   * Methods of the route. HEAD comes with GET.
+   * The methods of the route. GET includes HEAD.
    *
    * @defaultValue `[GET]`
    */
@@ -142,13 +144,14 @@ const port = z.union(
 /** Names that stand at the top only. */
 const topShape = {
   /**
-   * Where the gateway listens.
+   * The address on which the gateway listens.
    *
    * @defaultValue `{ host: 127.0.0.1, port: 8402 }`
    */
   listen: z.strictObject({ host: text.min(1, 'must name a host').optional(), port: port.optional() }).optional(),
   /**
-   * Open connections of clients; seconds that a client may take for the head of a request, and for all of it with its body.
+   * The most open connections, and the seconds within which a client must send the headers of a request and the whole request
+   * with its body.
    *
    * @defaultValue `{ connections: 10000, headSeconds: 10, requestSeconds: 30 }`
    */

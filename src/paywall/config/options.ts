@@ -126,7 +126,7 @@ export const routeShape = {
    * @defaultValue `1`
    */
   prepay: prepayOption.optional(),
-  /** What is sold, for the person who reads the challenge. */
+  /** A description of the resource, shown in the challenge and on the checkout page. */
   description: z.string().max(200, 'must be at most 200 characters').optional(),
   /**
    * Names the route inside its requestIds. Bundles, windows and bytes are valid for all routes of that name; without a name,
@@ -135,15 +135,15 @@ export const routeShape = {
    */
   scope: label.optional(),
   /**
-   * The parts of a request that a payment is tied to. `'request'`: method, path and query. `'path'`: method and path. Or the
-   * parts that count: `{ query: [names], headers: [names], body: true }`.
+   * The parts of a request that a payment is bound to. `'request'`: method, path and query. `'path'`: method and path. Or a
+   * list of parts: `{ query: [names], headers: [names], body: true }`.
    *
    * @defaultValue `'request'`
    * @see [A price that depends on the request](pricing.md#a-price-that-depends-on-the-request)
    */
   bind: bind.optional(),
   /**
-   * The longest body with `bind: { body: true }`.
+   * The longest request body that the paywall reads, for `bind: { body: true }` and for forms.
    *
    * @defaultValue `1000000`
    */
@@ -160,72 +160,73 @@ export const routeShape = {
    */
   envelope: z.enum(envelopes).optional(),
   /**
-   * `'required'`: clients that announce no claim must sign their proof with the wallet, so that nobody can copy it from the
-   * chain.
+   * `'required'`: clients that announce no claim must sign their proof with the wallet. Other clients then cannot copy the proof
+   * from the chain.
    *
    * @defaultValue `'negotiated'`
    */
   proofBinding: z.enum(['negotiated', 'required']).optional(),
   /**
-   * How long a quote can be paid. At least 120.
+   * The time in which a quote can be paid. At least 120.
    *
    * @defaultValue `300`
    */
   challengeTtlSeconds: wholeSeconds(120, 86_400).optional(),
   /**
-   * How long after that a payment made in time can be redeemed.
+   * The time in which a payment can be redeemed, after the end of its quote.
    *
    * @defaultValue `86400`
    */
   proofTtlSeconds: wholeSeconds(60, 30 * 86_400).optional(),
   /**
-   * How long bundles, bytes and files can be used after their first use.
+   * The time in which bundles, bytes and files can be used, after their first use.
    *
    * @defaultValue `2592000`
    */
   allowanceTtlSeconds: wholeSeconds(60, 10 * 365 * 86_400).optional(),
   /**
-   * How long a proof may wait for its transaction to become visible.
+   * The longest wait of a proof for its transaction to become visible.
    *
    * @defaultValue `10`
    */
   waitSeconds: seconds(0, 60).optional(),
   /**
-   * How long a delivery is held for a process that may have died. Renewed while a response runs.
+   * The time for which the ledger holds a payment for one response. The server renews it while the response runs. If the server
+   * dies, the payment can be used again afterwards.
    *
    * @defaultValue `30`
    */
   leaseSeconds: seconds(0.1, 3600).optional(),
   /**
    * The price from which a payment must be finalized (about 13 s on mainnet) and not only confirmed (about 1 s), in units of
-   * `token`; `0` for all. Until then the proof gets `tx_not_final`, which clients repeat. Without a rate to USDC, the default
+   * `token`; `0` for all. Until then the proof gets `tx_not_final`, and clients send it again. Without a rate to USDC, the default
    * is `0`.
    *
    * @defaultValue the worth of 1 USDC
    */
   finalizedFrom: decimal.optional(),
   /**
-   * The most that may be accepted and not final yet, in units of `token`: a number for the recipient, or
+   * The highest sum of accepted payments that are not final yet, in units of `token`: a number for the recipient, or
    * `{ recipient, payer }`. Beyond it, payments must be finalized. Several servers may exceed it by the payments of one second.
    *
    * @defaultValue no limit
    */
   maxUnfinalized: maxUnfinalizedOption.optional(),
   /**
-   * Lets browsers of other origins pay and read. `false` leaves cross-origin headers and preflights to the application.
+   * Lets pages of other origins pay and read the response. `false` leaves cross-origin headers and preflights to the application.
    *
    * @defaultValue `true`
    */
   cors: flag.optional(),
   /**
-   * Shows people in a browser the checkout page instead of JSON. `false` answers all clients alike.
+   * Shows the checkout page in browsers. `false` sends JSON to all clients.
    *
    * @defaultValue `true`
    * @see [Checkout](checkout.md)
    */
   checkout: flag.optional(),
   /**
-   * Replaced `{ recipients, scopes, binds }` whose payments can still be redeemed. Keep them for a day and six minutes.
+   * Former values `{ recipients, scopes, binds }` whose payments can still be redeemed. Keep them for a day and six minutes.
    */
   retired: z
     .strictObject({
@@ -240,14 +241,15 @@ export const routeShape = {
 export const paywallShape = {
   /**
    * Price of one unit of `per`, in units of `token`: a number, decimal text, or a function of the request. A function sees
-   * only the parts that the payment is bound to (`bind`). Zero, negative and more decimals than the token has are refused.
+   * only the parts that the payment is bound to (`bind`). Zero, negative prices, and prices
+   * with more decimals than the token has, are refused.
    *
    * @see [A price that depends on the request](pricing.md#a-price-that-depends-on-the-request)
    */
   price: priceOption,
   /** Free requests for each client address: `{ requests, per: 'minute' | 'hour' | 'day' | { seconds } }`. */
   free: freeOption.optional(),
-  /** With `bind: { body: true }`, if a parser reads the body before the paywall: returns the received bytes. */
+  /** With `bind: { body: true }`, if a parser reads the body before the paywall: a function that returns the received bytes. */
   rawBody: callback<(request: object) => Uint8Array | undefined>().optional(),
   /**
    * The name in analytics and in the published list: `GET /api/weather`, or the path alone. Set it if paths carry data

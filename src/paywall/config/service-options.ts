@@ -52,7 +52,7 @@ export const serviceShape = {
   secret: z.string().optional(),
   /**
    * Mints by token code: an address, or `{ address, decimals, tokenProgram, allow }`. `NATIVE` on mainnet, any token on
-   * localnet and devnet. `allow` lists traits of the mint that are refused otherwise.
+   * localnet and devnet. `allow` lists properties of the mint that are refused by default.
    *
    * @defaultValue known mints
    * @see [Token-2022](tokens.md#token-2022)
@@ -80,7 +80,7 @@ export const serviceShape = {
    */
   publicUrl: z.string().refine(isPublicUrl, { error: 'must be an http or https URL without query' }).optional(),
   /**
-   * The number of your proxies in front that add the client's address to `X-Forwarded-For`. Invalid proofs are limited by
+   * The number of your proxies that add the client's address to `X-Forwarded-For`. Invalid proofs are limited by
    * client address, and behind a proxy all clients look like one. Without `publicUrl`, their `X-Forwarded-Proto` decides
    * whether cookies of the checkout page are for https. Next, and Hono outside Node, do not report the peer's address: without
    * this option no client is limited there, and all share one slower queue of lookups.
@@ -93,8 +93,8 @@ export const serviceShape = {
     .max(16, { error: 'must be at most 16' })
     .optional(),
   /**
-   * Reads payments to the recipient as they land, over the nodes' WebSocket with lists behind it. Most proofs then need no
-   * node, and payments without a proof are seen.
+   * Reads payments to the recipient as they land, through the nodes' WebSocket and, as a fallback, by polling. Most proofs
+   * then need no request to a node, and payments without a proof are recorded.
    *
    * @defaultValue `true`
    */
@@ -126,8 +126,8 @@ export const sharedShape = {
    */
   verifyOnChain: flag.optional(),
   /**
-   * The key that pays, once, for each token account that the recipient lacks: the path of a key file, 64 secret bytes, a kit
-   * signer or a wallet. It is used for nothing else, and need not be the recipient's.
+   * The key that pays for the creation of token accounts that the recipient lacks: the path of a key file, 64 secret bytes, a kit
+   * signer or a wallet. It has no other use, and can belong to any wallet.
    *
    * @defaultValue `PAYSTILE_ACCOUNT_KEY` (a path)
    * @see [Token accounts](tokens.md#token-accounts)
@@ -135,7 +135,7 @@ export const sharedShape = {
   accountKey: accountKey.optional(),
   /**
    * Called for every challenge, refusal, verified payment and ended delivery, and for changes of payments on chain. Its
-   * exceptions are logged and break no sale.
+   * exceptions are logged and do not affect requests.
    *
    * @see [Events](api.md#events-of-onevent)
    */
