@@ -66,7 +66,7 @@ it('CONTRIBUTING.md describes folders that exist', () => {
 })
 
 it('README.md links to the files for contributors', () => {
-  const [, last = ''] = read('README.md').split('## Read on')
+  const [, last = ''] = read('README.md').split('## Documentation')
   expect(last).toContain('(CONTRIBUTING.md)')
   expect(last).toContain('(SECURITY.md)')
 })
