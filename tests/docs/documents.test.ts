@@ -250,7 +250,7 @@ describe('snippets', () => {
 })
 
 function withoutCode(file: string): string {
-  return read(file).replace(/^```[\s\S]*?^```$/gm, '')
+  return read(file).replace(/^ *```[\s\S]*?^ *```$/gm, '')
 }
 
 /** The anchors of a document's headings, as GitHub and the site name them. */
@@ -273,6 +273,19 @@ describe('links', () => {
       return !existsSync(join(root, leadsTo)) || (anchor !== undefined && !listAnchors(leadsTo).includes(anchor))
     })
     expect(broken).toEqual([])
+  })
+})
+
+describe('lines', () => {
+  const others = ['bench/README.md', 'deploy/ha/README.md', 'packages/client/README.md', 'site/index.md']
+  /** Tables and HTML have lines of any length, and a line that is one link or one piece of code cannot be broken. */
+  const mayBeLong = (line: string) =>
+    /^\s*[|<]/.test(line) ||
+    !/\s/.test(line.replaceAll(/\[[^\]]*\]\([^)]*\)|`[^`]*`|^\s*(?:[-*]|\d+\.)\s+/g, '').trim())
+
+  it.each([...documents, ...others])('of %s have at most 100 columns', (file) => {
+    const text = withoutCode(file).replaceAll(/<!--[\s\S]*?-->/g, '')
+    expect(text.split('\n').filter((line) => line.length > 100 && !mayBeLong(line))).toEqual([])
   })
 })
 
