@@ -1,4 +1,4 @@
-/** SPEC.md's helpers, and the types that go with them. */
+/** The public functions of the package, with their types. */
 export { create402Middleware, createPaystile, drain } from './adapters/express.ts'
 export type { Paystile } from './adapters/factory.ts'
 export { type FrameworkRequest, paymentOf } from './adapters/payment-of.ts'

@@ -1,4 +1,4 @@
-/** SPEC.md's `getAnalytics`: what a service earned, for its owner. Signs in with the wallet where it has to. */
+/** `getAnalytics`: the summary of a service's revenue, for its owner. Signs in with the wallet if the service requires it. */
 import { nearest } from '../core/encoding/suggest.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
@@ -19,7 +19,7 @@ export interface AnalyticsOptions {
   readonly signal?: AbortSignal
 }
 
-/** SPEC.md's summary, and what this service adds. Amounts are decimal text. */
+/** The summary of a service's revenue. Amounts are decimal text. */
 export interface AnalyticsSummary {
   /** Earnings less refunds in the period. May be negative. */
   readonly totalRevenue: string

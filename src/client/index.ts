@@ -73,7 +73,7 @@ export const fetchWith402 = createFetchWith402({
 export const downloadWith402 = createDownloadWith402({ fetchWith402, journal: journalOfUser })
 
 /**
- * What a service earned: SPEC.md's summary. Without arguments it asks the service at `PAYSTILE_URL`, and signs in with the
+ * Reads the summary of a service's revenue. Without arguments it asks the service at `PAYSTILE_URL`, and signs in with the
  * agent's wallet, which must be one of the service's owners.
  *
  * @example

@@ -1,4 +1,4 @@
-/** SPEC.md's `verifyPayment`: a boolean, and beside it the whole verdict. It joins parts of its own and consumes nothing. */
+/** `verifyPayment` (a boolean) and `checkPayment` (the whole verdict). Both open their own connections and use no payment. */
 import { findTokenAccount } from '../chain/accounts/programs.ts'
 import { createChain } from '../chain/read/chain.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'

@@ -1,4 +1,4 @@
-/** Our own dialect, SPEC.md's: the challenge is the body, the proof is `Payment-Proof`, refusals are problem+json. */
+/** The dialect of paystile's own protocol: the challenge is the body, the proof is `Payment-Proof`, refusals are problem+json. */
 import type { RefusalRow } from '../core/payment/refusals.ts'
 import { formatProblem, refusals } from '../core/payment/refusals.ts'
 import { prepareChallenge } from '../core/protocol/challenge.ts'

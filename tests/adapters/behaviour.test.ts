@@ -241,7 +241,7 @@ describe.each(adapters)('%s with an envelope', (_name, serve) => {
   it.each([
     ['verified', { status: 'verified', message: expect.any(String), data: { secret: 42 } }],
     ['result', { result: expect.any(String), data: { secret: 42 } }],
-  ] as const)('wraps JSON in shape %s of SPEC.md', async (envelope, shape) => {
+  ] as const)('wraps JSON in the shape %s of the protocol', async (envelope, shape) => {
     const shop = await openShop(world, serve, handler, { envelope })
     const response = await shop.claim(await shop.buy(payer))
     const text = await response.text()

@@ -49,7 +49,7 @@ async function json(response: Promise<Response> | Response) {
 }
 
 describe('GET /api/analytics', () => {
-  it('is SPEC.md’s summary of what was paid', async () => {
+  it('is the documented summary of the payments', async () => {
     const { status, body } = await json(house.get('/api/analytics'))
     expect(status).toBe(200)
     expect(analyticsAnswers.summary.parse(body)).toEqual(body)
@@ -97,7 +97,7 @@ describe('GET /api/analytics', () => {
 })
 
 describe('GET /analytics', () => {
-  it('lists payments as SPEC.md’s feed has them, and what they come to', async () => {
+  it('lists payments in the documented form, with their totals', async () => {
     const { body } = await json(house.get('/analytics'))
     const { records = [], next, tokens, usage } = analyticsAnswers.analytics.parse(body)
     expect([records.length, next]).toEqual([3, null])

@@ -33,7 +33,7 @@ function createFixture(decimalsOf = (token: TokenCode): number | undefined => (t
 }
 
 describe('the summary', () => {
-  it('is SPEC.md’s, with all three keys, when nothing was ever sold', async () => {
+  it('has all three keys when nothing was ever sold', async () => {
     const summary = await readSummary(createFixture().parts, {})
     expect(analyticsAnswers.summary.parse(summary)).toEqual(summary)
     expect(summary).toMatchObject({

@@ -60,7 +60,7 @@ describe('POST /verify-payment', () => {
     expect([response.status, await response.text()]).toEqual([200, 'the secret'])
   })
 
-  it('takes SPEC.md’s options, and is never content with less than was asked for', async () => {
+  it('takes the documented options, and is never content with less than was asked for', async () => {
     const { tx, requestId } = await house.pay(shop.payer)
     const recipient = shop.world.recipient.address
     const ask = (more: object) => verdictOf(house.verify({ tx, requestId, ...more }, someone()))

@@ -100,7 +100,7 @@ describe('a copied proof', () => {
     await expectServed(served)
   })
 
-  it('T79: of a requestId that asked for nothing is a bearer token, as SPEC.md has it, and opens once', async () => {
+  it('T79: of a requestId that asked for nothing is a bearer token, and opens once', async () => {
     const proof = await shop.buy(payer)
     await expectServed(shop.claim(proof))
     await expectRefused(shop.claim(proof), 'payment_replay')

@@ -1,4 +1,4 @@
-/** SPEC.md's test mode from end to end, on a local chain that plays devnet: own mints, faucet, sale. */
+/** The test mode from end to end, on a local chain that plays devnet: own mints, faucet, sale. */
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** `GET /analytics/{id}`: one payment with the five checks of SPEC.md, and its course from the chain to the last delivery. */
+/** `GET /analytics/{id}`: one payment with the protocol's five checks, and its history from the chain to the last delivery. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'

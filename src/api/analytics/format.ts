@@ -12,7 +12,7 @@ import type { SharedOut } from '../../core/payouts/ports/rewards.ts'
 import { parseRefund, refundedWorth } from '../../core/payouts/refunds.ts'
 import type { Books } from '../../core/ports/reports.ts'
 
-/** SPEC.md's second spelling of a status, for the feed. */
+/** The names of a status in the feed. */
 export const feedStatuses = { pending: 'Pending', confirmed: 'Verified', expired: 'Expired' } as const satisfies Record<
   PaymentListStatus,
   string

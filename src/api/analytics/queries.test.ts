@@ -85,7 +85,7 @@ describe('other queries', () => {
 })
 
 describe('the body of a verification', () => {
-  it('is what SPEC.md names, and little of it is needed', () => {
+  it('has the documented names, of which few are required', () => {
     expect(readInput(verifyBody, { tx, requestId: 'abc' })).toEqual({ kind: 'input', input: { tx, requestId: 'abc' } })
   })
 

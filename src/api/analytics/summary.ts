@@ -1,4 +1,4 @@
-/** `GET /api/analytics`: SPEC.md's summary, and how the period before it was. */
+/** `GET /api/analytics`: the summary of a period, beside that of the period before. */
 import type { Period, Sum, Usage, UsageEvent } from '../../core/ports/reports.ts'
 import { readRevenueToken } from './format.ts'
 import type { SummaryQuery } from './queries.ts'

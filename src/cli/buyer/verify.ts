@@ -1,4 +1,4 @@
-/** `paystile verify`: SPEC.md's five rules, checked against the chain. Nothing is used up. */
+/** `paystile verify`: checks the protocol's five rules against the chain. The payment stays unused. */
 import { existsSync, readFileSync } from 'node:fs'
 import { type CheckOptions, checkPayment } from '../../compose/check-payment.ts'
 import { decodeSignature } from '../../core/encoding/base58.ts'

@@ -1,7 +1,7 @@
 /** A payment as reports list it, and its history. */
 import type { TokenCode } from '../money/tokens.ts'
 
-/** SPEC.md's status of captured data. */
+/** The status of a payment in reports. */
 export const paymentListStatuses = ['pending', 'confirmed', 'expired'] as const
 export type PaymentListStatus = (typeof paymentListStatuses)[number]
 

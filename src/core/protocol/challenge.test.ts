@@ -26,7 +26,7 @@ const parts = {
 } as const
 
 describe('challenge', () => {
-  it('holds the fields of SPEC.md in their order, then ours', () => {
+  it('holds the required fields in their order, then the optional ones', () => {
     const value = JSON.parse(write(parts))
     expect(Object.keys(value).slice(0, 7)).toEqual([
       'status',
@@ -77,7 +77,7 @@ describe('challenge', () => {
     expect(readChallenge(JSON.parse(write(parts)))).toEqual(JSON.parse(write(parts)))
   })
 
-  it("reads a challenge that has only SPEC.md's fields", () => {
+  it("reads a challenge that has only the required fields", () => {
     const { requestId, amount, currency, acceptedMints, instructions } = JSON.parse(write(parts))
     expect(readChallenge({ requestId, recipient, amount, currency, acceptedMints, instructions })).toMatchObject({
       requestId,

@@ -1,5 +1,5 @@
 /**
- * The body of a 402: SPEC.md's seven fields, then ours.
+ * The body of a 402: the protocol's seven required fields, then the optional ones.
  *
  * Only the requestId, the resource and the time differ from one request to the next, so everything else is written once
  * per offer and the rest is joined in.
@@ -152,7 +152,7 @@ function splToken(token: TokenCode, mints: MintTable): string {
 /**
  * Reads the body of a 402. Undefined when it is not a challenge of this protocol.
  *
- * SPEC.md's fields must be there; ours are taken when they have the right form and left out when not.
+ * The required fields must be present. Optional fields are taken if they are well-formed, and left out otherwise.
  */
 export function readChallenge(value: unknown): Challenge | undefined {
   if (!isRecord(value)) return undefined

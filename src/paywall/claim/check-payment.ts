@@ -1,6 +1,6 @@
 /**
- * SPEC.md's five verification rules as a list of checks, for whoever wants to know about a payment without using it. The
- * rules are those of the paywall; nothing is consumed.
+ * The protocol's five verification rules as a list of checks, for questions about a payment. The rules are those of the
+ * paywall. The payment stays unused.
  */
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { prepareHmac } from '../../core/encoding/hmac.ts'
@@ -22,7 +22,7 @@ import type { TokenAccountOf } from '../runtime/runtime.ts'
 
 export type Check = 'passed' | 'failed' | 'unchecked'
 
-/** SPEC.md's rules 1 to 5, and whether the requestId is one of ours. */
+/** The protocol's rules 1 to 5, and whether this service issued the requestId. */
 export interface Checks {
   readonly exists: Check
   readonly recipient: Check

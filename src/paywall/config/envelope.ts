@@ -1,4 +1,4 @@
-/** SPEC.md's two shapes of an access-granted body, put around a JSON resource as it streams by. */
+/** The protocol's two shapes of an access-granted body, written around a JSON resource as it streams. */
 export const envelopes = ['none', 'verified', 'result'] as const
 export type Envelope = (typeof envelopes)[number]
 

@@ -2,7 +2,7 @@
  * A provider's options. Each option is declared here once: its shape, and its description as a doc comment.
  *
  * The types, the gateway's file, its JSON Schema and the tables in `docs/` follow from these shapes. In a comment,
- * `@defaultValue` and `@see` become the table's default and its link. SPEC.md fixes some of the names.
+ * `@defaultValue` and `@see` become the table's default and its link.
  */
 import { z } from 'zod'
 import { isUnspendable } from '../../core/money/tokens.ts'
