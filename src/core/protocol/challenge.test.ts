@@ -77,7 +77,7 @@ describe('challenge', () => {
     expect(readChallenge(JSON.parse(write(parts)))).toEqual(JSON.parse(write(parts)))
   })
 
-  it("reads a challenge that has only the required fields", () => {
+  it('reads a challenge that has only the required fields', () => {
     const { requestId, amount, currency, acceptedMints, instructions } = JSON.parse(write(parts))
     expect(readChallenge({ requestId, recipient, amount, currency, acceptedMints, instructions })).toMatchObject({
       requestId,

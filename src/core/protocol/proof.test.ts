@@ -10,7 +10,7 @@ const requestId = 'AQEBabc_-9'
 const plain = `tx=${tx}; requestId=${requestId}; payer=${payer}`
 
 describe('parseProof', () => {
-  it("reads the three required keys", () => {
+  it('reads the three required keys', () => {
     expect(parseProof(plain)).toEqual({
       kind: 'proof',
       proof: { tx, requestId, payer, txBytes: new Uint8Array(64).fill(7), payerBytes: new Uint8Array(32).fill(8) },
