@@ -1,4 +1,4 @@
-/** What is at which of the service's own addresses, and what `/openapi.json` says of it. */
+/** The table of the service's own endpoints, and their entries in `/openapi.json`. */
 import type { Cursors } from './analytics/cursor.ts'
 import { filterQuery } from './analytics/queries.ts'
 import type { BooksParts } from './analytics/reports.ts'
@@ -111,7 +111,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
   ]
 }
 
-/** Who cannot be recognised, because the ledger is away, is nobody in particular; health is told all the same. */
+/** If the ledger is unavailable, the client cannot be identified and counts as a stranger. Health is still reported. */
 const stranger: Access = { kind: 'stranger', wallet: undefined }
 
 export function alive(): Response {
@@ -139,7 +139,7 @@ function discoveryRows({ discovery }: TableParts): readonly Row[] {
   ]
 }
 
-/** What is said of parts that tell methods apart themselves. */
+/** The entries of parts that distinguish methods themselves. */
 function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] {
   const one = (method: string, path: string, summary: string, more: Partial<Documented> = {}): Documented => {
     return { method, path, summary, isPrivate: false, ...more }
@@ -170,7 +170,7 @@ function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] 
   ]
 }
 
-/** Addresses of parts that tell methods apart themselves. Where a part is missing, there is nothing. */
+/** The endpoints of parts that distinguish methods themselves. A missing part has no endpoints. */
 function partRows({ signIn, exports, faucet, dashboard, pay }: RoutesParts): readonly Row[] {
   const row = (path: string, handle: Row['handle']): Row => {
     return { method: '*', path, summary: '', isPrivate: false, isWhole: true, handle }
@@ -196,7 +196,7 @@ function exportRows(exports: Exports): readonly Row[] {
       path: endpoints.export,
       isPrivate: false,
       handle: async ({ request, access }) => {
-        // A link speaks for itself.
+        // A link needs no sign-in.
         if (exports.hasLink(request)) return exports.handle(request, '')
         const who = await access()
         return mayRead(who) ? exports.handle(request, who.kind === 'owner' ? who.wallet : '') : turnAway(who)

@@ -1,4 +1,7 @@
-/** The options of `createPaystile`, and of the `charge` and `routes` that it returns. Each option has its place. */
+/**
+ * The options of `createPaystile`, and of the `charge` and `routes` that it returns. Each option belongs to one of
+ * these calls.
+ */
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import type { Environment } from '../paywall/config/config.ts'
 import { readConfig } from '../paywall/config/config.ts'
@@ -10,7 +13,7 @@ import { readRoutesConfig, routesOptionNames } from './options.ts'
 type NameOf<Options> = Options extends unknown ? keyof Options : never
 type Without<Options, Name extends PropertyKey> = Options extends unknown ? Omit<Options, Name> : never
 
-/** `createPaystile` only: they hold for all routes of the service. */
+/** `createPaystile` only: they apply to all routes of the service. */
 export const serviceOptions = [
   ...(['recipient', 'network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'trustProxy'] as const),
   ...(['mints', 'rates', 'reportToken', 'accountKey', 'watch', 'log'] as const),
@@ -24,19 +27,19 @@ export const chargeOptions = [
   ...(['bind', 'rawBody', 'bodyLimitBytes', 'finalizedFrom', 'maxUnfinalized'] as const),
 ] as const satisfies readonly NameOf<ProviderOptions>[]
 
-/** `routes` only: they are about the service's own endpoints. */
+/** `routes` only: they configure the service's own endpoints. */
 export const endpointOptions: readonly string[] = routesOptionNames.filter((name) => !(name in providerSchema.shape))
 
 type ServiceOption = (typeof serviceOptions)[number]
 type ChargeOption = (typeof chargeOptions)[number]
 interface DefaultToken {
-  /** The token that prices are in. Default USDC. */
+  /** The token of the prices. Default USDC. */
   readonly token?: ProviderOptions['token']
 }
 
-/** What all routes share. Options that `charge` takes too are its defaults. */
+/** The options that all routes share. Options that `charge` also accepts are its defaults. */
 export type PaystileOptions = Without<ProviderOptions, ChargeOption | 'token'> & DefaultToken
-/** What one route costs, and how it is sold. */
+/** The price of one route, and its terms of sale. */
 export type ChargeOptions = Without<ProviderOptions, ServiceOption | 'token'> & DefaultToken
 export type EndpointOptions = Omit<RoutesOptions, ServiceOption>
 
@@ -51,7 +54,7 @@ export interface FactoryOptions {
 /** Throws a `ConfigurationError` with everything wrong about the shared options, before any route is charged. */
 export function readSharedOptions(options: PaystileOptions, environment: Environment): FactoryOptions {
   const shared = { token: 'USDC', ...dropUndefined(options) } as const
-  // A price stands in for those of the routes.
+  // A placeholder for the prices of the routes.
   check('createPaystile', shared, (rest) => readConfig({ ...rest, price: 1 }, environment))
   const service = Object.fromEntries(Object.entries(shared).filter(([name]) => routesOptionNames.includes(name)))
   const join = (route: ChargeOptions): ProviderOptions => {
@@ -70,7 +73,7 @@ export function readSharedOptions(options: PaystileOptions, environment: Environ
   }
 }
 
-/** Throws one `ConfigurationError` for the options in a wrong place and for everything wrong about the rest. */
+/** Throws one `ConfigurationError` for misplaced options and all problems of the others. */
 function check<Options extends object>(call: Call, options: Options, read: (rest: Options) => unknown): void {
   const problems: string[] = []
   const rest = Object.entries(options).filter(([name, value]) => {
@@ -88,7 +91,7 @@ function check<Options extends object>(call: Call, options: Options, read: (rest
   if (problems.length > 0) throw new ConfigurationError(problems)
 }
 
-/** Undefined for options that `createPaystile` and `charge` both take, and for names that are no options. */
+/** Undefined for options of both `createPaystile` and `charge`, and for unknown names. */
 function findPlace(name: string): Call | undefined {
   const includes = (names: readonly string[]): boolean => names.includes(name)
   if (includes(serviceOptions)) return 'createPaystile'
@@ -96,7 +99,7 @@ function findPlace(name: string): Call | undefined {
   return includes(endpointOptions) ? 'routes' : undefined
 }
 
-/** An option that is undefined is left out, so that it does not hide a default. */
+/** Removes undefined options, so that they do not hide a default. */
 function dropUndefined<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined)) as Options
 }

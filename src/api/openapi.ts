@@ -1,4 +1,7 @@
-/** `/openapi.json`: the service's own addresses, from the schemas that read their input, and what is sold with its price. */
+/**
+ * `/openapi.json`: the service's own endpoints, from the schemas that parse their input, and the resources with their
+ * prices.
+ */
 import { z } from 'zod'
 import type { MintTable } from '../core/money/tokens.ts'
 import { refusals } from '../core/payment/refusals.ts'
@@ -20,7 +23,7 @@ export function openapiDocument(parts: DiscoveryParts, documented: readonly Docu
     if (entry.path === undefined) continue
     for (const method of entry.methods) put(formatPath(entry.path), method, paidOperation(parts, entry))
   }
-  // Fixed endpoints match first, so they are what counts where both name an address.
+  // Fixed endpoints match first, so they win if both have the same path.
   for (const one of documented) put(one.path, one.method, ownOperation(one, schemas))
   return {
     openapi: '3.1.0',
@@ -45,7 +48,7 @@ export function openapiDocument(parts: DiscoveryParts, documented: readonly Docu
   }
 }
 
-/** Made once each: anybody may ask for the document, and this is nearly all the work in it. */
+/** Each schema is converted once: the document is public, and the conversion is nearly all of its cost. */
 const made = { input: new WeakMap<z.ZodType, Json>(), output: new WeakMap<z.ZodType, Json>() }
 
 function createSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
@@ -61,7 +64,7 @@ function createSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   return plain
 }
 
-/** Schemas with a name refer to it; here every one is written out whole. */
+/** Replaces references to named schemas by the schemas. */
 function inline(schema: Json): Json {
   const { $defs = {}, ...root } = schema
   const defs = $defs as Json
@@ -114,7 +117,7 @@ function queryParameters(query: z.ZodObject): readonly Json[] {
   }))
 }
 
-/** `/api/:resource` as OpenAPI writes it. */
+/** Converts `/api/:resource` to the notation of OpenAPI. */
 function formatPath(path: string): string {
   return path.replace(/:([A-Za-z_]\w*)/g, '{$1}')
 }

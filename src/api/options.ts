@@ -1,4 +1,4 @@
-/** The options of the service's own endpoints. `serviceShape` holds those that they share with the paywalls. */
+/** The options of the service's own endpoints. `serviceShape` holds the options that they share with the paywalls. */
 import { z } from 'zod'
 import { isHttpUrl } from '../core/encoding/http.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
@@ -28,7 +28,7 @@ const sheetsOption = z.strictObject(
   },
   { error: 'must be { spreadsheetId, range, … }' },
 )
-/** A range of a Google spreadsheet, and the service account that may write it. */
+/** A range of a Google spreadsheet, and the service account with write access. */
 export type SheetsOption = z.output<typeof sheetsOption>
 
 export const apiShape = {
@@ -44,7 +44,7 @@ export const apiShape = {
     .readonly()
     .optional(),
   /**
-   * `'open'` shows `/metrics` to everybody. Otherwise only owners and programs on the same machine read it.
+   * `'open'` publishes `/metrics`. Otherwise only owners and programs on the same machine can read it.
    *
    * @defaultValue `'owners'`
    */
@@ -68,7 +68,7 @@ export const apiShape = {
    */
   linkTtlSeconds: wholeSeconds(60, 366 * 86_400).optional(),
   /**
-   * On test networks: the key of the test tokens that `/faucet` gives. A localnet needs none.
+   * On test networks: the key of the test tokens that `/faucet` gives. A localnet needs no key.
    *
    * @defaultValue `PAYSTILE_FAUCET_KEY`
    * @see [The faucet](test-mode.md#the-faucet)
@@ -91,7 +91,7 @@ export const apiShape = {
    */
   rewards: rewardsOption.optional(),
   /**
-   * The key that sends refunds: that of the recipient's wallet, or of any other wallet with funds.
+   * The key that sends refunds: the key of the recipient's wallet, or of any other wallet with funds.
    *
    * @defaultValue `PAYSTILE_REFUND_KEY`
    * @see [Rewards and refunds](rewards.md)
@@ -99,7 +99,7 @@ export const apiShape = {
   refundKey: accountKey.optional(),
 }
 
-/** The service's options must equal those of its paywalls: then both share one service and one ledger. */
+/** The service options must equal those of the paywalls: then both share one service and one ledger. */
 export type RoutesOptions = ServiceOptions & OptionsInput<typeof apiShape>
 
 export interface RoutesConfig {

@@ -1,4 +1,4 @@
-/** What the service's own addresses are made of, and what a request to one of them brings along. */
+/** The dependencies of the service's own endpoints, and the context of a request to one of them. */
 import type { MintTable } from '../core/money/tokens.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { SignIn } from './auth/sign-in.ts'
@@ -12,25 +12,25 @@ import type { PayoutsView } from './rewards/view.ts'
 
 export interface RoutesParts {
   readonly service: Runtime
-  /** Beside those that are known and those of what is sold. */
+  /** Mints in addition to the known ones and those of the catalog. */
   readonly mints: MintTable
-  /** Wallets that may read. Undefined for the recipients. */
+  /** Wallets with read access. Undefined means the recipients. */
   readonly owners: readonly string[] | undefined
   readonly trustProxy: number
   readonly publicUrl: string | undefined
-  /** Whether anybody may read metrics. */
+  /** Whether metrics are public. */
   readonly hasOpenMetrics: boolean
-  /** Missing where the ledger has no shelf. */
+  /** Undefined if the ledger has no key-value store. */
   readonly signIn?: SignIn | undefined
-  /** Missing where the ledger has no shelf or keeps no books. */
+  /** Undefined if the ledger has no key-value store or no books. */
   readonly exports?: Exports | undefined
   readonly faucet?: Faucet | undefined
-  /** Missing where nobody can be verified: the ledger keeps no rewards, or no host is named. */
+  /** Undefined if no verification is possible: the ledger keeps no rewards, or the rules name no host. */
   readonly developers?: Developers | undefined
   readonly dashboard?: Dashboard | undefined
   readonly pay?: PayRoute | undefined
-  /** Missing where this process sends nothing out. */
+  /** Undefined if this process sends no transactions. */
   readonly moneyOut?: PayoutsView | undefined
-  /** Missing where nothing that is sold here is converted. */
+  /** Undefined if no received token is converted. */
   readonly settlement?: SettlementView | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The service's own addresses, for every framework and the gateway: a table of what is where, and the rules that all of it
- * keeps. What is private is for owners; nothing is cached; what goes wrong is told by a stable code.
+ * The service's own endpoints, for every framework and the gateway: a table of endpoints, and their common rules.
+ * Private data is for owners, no response is cached, and errors have stable codes.
  */
 import type { DecimalsOf, MintTable } from '../core/money/tokens.ts'
 import { findDecimals, knownMints } from '../core/money/tokens.ts'
@@ -27,7 +27,7 @@ import { createShownTransactions } from './public/verification.ts'
 import type { PayoutsView, RewardsParts } from './rewards/view.ts'
 
 export interface Routes {
-  /** Whether a path is one of the service's own: nothing else is behind it. */
+  /** Whether a path belongs to the service. Such a path never reaches a resource. */
   owns(path: string): boolean
   handle(request: Request, visitor: Visitor): Promise<Response>
   close(): Promise<void>
@@ -101,7 +101,7 @@ export function createRoutes(parts: RoutesParts): Routes {
   }
 }
 
-/** With the time by which the service goes: on a chain of its own that may be another than the machine's. */
+/** Sets `Date` to the service's clock, which on a localnet can differ from the machine's. */
 function dated(response: Response, clock: Clock): Response {
   response.headers.set('Date', new Date(clock.now()).toUTCString())
   return response
@@ -119,18 +119,18 @@ const noMoneyOut: PayoutsView = {
   refund: undefined,
 }
 
-/** All mints that the service knows, those of what is sold first. */
+/** All known mints, those of the catalog first. */
 export function readMints({ config, catalog }: Runtime, configured: MintTable): MintTable {
   const sold = catalog.entries().map((entry) => entry.mints)
   return Object.assign({}, knownMints[config.network], configured, ...sold)
 }
 
-/** By the mints of the moment: what is sold may change. */
+/** Reads the current mints, because the catalog can change. */
 export function createDecimals(service: Runtime, configured: MintTable): DecimalsOf {
   return (token) => findDecimals(token, readMints(service, configured))
 }
 
-/** The wallets that may read what a service earns. */
+/** The wallets that may read the revenue of a service. */
 export function listOwners(owners: readonly string[] | undefined, catalog: Catalog): readonly string[] {
   return owners ?? listRecipients(catalog.entries())
 }
@@ -161,7 +161,7 @@ async function callRoute(table: readonly Row[], visit: ApiVisit): Promise<Respon
   return isHead ? withoutBody(response) : response
 }
 
-/** The rows of one address: it is named, or it is below a row that takes all that is below. */
+/** The rows of one path: an exact match, or a row that also handles the paths below. */
 function listRows(table: readonly Row[], path: string): readonly Row[] {
   const named = table.filter((row) => row.path === path)
   if (named.length > 0) return named
@@ -178,7 +178,7 @@ async function serve(row: Row, visit: ApiVisit): Promise<Response> {
   return mayRead(access) ? row.handle(visit) : turnAway(access)
 }
 
-/** The same without the body, which nobody will read. */
+/** The same response without its body, for a HEAD request. */
 function withoutBody(response: Response): Response {
   response.body?.cancel().catch(() => {})
   return new Response(null, { status: response.status, headers: response.headers })

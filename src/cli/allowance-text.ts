@@ -1,4 +1,4 @@
-/** What a payment buys, and what is left of it, in words. */
+/** Describes allowances and their remainders in words. */
 import type { AllowanceLeft, Offered } from '../core/payment/allowance.ts'
 
 /** "100 requests", "1 hour", "5 MB", "this file (10 MB)". */
@@ -15,7 +15,7 @@ export function boughtText({ unit, amount }: Offered): string {
   }
 }
 
-/** Undefined where it would say nothing: one request is over with its answer, and a file is seen to come. */
+/** Undefined for one request, which ends with its response, and for a file, because the download shows it. */
 export function leftText({ unit, remaining, until }: AllowanceLeft): string | undefined {
   const end = until === undefined || remaining === 0 ? '' : `, good until ${until}`
   switch (unit) {

@@ -1,4 +1,4 @@
-/** What a wallet holds, for people to read. */
+/** Reads the balances of a wallet and formats them for people. */
 import { readFunds } from '../chain/accounts/balances.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'
 import { formatUnits } from '../core/money/money.ts'

@@ -1,4 +1,4 @@
-/** Starting a local chain for a command, and ending it when the command is told to stop. */
+/** Starts a local chain for a command, and closes it when the command stops. */
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { constants } from 'node:os'
@@ -9,9 +9,9 @@ import { CommandError, exitCodes } from './output.ts'
 
 export interface OwnChain {
   readonly localnet: Localnet
-  /** Everything that belongs to this chain and is worthless without it. */
+  /** Files of this chain, which are useless without it. */
   readonly directory: string
-  /** Lets other programs of this user find it, and its funded wallet. */
+  /** Lets other programs of this user find the chain and its funded wallet. */
   announce(walletFile?: string): void
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ export async function startOwnChain(options: OwnChainOptions): Promise<OwnChain>
   }
 }
 
-/** The chain that was kept last time, unless somebody runs it; else a new one. */
+/** The chain that was kept last, unless it runs; otherwise a new one. */
 function chainToKeep(): string {
   const running = new Set(findLocalnets().map((note) => note.genesis))
   const [kept] = keptLocalnets().filter((genesis) => !running.has(genesis))
@@ -80,10 +80,12 @@ export function isFree(port: number): Promise<boolean> {
   })
 }
 
-/** Within so long of the first, a signal is the same one: npm passes on what the terminal has sent to all. */
+/**
+ * A second signal within this time counts as the same: npm repeats the signal that the terminal sent to all processes.
+ */
 const sameSignalMs = 500
 
-/** Resolves at Ctrl-C or when the process is asked to end. Who asks once more, while it stops, has it end at once. */
+/** Resolves at Ctrl-C or on a request to terminate. A second request during the shutdown ends the process at once. */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     let asked: number | undefined

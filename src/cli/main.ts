@@ -70,7 +70,7 @@ function createProgram(run: Run): Command {
   return program
 }
 
-/** Tells what went wrong, and picks the exit code. A defect of ours is the only thing that shows a stack. */
+/** Prints the error and selects the exit code. Only a defect of paystile shows a stack. */
 function report(terminal: Terminal, thrown: unknown): ExitCode {
   const known = explain(thrown)
   if (!known) {

@@ -1,10 +1,10 @@
-/** Which chain a command is about. */
+/** Selects the network of a command. */
 import { isNetwork, type Network, networks } from '../core/money/tokens.ts'
 import { findLocalnet, type LocalnetNote } from '../host/home.ts'
 import type { Environment } from '../paywall/config/config.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
-/** As the command line says, or the environment; else the chain that runs here, or the real one. */
+/** From the command line or the environment; otherwise the chain that runs on this machine, or mainnet. */
 export function chooseNetwork(given: Network | undefined, environment: Environment = process.env): Network {
   const named = given ?? (environment['PAYSTILE_NETWORK'] || undefined)
   if (named === undefined) return findLocalnet() ? 'localnet' : 'mainnet'

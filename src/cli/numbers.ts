@@ -2,7 +2,7 @@
 import { megabyte, mostBytesAhead } from '../core/payment/allowance.ts'
 import { usage } from './output.ts'
 
-/** A whole number within limits, or undefined when it was not given. */
+/** A whole number within limits; undefined if it was not given. */
 export function readWhole(option: string, text: string | undefined, least: number, most: number): number | undefined {
   if (text === undefined) return undefined
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
@@ -10,7 +10,7 @@ export function readWhole(option: string, text: string | undefined, least: numbe
   throw usage(`${option} must be a whole number from ${least} to ${most}, not "${text}".`)
 }
 
-/** Megabytes as bytes, or undefined when they were not given. */
+/** Converts megabytes to bytes; undefined if they were not given. */
 export function readMegabytes(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const bytes = /^\d{1,7}(\.\d{1,6})?$/.test(text) ? Math.round(Number(text) * Number(megabyte)) : 0

@@ -1,33 +1,33 @@
 /**
- * How commands speak: to a person on a terminal, or in JSON to a program. And how they fail: one sentence, the next step,
- * and an exit code that scripts can branch on.
+ * The output of commands: text for a person on a terminal, or JSON for a program. An error is one sentence, the next
+ * step, and an exit code that scripts can test.
  */
 import pc from 'picocolors'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 
-/** Documented in `docs/cli.md`; never renumbered. */
+/** Documented in `docs/cli.md`. The numbers never change. */
 export const exitCodes = {
   ok: 0,
   failure: 1,
   usage: 2,
-  /** A limit of the payer's own, or the payer, said no. Nothing was paid. */
+  /** A limit of the payer, or the payer, declined. Nothing was paid. */
   declined: 3,
   /** The wallet cannot pay, or cannot be used. Nothing was paid. */
   wallet: 4,
   /** The payment was refused, or is not valid. */
   refused: 5,
-  /** Paid, but not received yet: run the same command again, and the same payment is used. */
+  /** Paid, but not received. Running the same command again uses the same payment. */
   undelivered: 6,
-  /** A server or the chain cannot be reached. Nothing was paid. */
+  /** A server or the chain is unreachable. Nothing was paid. */
   unreachable: 7,
-  /** The answer has a status of 400 or more. It is written out all the same. */
+  /** The response has a status of 400 or more. It is still written out. */
   status: 8,
-  /** What was paid for ended before the resource did. The message names the command that goes on. */
+  /** The allowance ended before the resource. The message contains the command that continues. */
   exhausted: 9,
 } as const
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** Ends a command with a sentence for the user. */
+/** Ends a command with a message for the user. */
 export class CommandError extends PaystileError {
   override readonly name = 'CommandError'
   readonly exitCode: ExitCode
@@ -42,11 +42,11 @@ export function usage(message: string): CommandError {
 }
 
 export interface Terminal {
-  /** Whether results go out as JSON. */
+  /** Whether results are JSON. */
   readonly json: boolean
-  /** The result: one JSON line, or the lines a person reads. Returns the exit code of success. */
+  /** Prints the result as one JSON line, or as lines for a person. Returns the exit code of success. */
   result(value: unknown, lines: readonly string[]): ExitCode
-  /** What happens on the way: to a person always on stderr. */
+  /** Prints a progress message to stderr. */
   note(line: string): void
   write(bytes: string | Uint8Array): void
 }
@@ -68,7 +68,7 @@ export function createTerminal(asked: boolean | undefined): Terminal {
   }
 }
 
-/** Colours only where there is a terminal to show them. */
+/** Colours only on a terminal that supports them. */
 export const paint = pc.createColors(pc.isColorSupported && process.stderr.isTTY === true)
 
 /** Aligns the first columns of a table. */
@@ -86,7 +86,7 @@ export function table(rows: readonly (readonly string[])[], indent = '  '): read
   )
 }
 
-/** The head of a long name, enough to recognise it. */
+/** The start of a long name, enough to recognize it. */
 export function short(name: string): string {
   return name.length <= 12 ? name : `${name.slice(0, 8)}…`
 }

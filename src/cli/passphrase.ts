@@ -1,14 +1,14 @@
-/** Passphrases of key files: from the environment, or typed by a person without being shown. Never from an argument. */
+/** Passphrases of key files: from the environment, or typed without echo. Never from an argument. */
 import { passphraseVariable, shortestPassphrase, usualPassphrase, viewKeyFile } from '../host/keys/key-file.ts'
 import { CommandError, exitCodes, usage } from './output.ts'
 
-/** Of a file that is there. Undefined where none is needed, and where there is nobody to ask. */
+/** For an existing file. Undefined if it needs none, or without a terminal. */
 export async function readPassphrase(path: string): Promise<string | undefined> {
   if (!isEncrypted(path)) return undefined
   return usualPassphrase() ?? (isPerson() ? await askFor(`Passphrase of ${path}`) : undefined)
 }
 
-/** For a file that is to be written. A person types it twice, since a slip could not be mended. */
+/** For a new file. The user types it twice, because a typing error could not be corrected. */
 export async function newPassphrase(): Promise<string> {
   const given = usualPassphrase()
   if (given !== undefined) return given
@@ -21,7 +21,7 @@ export async function newPassphrase(): Promise<string> {
   return chosen
 }
 
-/** A file that cannot be read needs no passphrase: what is wrong with it is said by who reads it. */
+/** False for an unreadable file: the reader of the file reports the problem. */
 function isEncrypted(path: string): boolean {
   try {
     return viewKeyFile(path).isEncrypted
@@ -30,7 +30,7 @@ function isEncrypted(path: string): boolean {
   }
 }
 
-/** Questions go to stderr: stdout may be a file. */
+/** Questions go to stderr, because stdout may be a file. */
 function isPerson(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }

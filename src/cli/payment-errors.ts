@@ -1,4 +1,4 @@
-/** The client's errors on the command line: their exit codes, and their words. */
+/** The exit codes and texts of client errors on the command line. */
 import type { PaymentErrorCode } from '../client/errors.ts'
 import { type ExitCode, exitCodes } from './output.ts'
 
@@ -41,7 +41,7 @@ const flags: Readonly<Record<string, string>> = {
   buyMore: '--buy-more',
 }
 
-/** A sentence that names options of the client, with the flags of the command line for them. */
+/** Replaces names of client options in a sentence by flags of the command line. */
 export function nameFlags(message: string): string {
   const option = new RegExp(`(?<=^|\\s)(${Object.keys(flags).join('|')})(?:\\.(\\w+))?(?=[\\s,;.:]|$)`, 'g')
   return message.replace(option, (_all, name: string, token?: string) =>

@@ -1,4 +1,4 @@
-/** What `pay` and `quote` have in common: the request, the wallet and the limits, read from the command line. */
+/** The common options of `pay` and `quote`: the request, the wallet and the limits. */
 import { readFileSync } from 'node:fs'
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
@@ -36,7 +36,7 @@ export function readUrl(text: string): URL {
   throw usage(`"${text}" is not an http or https address; write it whole, such as http://127.0.0.1:8402/api/moon.`)
 }
 
-/** The request as `curl` would read it: a body makes it a POST. */
+/** Reads the request as `curl` does: a body implies POST. */
 export function readRequest(options: BuyerOptions): RequestInit {
   const headers = new Headers()
   for (const line of options.header) {
@@ -67,7 +67,7 @@ function readBody(path: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Limits and places, but not the wallet: a quote needs none. */
+/** Limits and paths, but no wallet: a quote needs none. */
 export function readLimits(options: BuyerOptions, max: readonly string[] = []): Omit<ClientOptions, 'wallet'> {
   const tokens = options.token.map(readToken)
   const mints = Object.fromEntries(options.mint.map(readMint))
@@ -84,11 +84,11 @@ export function readLimits(options: BuyerOptions, max: readonly string[] = []): 
 
 export interface Purse {
   readonly wallet: Wallet
-  /** Where the key is, in words. */
+  /** The place of the key, in words. */
   readonly name: string
 }
 
-/** The wallet that was named, or that of the demo whose chain has this genesis hash, or the user's own. */
+/** The named wallet, or the wallet of the demo with this genesis hash, or the user's own. */
 export async function openPurse(named: string | undefined, genesis: string | undefined): Promise<Purse> {
   const demoFile = named || genesis === undefined ? undefined : findLocalnet(genesis)?.walletFile
   const wallet = await openWallet(named || demoFile || agentWalletPath(), false)

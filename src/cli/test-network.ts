@@ -1,4 +1,4 @@
-/** Nodes and chain of a test network, for commands that have no business on mainnet. */
+/** The nodes and the chain of a test network, for commands that must not run on mainnet. */
 import { readGenesis } from '../chain/rpc/genesis.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { genesisHashes, type Network, parseNodes, publicNodes } from '../core/money/tokens.ts'
@@ -7,13 +7,13 @@ import { CommandError, exitCodes, usage } from './output.ts'
 
 export type TestNetwork = Exclude<Network, 'mainnet'>
 
-/** Those that were named, of the environment, of the chain that runs here, or the public ones. */
+/** The given nodes, those of the environment, the localnet of this machine, or the public ones. */
 export function listNodes(network: Network, given: readonly string[]): readonly string[] {
   const named = given.length > 0 ? given : parseNodes(process.env['PAYSTILE_RPC'])
   return named ?? (network === 'localnet' ? [runningLocalnet().rpcUrl] : publicNodes[network])
 }
 
-/** The chain's own name on a localnet; elsewhere the one that is known. */
+/** The genesis hash: on a localnet from the chain itself, otherwise the known one. */
 export async function readChain({ call }: Rpc, network: TestNetwork): Promise<string> {
   const named = await readGenesis(call)
   const known = genesisHashes[network]

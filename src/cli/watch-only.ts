@@ -1,4 +1,4 @@
-/** A wallet that can be asked about, and signs nothing: for commands that only look. */
+/** A wallet without a key, for commands that only read. */
 import type { Wallet } from '../chain/keys/keypair.ts'
 
 export function watchOnly(address: string): Wallet {

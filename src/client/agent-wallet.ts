@@ -8,16 +8,19 @@ import { makeKeyFile, withKeyFile } from '../host/keys/key-file.ts'
 
 export interface AgentWallet extends Wallet {
   readonly path: string
-  /** True when the file was made by this call. */
+  /** True if this call created the file. */
   readonly created: boolean
 }
 
 export interface AgentWalletOptions {
   /** The key file. Default: `PAYSTILE_WALLET`, or `wallet.json` in `PAYSTILE_HOME` (`~/.paystile`). */
   readonly path?: string
-  /** False refuses to make a wallet where there is none. */
+  /** False refuses to create a wallet if there is none. */
   readonly create?: boolean
-  /** Of a key file that is encrypted; one that is made is encrypted with it. Default: `PAYSTILE_KEY_PASSPHRASE`, to open. */
+  /**
+   * Passphrase of an encrypted key file. A new file is encrypted with it. Default: `PAYSTILE_KEY_PASSPHRASE`, for
+   * opening only.
+   */
   readonly passphrase?: string
 }
 
@@ -26,7 +29,7 @@ export function agentWalletPath(): string {
 }
 
 /**
- * Initializes the wallet of an agent or bot: loads its key file, or makes one.
+ * Initializes the wallet of an agent or bot: loads its key file, or creates one.
  *
  * A new wallet is empty. On a localnet, `npx paystile faucet` fills it.
  *

@@ -11,9 +11,9 @@ import type { WalletSource } from './wallet.ts'
 export interface AnalyticsOptions {
   /** The service. Default: `PAYSTILE_URL`. */
   readonly url?: string | URL
-  /** The owner's wallet. Default: the agent's, as `initAgentWallet()` finds it. */
+  /** The owner's wallet. Default: the agent's wallet, as `initAgentWallet()` finds it. */
   readonly wallet?: WalletSource
-  /** The period: RFC 3339, a day, or a `Date`. Widened to whole hours. */
+  /** The period: RFC 3339, a day, or a `Date`. It is extended to whole hours. */
   readonly from?: string | Date
   readonly to?: string | Date
   readonly signal?: AbortSignal
@@ -21,7 +21,7 @@ export interface AnalyticsOptions {
 
 /** The summary of a service's revenue. Amounts are decimal text. */
 export interface AnalyticsSummary {
-  /** Earnings less refunds in the period. May be negative. */
+  /** Earnings less refunds in the period. Can be negative. */
   readonly totalRevenue: string
   readonly gross: string
   readonly refunded: string
@@ -37,9 +37,9 @@ export interface AnalyticsSummary {
   }[]
   readonly revenueToken: TokenCode
   readonly payments: number
-  /** Payments that had no rate, and so are in no revenue. */
+  /** Payments without a rate. They are not part of the revenue. */
   readonly unvalued: number
-  /** The period as it was widened; null where it is open. */
+  /** The extended period. Null if it is open. */
   readonly from: string | null
   readonly to: string | null
   readonly funnel: { readonly challenged: number; readonly paid: number; readonly delivered: number }
@@ -47,10 +47,10 @@ export interface AnalyticsSummary {
   readonly unclaimed: number
 }
 
-/** Analytics could not be had. The message says why in one sentence, and what to do. */
+/** The analytics are not available. The message states the reason and the action to take. */
 export class AnalyticsError extends PaystileError {
   override readonly name = 'AnalyticsError'
-  /** The service's own code, where it refused. */
+  /** The service's error code, if it refused. */
   readonly refusal: string | undefined
   constructor(message: string, refusal?: string) {
     super('analytics_failed', message)
@@ -60,16 +60,16 @@ export class AnalyticsError extends PaystileError {
 
 export interface AnalyticsParts {
   readonly clock: Clock
-  /** Where no address was given. */
+  /** The default address. */
   readonly usualUrl: () => string | undefined
-  /** Whose wallet signs where none was given. */
+  /** The default wallet. */
   readonly usualWallet: (() => Promise<WalletSource>) | undefined
 }
 
 export type GetAnalytics = (options?: AnalyticsOptions) => Promise<AnalyticsSummary>
 
 const patienceMs = 10_000
-/** A session that ends so soon is not begun with. */
+/** A session that expires sooner is not used. */
 const marginMs = 60_000
 
 export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsParts): GetAnalytics {
@@ -83,7 +83,7 @@ export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsPa
     const service = new URL(given)
     const address = summaryAddress(service, options)
     const isKeyless = options.wallet === undefined
-    // Sessions of other wallets are theirs: only that of the usual one is used again.
+    // Only the default wallet's session is reused. The sessions of other wallets are not shared.
     const known = isKeyless ? sessions.get(service.origin) : undefined
     const session = known && known.expiresAt - clock.now() > marginMs ? known : undefined
     const first = await ask(address, session, options.signal)
@@ -101,7 +101,7 @@ export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsPa
 
 const optionNames = ['url', 'wallet', 'from', 'to', 'signal'] as const satisfies readonly (keyof AnalyticsOptions)[]
 
-/** A misspelt period would otherwise be answered with all of time. */
+/** Without this check, a misspelt period would return the data of all time. */
 function checkNames(options: AnalyticsOptions): void {
   const unknown = Object.keys(options).find((name) => !optionNames.some((known) => known === name))
   if (unknown === undefined) return
@@ -127,7 +127,7 @@ async function ask(address: URL, session: SignedIn | undefined, signal: AbortSig
   try {
     response = await fetch(address, {
       headers: { Accept: 'application/json', ...(session && { Authorization: `Bearer ${session.token}` }) },
-      // A session must not be sent on to where the service points.
+      // A session must not be sent to the target of a redirect.
       redirect: 'error',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })

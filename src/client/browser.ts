@@ -1,4 +1,6 @@
-/** The client for browsers: no files, the platform's own fetch, and a journal as long as the page. */
+/**
+ * The client for browsers: no files, the platform's own fetch, and a journal in memory for the lifetime of the page.
+ */
 import { fetchTransport } from '../chain/rpc/fetch-transport.ts'
 import { createWallClock } from '../host/clock.ts'
 import { createGetAnalytics } from './analytics.ts'
@@ -21,7 +23,7 @@ export { type SignedIn, SignInError, signInWith } from './sign-in.ts'
 
 const journal = createMemoryJournal()
 
-/** `fetch` that pays when a server answers 402. On a localnet the node has to be given as `rpc`. */
+/** `fetch` that pays when a server answers 402. On a localnet, `rpc` is required. */
 export const fetchWith402 = createFetchWith402({
   clock: createWallClock(),
   nodes: createNodes({ transport: fetchTransport, findLocalnet: () => undefined }),
@@ -29,7 +31,7 @@ export const fetchWith402 = createFetchWith402({
   defaultRpc: undefined,
 })
 
-/** What a service earned. `url` has to be given, and `wallet` where the service asks for a sign-in. */
+/** Returns the revenue of a service. `url` is required, and `wallet` if the service requires a sign-in. */
 export const getAnalytics = createGetAnalytics({
   clock: createWallClock(),
   usualUrl: () => undefined,

@@ -1,8 +1,8 @@
-/** What can go wrong for somebody who pays. Every message is one sentence and, where there is one, the next step. */
+/** The errors of the paying client. Every message is one sentence, followed by the next step if there is one. */
 import { PaystileError } from '../core/errors/paystile-error.ts'
 
 export const paymentErrorCodes = [
-  /** The policy, or the person asked, does not allow this payment. Nothing was signed. */
+  /** The policy or the approver does not allow this payment. Nothing was signed. */
   'price_too_high',
   'budget_exceeded',
   'token_not_allowed',
@@ -13,19 +13,19 @@ export const paymentErrorCodes = [
   'insecure_url',
   'challenge_expiring',
   'declined',
-  /** The payment cannot be made as things are. Nothing was signed. */
+  /** The payment is not possible at present. Nothing was signed. */
   'insufficient_funds',
   'server_unavailable',
   'chain_unavailable',
   'wrong_chain',
   'body_not_replayable',
-  /** Something was signed. What it means for the money is in the message. */
+  /** A transaction was signed. The message states the consequence for the money. */
   'payment_failed',
   'payment_unknown',
   'payment_refused',
   'paid_not_delivered',
   'redirect_refused',
-  /** The bytes that were paid for ended before the resource did. Those that came were given to the caller. */
+  /** The purchased bytes ended before the resource did. The caller received all of them. */
   'allowance_exhausted',
 ] as const
 export type PaymentErrorCode = (typeof paymentErrorCodes)[number]
@@ -33,16 +33,16 @@ export type PaymentErrorCode = (typeof paymentErrorCodes)[number]
 export interface PaymentErrorFacts {
   readonly requestId?: string
   readonly tx?: string
-  /** The whole `Payment-Proof` header, where the payment was made and may still be used. */
+  /** The complete `Payment-Proof` header, if the payment was made and may still be usable. */
   readonly proof?: string
-  /** The server's own code, where it refused. */
+  /** The server's error code, if it refused. */
   readonly refusal?: string
   readonly status?: number
   /** With `allowance_exhausted`: the position of the next byte in the resource. */
   readonly offset?: number
-  /** With `allowance_exhausted`: how long the whole resource is, where that is known. */
+  /** With `allowance_exhausted`: the size of the whole resource, if it is known. */
   readonly size?: number
-  /** With `allowance_exhausted` of a download: whether the next call goes on there. */
+  /** With `allowance_exhausted` of a download: whether the next call resumes there. */
   readonly resumable?: boolean
 }
 
@@ -56,7 +56,7 @@ export class PaymentError extends PaystileError {
   }
 }
 
-/** The journal of payments cannot be kept. The message says what to do. */
+/** The journal of payments is not usable. The message states the action to take. */
 export class JournalError extends PaystileError {
   override readonly name = 'JournalError'
   constructor(message: string, options?: ErrorOptions) {

@@ -40,7 +40,7 @@ export function createFetchWith402(parts: ClientParts): FetchWith402 {
   }
 }
 
-/** Checks all that can be checked without paying, and gives back the 402. */
+/** Runs all checks that need no payment, and returns the 402. */
 async function price(parts: ClientParts, paidRequest: PaidRequest): Promise<Response> {
   const asked = await requestChallenge(parts, paidRequest)
   if (!('kind' in asked)) return asked
@@ -49,8 +49,9 @@ async function price(parts: ClientParts, paidRequest: PaidRequest): Promise<Resp
 }
 
 /**
- * Finishes an earlier purchase of the same thing that was paid, or may have been, and never received. Requests that differ
- * in no more than a header look the same from here: what turns out to be for another one is kept for that.
+ * Completes an earlier purchase of the same request that was paid, or may have been, and never received. Requests that
+ * differ only in a header look the same here, so a payment that turns out to be for another request is kept for that
+ * one.
  */
 async function resume(parts: ClientParts, paidRequest: PaidRequest): Promise<Response | undefined> {
   const { journal, tell, key } = paidRequest
@@ -72,7 +73,7 @@ async function resume(parts: ClientParts, paidRequest: PaidRequest): Promise<Res
   }
 }
 
-/** Buys what is for this request only. */
+/** Buys an allowance for this request only. */
 async function buy(parts: ClientParts, paidRequest: PaidRequest, asked: ChallengeReading): Promise<Response> {
   const { requestId } = asked.challenge
   await asked.response.body?.cancel()

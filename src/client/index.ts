@@ -1,4 +1,4 @@
-/** The client for Node: a journal in a file, connections kept open, and the wallet of an agent. */
+/** The client for Node: a journal in a file, persistent connections, and the wallet of an agent. */
 import { join } from 'node:path'
 import { parseNodes } from '../core/money/tokens.ts'
 import { createWallClock } from '../host/clock.ts'
@@ -31,7 +31,10 @@ export { type SignedIn, SignInError, signInWith } from './sign-in.ts'
 
 const journals = shareInProcess('journals', () => new Map<string, Journal>())
 
-/** One journal per file and process. Loaded here, so that a caller with another journal need not have its binary. */
+/**
+ * One journal per file and process. It is loaded here, so that a caller with its own journal does not need the SQLite
+ * binary.
+ */
 async function journalOfUser(): Promise<Journal> {
   const { openFileJournal } = await loadFileJournal()
   const path = join(homeDirectory(), 'client.sqlite')
@@ -43,9 +46,10 @@ async function journalOfUser(): Promise<Journal> {
 const { transport } = createHttpTransport()
 
 /**
- * `fetch` that pays when a server answers 402, and never twice for one thing.
+ * `fetch` that pays when a server answers 402, and never pays twice for one purchase.
  *
- * Spends at most 1 USDC, 0.01 SOL or 10 NATIVE per request unless `maxPrice` says otherwise; then in no token that it leaves out.
+ * It spends at most 1 USDC, 0.01 SOL or 10 NATIVE per request, unless `maxPrice` sets other limits. `maxPrice` also
+ * excludes every token that it omits.
  *
  * @example
  * const response = await fetchWith402('https://api.example.com/report', { wallet, tokens: ['USDC'] })
@@ -63,9 +67,10 @@ export const fetchWith402 = createFetchWith402({
 })
 
 /**
- * Downloads a resource into a file, pays if it has to, and goes on where an earlier call broke off.
+ * Downloads a resource into a file, pays if necessary, and resumes an interrupted call.
  *
- * The bytes are in `<path>.part` until all of them are there. Throws a `PaymentError`, or a `DownloadError` about the file.
+ * The bytes are in `<path>.part` until the download is complete. Throws a `PaymentError`, or a `DownloadError` about
+ * the file.
  *
  * @example
  * await downloadWith402('https://data.example.com/set.parquet', 'set.parquet', { wallet, maxPrice: { USDC: 5 } })

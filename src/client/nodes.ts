@@ -1,6 +1,6 @@
 /**
- * The nodes a payment goes through, checked to be of the chain that the challenge names. A node's address never comes
- * from the challenge: whoever chose it could have a payment signed that is valid on another chain.
+ * The nodes of a payment, checked against the chain that the challenge names. A node's address never comes from the
+ * challenge, because its author could obtain a signed payment that is valid on another chain.
  */
 import { readGenesis } from '../chain/rpc/genesis.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
@@ -12,7 +12,7 @@ import { PaymentError } from './errors.ts'
 
 export interface NodesParts {
   readonly transport: Transport
-  /** The node of a local chain that runs on this machine, by genesis hash if one is given. */
+  /** The node of a localnet on this machine, selected by genesis hash if one is given. */
   readonly findLocalnet: (genesis: string | undefined) => string | undefined
 }
 
@@ -22,7 +22,7 @@ export interface Connection {
 }
 
 export interface Nodes {
-  /** Throws a `PaymentError` when no node of that chain can be reached. */
+  /** Throws a `PaymentError` if no node of that chain can be reached. */
   connect(
     network: Network,
     genesis: string | undefined,
@@ -38,7 +38,7 @@ export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
       const name = JSON.stringify(urls)
       const known = connections.get(name)
       if (known && isChain(network, genesis, known.genesis)) return known
-      // At an address where one local chain ran there may be another today.
+      // The address of an earlier localnet can belong to another one today.
       const connection = await open(urls, transport)
       if (!isChain(network, genesis, connection.genesis)) throw wrongChain(network)
       connections.set(name, connection)

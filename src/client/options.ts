@@ -1,4 +1,4 @@
-/** What a caller of `fetchWith402` may say. */
+/** The options of `fetchWith402`. */
 import { nearest } from '../core/encoding/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { AllowanceLeft, Offered } from '../core/payment/allowance.ts'
@@ -8,7 +8,7 @@ import type { PolicyOptions } from './policy.ts'
 import { checkPolicy } from './policy.ts'
 import type { WalletSource } from './wallet.ts'
 
-/** A payment that is about to be made, for a person or a program to approve. */
+/** A payment before it is made, for approval by a person or a program. */
 export interface PaymentOffer {
   readonly url: string
   readonly requestId: string
@@ -17,7 +17,7 @@ export interface PaymentOffer {
   readonly token: TokenCode
   readonly network: string
   readonly description?: string
-  /** What it buys, where the server says so. */
+  /** The allowance that it buys, if the server states it. */
   readonly allowance?: Offered
 }
 
@@ -25,7 +25,7 @@ export type ClientEvent =
   | ({ readonly kind: 'paying' } & PaymentOffer)
   | { readonly kind: 'sent'; readonly tx: string }
   | { readonly kind: 'confirmed'; readonly tx: string }
-  /** A payment of an earlier call, of which something is left, is used now. */
+  /** The rest of an earlier call's payment is used now. */
   | { readonly kind: 'resumed'; readonly tx: string; readonly requestId: string }
   | { readonly kind: 'retrying'; readonly reason: string; readonly afterMs: number }
   | {
@@ -33,7 +33,7 @@ export type ClientEvent =
       readonly tx: string
       readonly requestId: string
       readonly status: number
-      /** What is left of it, where the server says so. */
+      /** The rest of the allowance, if the server states it. */
       readonly allowance?: AllowanceLeft
     }
 
@@ -52,7 +52,7 @@ export interface ClientOptions extends PolicyOptions {
   /** Called before every payment. Any result but `true` declines the payment. */
   readonly approve?: (offer: PaymentOffer) => boolean | Promise<boolean>
   /**
-   * Checks everything, pays nothing, and returns the 402.
+   * Runs all checks, pays nothing, and returns the 402.
    *
    * @defaultValue `false`
    */
@@ -111,7 +111,7 @@ const optionNames: readonly (keyof ClientOptions)[] = [
   'onEvent',
   'fetch',
 ]
-/** What `fetch` itself understands, so that both can stand in one object. */
+/** The options of `fetch` itself, so that one object can contain both. */
 const initNames: readonly string[] = [
   'method',
   'headers',
@@ -140,7 +140,7 @@ export function readTimeout({ timeoutMs = 120_000 }: ClientOptions): number {
   return timeoutMs
 }
 
-/** Sorts out both shapes of the call. Throws a `TypeError` that names everything wrong with the options. */
+/** Reads both forms of the call. Throws a `TypeError` that names every problem of the options. */
 export function readCall(first: RequestInit | ClientOptions | undefined, second: ClientOptions | undefined): Call {
   const mixed: Record<string, unknown> = { ...(second ? {} : first) }
   const isOption = (name: string) => optionNames.includes(name as keyof ClientOptions)

@@ -1,6 +1,6 @@
 /**
- * What a client is willing to pay, decided before anything is signed. A server may ask for anything; only this is
- * ever paid.
+ * Decides before signing how much the client pays. A server can ask for any price, but the client pays only within this
+ * policy.
  */
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money/money.ts'
@@ -59,14 +59,14 @@ export interface PolicyOptions {
    */
   readonly mints?: MintTable
   /**
-   * Allows payments to a host over plain http that is not this machine.
+   * Allows payments over plain http to hosts other than this machine.
    *
    * @defaultValue `false`
    */
   readonly allowHttp?: boolean
 }
 
-/** One way of paying a challenge that the policy allows. */
+/** One way to pay a challenge within the policy. */
 export interface Candidate {
   readonly token: TokenCode
   readonly units: bigint
@@ -78,7 +78,7 @@ export interface Candidate {
 export const defaultMaxPrice: Readonly<Record<TokenCode, string>> = { NATIVE: '10', USDC: '1', SOL: '0.01' }
 const shortestRemainingMs = 90_000
 
-/** Throws the first `PaymentError` that speaks against paying this challenge at this address at all. */
+/** Throws a `PaymentError` with the first reason against any payment of this challenge at this address. */
 export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOptions, now: number): Network {
   const { requestId } = challenge
   const refuse = (code: PaymentError['code'], message: string) => new PaymentError(code, message, { requestId })
@@ -114,7 +114,7 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
   return network
 }
 
-/** The ways to pay that the policy allows, the preferred first. Throws when there is none, with the reason. */
+/** Lists the ways to pay within the policy, the preferred one first. Throws with the reason if there is none. */
 export function listCandidates(challenge: Challenge, network: Network, options: PolicyOptions): readonly Candidate[] {
   const { requestId, acceptedMints } = challenge
   const wanted = options.tokens ?? acceptedMints
@@ -185,7 +185,7 @@ export function readLimits({ token, decimals }: Candidate, options: PolicyOption
   return { ...(perDay !== undefined && { perDay }), ...(perHost !== undefined && { perHost }) }
 }
 
-/** Options come from people: everything wrong with them is said at once. */
+/** Reports all problems of the options at once. */
 export function checkPolicy(options: PolicyOptions): readonly string[] {
   const problems: string[] = []
   if (options.tokens !== undefined && !(Array.isArray(options.tokens) && options.tokens.every(isTokenCode))) {
@@ -221,14 +221,14 @@ function checkAmounts(name: string, amounts: TokenAmounts | undefined): readonly
   })
 }
 
-/** More places than a number can have. */
+/** More decimal places than a number can have. */
 const finestDecimals = 400
 
 function isAddress(text: unknown): boolean {
   return typeof text === 'string' && decodeAddress(text) !== undefined
 }
 
-/** A limit finer than the token can be paid in is cut: 0.1 + 0.2 must not mean no limit at all. */
+/** A limit with more decimals than the token is truncated, so that 0.1 + 0.2 does not become an invalid limit. */
 function readLimit(amounts: TokenAmounts, token: TokenCode, decimals: number): bigint | undefined {
   const text = amountText(amounts[token])
   if (text === undefined) return undefined

@@ -1,8 +1,8 @@
-/** Reads what a server says of itself, without trusting it to come to an end. */
+/** Reads a server's JSON with limits on size and time. */
 
 const mostBytes = 65_536
 
-/** The JSON in a copy of a response's body; undefined for anything else, for too much of it, and when it takes too long. */
+/** Reads the JSON from a copy of a response's body. Undefined for other content, or if it is too large or too slow. */
 export async function readJson(response: Response, patienceMs: number): Promise<unknown> {
   const reader = response.clone().body?.getReader()
   if (!reader) return undefined

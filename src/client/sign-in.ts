@@ -1,4 +1,4 @@
-/** Signing in to a service with a wallet, for what only its owner, or the payer, may see. */
+/** Signs in to a service with a wallet, for data that only its owner or the payer may see. */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { parseSignIn } from '../core/service/sign-in-text.ts'
@@ -12,14 +12,14 @@ export interface SignedIn {
   /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly wallet: string
-  /** Whether the wallet owns the service, and so may read what it earns. */
+  /** Whether the wallet owns the service and may read its revenue. */
   readonly isOwner: boolean
 }
 
-/** The sign-in came to nothing. The message says why, in one sentence. */
+/** The sign-in failed. The message states the reason in one sentence. */
 export class SignInError extends PaystileError {
   override readonly name = 'SignInError'
-  /** The service's own code, where it refused. */
+  /** The service's error code, if it refused. */
   readonly refusal: string | undefined
   constructor(message: string, refusal?: string) {
     super('sign_in_failed', message)
@@ -31,8 +31,8 @@ const patienceMs = 10_000
 const longestLifeMs = 15 * 60_000
 
 /**
- * Signs in to the service at `url`. The wallet signs only a text of the known form that names this very host and wallet:
- * a service cannot have a text signed that would sign in elsewhere, or a transaction.
+ * Signs in to the service at `url`. The wallet signs only a text of the known form that names this host and this
+ * wallet. A service can therefore not obtain a signature for another service, or of a transaction.
  *
  * @example
  * const { token } = await signInWith(wallet, 'https://api.example.com')
@@ -76,7 +76,7 @@ async function postJson(ask: typeof fetch, url: URL, body: object): Promise<Reco
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
-      // A signature must not be sent on to where the service points.
+      // A signature must not be sent to the target of a redirect.
       redirect: 'error',
       signal: AbortSignal.timeout(patienceMs),
     })

@@ -1,9 +1,9 @@
-/** Anything that can sign, made into a wallet. */
+/** Creates a wallet from any source that can sign. */
 import type { Wallet } from '../chain/keys/keypair.ts'
 import type { WalletSource as ProgramWallet } from '../chain/keys/wallet-source.ts'
 import { readWallet } from '../chain/keys/wallet-source.ts'
 
-/** A connected account of a browser wallet (Wallet Standard), as far as it matters here. */
+/** The used part of a connected account of a browser wallet (Wallet Standard). */
 export interface StandardWallet {
   readonly account: { readonly address: string }
   readonly wallet: { readonly features: Readonly<Record<string, unknown>> }
@@ -11,7 +11,7 @@ export interface StandardWallet {
 
 export type WalletSource = ProgramWallet | StandardWallet
 
-/** Throws a `TypeError` in one sentence when it cannot sign. */
+/** Throws a `TypeError` with one sentence if the source cannot sign. */
 export async function toWallet(source: WalletSource): Promise<Wallet> {
   const wallet = await readWallet(source)
   if (wallet) return wallet

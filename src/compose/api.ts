@@ -1,4 +1,4 @@
-/** Joins the service's own addresses to a service, the same that paywalls with equal settings have. */
+/** Connects the service's own endpoints to a service. Paywalls with equal settings share it. */
 import { readOutgoing } from '../api/analytics/records.ts'
 import { createSignIn } from '../api/auth/sign-in.ts'
 import { alive } from '../api/endpoints.ts'
@@ -32,7 +32,7 @@ import { createSettlementView } from './settlement/view.ts'
 import { openWebhooks } from './webhooks.ts'
 
 /**
- * The service's own addresses without a framework: analytics, verification, health and discovery.
+ * The service's own endpoints without a framework: analytics, verification, health and discovery.
  *
  * @example
  * const routes = openRoutes({ network: 'localnet', ledger: 'payments.sqlite' })
@@ -46,7 +46,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const { webhooks, mints } = config
   const telling = openWebhooks({ handle, webhooks, mints, log })
   const paying = attachMoneyOut(handle, config)
-  // Challenges lead to the page at `/pay` from the first one on.
+  // The first challenge already links to the page at `/pay`.
   const introduced = attach(handle, (service) => {
     service.publicUrl ??= config.publicUrl
     return undefined
@@ -82,7 +82,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   }
 }
 
-/** Only hosts that the rules name can be verified, so that nobody makes us ask others. */
+/** Only hosts in the rules can be verified, so that clients cannot make the service send requests to other hosts. */
 function openDevelopersOf(config: RoutesConfig, service: Runtime): OpenDevelopers | undefined {
   const { rewards, publicUrl, origins, trustProxy } = config
   if (!rewards || rewards.rules.developerBps === 0) return undefined
@@ -91,7 +91,7 @@ function openDevelopersOf(config: RoutesConfig, service: Runtime): OpenDeveloper
 }
 
 interface Paying extends Attached {
-  /** Undefined before it has begun. */
+  /** Undefined before the start. */
   current(): OpenPayouts | undefined
 }
 
@@ -151,7 +151,7 @@ function createParts(
   return { ...common, signIn, exports }
 }
 
-/** Google goes by the world's time, also where the chain has one of its own. */
+/** Google uses real time, even if the chain has its own clock. */
 function openSheets(options: SheetsOption): { readonly port: SheetsPort; close(): Promise<void> } {
   const http = createHttpTransport()
   const reading = openGoogleSheets(options, { post: http.post, clock: createWallClock() })
@@ -160,7 +160,7 @@ function openSheets(options: SheetsOption): { readonly port: SheetsPort; close()
   throw new ConfigurationError(reading.problems)
 }
 
-/** While there is no service, only health can be told. */
+/** Without a service, only health is reported. */
 function notStarted(request: Request, error: unknown, log: Log): Response {
   const { pathname } = new URL(request.url)
   const isRead = request.method === 'GET' || request.method === 'HEAD'

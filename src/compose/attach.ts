@@ -1,4 +1,4 @@
-/** Work that goes on beside a service, from the moment on at which the service has started. */
+/** Runs background work beside a service, from the start of the service. */
 import type { ServiceHandle } from '../paywall/paywall.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 
@@ -7,15 +7,18 @@ export interface Attached {
 }
 
 export interface Attachment extends Attached {
-  /** Resolves when it was tried for the first time, whatever came of it. */
+  /** Resolves after the first attempt, successful or not. */
   readonly tried: Promise<void>
 }
 
-/** A service that cannot start yet is asked again after so long; work that cannot begin is begun again after longer. */
+/** A service that cannot start is retried after `patienceMs`, work that cannot begin after `restMs`. */
 const patienceMs = 1_000
 const restMs = 30_000
 
-/** `begin` may answer undefined where there is nothing to do. What it throws is logged, under a name that says what waits. */
+/**
+ * `begin` may return undefined if there is nothing to do. Its errors are logged under a name that states the pending
+ * work.
+ */
 export function attach(
   handle: Pick<ServiceHandle, 'get'>,
   begin: (service: Runtime) => Promise<Attached | undefined> | Attached | undefined,
@@ -30,7 +33,8 @@ export function attach(
     }, ms)
     timer.unref?.()
   }
-  // Work begins as soon as the service is there, before requests that wait for it. Why it does not start, it tells itself.
+  // Work begins as soon as the service starts, before the requests that wait for it. The service itself reports a
+  // failed start.
   const attempt = (): Promise<Attached | undefined> =>
     Promise.resolve(handle.get()).then(start, () => later(patienceMs))
   const start = async (service: Runtime): Promise<Attached | undefined> => {

@@ -37,28 +37,28 @@ export interface VerifyOptions {
   readonly recipient: string
   /** In units of `mint`. */
   readonly amount: number | string
-  /** The token code it was paid in. */
+  /** The token code of the payment. */
   readonly mint: TokenCode
   readonly payer?: string
   readonly network?: Network
   readonly rpc?: string | readonly string[]
-  /** Without a ledger it is not checked whether the payment was used. */
+  /** Without a ledger, the use of the payment is not checked. */
   readonly ledger?: string | Ledger
-  /** Without a secret it is not checked whether the requestId is genuine. */
+  /** Without a secret, the authenticity of the requestId is not checked. */
   readonly secret?: string
   readonly service?: string
   readonly mints?: MintTable
   readonly waitSeconds?: number
 }
 
-/** What may be left out when the requestId itself says what was promised. */
+/** Options that may be omitted if the requestId contains the quote. */
 export type CheckOptions = Omit<VerifyOptions, 'recipient' | 'amount' | 'mint'> &
   Partial<Pick<VerifyOptions, 'recipient' | 'amount' | 'mint'>>
 
 /**
  * Validates a payment proof on chain. Consumes nothing.
  *
- * False for anything that is not valid; throws only when the options are wrong.
+ * Returns false for any invalid payment. Throws only for wrong options.
  *
  * @example
  * await verifyPayment(tx, requestId, { recipient, amount: 0.01, mint: 'USDC', network: 'devnet' })
@@ -69,7 +69,7 @@ export async function verifyPayment(txHash: string, requestId: string, options: 
   return (await checkPayment(txHash, requestId, options)).valid
 }
 
-/** The same with the whole verdict: every check that was made, and what was found. */
+/** The same with the whole verdict: every check with its result. */
 export async function checkPayment(txHash: string, requestId: string, options: CheckOptions = {}): Promise<Verdict> {
   const read = readOptions(options, process.env)
   const http = createHttpTransport()
@@ -157,7 +157,7 @@ function readPayment(options: CheckOptions, mints: MintTable, problems: string[]
   return { recipient: recipient ?? '', token: mint, units }
 }
 
-/** None on mainnet: who judges payments of real money says whom to believe. */
+/** Empty on mainnet: for real money the caller must choose the nodes to trust. */
 function listNodes(network: Network): readonly string[] {
   if (network === 'devnet') return publicNodes.devnet
   const url = network === 'localnet' ? findLocalnet()?.rpcUrl : undefined

@@ -1,4 +1,4 @@
-/** Joins the verification of developers to a service: its addresses, and the daily look at their hosts. */
+/** Connects developer verification to a service: its endpoints, and the daily check of the hosts. */
 import { createSites } from '../api/auth/origins.ts'
 import type { Developers } from '../api/developers/developers.ts'
 import { createDevelopers, isNamed } from '../api/developers/developers.ts'
@@ -18,7 +18,7 @@ export interface DeveloperSettings {
 
 export interface OpenDevelopers {
   readonly developers: Developers
-  /** Begins to look at hosts once a day. For who runs workers. */
+  /** Starts the daily check of the hosts, in processes that run workers. */
   startChecks(): DeveloperChecks
   close(): Promise<void>
 }

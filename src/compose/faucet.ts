@@ -1,4 +1,4 @@
-/** Joins the source of test money: the local chain's own faucet, or to a key that mints on a test network. */
+/** Connects the source of test tokens: the local chain's own faucet, or a key that mints on a test network. */
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { readWallet } from '../chain/keys/wallet-source.ts'
 import { readGenesis } from '../chain/rpc/genesis.ts'
@@ -12,13 +12,13 @@ import { withKeyFile } from '../host/keys/key-file.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { FaucetOptions, FaucetSource, Give } from '../paywall/runtime/faucet-source.ts'
 
-/** What a faucet needs of the service it belongs to. */
+/** The settings of a faucet from its service. */
 export interface FaucetSettings extends FaucetOptions {
   readonly network: Network
-  /** The chain that every node has to name with every call. */
+  /** The genesis hash that every node must report with every call. */
   readonly genesis: string
   readonly rpc: Rpc
-  /** Addresses of the nodes, for the faucet that a localnet has beside its first one. */
+  /** Addresses of the nodes. A localnet has its faucet beside the first one. */
   readonly urls: readonly string[]
   readonly transport: Transport
   readonly clock: Clock
@@ -26,7 +26,7 @@ export interface FaucetSettings extends FaucetOptions {
 
 const forwardMs = 5_000
 
-/** Throws a `ConfigurationError` for a key that cannot be used, and on mainnet for any. */
+/** Throws a `ConfigurationError` for an unusable key, and on mainnet for any key. */
 export function openFaucetSource(settings: FaucetSettings): FaucetSource | undefined {
   const { network, genesis, rpc, faucetKey, mints, clock } = settings
   const isMainnet = network === 'mainnet' || genesis === genesisHashes.mainnet
@@ -36,7 +36,7 @@ export function openFaucetSource(settings: FaucetSettings): FaucetSource | undef
   if (isMainnet) return undefined
   if (faucetKey !== undefined) {
     const wallet = openKey(faucetKey)
-    // Told to whoever asks for money.
+    // Each faucet request reports the error.
     wallet.catch(() => {})
     const give: Give = async (order) => createMinter({ rpc, clock, genesis }, await wallet).give({ ...order, mints })
     return { kind: 'key', give }
@@ -44,7 +44,7 @@ export function openFaucetSource(settings: FaucetSettings): FaucetSource | undef
   return network === 'localnet' ? { kind: 'localnet', forward: (body) => forward(settings, body) } : undefined
 }
 
-/** A file is read now, so that the start is refused without it. */
+/** Reads a file at once, so that a missing file prevents the start. */
 function openKey(key: AccountKey): Promise<Wallet> {
   try {
     return typeof key === 'string' ? withKeyFile(key, openWallet) : openWallet(key)
@@ -59,7 +59,7 @@ async function openWallet(source: unknown): Promise<Wallet> {
   throw new TypeError('faucetKey must be the path of a key file, 64 secret bytes or a wallet')
 }
 
-/** The node is asked for its chain every time: at an address where a local chain ran there may be another today. */
+/** Checks the chain of the node on every call: another chain may run at the address of a former localnet. */
 export async function forward(
   { rpc, genesis, urls, transport }: Pick<FaucetSettings, 'rpc' | 'genesis' | 'urls' | 'transport'>,
   body: string,
@@ -72,7 +72,7 @@ export async function forward(
   return isFaucetAnswer(answer.text) ? answer : undefined
 }
 
-/** A node that is no localnet of ours answers in another form. */
+/** A node that is not a paystile localnet responds in another form. */
 function isFaucetAnswer(text: string): boolean {
   try {
     const { signatures, error } = JSON.parse(text) as { readonly signatures?: unknown; readonly error?: unknown }

@@ -1,4 +1,4 @@
-/** Ledger and chain with an eye on them: how long they take, how often they fail, and where in a trace they were asked. */
+/** Wraps ledger and chain with metrics and traces: duration, failures, and spans. */
 import type { Meter } from '../core/encoding/metrics.ts'
 import type { Chain } from '../core/ports/chain.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
@@ -51,8 +51,8 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
 }
 
 /**
- * What requests came to is counted in memory and written down every second. It is told here, where it is written:
- * on the path of every request it would cost each of them.
+ * Request outcomes are counted in memory and written every second. The metrics are updated with that write, so that
+ * single requests do not bear the cost.
  */
 function observeBooks(books: Books, meter: Meter): Books {
   return {

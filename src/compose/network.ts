@@ -1,4 +1,7 @@
-/** Where a service stands: on a public cluster, on a local chain elsewhere, or on one that it starts in this process. */
+/**
+ * Connects a service to its network: a public cluster, a local chain elsewhere, or a local chain that it starts in this
+ * process.
+ */
 import { readGenesis } from '../chain/rpc/genesis.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { readChainTime } from '../chain/rpc/time.ts'
@@ -21,19 +24,21 @@ import type { ServiceConfig } from '../paywall/config/config.ts'
 import { openKeyring } from '../paywall/config/config.ts'
 import { countInnerServers } from './open-paywalls.ts'
 
-/** What was opened and has to be closed, the last first. */
+/** Functions that close the opened parts, called in reverse order. */
 export type Stops = (() => Promise<void> | void)[]
 
-/** What differs between a public cluster, a local chain elsewhere and one in this process. */
+/** The differences between a public cluster, a local chain elsewhere and one in this process. */
 export interface NetworkContext {
   readonly clock: Clock
   readonly rpc: Rpc
   readonly urls: readonly string[]
   readonly genesis: string
   readonly keyring: Keyring
-  /** The ledger of a service that names none. */
+  /** The ledger of a service without the option `ledger`. */
   readonly usualLedger: () => string
-  /** Makes a recipient able to receive, where test money is free. Resolves when it is, or cannot be made so. */
+  /**
+   * Prepares a recipient to receive, where test tokens are free. Resolves when it can receive, or cannot be prepared.
+   */
   readonly welcome: (recipient: string) => Promise<void>
 }
 
@@ -81,13 +86,13 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   }
 }
 
-/** A chain of its own that ends with this process, so its ledger needs no file either. */
+/** The chain ends with this process, so its ledger needs no file. */
 async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<NetworkContext> {
   const { startLocalnet } = await import('../localnet/index.ts')
   const localnet = await startLocalnet()
   const genesis = localnet.genesisHash
   stops.push(localnet.close)
-  // One for JSON-RPC, one for WebSockets.
+  // One server for JSON-RPC, one for WebSockets.
   stops.push(countInnerServers(2))
   announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl })
   stops.push(() => withdrawLocalnet(genesis))
@@ -102,7 +107,7 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
     keyring: config.keyring ?? madeKeyring(freshSecret()),
     usualLedger: () => 'memory:',
     welcome: (recipient) => {
-      // What is sent to a recipient would be a payment that belongs to nothing.
+      // A transfer to a recipient would count as an unclaimed payment.
       if (!guests.has(recipient)) localnet.endow(recipient, 10_000_000n)
       const welcome =
         guests.get(recipient) ??
@@ -116,7 +121,7 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   }
 }
 
-/** From a secret that no person wrote. */
+/** Creates a keyring from a generated secret. */
 function madeKeyring(secret: string): Keyring {
   const problems: string[] = []
   const keyring = openKeyring(secret, problems)

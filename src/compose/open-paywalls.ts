@@ -1,4 +1,7 @@
-/** What is open in this process and holds a ledger and nodes, so that the end of a server can name what was forgotten. */
+/**
+ * Tracks open paywalls and routes of this process, which hold ledgers and nodes, so that a shutdown can name the
+ * forgotten ones.
+ */
 import type { Log } from '../core/runtime.ts'
 
 interface Open {
@@ -12,7 +15,7 @@ type Close = () => Promise<void>
 const open = new Map<Close, Open>()
 let innerServers = 0
 
-/** Keeps `close` in mind until it is called. */
+/** Tracks `close` until it is called. */
 export function rememberOpen(close: Close, about: Open): Close {
   const closing: Close = () => {
     open.delete(closing)
@@ -22,7 +25,10 @@ export function rememberOpen(close: Close, about: Open): Close {
   return closing
 }
 
-/** Servers that paystile itself has started in this process: a local chain's. The function returned takes them off again. */
+/**
+ * Counts servers that paystile itself started in this process: those of a local chain. The returned function subtracts
+ * them.
+ */
 export function countInnerServers(count: number): () => void {
   innerServers += count
   return () => {
@@ -30,12 +36,12 @@ export function countInnerServers(count: number): () => void {
   }
 }
 
-/** Paywalls and routes that nobody has closed, with the function that closes each. */
+/** Paywalls and routes that are not closed, each with its close function. */
 export function listOpen(): readonly (Open & { readonly close: Close })[] {
   return [...open].map(([close, about]) => ({ ...about, close }))
 }
 
-/** Whether some server of the application still takes connections: then what is open may belong to it. */
+/** Whether a server of the application still accepts connections: then the open parts may belong to it. */
 export function hasListeningServer(resources: readonly string[]): boolean {
   return resources.filter((name) => /^(?:TCP|Pipe)ServerWrap$/.test(name)).length > innerServers
 }

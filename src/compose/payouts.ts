@@ -1,4 +1,4 @@
-/** Joins rewards and refunds to a service: payments are shared out from its start on, and paid where a key was given. */
+/** Connects rewards and refunds to a service. Accruals start with the service; payouts need a key. */
 import type { RewardsConfig } from '../api/rewards/option.ts'
 import type { PayoutsView } from '../api/rewards/view.ts'
 import { readMints } from '../api/router.ts'
@@ -29,35 +29,35 @@ import { attach } from './attach.ts'
 
 export interface PayoutsConfig {
   readonly rewards: RewardsConfig | undefined
-  /** Sends back what can be refunded. */
+  /** The key that sends refunds. */
   readonly refundKey: AccountKey | undefined
   readonly mints: MintTable
   readonly rates: RatesConfig
 }
 
-/** What everything that goes out needs besides a key. */
+/** The dependencies of all outgoing transactions, except the key. */
 export interface PayoutContext extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
   readonly rewards: Rewards
   readonly outgoing: OutgoingTransactions
   readonly books: Books
   readonly addresses: Addresses
   readonly nameOf: (wallet: Uint8Array) => string
-  /** What tokens are worth now; undefined while nobody knows. */
+  /** The current rates; undefined while they are unknown. */
   readonly rates: () => FrozenRates | undefined
-  /** What tokens were worth at a time, or as soon after it as these had rates; undefined while they have none. */
+  /** The rates at a time, or the first later rates of these tokens; undefined while there are none. */
   readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
-  /** From now on the ledger keeps what they were. */
+  /** Starts recording rates in the ledger. */
   readonly keepRates: () => void
   readonly rateJournal: RateJournal
   readonly clock: Runtime['clock']
   readonly meter: Runtime['meter']
 }
 
-/** What goes out of a service, as far as it was set up. */
+/** The configured outgoing parts of a service. */
 export interface OpenPayouts {
   readonly payouts: PayoutsParts | undefined
   readonly refunds: RefundParts | undefined
-  /** Does once, now, what is to be done. */
+  /** Runs all tasks once, now. */
   run(): Promise<void>
   stop(): Promise<void>
 }
@@ -88,12 +88,13 @@ export function createPayoutContext(
   }
 }
 
-/** Shares out, pays and sends back from now on. */
+/** Starts accruals, payouts and refunds. */
 export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig): Promise<OpenPayouts> {
   const context = createPayoutContext(service, config)
   const { rewards, refundKey } = config
   const loops: Loop[] = []
-  // Needs no key, and what is final before it has begun is never shared out: a key that is missing must not hold it up.
+  // Accrual needs no key. Payments that become final before it starts are never shared, so a missing key must not delay
+  // it.
   if (rewards) context.keepRates()
   const accrual = rewards && startAccrual({ ...context, rules: rewards.rules })
   if (accrual) loops.push(accrual)
@@ -141,7 +142,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
   }
 }
 
-/** What people may see of it, and order. */
+/** The part that people can read and order. */
 export function createPayoutsView(
   service: Runtime,
   { rewards, refundKey }: Pick<PayoutsConfig, 'rewards' | 'refundKey'>,
@@ -169,7 +170,7 @@ export function createPayoutsView(
   }
 }
 
-/** Everything that pays rewards; undefined where no key was given, or there is no NATIVE. */
+/** Everything that pays rewards; undefined without a key or without NATIVE. */
 export async function openPayouts(
   service: Runtime,
   context: PayoutContext,
@@ -192,7 +193,7 @@ function openPause({ ledger: { kv }, clock }: Runtime): () => Promise<boolean> {
   return createPauseSwitch(kv, clock).isPaused
 }
 
-/** What sending one back may cost in fees, in lamports: as much as a payout, unless that was set. */
+/** Limit of the fee of a refund in lamports: that of a payout, unless it is configured. */
 const mostPerRefund = 100_000n
 
 export async function openRefunds(

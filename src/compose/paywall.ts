@@ -1,6 +1,6 @@
 /**
- * Joins the parts: chain, ledger, clock and keys become a service, and routes with equal settings share one. The
- * `assemble*.ts` alone know which implementations there are.
+ * Assembles a service from chain, ledger, clock and keys. Routes with equal settings share one service. Only `compose/`
+ * knows the implementations.
  */
 import { findTokenAccount } from '../chain/accounts/programs.ts'
 import { createInspector } from '../chain/accounts/recipient.ts'
@@ -59,12 +59,12 @@ import { openTestPayer } from './test-payer.ts'
 
 export { createTrace }
 
-/** A paywall from a provider's options: what every adapter starts from. */
+/** Opens a paywall from a provider's options. Every adapter starts here. */
 export function openPaywall(options: ProviderOptions): Paywall {
   return openConfiguredPaywall(readConfig(options, process.env))
 }
 
-/** A paywall from options that were read before. */
+/** Opens a paywall from a parsed configuration. */
 export function openConfiguredPaywall(config: Config): Paywall {
   const log = openLog(config.log)
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
@@ -77,7 +77,7 @@ export function openConfiguredPaywall(config: Config): Paywall {
   return { ...paywall, close, retire: () => paywall.retire().finally(close) }
 }
 
-/** The provider's own log, kept from secrets, or lines on stderr. */
+/** The provider's own log with secrets redacted, or lines on stderr. */
 export function openLog(log: Log | undefined): Log {
   return log ? redactLog(log) : createLog()
 }
@@ -91,7 +91,7 @@ interface Shared {
 const services = new Map<string, Shared>()
 const ledgerNames = new WeakMap<Ledger, string>()
 
-/** Whoever asks for the same service shares it; it ends with the last of them. */
+/** Callers with equal settings share a service. It closes with the last of them. */
 export function openHandle(config: ServiceConfig, log: Log): ServiceHandle {
   const name = nameService(config)
   const shared = services.get(name) ?? share(config, log)
@@ -111,7 +111,7 @@ export function openHandle(config: ServiceConfig, log: Log): ServiceHandle {
   }
 }
 
-/** Equal names share ledger and nodes. Secrets appear as their fingerprint only. */
+/** Services with equal names share ledger and nodes. Secrets appear as their fingerprint only. */
 function nameService({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
@@ -135,7 +135,7 @@ function share(config: ServiceConfig, log: Log): Shared {
       return current
     } catch (error) {
       log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
-      // Until then all who come are told of this failure: a flood of them makes one attempt, and one line of log.
+      // Until then all requests get this failure, so a flood of requests causes one attempt and one line of log.
       setTimeout(() => {
         starting = undefined
       }, restartPauseMs).unref()
@@ -147,7 +147,7 @@ function share(config: ServiceConfig, log: Log): Shared {
     starting ??= attempt()
     return (await starting).service
   }
-  // Begun now and not at the first request; a failure is told by `ready` and tried again by a later request.
+  // Starts now and not at the first request. `ready` reports a failure, and a later request retries.
   begin().catch(() => {})
   return {
     users: 0,
@@ -225,25 +225,25 @@ interface HostParts {
   readonly log: Log
 }
 
-/** The provider's own ledger, or the one that its URL names. */
+/** The provider's own ledger, or the ledger at its URL. */
 async function openServiceLedger(config: ServiceConfig, context: NetworkContext, stops: Stops): Promise<Ledger> {
   const { network, service, reportToken, ledger } = config
   if (typeof ledger === 'object') return ledger
   const { clock, genesis, keyring } = context
   const identity = { network, service, fingerprint: keyring.fingerprint, genesis, reportToken }
-  // A localnet's clock can be moved, and everything moves with it.
+  // The clock of a localnet can be moved, and the ledger follows it.
   const ownClock = network !== 'localnet'
   try {
     const opened = await openLedger(ledger ?? context.usualLedger(), { clock, ownClock, identity })
     stops.push(opened.close)
     return opened
   } catch (error) {
-    // Whatever kept the ledger from opening, customers are told that it is the ledger.
+    // Customers get this error for any failure to open the ledger.
     throw new LedgerUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
   }
 }
 
-/** The parts that read and write the ledger beside the requests. */
+/** The parts that use the ledger outside of requests. */
 function createLedgerParts(
   { journal, books, rates: ratesJournal }: Ledger,
   { http, clock, log }: HostParts,
@@ -261,7 +261,7 @@ function createLedgerParts(
   return { openRates: rates.open, exposure, usage, pending }
 }
 
-/** The parts that keys, nodes and files decide. */
+/** The parts that depend on keys, nodes and files. */
 function createNetworkParts(
   { network }: ServiceConfig,
   { rpc, genesis, urls, keyring, welcome }: NetworkContext,
@@ -300,7 +300,7 @@ function createNetworkParts(
   }
 }
 
-/** On a localnet the service goes by the chain's own time. */
+/** On a localnet the service uses the chain's clock. */
 const noClockCheck: RunningClockCheck = {
   why: () => undefined,
   aheadMs: () => 0,
@@ -314,7 +314,7 @@ async function openWallet(key: AccountKey): Promise<Wallet> {
   throw new TypeError('a key must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
 }
 
-/** What Vite made of the page. Without it the page works all the same, as it does without JavaScript. */
+/** The files that Vite built. Without them the page still works, as it does without JavaScript. */
 function readCheckoutFiles(): CheckoutFiles {
   const files = readPage('checkout')
   const readText = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)

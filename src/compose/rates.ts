@@ -1,4 +1,4 @@
-/** Joins the rate sources: routes whose settings are equal share one feed, which is asked from the first route on. */
+/** Connects the rate sources. Routes with equal settings share one feed, which starts with the first route. */
 import type { RateSource } from '../core/money/rate-feed.ts'
 import { nameFeed } from '../core/money/rate-feed.ts'
 import type { JournaledRates, RateTable } from '../core/money/rates.ts'
@@ -17,11 +17,11 @@ export interface RatesParts {
   readonly get: Get
   readonly clock: Clock
   readonly log: Log
-  /** Undefined where nothing is valued by these rates later. */
+  /** Undefined if these rates are not needed later. */
   readonly journal?: RateJournal | undefined
 }
 
-/** One source, by whatever it is asked. */
+/** One rate source of any kind. */
 interface Feed {
   readonly name: string
   readonly rates: Pick<Rates, 'current' | 'why' | 'ready'>
@@ -33,7 +33,7 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
   const feeds = new Map<string, Feed>()
   const names = new WeakMap<RateSource, string>()
   let ownSources = 0
-  /** The name of a source of one's own is its place among them: nothing else of a function stays the same. */
+  /** A custom source is named by its index, because a function has no other stable identity. */
   const nameOwn = (source: RateSource): string => {
     const known = names.get(source)
     if (known !== undefined) return known
@@ -42,7 +42,7 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
     names.set(source, name)
     return name
   }
-  /** By what its rates depend on. No key is in it. */
+  /** The name contains all settings that affect the rates, but no key. */
   const createName = (config: RatesConfig, mints: MintTable): string => {
     switch (config.kind) {
       case 'fixed':
@@ -85,7 +85,7 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
       const { name, rates, keepers } = openFeed(config, mints)
       const { current, why, ready } = rates
       const facts = { feed: `${use}/${name}`, source: config.kind }
-      /** The feed of a fixed table says one thing for ever: once found, it is not asked for again. */
+      /** A fixed table never changes. Once found, its record is not read again. */
       let fixed: JournaledRates | undefined
       const find = async (time: number, tokens: readonly TokenCode[]): Promise<JournaledRates> => {
         if (fixed && fixed.at <= time) return fixed
@@ -98,7 +98,7 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
         if (!journal || keepers.has(use)) return
         const keeper = createKeeper({ note: (table) => journal.note({ ...facts, table }), current, log })
         keepers.set(use, keeper)
-        // Before its source was asked it says nothing.
+        // Without a first response, the feed has no rates.
         void ready().then(keeper.start)
       }
       return { current, why, ready, find, keep, spread: config.kind === 'fixed' ? 0 : config.limits.spread }
@@ -114,9 +114,9 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
 
 interface Keeper {
   start(): void
-  /** Without waiting. What fails is tried again with the next change, and before anybody is answered. */
+  /** Does not wait. A failed write is retried with the next change, and before the next read. */
   write(): void
-  /** Resolves when the journal has what is believed now. */
+  /** Resolves when the journal has the current rates. */
   written(): Promise<void>
 }
 
@@ -126,7 +126,7 @@ interface KeeperParts {
   readonly log: Log
 }
 
-/** Writes down what a feed says, whenever that has changed, one after the other. */
+/** Records the rates of a feed after every change, one write at a time. */
 function createKeeper({ note, current, log }: KeeperParts): Keeper {
   let isStarted = false
   let kept: RateTable | undefined

@@ -1,17 +1,17 @@
-/** Converts for servers that have no key: what routes would convert themselves, without the routes. */
+/** Converts for servers without a key: the conversions of their routes, without the routes. */
 import type { Config } from '../paywall/config/config.ts'
 import { openHandle, openLog } from './paywall.ts'
 import { nameConversionWorker, withSettlement } from './settlement/settlement.ts'
 
 export interface ConversionWorker {
-  /** Whose money is converted. */
+  /** The wallets with funds to convert. */
   readonly wallets: readonly string[]
   close(): Promise<void>
 }
 
 const patienceMs = 2_000
 
-/** Begins as soon as the service can start, and tries again until then. Routes without a key are left to others. */
+/** Starts as soon as the service can start, and retries until then. Routes without a key are skipped. */
 export function openConversionWorker(configs: readonly Config[]): ConversionWorker {
   const own = new Map(
     configs.flatMap((config) => {
@@ -27,7 +27,7 @@ export function openConversionWorker(configs: readonly Config[]): ConversionWork
       try {
         await handle.get()
       } catch {
-        // Why it does not start is told by the service itself.
+        // The service itself reports a failed start.
         const timer = setTimeout(() => {
           timers.delete(timer)
           void attempt()

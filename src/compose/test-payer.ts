@@ -1,4 +1,4 @@
-/** A customer for trying things out: a wallet of this process with test money, on a chain whose money is worth nothing. */
+/** A test customer: a wallet of this process with test tokens, on a local chain. */
 import { createWallet } from '../chain/keys/keypair.ts'
 import type { TestPayer } from '../paywall/runtime/test-payer.ts'
 import type { FaucetSettings } from './faucet.ts'
@@ -6,7 +6,7 @@ import { forward } from './faucet.ts'
 
 type Settings = Omit<FaucetSettings, 'mints' | 'faucetKey'>
 
-/** Only on a local chain: there its faucet fills the wallet as often as it takes. */
+/** Only on a local chain, where the faucet refills the wallet as often as needed. */
 export function openTestPayer(settings: Settings): TestPayer | undefined {
   if (settings.network !== 'localnet') return undefined
   const wallet = createWallet(crypto.getRandomValues(new Uint8Array(32)))

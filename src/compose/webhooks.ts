@@ -1,4 +1,4 @@
-/** Joins webhooks to a service: whoever listens is told from the moment on at which it has started. */
+/** Connects webhooks to a service. Receivers get the events from the start of the service on. */
 import { readRevenueToken } from '../api/analytics/format.ts'
 import { formatRecords, readOutgoing } from '../api/analytics/records.ts'
 import { describeTransaction } from '../api/rewards/format.ts'
@@ -14,7 +14,7 @@ import type { Attached } from './attach.ts'
 import { attach } from './attach.ts'
 
 export interface WebhooksWorkerParts {
-  /** Of the service whose payments are told of. */
+  /** The service that the events belong to. */
   readonly handle: Pick<ServiceHandle, 'get'>
   readonly webhooks: readonly Webhook[]
   readonly mints: MintTable
@@ -37,7 +37,7 @@ function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: Min
     books,
     webhooks,
     post: poster.post,
-    // Worth is in the token of the books, which may have changed since this server started.
+    // Worth is stated in the token of the books, which may have changed since this server started.
     describe: async (payment) => {
       const [record] = await formatRecords(parts, [payment], await readRevenueToken(books))
       return record ?? {}

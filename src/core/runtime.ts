@@ -1,10 +1,12 @@
-/** The runtime's services that core and the layers above it use, as interfaces: time, log, trace, signatures, HTTP, sockets. */
+/**
+ * Interfaces of the runtime services that core and the layers above use: time, log, trace, signatures, HTTP, sockets.
+ */
 
-/** The service's agreed time. Nothing else may ask what time it is. */
+/** The service's clock. All code reads the time from here. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Milliseconds that only go forward, for deadlines inside one process. */
+  /** Monotonic milliseconds, for deadlines inside one process. */
   monotonic(): number
 }
 
@@ -15,36 +17,42 @@ export interface Log {
 }
 export type Facts = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** The work that is followed. Never what an unpaid request does. */
+/** The traced operations. An unpaid request is never traced. */
 export type SpanName = 'paystile.admit' | 'paystile.chain.read' | 'paystile.ledger.take' | 'paystile.forward'
 
-/** Follows work through services, where somebody collects that; else the work is done and nothing more. */
+/** Distributed tracing. Without a collector, the work runs untraced. */
 export interface Trace {
-  /** `note` adds what is known only later. Work that throws is marked as failed, and throws all the same. */
+  /**
+   * `note` adds facts that are known only later. If the work throws, the span is marked as failed and the error is
+   * rethrown.
+   */
   span<Result>(name: SpanName, facts: Facts, work: (note: (facts: Facts) => void) => Promise<Result>): Promise<Result>
-  /** Whether anybody collects spans. */
+  /** Whether a collector is configured. */
   isOn(): boolean
-  /** Headers by which the service that is called now knows what its work belongs to; none without a collector. */
+  /** Headers that link the called service's work to the current span. Empty without a collector. */
   headers(): Readonly<Record<string, string>>
 }
 
-/** Ed25519. Strict: a key or signature that the chain itself would not accept is not valid here either. */
+/** Ed25519 verification. Strict: it rejects every key or signature that the chain rejects. */
 export type Verifier = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
 
-/** Signs for a service. */
+/** The service's signing identity. */
 export interface Identity {
   readonly publicKey: Uint8Array
   sign(text: Uint8Array): Uint8Array
 }
 
-/** Posts JSON to a node. Follows no redirect, gives up at `timeoutMs` or when `signal` fires, reads `longestAnswer`. */
+/**
+ * Posts JSON to a node. It follows no redirects, stops at `timeoutMs` or when `signal` fires, and reads up to
+ * `longestAnswer`.
+ */
 export type Transport = (
   url: string,
   body: string,
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ) => Promise<{ readonly status: number; readonly text: string; readonly dateMs?: number | undefined }>
 
-/** Asks an HTTP service. Follows no redirect, has its answer by `timeoutMs` or gives up, reads `longestAnswer`. */
+/** Sends a GET to an HTTP service. It follows no redirects, stops at `timeoutMs`, and reads up to `longestAnswer`. */
 export type Get = (
   url: string,
   options: {
@@ -56,16 +64,16 @@ export type Get = (
 
 /** Whether the service's clock agrees with the chain's time. */
 export interface ClockCheck {
-  /** Why the clock is wrong, in one sentence. Undefined while it is right, or nothing is known. */
+  /** The problem with the clock, in one sentence. Undefined if the clock is right or its state is unknown. */
   why(): string | undefined
-  /** How far a wrong clock is ahead; 0 while it is right. */
+  /** The lead of a wrong clock; 0 while the clock is right. */
   aheadMs(): number
 }
 
-/** How much of a node's answer is read at the most: 1 MB. */
+/** The maximum number of bytes read of a node's answer: 1 MB. */
 export const longestAnswer = 1_000_000
 
-/** Opens a WebSocket. It is closed once, whatever the reason, and by itself when the other side falls silent. */
+/** Opens a WebSocket. It closes exactly once, for any reason, and also if the other side falls silent. */
 export type ConnectSocket = (
   url: string,
   listener: { opened(): void; received(text: string): void; closed(): void },

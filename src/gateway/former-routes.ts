@@ -1,27 +1,27 @@
-/** The routes that a gateway served before a reload, by which the quotes that are open stay good. */
+/** The routes of a gateway before a reload. With them, open quotes remain valid. */
 import type { ConcludedTerms } from '../paywall/quote/route.ts'
 import type { OpenRoute } from './proxy/handle-request.ts'
 import { covers, createFind, overlaps, type Row, splitPath } from './routing/match.ts'
 import { readPath } from './routing/route-cache.ts'
 
 interface FormerRoute extends Row, ConcludedTerms {
-  /** Whether it served a request, as the table of its time had it. */
+  /** Whether the former route table matched a request. */
   serves(method: string, target: string): boolean
 }
 
 export interface FormerRoutes {
-  /** Routes that another configuration replaces now: they quote no more. */
+  /** Adds routes that a new configuration replaces. They issue no more quotes. */
   conclude(routes: readonly OpenRoute[]): void
-  /** Has the routes that replace them honour their quotes. */
+  /** Makes the new routes honour the quotes of the former ones. */
   honour(routes: readonly OpenRoute[]): void
 }
 
 export function createFormerRoutes(): FormerRoutes {
-  /** By all that tells their quotes apart: a reload that changes nothing of it adds nothing. */
+  /** Keyed by everything that distinguishes their quotes, so that a reload without such changes adds nothing. */
   const known = new Map<string, FormerRoute>()
   return {
     conclude: (routes) => {
-      // The table alone: the routes themselves hold connections.
+      // Keeps the table only, because the routes hold connections.
       const rows = routes.map(({ pattern, methods }) => ({ pattern, methods }))
       const table = routes.map(({ name }) => name)
       const find = createFind(rows)

@@ -1,4 +1,6 @@
-/** The gateway: a server that sells what upstreams serve, route by route, and nothing that has no route. */
+/**
+ * The gateway: a server that sells the responses of upstreams, route by route. A request without a route is not served.
+ */
 import type { Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,33 +27,35 @@ import { openRouteSet, type RouteSet } from './route-set.ts'
 import { createFinding } from './routing/route-cache.ts'
 
 export interface Gateway {
-  /** Where it listens, once it does. */
+  /** The address of the server while it listens. */
   readonly url: string | undefined
-  /** What it serves at this moment. */
+  /** The current plan. */
   readonly plan: Plan
-  /** Resolves with its address when it takes connections. */
+  /** Resolves with the address when the server accepts connections. */
   listen(): Promise<string>
-  /** Whether all that has a price can be sold, for health checks. Never rejects. */
+  /** Whether all priced routes can sell, for health checks. Never rejects. */
   readiness(): Promise<ReadinessReport>
   /**
-   * Serves another plan from now on, all of it or (rejecting, with the reason) nothing of it. Running responses end as they
-   * began, and quotes that are open are honoured.
+   * Replaces the plan completely, or rejects with the reason and changes nothing. Running responses finish under the
+   * old plan, and open quotes are honoured.
    */
   reload(plan: Plan): Promise<void>
-  /** No new connections, `503 shutting_down` for new proofs, running responses end; then everything is let go of. */
+  /**
+   * Accepts no new connections, refuses new proofs with `503 shutting_down`, waits for running responses, then releases
+   * all resources.
+   */
   close(): Promise<void>
 }
 
 export interface GatewayParts {
-  /** Instead of the service's own endpoints. */
+  /** Replaces the service's own endpoints. */
   readonly routes?: OwnRoutes
 }
 
 /**
- * A reverse proxy with a paywall for each route that has a price.
+ * A reverse proxy with a paywall for each priced route.
  *
- * What is wrong with the configuration is thrown at once as a `ConfigurationError` with all problems. Nothing is forwarded
- * that no route names.
+ * Throws a `ConfigurationError` with all problems of the configuration. A request without a route is not forwarded.
  *
  * @example
  * const gateway = createGateway({
@@ -67,7 +71,7 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
   return openGateway(createPlan(config, process.env), parts)
 }
 
-/** The same from a plan that was read before. */
+/** The same from a plan. */
 export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Gateway {
   let plan = given
   const former = createFormerRoutes()
@@ -75,7 +79,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
   const retiring = new Set<RouteSet>()
   let current: RouteSet | undefined
   let url: string | undefined
-  /** One reload after the other: each knows the quotes of the one before. */
+  /** Reloads run one at a time, because each needs the quotes of the one before. */
   let last: Promise<unknown> = Promise.resolve()
   const readiness = async (): Promise<ReadinessReport> => {
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
@@ -138,9 +142,10 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
         throw new ConfigurationError(circles)
       }
       const log = openLog(plan.service.log)
-      // Such as too many open files when a connection is to be taken: those that are open go on.
+      // For example too many open files. Existing connections continue.
       server.on('error', (error) => log.error('connection not taken', { why: error.message }))
-      // Only now: a port that is taken opens neither ledger nor chain. No request is read before this is done.
+      // Opened after the port, so that an occupied port opens neither ledger nor chain. No request is read before this
+      // line.
       current = openRouteSet(plan, log)
       fixed = readFixedFacts(plan)
       table.own = openOwn(plan)
@@ -167,7 +172,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
   }
 }
 
-/** How long a changed configuration may take to be ready before it is given up. */
+/** Time limit for a new configuration to become ready. */
 const readyMs = 10_000
 
 async function readyInTime({ ready }: Paywall): Promise<void> {
@@ -207,7 +212,7 @@ function hostOf(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Where nothing is sold: that it lives. */
+/** Liveness endpoints of a gateway without priced routes. */
 function healthRoutes(readiness: () => Promise<ReadinessReport>): OwnRoutes {
   const send = (response: ServerResponse, status: number, value: unknown): void => {
     const body = asciiJson(value)

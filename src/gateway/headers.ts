@@ -1,12 +1,12 @@
 /**
- * Which headers go through a gateway, and which are its own affair.
+ * Decides which headers a gateway forwards.
  *
- * Three kinds never pass: those of one connection (RFC 9110, 7.6.1), ours, and those by which a client would act as
- * somebody else at the upstream.
+ * Three kinds are never forwarded: headers of one connection (RFC 9110, 7.6.1), headers of paystile, and headers with
+ * which a client could impersonate another user at the upstream.
  */
 import type { PaymentFacts } from '../paywall/delivery/admitted.ts'
 
-/** Of one connection, and so of nobody behind it. */
+/** Headers of one connection. */
 const hopByHop = [
   'connection',
   'keep-alive',
@@ -19,9 +19,9 @@ const hopByHop = [
   'transfer-encoding',
   'upgrade',
 ]
-/** What clients may say to us, and what only we may say. */
+/** Headers of paystile, from clients and to clients. */
 const ours = /^(?:payment-(?:proof|accept|checkout|receipt|allowance|status)|x-payment-.*|x-paystile-.*)$/
-/** By these a request becomes another one behind the gateway: another method, another path. */
+/** Headers that turn a request into another one behind the gateway: another method, another path. */
 const disguises = [
   'x-http-method',
   'x-http-method-override',
@@ -31,10 +31,10 @@ const disguises = [
   'x-original-url',
   'x-rewrite-url',
 ]
-/** What proxies say of a client; a client may not say it itself. */
+/** Headers in which proxies describe a client. A client may not set them itself. */
 const proxied =
   /^(?:forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip|x-cluster-client-ip)$/
-/** Who somebody is at the upstream: what proves it, and what proxies that have asked for it say of users. */
+/** Credentials at the upstream, and headers in which authenticating proxies describe users. */
 const credentials = new RegExp(
   `^(?:${[
     ...['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token', 'x-access-token', 'x-amz-.*', 'x-goog-.*'],
@@ -42,7 +42,7 @@ const credentials = new RegExp(
     ...['x-ms-client-principal.*', 'cf-access-.*', '(?:x-)?ssl-client-.*', '(?:x-)?client-cert.*'],
   ].join('|')})$`,
 )
-/** What HTTP itself has requests say: with a key of the provider's on board, a client may say no more than this. */
+/** Ordinary HTTP request headers. A request that carries the provider's key forwards only these from the client. */
 const ordinary = new Set([
   ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'access-control-request-headers'],
   ...['access-control-request-method', 'cache-control', 'content-digest', 'content-disposition', 'content-encoding'],
@@ -54,29 +54,31 @@ const ordinary = new Set([
 
 const neverForwarded = new Set([...hopByHop, ...disguises, 'expect', 'host', 'http2-settings'])
 
-/** Whether a header is the gateway's own to write, or nobody's. */
+/** Whether only the gateway may set this header, or no one. */
 export function isKeptHeader(name: string): boolean {
   const wanted = sameName(name)
   if (wanted === 'host') return false
   return neverForwarded.has(wanted) || ours.test(wanted) || wanted === 'content-length' || /^x-forwarded-/.test(wanted)
 }
 
-/** Upstreams that make variables of headers (CGI, WSGI, PHP) do not tell `X_Payment.Tx` from `X-Payment-Tx`. */
+/**
+ * Upstreams that convert headers to variables (CGI, WSGI, PHP) do not distinguish `X_Payment.Tx` from `X-Payment-Tx`.
+ */
 function sameName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '-')
 }
 
 export interface ForwardRules {
-  /** What the upstream is told under these names, in lower case. */
+  /** Headers that the gateway sets, in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly forward: readonly string[]
-  /** Whether proxies in front may speak of the client. */
+  /** Whether proxies in front are trusted to describe the client. */
   readonly trustsProxy: boolean
-  /** Whether the answer has to come as it is, because it is wrapped. */
+  /** Whether the response must be uncompressed, because the gateway wraps it. */
   readonly isPlain: boolean
 }
 
-/** Decides about the headers of requests by their names. WebSockets bring their own, which are ordinary there. */
+/** Creates the filter for request headers by name. WebSocket headers are ordinary in a handshake. */
 export function createFilter(rules: ForwardRules): (name: string) => boolean {
   const { forward, trustsProxy, isPlain } = rules
   const own = new Set(Object.keys(rules.headers).map(sameName))
@@ -93,23 +95,23 @@ export function createFilter(rules: ForwardRules): (name: string) => boolean {
   })
 }
 
-/** The same few names come again and again, each in the same case. `decide` gets them in lower case. */
+/** Caches decisions, because the same few names recur, each in the same case. `decide` gets them in lower case. */
 export function rememberNames(decide: (name: string) => boolean): (name: string) => boolean {
   const known = new Map<string, boolean>()
   return (name) => {
     const found = known.get(name)
     if (found !== undefined) return found
     const verdict = decide(name.toLowerCase())
-    // Names are the clients', so they are kept only as long as they are few.
+    // Clients choose the names, so the cache is limited.
     if (known.size < 256 && name.length <= 64) known.set(name, verdict)
     return verdict
   }
 }
 
-/** Names and values in turn, as HTTP has them: text, or bytes where nobody has read them yet. */
+/** Names and values in turn: text, or bytes that are not decoded yet. */
 export type RawHeaders = readonly (string | Buffer)[]
 
-/** Of a message's headers those that pass. What `Connection` names is of the connection, too. */
+/** The headers of a message that are forwarded. Headers named in `Connection` belong to the connection, too. */
 export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolean): string[] {
   const connection = connectionIn(raw)
   const named = connection === undefined ? undefined : namesIn(connection)
@@ -123,10 +125,13 @@ export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolea
   return passing
 }
 
-/** A ticket is the proof of a payment and a session is its owner's: neither goes to an upstream or comes from one. */
+/**
+ * A ticket proves a payment and a session identifies its owner. Neither is forwarded to an upstream or accepted from
+ * one.
+ */
 const ownCookie = /^(?:__Host-)?paystile_/
 
-/** The value of a header, less the cookies of this service; undefined where nothing else is in it. */
+/** The value of a header without the cookies of this service; undefined if nothing remains. */
 function withoutOwnCookies(name: string, value: string): string | undefined {
   if (name.length === 6 && name.toLowerCase() === 'cookie') {
     const others = value.split(';').filter((cookie) => !ownCookie.test(cookie.trim()))
@@ -140,7 +145,7 @@ function textOf(part: string | Buffer | undefined): string {
   return typeof part === 'string' ? part : (part?.toString('latin1') ?? '')
 }
 
-/** What all `Connection` headers say, as one. */
+/** The values of all `Connection` headers, joined. */
 function connectionIn(raw: RawHeaders): string | undefined {
   let found: string | undefined
   for (let index = 0; index < raw.length; index += 2) {
@@ -151,20 +156,20 @@ function connectionIn(raw: RawHeaders): string | undefined {
   return found
 }
 
-/** A `Connection` that only says how long it lasts, as nearly all do, names nothing. */
+/** A plain `keep-alive` or `close`, as in nearly all requests, names no header. */
 function namesIn(connection: string): ReadonlySet<string> | undefined {
   if (/^(?:keep-alive|close)$/i.test(connection)) return undefined
   const names = connection.split(',').map((name) => name.trim().toLowerCase())
-  // Without a length a body would have no end: that is not a client's to take away.
+  // Without its length a body would have no end, so a client cannot remove it.
   return new Set(names.filter((name) => name !== 'content-length' && name !== 'content-type'))
 }
 
-/** Nobody but us says what was paid; `Alt-Svc` would lead clients past the gateway. */
+/** Only the gateway reports payments. `Alt-Svc` would direct clients past the gateway. */
 const keptFromClients = new Set([...hopByHop, 'alt-svc', 'x-accel-redirect', 'x-sendfile'])
 
 export const passesToClient = rememberNames((name) => !keptFromClients.has(name) && !ours.test(name))
 
-/** What an upstream is told of the payment behind a request. */
+/** The headers that describe the payment of a request to the upstream. */
 export function factHeaders(facts: PaymentFacts): readonly string[] {
   return [
     ...['X-Payment-Tx', facts.tx, 'X-Payment-Request', facts.request, 'X-Payment-Payer', facts.payer],

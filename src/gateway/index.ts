@@ -1,4 +1,4 @@
-/** The gateway for programs of your own; `paystile serve` runs it from a file. */
+/** The gateway for your own programs. `paystile serve` runs it from a file. */
 export { ConfigurationError } from '../core/errors/configuration-error.ts'
 export { readPlanFile } from './config/file.ts'
 export type { Plan, RoutePlan } from './config/plan.ts'

@@ -1,4 +1,4 @@
-/** The routes of a plan, open for business: their paywalls, their connections, and the health of their upstreams. */
+/** The open routes of a plan: their paywalls, their connections, and the health of their upstreams. */
 import { openConfiguredPaywall } from '../compose/paywall.ts'
 import type { Log } from '../core/runtime.ts'
 import type { Paywall } from '../paywall/paywall.ts'
@@ -12,17 +12,20 @@ import { createProbe } from './upstream/probe.ts'
 export interface RouteSet {
   readonly routes: readonly OpenRoute[]
   readonly paywalls: readonly Paywall[]
-  /** Asks the upstreams for the first time, for a second at most: until one has answered, its routes are paused. */
+  /**
+   * Probes the upstreams for the first time, for at most a second. The routes of an upstream are paused until it
+   * responds.
+   */
   start(): Promise<void>
-  /** Lets go of upstreams, once the paywalls are closed. */
+  /** Releases the upstreams, after the paywalls are closed. */
   close(): Promise<void>
-  /** Lets go of all of it once the responses that run have ended. */
+  /** Releases everything after the running responses have ended. */
   retire(): Promise<void>
 }
 
 const patienceMs = 1_000
 
-/** Throws, and leaves nothing open, where a paywall cannot be opened. */
+/** Throws, and leaves nothing open, if a paywall cannot be opened. */
 export function openRouteSet(plan: Plan, log: Log): RouteSet {
   const upstreams = createUpstreams()
   const healths = new Map<string, UpstreamHealth>()

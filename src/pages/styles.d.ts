@@ -1,7 +1,7 @@
-/** Style sheets are taken by Vite, and say nothing to scripts. */
+/** Vite bundles style sheets. Scripts import no values from them. */
 declare module '*.css'
 
-/** The address of a picture. */
+/** The address of an image. */
 declare module '*.svg' {
   const address: string
   export default address

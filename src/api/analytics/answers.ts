@@ -1,4 +1,6 @@
-/** The answers of the analytics, as `/openapi.json` shows them. Tests compare every answer with these. */
+/**
+ * Schemas of the analytics responses, from which `/openapi.json` is made. Tests validate every response against them.
+ */
 import { z } from 'zod'
 import { units } from '../../core/payment/allowance.ts'
 import { paymentListStatuses } from '../../core/payment/history.ts'

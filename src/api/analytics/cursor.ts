@@ -1,9 +1,9 @@
 /**
- * Where a page of the feed ended, as text that tells nothing.
+ * Encrypted cursors: the position at which a page of the feed ends.
  *
- * The place in the list is a transaction, and the feed names none (who knows it can look up the payer): so the cursor is
- * sealed. Its tag is a MAC of the place and also the nonce of the key stream, so equal places have equal cursors and a
- * changed one is not opened.
+ * A position in the list is a transaction. The feed does not publish transactions, because they reveal the payer, so
+ * the cursor is sealed. Its tag is a MAC of the position and also the nonce of the key stream. Equal positions
+ * therefore have equal cursors, and a modified cursor is rejected.
  */
 import { signatureBytes } from '../../core/encoding/base58.ts'
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
@@ -12,19 +12,19 @@ import type { PaymentListMark } from '../../core/ports/reports.ts'
 
 export interface Cursors {
   write(mark: PaymentListMark): string
-  /** Undefined for what this service did not write. */
+  /** Returns undefined for a text that this service did not write. */
   read(text: string): PaymentListMark | undefined
 }
 
 const tagBytes = 16
 const placeBytes = 8 + signatureBytes
 
-/** `key` is for the service's own addresses: `keyring.serviceKey`. */
+/** `key` is `keyring.serviceKey`, the key for the service's own endpoints. */
 export function createCursors(key: Uint8Array): Cursors {
   const computeMac = (purpose: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(purpose)))
   const [tagOf, streamOf] = [computeMac('cursor tag'), computeMac('cursor stream')]
 
-  /** Seals and opens: the same twice is as it was. */
+  /** Encrypts and decrypts: applying it twice restores the input. */
   const veil = (place: Uint8Array, tag: Uint8Array): Uint8Array => {
     const blocks = [0, 1, 2].map((number) => streamOf(Uint8Array.of(...tag, number)))
     return place.map((byte, index) => byte ^ (blocks[index >> 5]?.[index & 31] ?? 0))

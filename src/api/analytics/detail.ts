@@ -20,13 +20,13 @@ interface Step {
   readonly at: number | undefined
   readonly event: (typeof timelineEvents)[number]
   readonly note?: string
-  /** Of what went out. */
+  /** The amount of an outgoing transaction. */
   readonly amount?: string
   readonly token?: TokenCode
   readonly tx?: string
 }
 
-/** `namesTransactions` for an owner who is signed in. */
+/** `namesTransactions` is true for an owner who has signed in. */
 export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransactions: boolean) {
   const history = await parts.books.history(tx)
   if (!history) return undefined
@@ -52,7 +52,7 @@ function formatTime(time: number | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString()
 }
 
-/** A registered payment has passed all of them once. Whether a payment was used is known only when it is registered. */
+/** A registered payment has passed all checks. Only registration shows whether a payment was used. */
 function listChecks({ capture: payment, required, isShown }: History): Readonly<Record<string, Check>> {
   const { state, request, units } = payment
   if (!isShown)
@@ -68,11 +68,11 @@ function listChecks({ capture: payment, required, isShown }: History): Readonly<
   }
 }
 
-/** `outgoing` is what went out of it. */
+/** `outgoing` holds the steps of the outgoing transactions of this payment. */
 function createTimeline(history: History, outgoing: readonly Step[]): readonly Step[] {
   const { capture: payment, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
-  // A proof may come before the watcher has seen the payment.
+  // A proof can arrive before the watcher sees the payment.
   const begin: readonly Step[] = [
     { at: payment.at, event: 'paid' },
     ...(seenAt === undefined ? [] : [{ at: Math.min(seenAt, registeredAt ?? seenAt), event: 'seen' as const }]),
@@ -127,7 +127,7 @@ function isConcluded(
 
 function deliveries({ capture: payment, deliveredAt, deliveredLast }: History): readonly Step[] {
   if (deliveredAt === undefined)
-    // Of a version that did not write down when. A window counts as delivered from the start.
+    // An earlier version did not record the time. A window counts as delivered from its start.
     return payment.delivery === 'some' ? [{ at: undefined, event: 'delivered' }] : []
   const first: Step = { at: deliveredAt, event: 'delivered' }
   if (deliveredLast === undefined || deliveredLast === deliveredAt) return [first]
@@ -137,7 +137,7 @@ function deliveries({ capture: payment, deliveredAt, deliveredLast }: History): 
   ]
 }
 
-/** By time; what has none stays behind what it follows. */
+/** Sorts by time. A step without a time stays behind its predecessor. */
 function inOrder(steps: readonly Step[]): readonly Step[] {
   let last = Number.NEGATIVE_INFINITY
   const keyed = steps.map((step) => {

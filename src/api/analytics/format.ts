@@ -1,6 +1,6 @@
 /**
- * A payment as people read it. The feed, the stream and every export use this one function, so an export holds what the
- * screen showed.
+ * Formats a payment for people. The feed, the stream and every export share this function, so an export equals the
+ * screen.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
@@ -19,9 +19,12 @@ export const feedStatuses = { pending: 'Pending', confirmed: 'Verified', expired
 >
 export type FeedStatus = (typeof feedStatuses)[PaymentListStatus]
 
-/** All text. What is not known is empty, never left out: a line of an export has as many cells as its header. */
+/**
+ * All fields are text. An unknown value is empty, not absent, so every line of an export has as many cells as its
+ * header.
+ */
 export interface PaymentReport {
-  /** Time of the block, RFC 3339 in UTC. */
+  /** Block time, RFC 3339 in UTC. */
   readonly timestamp: string
   /** Keyed hash. */
   readonly requestId: string
@@ -29,9 +32,9 @@ export interface PaymentReport {
   readonly payer: string
   readonly endpoint: string
   readonly token: TokenCode
-  /** In whole tokens; empty where the service no longer knows how many decimals the token has. */
+  /** In whole tokens. Empty if the service no longer knows the decimals of the token. */
   readonly amount: string
-  /** In `revenueToken`, by the rate of its moment; empty where there was none. */
+  /** In `revenueToken`, at the rate of the payment's time. Empty if there was no rate. */
   readonly worth: string
   readonly revenueToken: TokenCode
   readonly status: FeedStatus
@@ -39,24 +42,24 @@ export interface PaymentReport {
   readonly state: PaymentListItem['state']
   readonly delivery: PaymentListItem['delivery']
   readonly recipient: string
-  /** Not for the feed and not for links: with it anybody can look up on chain who a pseudonym is. */
+  /** Left out of the feed and of links: a transaction reveals the wallet behind a pseudonym. */
   readonly tx: string
-  /** In NATIVE, to all together: 0 where nobody earns of it, empty as long as it is not shared out. */
+  /** In NATIVE, the total of all payees. 0 if the payment earns no rewards, empty until the accrual. */
   readonly shared: string
-  /** When a refund of it, or of what was too much, was final; empty until then. */
+  /** Time at which the refund of the payment, or of its surplus, became final. Empty until then. */
   readonly refundedAt: string
-  /** The transaction of that refund. It goes to who paid, so it is for no more eyes than `tx`. */
+  /** The transaction of that refund. It names the payer, so the same readers see it as see `tx`. */
   readonly refundTx: string
-  /** What was sent back for good, in the token that was paid; empty where nothing was. */
+  /** The final refunded amount, in the token of the payment. Empty without a refund. */
   readonly refunded: string
-  /** What it adds to the revenue: its worth less what was sent back, and 0 where it is not counted; empty without a rate. */
+  /** Contribution to the revenue: the worth less the refund. 0 if the payment does not count, empty without a rate. */
   readonly revenue: string
 }
 
-/** What went out of a payment. */
+/** The accrual and the refund of a payment. */
 export interface WentOut {
   readonly shared?: SharedOut | undefined
-  /** The refund that was not dropped, however it stands. */
+  /** The refund that was not dropped, in any state. */
   readonly refund?: OutgoingTransaction | undefined
 }
 
@@ -84,7 +87,7 @@ export const captureColumns = [
 ] as const satisfies readonly (keyof PaymentReport)[]
 export type PaymentColumn = (typeof captureColumns)[number]
 
-/** With one of these a pseudonym can be looked up on chain. */
+/** Each of these columns reveals the wallet behind a pseudonym. */
 const transactionColumns: readonly PaymentColumn[] = ['tx', 'refundTx']
 export const columnsWithoutTransactions: readonly PaymentColumn[] = captureColumns.filter(
   (column) => !transactionColumns.includes(column),
@@ -122,7 +125,7 @@ export function formatPayment(
   }
 }
 
-/** As the books have it: `isCounted` and `isRefundCounted`. */
+/** Follows the rules of the books: `isCounted` and `isRefundCounted`. */
 function formatRevenueOf({ state, worth, units }: PaymentListItem, sentBack: bigint): string {
   if (state === 'late' || state === 'unclaimed') return '0'
   if (worth === undefined) return ''
@@ -130,13 +133,13 @@ function formatRevenueOf({ state, worth, units }: PaymentListItem, sentBack: big
   return formatUnits(earned - refundedWorth(worth, sentBack, units), worthDecimals)
 }
 
-/** In whole tokens of NATIVE. */
+/** In whole NATIVE tokens. */
 export function formatShared({ units }: SharedOut, decimalsOf: DecimalsOf): string {
   const decimals = decimalsOf('NATIVE')
   return decimals === undefined ? '' : formatUnits(units, decimals)
 }
 
-/** The token in which worth is told. */
+/** The token in which worth is stated. */
 export async function readRevenueToken(books: Pick<Books, 'reportToken'>): Promise<TokenCode> {
   return (await books.reportToken()) ?? 'USDC'
 }

@@ -1,4 +1,4 @@
-/** `GET /analytics/payers`: who paid, under pseudonyms, with what they paid in the period. */
+/** `GET /analytics/payers`: the payers of a period, under pseudonyms, with the amounts that they paid. */
 import type { PayerMark } from '../../core/ports/reports.ts'
 import type { Cursors } from './cursor.ts'
 import { readRevenueToken } from './format.ts'
@@ -14,7 +14,7 @@ export type PayersReading =
   | { readonly kind: 'payers'; readonly answer: object }
   | { readonly kind: 'too_long'; readonly why: string }
 
-/** By whole days, to which the period is widened; the answer says to which. */
+/** Sums are kept by day, so the period is extended to whole days. The response states the extended period. */
 export async function readPayers(parts: BooksParts, query: PayersQuery): Promise<PayersReading> {
   const { order, limit, cursor } = query
   const to = ceilTo(query.to ?? Math.max(parts.clock.now(), (query.from ?? 0) + 1), dayMs)
@@ -38,7 +38,9 @@ export async function readPayers(parts: BooksParts, query: PayersQuery): Promise
   return { kind: 'payers', answer: { revenueToken, ...ends, payers, next } }
 }
 
-/** What somebody paid and their pseudonym are in the list in any case; a payment is not. */
+/**
+ * The list publishes amounts and pseudonyms, so a mark of these stays readable. A mark that names a payment is sealed.
+ */
 function writePayerCursor(cursors: Cursors, mark: PayerMark): string {
   return 'worth' in mark ? `${mark.worth}~${mark.payer}` : cursors.write(mark)
 }

@@ -1,4 +1,4 @@
-/** `GET /analytics/problems`: payments that somebody has to look after, each with what it means and what to do. */
+/** `GET /analytics/problems`: payments that need the operator's attention, each with an explanation and a remedy. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
@@ -12,13 +12,13 @@ import type { ProblemsQuery } from './queries.ts'
 import { formatFeedRecord, readWentOut } from './records.ts'
 import type { BooksParts } from './reports.ts'
 
-/** How many of each kind are counted. */
+/** Limit of the count for each kind. */
 const mostCounted = 1_000
 
 export interface ProblemsView {
-  /** For an owner who is signed in. */
+  /** True for an owner who has signed in. */
   readonly namesTransactions: boolean
-  /** Undefined where the ledger keeps nothing of what goes out. */
+  /** Undefined if the ledger records no outgoing transactions. */
   readonly rewards: Pick<RewardsParts, 'mints'>
 }
 
@@ -57,7 +57,7 @@ export async function readProblems(
 
 type Amount = (units: bigint) => string
 
-/** The refund there is, or what one would send back. */
+/** The existing refund, or the amount that a refund would return. */
 function readRefund(
   rewards: Pick<RewardsParts, 'mints'>,
   { capture: payment, required }: Problem,

@@ -1,4 +1,4 @@
-/** The queries of the analytics, as the schemas that read them and from which `/openapi.json` is made. */
+/** Schemas of the analytics queries. They parse the queries, and `/openapi.json` is made from them. */
 import { z } from 'zod'
 import { tokenCodes } from '../../core/money/tokens.ts'
 import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
@@ -70,7 +70,7 @@ const notInOrder = { error: 'from must be before to' }
 
 const views = ['records', 'usage', 'revenue', 'tokens'] as const
 
-/** `readCursor` opens what this service wrote; a cursor of anybody else is wrong. */
+/** `readCursor` opens cursors of this service. Any other cursor is invalid. */
 export function pageQuery(readCursor: (text: string) => PaymentListMark | undefined) {
   return z
     .strictObject({
@@ -89,7 +89,7 @@ export function pageQuery(readCursor: (text: string) => PaymentListMark | undefi
 }
 export type PageQuery = z.output<ReturnType<typeof pageQuery>>
 
-/** `readCursor` opens a place in either order. */
+/** `readCursor` opens a cursor of either order. */
 export function payersQuery(readCursor: (text: string) => PayerMark | undefined) {
   return z
     .strictObject({
@@ -114,7 +114,7 @@ export function problemsQuery(readCursor: (text: string) => PaymentListMark | un
 }
 export type ProblemsQuery = z.output<ReturnType<typeof problemsQuery>>
 
-/** Which payments an export is to hold; `others` are names that are read elsewhere. */
+/** Selects the payments of an export. `others` are parameters that the caller reads. */
 export function filterQuery(others: readonly string[]) {
   const foreign = Object.fromEntries(others.map((name) => [name, z.string().optional()]))
   return z.strictObject({ ...foreign, ...filter }).refine(inOrder, notInOrder)

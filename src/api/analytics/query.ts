@@ -1,4 +1,4 @@
-/** Which payments somebody asks for: the filter of the list and of every export, and its way back into an address. */
+/** The filter of the payment list and of every export, and its conversion back into a query. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
 import type { Input } from '../http/inputs.ts'
@@ -6,9 +6,9 @@ import { readQuery } from '../http/inputs.ts'
 import { filterNames, filterQuery } from './queries.ts'
 
 export interface PaymentFilter {
-  /** Milliseconds since 1970, this moment included. */
+  /** Milliseconds since 1970, inclusive. */
   readonly from?: number
-  /** This moment not included. */
+  /** Exclusive. */
   readonly to?: number
   readonly endpoint?: string
   readonly token?: TokenCode
@@ -18,7 +18,7 @@ export interface PaymentFilter {
   readonly payer?: string
 }
 
-/** What an export asks for, read as the list reads it. `others` are names that the caller reads itself. */
+/** Reads the filter of an export with the rules of the list. `others` are parameters that the caller reads. */
 export function readPaymentFilter(params: URLSearchParams, others: readonly string[] = []): Input<PaymentFilter> {
   const reading = readQuery(filterQuery(others), params)
   if (reading.kind === 'problems') return reading
@@ -26,7 +26,7 @@ export function readPaymentFilter(params: URLSearchParams, others: readonly stri
   return { kind: 'input', input: Object.fromEntries(given) }
 }
 
-/** The same filter as a query again, in one spelling. */
+/** The same filter as a query, in one canonical spelling. */
 export function formatPaymentFilter(filter: PaymentFilter): URLSearchParams {
   const params = new URLSearchParams()
   for (const name of filterNames) {

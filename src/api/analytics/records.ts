@@ -1,4 +1,4 @@
-/** Payments as records, a page at a time: what went out of them is looked up for all of a page together. */
+/** Formats payments as records, one page at a time. Accruals and refunds are looked up once for the whole page. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
@@ -10,7 +10,7 @@ import type { Cursors } from './cursor.ts'
 import type { PaymentReport, WentOut } from './format.ts'
 import { formatPayment, withoutTransactions } from './format.ts'
 
-/** Where it is kept what went out. */
+/** The stores of accruals and outgoing transactions. */
 export interface Outgoing {
   readonly rewards: Pick<Rewards, 'shared'>
   readonly transactions: Pick<OutgoingTransactions, 'inLanes'>
@@ -25,7 +25,7 @@ export interface RecordParts {
   readonly outgoing?: Outgoing | undefined
 }
 
-/** Of each payment, in their order: two look-ups by key for all of them. */
+/** Returns one entry for each payment, in the same order. Two look-ups by key serve all payments. */
 export async function readWentOut(
   { outgoing }: Pick<RecordParts, 'outgoing'>,
   payments: readonly Pick<PaymentListItem, 'tx'>[],
@@ -47,7 +47,7 @@ export async function formatRecords(
   return payments.map((payment, index) => formatPayment(payment, parts.decimalsOf, revenueToken, wentOut[index]))
 }
 
-/** Records of the feed: no transaction in them. */
+/** Records of the feed. They contain no transactions. */
 export async function formatFeedRecords(
   parts: RecordParts & { readonly cursors: Cursors },
   payments: readonly PaymentListItem[],

@@ -1,4 +1,7 @@
-/** What payments come to, as people read it. Sums come from the rollups, so they cost the same however many payments there are. */
+/**
+ * Totals of payments, formatted for people. Sums come from the rollups, so their cost does not depend on the number of
+ * payments.
+ */
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
@@ -32,23 +35,23 @@ export interface BooksParts extends RecordParts {
   readonly journal: Journal
   readonly clock: Clock
   readonly cursors: Cursors
-  /** Has what was counted until now written down. */
+  /** Writes the counters of this process to the ledger. */
   readonly flush: () => Promise<void>
-  /** The pseudonym of a requestId. */
+  /** Returns the pseudonym of a requestId. */
   readonly nameOf: (requestId: string) => string
-  /** Of a wallet. */
+  /** Returns the pseudonym of a wallet. */
   readonly payerOf: (wallet: Uint8Array) => string
   readonly peek: Ledger['peek']
 }
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** Endpoints whose sums are looked at; a path may hold anything, so there may be very many. */
+/** Limit of the endpoints that are summed. A path can hold any text, so the number of endpoints is unbounded. */
 export const mostEndpoints = 1_000
 const linesPerView = 100
 const mostPoints = 2_000
 
-/** The list, and unless a page of it was asked for, what the period came to. */
+/** The list. Without a cursor also the totals of the period. */
 export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   const { books } = parts
   const { view, cursor, order, limit, from, to, endpoint, token, status, state, payer, q } = query
@@ -88,7 +91,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   }
 }
 
-/** What somebody looks for by name: the first that it may be, and that there is. */
+/** Tries each meaning of the search text and returns the first that exists. */
 async function search(
   parts: BooksParts,
   query: PaymentListQuery,
@@ -114,7 +117,7 @@ export type SeriesReading =
   | { readonly kind: 'series'; readonly series: object }
   | { readonly kind: 'too_long'; readonly why: string }
 
-/** Every hour or day of the period, also those in which nothing was paid. */
+/** Every hour or day of the period, including those without payments. */
 export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise<SeriesReading> {
   const { step, endpoint } = query
   const stepMs = step === 'hour' ? hourMs : dayMs
@@ -145,7 +148,7 @@ export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise
   return { kind: 'series', series: { step, ...ends, endpoint: endpoint ?? null, revenueToken, points } }
 }
 
-/** Sums are kept by the hour, so a period is widened to whole ones; the answer says to which. */
+/** Sums are kept by the hour, so the period is extended to whole hours. The response states the extended period. */
 export function wholeHours({
   from,
   to,
@@ -167,7 +170,7 @@ export function formatPeriod({ from, to }: Period) {
 export const floorTo = (at: number, step: number): number => Math.floor(at / step) * step
 export const ceilTo = (at: number, step: number): number => Math.ceil(at / step) * step
 
-/** What an endpoint sold and how often it was asked. */
+/** Sales and requests of one endpoint. */
 interface Line {
   readonly endpoint: string
   readonly sums: Sum[]
@@ -178,7 +181,7 @@ interface Line {
   calls: number
 }
 
-/** By calls, most first: payments, and further uses of what they bought. */
+/** Sorted by calls, most first. Calls are payments and further uses of their allowances. */
 export function formatLines(sums: readonly EndpointSum[], usage: readonly Usage[]): readonly Line[] {
   const lines = new Map<string, Line>()
   const createLine = (endpoint: string): Line => {
@@ -220,7 +223,7 @@ function revenueLine(parts: BooksParts, { endpoint, payments, sums }: Line) {
 const shareDecimals = 4
 
 function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
-  // A token of which more was sent back than was received has no share.
+  // A token with more refunds than receipts has no share.
   const computeGain = (some: readonly Sum[]): bigint => {
     const net = some.reduce((sum, one) => sum + computeNet(one), 0n)
     return net > 0n ? net : 0n
@@ -243,7 +246,7 @@ function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
   })
 }
 
-/** What came in and what was sent back, in each token. */
+/** Received and refunded amounts of each token. */
 export function amountsBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[]) {
   return {
     received: amountBy(parts, sums, ({ received }) => received),
@@ -251,12 +254,12 @@ export function amountsBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly 
   }
 }
 
-/** What was kept of each token. */
+/** Received less refunded amount of each token. */
 export function keptBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[]): Record<TokenCode, string> {
   return amountBy(parts, sums, ({ received, refunded }) => received - refunded)
 }
 
-/** All three keys always. Empty where there is an amount and the service does not know the decimals of its token. */
+/** Always has all three keys. A value is empty if its token has an amount but unknown decimals. */
 function amountBy(
   { decimalsOf }: Pick<BooksParts, 'decimalsOf'>,
   sums: readonly Sum[],
@@ -271,7 +274,7 @@ function amountBy(
   return amounts
 }
 
-/** Revenue is what was earned less what was sent back; both stand beside it. */
+/** Revenue is earnings less refunds. The result includes both. */
 export function formatRevenue(sums: readonly Sum[]) {
   const formatSum = (of: (sum: Sum) => bigint): string =>
     formatUnits(

@@ -1,6 +1,6 @@
 /**
- * `GET /analytics/stream`: payments as they happen, as server-sent events. A record comes again whenever something about
- * it has changed; its `id` says which it is. The same records as in the list, so no transaction is named.
+ * `GET /analytics/stream`: payments as server-sent events. A record is sent again after each change; its `id`
+ * identifies it. The records are those of the list, so they contain no transactions.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { setNewest } from '../../core/encoding/bounded-map.ts'
@@ -15,37 +15,40 @@ import type { BooksParts } from './reports.ts'
 export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'decimalsOf' | 'outgoing'> {
   readonly changes: Changes
   readonly log: Log
-  /** How often a silent stream shows that it lives, and that its reader may still read. Default 15 s. */
+  /**
+   * Interval of the heartbeat, which keeps a silent stream open and checks that its reader is still authorized. Default
+   * 15 s.
+   */
   readonly beatMs?: number
-  /** How often the list is looked at for what other servers did. Default 2 s. */
+  /** Interval between reads of the list, which show changes by other servers. Default 2 s. */
   readonly lookMs?: number
 }
 
 export interface PaymentStream {
-  /** `isAllowed` is asked again with every beat: a session ends. */
+  /** `isAllowed` is called with every heartbeat, because sessions end. */
   open(request: Request, isAllowed: () => Promise<boolean>): Response
   close(): void
 }
 
 const mostSubscribers = 2_000
-/** Payments whose change waits to be told. When more happen at once, the stream says that it left some out. */
+/** Limit of changed payments that wait to be sent. Beyond it, the stream reports that it skipped some. */
 const mostWaiting = 500
 /**
- * So many events a reader may be behind. All of them wait for the same bytes, so that what waits takes no more room for
- * a thousand readers than for one.
+ * Limit of events by which a reader may lag. All readers queue the same bytes, so a thousand slow readers need no more
+ * memory than one.
  */
 const mostBehind = 1_000
-/** Changes that come together are looked up together. */
+/** Changes within this time are looked up together. */
 const gatherMs = 50
 const lookedUpAtOnce = 50
-/** The latest payments, which are looked at for changes that happened elsewhere. */
+/** Number of latest payments that are checked for changes by other servers. */
 const mostLooked = 100
-/** Records that are remembered as they were told. */
+/** Number of sent records that are remembered. */
 const mostTold = 2_000
-/** A payment may be registered a while after its block; who comes back is told again what happened so long before. */
+/** A payment can be registered some time after its block, so a reader that resumes gets this much again. */
 const overlapMs = 60_000
 const mostResumed = 500
-/** Who comes back at the same moment after the same event, as all do when a server was restarted, shares one look. */
+/** Readers that resume from the same event at the same time, as after a server restart, share one query. */
 const resumedMs = 1_000
 
 interface Subscriber {
@@ -60,13 +63,13 @@ const [greeting, beating] = [': payments as they happen', ': beat'].map((line, i
 
 interface State extends StreamParts {
   readonly subscribers: Set<Subscriber>
-  /** Records as they were told, by id. */
+  /** Records as they were sent, by id. */
   readonly told: Map<string, { readonly text: string; readonly isTold: boolean }>
-  /** Transactions that have changed and were not told yet. */
+  /** Changed transactions that were not sent yet. */
   readonly waiting: Set<string>
-  /** Looks back that are under way, by the cursor that they begin at. */
+  /** Running queries of resumed readers, by their cursor. */
   readonly resumes: Map<string, Promise<readonly Uint8Array[]>>
-  /** The first look only finds out what there is. */
+  /** The first read of the list only collects the existing records. */
   hasLooked: boolean
   isShort: boolean
   isClosed: boolean
@@ -95,7 +98,7 @@ export function createStream(parts: StreamParts): PaymentStream {
       if (state.subscribers.size >= mostSubscribers) return problem('stream_full')
       const since = parts.cursors.read(request.headers.get('last-event-id') ?? '')
       return new Response(openBody(state, since, isAllowed), {
-        // Buffers of proxies would hold events back.
+        // Keeps proxies from buffering events.
         headers: { ...plainHeaders, 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
       })
     },
@@ -123,7 +126,7 @@ function openBody(
       send: (bytes) => {
         if (!state.subscribers.has(own)) return
         controller.enqueue(bytes)
-        // A reader who does not read is let go, and comes back with the last event it has.
+        // A reader that does not read is disconnected. It resumes from its last event.
         if ((controller.desiredSize ?? 0) < -mostBehind) own.end()
       },
       end: () => {
@@ -171,12 +174,15 @@ function warn({ log }: State, error: unknown): void {
   log.warn('stream fell behind', { why: String(error) })
 }
 
-/** Written out once for all. Nobody waits for anybody: a reader who is behind has it waiting, and is let go when that is too much. */
+/**
+ * Sends the same bytes to all readers. No reader waits for another: a slow reader queues events until it is
+ * disconnected.
+ */
 function broadcast({ subscribers }: State, bytes: Uint8Array): void {
   for (const subscriber of [...subscribers]) subscriber.send(bytes)
 }
 
-/** Looks at the list: other servers change payments, too. */
+/** Reads the list, because other servers change payments, too. */
 async function look(state: State): Promise<void> {
   const { books } = state
   const revenueToken = await readRevenueToken(books)
@@ -191,7 +197,10 @@ async function look(state: State): Promise<void> {
   for (const event of news.reverse()) broadcast(state, event)
 }
 
-/** A record that was told already is not told again. One that was only found in the list may be news to those who just came. */
+/**
+ * Returns undefined for a record that was sent already. A record that was only found in the list can be new to readers
+ * that just connected.
+ */
 function createNews(state: State, record: { readonly id: string }, from: 'list' | 'change'): Uint8Array | undefined {
   const text = JSON.stringify(record)
   const known = state.told.get(record.id)
@@ -232,7 +241,7 @@ async function flush(state: State): Promise<void> {
   }
 }
 
-/** Tells a reader who comes back of everything since its last event. */
+/** Sends a resumed reader everything since its last event. */
 async function resume(state: State, since: PaymentListMark, subscriber: Subscriber): Promise<void> {
   const { resumes } = state
   const name = state.cursors.write(since)
@@ -249,13 +258,13 @@ async function lookBack(state: State, since: PaymentListMark): Promise<readonly 
   const revenueToken = await readRevenueToken(books)
   const from = since.at - overlapMs
   const payments = await books.listPayments({ from, order: 'oldest', most: mostResumed + 1 })
-  // So many at once would put a reader behind at the start: the list has them.
+  // So many events would put the reader behind at once. It finds them in the list.
   if (payments.length > mostResumed) return [skipped]
   const records = await formatFeedRecords(state, payments, revenueToken)
   return records.map((record) => formatEvent(record.id, JSON.stringify(record)))
 }
 
-/** Some were left out; the list has them. */
+/** Some events were skipped. The list has them. */
 const skipped = encoder.encode('event: skipped\ndata: {}\n\n')
 
 function formatEvent(id: string, record: string): Uint8Array {

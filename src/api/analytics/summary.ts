@@ -6,7 +6,7 @@ import type { BooksParts } from './reports.ts'
 import { formatLines, formatPeriod, formatRevenue, keptBy, mostEndpoints, total, wholeHours } from './reports.ts'
 
 const topEndpoints = 10
-/** How many of what is open now are counted. */
+/** Limit of the counts of open items. */
 const mostCounted = 1_000
 
 export async function readSummary(parts: BooksParts, query: SummaryQuery) {
@@ -35,7 +35,7 @@ export async function readSummary(parts: BooksParts, query: SummaryQuery) {
     ...formatPeriod(period),
     ...(previous && { previous: computeTotals(...previous) }),
     pending: pending.length,
-    // As in the list: what bears no requestId of ours is money sent to the wallet for other reasons.
+    // As in the list: a payment without a requestId of this service is an unrelated transfer to the wallet.
     unclaimed: unclaimed.filter(({ request }) => request !== '').length,
   }
 }
@@ -52,7 +52,7 @@ function computeTotals(sums: readonly Sum[], usage: readonly Usage[]) {
   return { totalRevenue, gross, refunded, payments, funnel }
 }
 
-/** Of the same length, where it has one. */
+/** The preceding period of the same length; undefined for an open period. */
 function periodBefore({ from, to }: Period): Period | undefined {
   return from === undefined || to === undefined ? undefined : { from: from - (to - from), to: from }
 }

@@ -1,4 +1,4 @@
-/** The answers to sign-in requests, as `/openapi.json` shows them. Tests compare every answer with these. */
+/** Schemas of the sign-in responses, from which `/openapi.json` is made. Tests validate every response against them. */
 import { z } from 'zod'
 import { moment } from '../http/answers.ts'
 

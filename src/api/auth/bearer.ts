@@ -1,8 +1,8 @@
 /**
- * Secrets that open something by being shown: sessions and links.
+ * Bearer tokens of sessions and links.
  *
- * A token is 32 random bytes and a tag, so one that was made up is turned away before the store is asked. What is stored,
- * and shown in lists, is its name: a keyed hash, from which nobody gets back to the token.
+ * A token is 32 random bytes and a tag, so an invented token is rejected without a query to the store. The store and
+ * the lists hold the name of a token: a keyed hash, from which the token cannot be recovered.
  */
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
 import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
@@ -10,7 +10,7 @@ import { writeNonce } from '../../core/encoding/nonce.ts'
 
 export interface Bearers {
   make(): { readonly token: string; readonly name: string }
-  /** The name of a token that this service made; undefined for any other text. */
+  /** The name of a token that this service issued; undefined for any other text. */
   nameOf(token: string): string | undefined
 }
 
@@ -18,7 +18,7 @@ const secretBytes = 32
 const tagBytes = 16
 const tokenLength = ((secretBytes + tagBytes) / 3) * 4
 
-/** `key` is `keyring.serviceKey`. Tokens of one purpose mean nothing for another. */
+/** `key` is `keyring.serviceKey`. A token is valid for one purpose only. */
 export function createBearers(key: Uint8Array, purpose: string): Bearers {
   const computeMac = (part: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(`${purpose} ${part}`)))
   const [tagOf, hashOf] = [computeMac('tag'), computeMac('name')]

@@ -1,4 +1,4 @@
-/** The bodies of sign-in requests, as the schemas that read them and from which `/openapi.json` is made. */
+/** Schemas of the sign-in request bodies. They parse the bodies, and `/openapi.json` is made from them. */
 import { z } from 'zod'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { readBase64, readSignature } from './signed-text.ts'
@@ -18,7 +18,7 @@ export const signedMessage = z
   .nullish()
   .meta({ description: 'What was signed, in base64, where a wallet puts a header before the message.' })
 
-/** What is posted to sign in. Wallets send what they like beside it. */
+/** Unknown keys are ignored, because wallets send additional ones. */
 export const signInBodies = {
   nonce: z.object({ address: wallet }),
   signIn: z.object({

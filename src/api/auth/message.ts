@@ -1,8 +1,8 @@
 /**
- * Sign-in messages that certify themselves.
+ * Sign-in messages that authenticate themselves.
  *
- * The nonce is sealed: 16 random bytes and a MAC of all that the text says. So nothing is stored when one is given out, and
- * the only texts that can be signed in with are those that this service wrote, for this site and this wallet.
+ * The nonce is 16 random bytes and a MAC of the whole text. The service therefore stores nothing when it issues a
+ * message, and only accepts texts that it wrote, for this site and this wallet.
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
@@ -11,7 +11,7 @@ import type { Network } from '../../core/money/tokens.ts'
 import type { SignInText } from '../../core/service/sign-in-text.ts'
 import { formatSignIn, parseSignIn } from '../../core/service/sign-in-text.ts'
 
-/** What the text names as asking. */
+/** The site that the message names. */
 export type Site = Pick<SignInText, 'host' | 'origin'>
 
 export type MessageReading =
@@ -24,12 +24,12 @@ export interface SignInMessages {
     address: string,
     now: number,
   ): { readonly text: string; readonly nonce: string; readonly expiresAt: number }
-  /** Whether it is a text of ours, for this site and this wallet, and not too old. */
+  /** Checks that the text is of this service, for this site and this wallet, and not expired. */
   read(text: string, site: Site, address: string, now: number): MessageReading
 }
 
 const lifeMs = 5 * 60_000
-/** Clocks of two servers may differ by so much. */
+/** Tolerance between the clocks of two servers. */
 const skewMs = 30_000
 const randomBytes = 16
 const tagBytes = 16
@@ -37,7 +37,7 @@ const tagBytes = 16
 export function createSignInMessages(key: Uint8Array, network: Network): SignInMessages {
   const encoder = new TextEncoder()
   const mac = prepareHmac(key, padToBlock(encoder.encode('sign-in')))
-  /** Of the whole text, with the random bytes where the nonce will stand. */
+  /** The MAC of the whole text, with the random bytes in place of the nonce. */
   const seal = (facts: Omit<SignInText, 'nonce'>, random: Uint8Array): Uint8Array =>
     mac(encoder.encode(formatSignIn({ ...facts, nonce: encodeBase58(random) }))).slice(0, tagBytes)
 

@@ -1,18 +1,18 @@
 /**
- * Under which addresses a service is known. A sign-in message names one of these, and a page of another is foreign.
+ * The origins of a service. A sign-in message names one of them; a page of any other origin is foreign.
  *
- * What `Host` says is not believed: whoever relays requests under a name of their own would have messages written for it,
- * and have them signed by people who think that they sign in there. Only at this machine it may stand for itself.
+ * The header `Host` is not trusted. A relay under another name could otherwise obtain sign-in messages for its own name
+ * and have users sign them. Only a loopback name is taken from `Host`.
  */
 import { isLocalName } from '../../core/encoding/http.ts'
 import type { Site } from './message.ts'
 
 export interface Sites {
-  /** The one that a request came to; undefined when the service does not know any that it could be. */
+  /** The origin that a request was sent to; undefined if no known origin matches. */
   of(request: Request): Site | undefined
-  /** Whether a page of this origin is the service's own. */
+  /** Whether a page of this origin belongs to the service. */
   isOwn(origin: string, request: Request): boolean
-  /** The same where there is no request: one of those that were given, or else one of this machine. */
+  /** The same without a request: a configured origin or, if none is configured, one of this machine. */
   knows(origin: string): boolean
 }
 
@@ -24,7 +24,7 @@ export function createSites(publicUrl: string | undefined, origins: readonly str
   const of = (request: Request): Site | undefined => {
     const { host, protocol } = new URL(request.url)
     const name = (request.headers.get('host') ?? host).toLowerCase()
-    // A proxy in front may ask under another name than the browser did.
+    // A proxy in front of the service may use another name than the browser.
     if (known.length > 0) return known.find((site) => site.host === name) ?? known[0]
     return isLocalName(name) ? { host: name, origin: `${protocol}//${name}` } : undefined
   }
@@ -39,7 +39,7 @@ export function createSites(publicUrl: string | undefined, origins: readonly str
   }
 }
 
-/** Plain http at this machine: the only place without TLS where a browser is let in by a cookie. */
+/** Plain HTTP on this machine: the only place without TLS where a cookie signs a browser in. */
 export function isPlainLoopback({ host, origin }: Site): boolean {
   return origin.startsWith('http:') && isLocalName(host)
 }

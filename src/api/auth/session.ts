@@ -1,6 +1,6 @@
 /**
- * Who is signed in: by a cookie in browsers, by a bearer token in programs. Sessions are on the shelf, so that all servers
- * know them and the end of one is its end everywhere.
+ * Sessions: a cookie in browsers, a bearer token in programs. The key-value store holds them, so all servers know a
+ * session and its end.
  */
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
@@ -16,9 +16,9 @@ export interface Session {
 
 export interface Sessions {
   begin(wallet: string): Promise<Session & { readonly token: string }>
-  /** By the request's bearer token or cookie. A cookie that another site made a browser send does not count. */
+  /** Reads the bearer token or the cookie. A cookie in a request that another site caused is ignored. */
   of(request: Request): Promise<Session | undefined>
-  /** False when there was none. */
+  /** Returns false if there was no session. */
   end(request: Request): Promise<boolean>
 }
 
@@ -33,7 +33,7 @@ export interface SessionParts {
 export const usualSessionSeconds = 12 * 3_600
 const prefix = 'session:'
 const cookieName = 'paystile_session'
-/** With this prefix browsers take the cookie from this very host only, and not from a neighbour under the same domain. */
+/** Browsers accept a cookie with this prefix from this exact host only, not from another host of the same domain. */
 const secureName = `__Host-${cookieName}`
 
 export function createSessions({ kv, clock, key, sessionSeconds, sites }: SessionParts): Sessions {
@@ -62,22 +62,24 @@ export function createSessions({ kv, clock, key, sessionSeconds, sites }: Sessio
 }
 
 /**
- * SameSite=Strict: no page of the service is reached by a link from elsewhere that would need it, and so no other site can
- * make a browser send it at all. `Secure` is left out on http at this machine only, where there is no TLS to ask for.
+ * With SameSite=Strict no other site can make a browser send the cookie. No link from another site leads to a page that
+ * needs it. `Secure` is omitted only for plain HTTP on this machine, which has no TLS.
  */
 export function sessionCookie(token: string, maxAgeSeconds: number, isSecure: boolean): string {
   const name = isSecure ? secureName : cookieName
   return `${name}=${token}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
-/** Whether a browser says that another site's page made it send this. Programs say nothing, and are believed. */
+/**
+ * Whether the browser reports that a page of another site caused the request. Programs send neither header and pass.
+ */
 export function isForeign(request: Request, sites: Sites): boolean {
   const [site, origin] = [request.headers.get('sec-fetch-site'), request.headers.get('origin')]
   if (site !== null && site !== 'same-origin' && site !== 'none') return true
   return origin !== null && !sites.isOwn(origin, request)
 }
 
-/** Where a cookie counts. What changes something must come with a browser's word that our own page sent it. */
+/** Whether a cookie in this request counts. A request that changes state needs a header that shows its origin. */
 function isOwnPage(request: Request, sites: Sites): boolean {
   if (isForeign(request, sites)) return false
   if (request.method === 'GET' || request.method === 'HEAD') return true
@@ -88,7 +90,7 @@ function readBearer(request: Request): string | undefined {
   return /^Bearer +([\w-]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
 }
 
-/** Only by the name that it has here: where there is TLS, the one without the prefix may come from a neighbour. */
+/** Reads only the name for this site: with TLS, another host of the domain can set the cookie without the prefix. */
 function readCookie(request: Request, sites: Sites): string | undefined {
   const site = sites.of(request)
   const name = site && isPlainLoopback(site) ? cookieName : secureName

@@ -1,6 +1,6 @@
 /**
- * Signing in with a wallet: `/sign-in/nonce` gives a text, `/sign-in` takes its signature, `/sign-out` ends it. There are
- * no accounts: anybody may sign in as the wallet they hold, and what that wallet may see is asked elsewhere.
+ * Sign-in with a wallet: `/sign-in/nonce` returns a message, `/sign-in` accepts its signature, `/sign-out` ends the
+ * session. There are no accounts: every wallet can sign in, and other code decides which data it may read.
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { readClientAddress } from '../../core/encoding/client-address.ts'
@@ -27,20 +27,20 @@ export interface SignInParts {
   readonly network: Network
   /** `keyring.serviceKey`. */
   readonly key: Uint8Array
-  /** Where the service is reached from outside. Without it, and without `origins`, sign-in works at this machine only. */
+  /** The public address of the service. Without it and without `origins`, sign-in works on this machine only. */
   readonly publicUrl?: string | undefined
-  /** Further origins under which it is reached. */
+  /** Further origins of the service. */
   readonly origins?: readonly string[] | undefined
   readonly isOwner: (wallet: string) => boolean
   readonly sessionSeconds?: number | undefined
-  /** How many proxies of one's own stand in front. */
+  /** Number of the operator's proxies in front of the service. */
   readonly trustProxy?: number | undefined
 }
 
 export interface SignIn {
   /** For `/sign-in`, `/sign-in/nonce` and `/sign-out`. */
   handle(request: Request, visitor: Visitor): Promise<Response>
-  /** A cookie counts only where the service's own page sent it; a bearer token always. */
+  /** A cookie counts only in a request from the service's own page. A bearer token always counts. */
   sessionOf(request: Request): Promise<{ readonly wallet: string } | undefined>
 }
 
@@ -70,7 +70,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     const signed = read.signedMessage ? readBase64(read.signedMessage) : undefined
     if (!wallet || !signature || !isSignedBy(parts.verifier, wallet, message, { signature, signed }))
       return refuse('the signature is not one of this wallet under this message')
-    // Only what was signed is written down, so a flood of questions for messages leaves nothing behind.
+    // Only signed messages are recorded, so a flood of requests for messages leaves no data.
     if (!(await kv.put(`nonce:${text.nonce}`, '', text.expiresAt))) return refuse('the message was used before')
     await sessions.end(request)
     const { token, expiresAt } = await sessions.begin(address)

@@ -1,6 +1,6 @@
 /**
- * Whether a wallet signed a text: as it is, or under the header of Solana's off-chain messages, which hardware wallets put
- * before everything that is no transaction.
+ * Verifies a wallet's signature of a text: plain, or under the header of Solana's off-chain messages, which hardware
+ * wallets put before everything that is not a transaction.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
@@ -8,10 +8,16 @@ import type { Verifier } from '../../core/runtime.ts'
 
 const domain = Uint8Array.from([0xff, ...new TextEncoder().encode('solana offchain')])
 const version = 0
-/** Printable ASCII, and UTF-8 that fits a hardware wallet. Some write the first although a text has line breaks. */
+/**
+ * 0 is printable ASCII, 1 is UTF-8 within the limit of hardware wallets. Some wallets write 0 for texts with line
+ * breaks.
+ */
 const formats = [0, 1] as const
 
-/** `signed` is what the wallet says it signed, where it says so: Wallet Standard's `signedMessage`. */
+/**
+ * `signed` is the message that the wallet reports to have signed: Wallet Standard's `signedMessage`, if the wallet
+ * sends it.
+ */
 export function isSignedBy(
   verify: Verifier,
   wallet: Uint8Array,
@@ -39,7 +45,7 @@ export function readBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** Those that can be guessed: the short header of the command line, and the long one that names no application. */
+/** The two predictable headers: the short one of the Solana command line, and the long one without an application. */
 function usualEnvelopes(text: Uint8Array, wallet: Uint8Array): readonly Uint8Array[] {
   const length = [text.length & 0xff, text.length >> 8]
   return formats.flatMap((format) => [
@@ -48,12 +54,15 @@ function usualEnvelopes(text: Uint8Array, wallet: Uint8Array): readonly Uint8Arr
   ])
 }
 
-/** Whether `signed` is the text alone or with a header before it, of any application, with this wallet as its only signer. */
+/**
+ * Whether `signed` is the text alone, or the text behind a header of any application with this wallet as the only
+ * signer.
+ */
 function isEnvelopeOf(signed: Uint8Array, text: Uint8Array, wallet: Uint8Array): boolean {
   if (equalBytes(signed, text)) return true
   const known = usualEnvelopes(text, wallet)
   const application = domain.length + 1
-  // The 32 bytes that name an application do not matter; everything around them does.
+  // The 32 bytes of the application are ignored. All other bytes must match.
   const bare =
     signed.length === (known[1]?.length ?? 0) ? Uint8Array.from(signed).fill(0, application, application + 32) : signed
   return known.some((form) => equalBytes(form, bare))

@@ -1,4 +1,7 @@
-/** The answers to developers, as `/openapi.json` shows them. Tests compare every answer with these. */
+/**
+ * Schemas of the responses to developers, from which `/openapi.json` is made. Tests validate every response against
+ * them.
+ */
 import { z } from 'zod'
 import { networks } from '../../core/money/tokens.ts'
 import { moment } from '../http/answers.ts'

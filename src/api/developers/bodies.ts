@@ -12,7 +12,7 @@ const issuedAt = z
   .string()
   .transform(asRead(parseMoment, 'must be the time in the message, such as 2026-01-31T12:00:00.000Z'))
   .meta({ description: 'The time in the message that was signed.' })
-/** As the message has it, to the millisecond. */
+/** Parses a time in the format of the message, to the millisecond. */
 function parseMoment(text: string): number | undefined {
   const time = Date.parse(text)
   return !Number.isNaN(time) && new Date(time).toISOString() === text ? time : undefined

@@ -1,9 +1,9 @@
 /**
- * `/developers`: whose rewards are paid to which wallet. A developer shows that the wallet is theirs by a signed message,
- * and that the host is theirs by a document there.
+ * `/developers`: assigns the rewards of a host to a wallet. A developer proves control of the wallet by a signed
+ * message, and control of the host by a document on it.
  *
- * Whoever asks is a stranger. Only hosts that the operator's rules name are ever asked for a document, in the one spelling
- * in which they name them, and each only once in a while, however many ask for it.
+ * Requests come from strangers. The service requests documents only from hosts in the operator's rules, in the exact
+ * spelling of the rules, and limits the rate for each host.
  */
 import { readClientAddress } from '../../core/encoding/client-address.ts'
 import type { Network } from '../../core/money/tokens.ts'
@@ -32,7 +32,7 @@ export interface DevelopersParts extends DeveloperMessageParts {
   readonly id: string
   readonly sites: Sites
   readonly trustProxy: number
-  /** Those that can be verified, as `developerHostOf` writes them. Asked every time: rules change. */
+  /** Hosts that can be verified, as `developerHostOf` writes them. Called for each request, because rules change. */
   readonly hosts: () => readonly string[]
   readonly readDocument: ReadDocument
 }
@@ -44,8 +44,9 @@ export interface Developers {
 }
 
 /**
- * Whoever has just put the document there and tries again wants it read anew. So a host is asked again at once a few times;
- * who tries on is told what it last said, for so long, so that nobody is flooded by us.
+ * A developer who has just published the document retries and needs a fresh read. So a host may be read again
+ * immediately a few times. Beyond that, the last result is returned for `freshMs`, so that the service does not flood
+ * the host.
  */
 const looksPerHost = { most: 5, secondsEach: 5 }
 const freshMs = 5_000
@@ -95,7 +96,7 @@ export function createDevelopers(parts: DevelopersParts): Developers {
         genesis,
         time: new Date(clock.now()).toISOString(),
         developers: verified.map(formatVerification),
-        // An upstream may be the operator's secret.
+        // Hosts are for owners only: an upstream can be confidential.
         ...(mayRead(who) && { hosts: [...new Set(hosts())].toSorted() }),
       })
     },
@@ -123,7 +124,7 @@ async function register(desk: Desk, body: DeveloperBody, site: Site): Promise<Re
   return answer(formatVerification(verification))
 }
 
-/** Without a message: for an owner, whoever's it is. */
+/** Without a message, an owner revokes the wallet of any developer. */
 async function revokeFor(desk: Desk, host: string, message: DeveloperBody | undefined): Promise<Response> {
   const { book, messages, log } = desk
   const current = await book.current(host)
@@ -138,7 +139,7 @@ async function revokeFor(desk: Desk, host: string, message: DeveloperBody | unde
   return answer({ host, wallet, revoked: true })
 }
 
-/** Whether a document says that rewards at this service are for a wallet. */
+/** Whether the document assigns rewards of this service to the wallet. */
 export function isNamed(
   reading: DocumentReading,
   wallet: string,
@@ -162,14 +163,14 @@ function tooMany(): Response {
   return problem('rate_limited', { detail: 'Too many asked from here; wait a minute.' })
 }
 
-/** What the document says, and what it should say. */
+/** States the content of the document and the required entry. */
 function missing(reading: DocumentReading, wallet: string, { origin }: Site): string {
   const why = reading.kind === 'document' ? 'it does not name this wallet for this service' : reading.why
   const entry = JSON.stringify({ wallet, service: origin })
   return `The document at ${developerDocumentPath} proves nothing: ${why}. Put ${entry} there.`
 }
 
-/** Those who ask for one host at once share a reading. */
+/** Concurrent requests for one host share one read. */
 function shareReadings(read: ReadDocument, clock: Clock): ReadDocument {
   const recent = new Map<string, { readonly at: number; readonly reading: Promise<DocumentReading>; isOver: boolean }>()
   const findBucket = createTokenBuckets(clock)

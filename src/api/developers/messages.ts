@@ -1,4 +1,6 @@
-/** Messages that developers sign: for this service, this host and this wallet, fresh, and good for once. */
+/**
+ * Messages that developers sign. A message is for one service, one host and one wallet, expires, and can be used once.
+ */
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
 import { formatDeveloperText } from '../../core/payouts/developers.ts'
@@ -16,14 +18,14 @@ export interface DeveloperMessageParts {
 }
 
 export interface DeveloperMessages {
-  /** What is wrong with one, in words; undefined when nothing is. */
+  /** The reason to reject the message, as text; undefined for a valid message. */
   doubt(purpose: DeveloperPurpose, body: DeveloperBody, site: Site): string | undefined
-  /** Takes one that is good. False when it was taken before. */
+  /** Marks a valid message as used. False if it was used before. */
   use(purpose: DeveloperPurpose, body: DeveloperBody): Promise<boolean>
 }
 
 const lifeMs = 5 * 60_000
-/** A developer's clock may be ahead by so much. */
+/** Tolerance for a developer's clock that is ahead. */
 const skewMs = 60_000
 
 export function createDeveloperMessages({ kv, clock, verifier, genesis }: DeveloperMessageParts): DeveloperMessages {

@@ -1,6 +1,6 @@
 /**
- * Who is verified for which host, as the ledger's rewards have it. A host's verification is read and changed by one at a
- * time, so that a check which began before somebody else was verified does not undo that.
+ * Verified hosts and their wallets, in the ledger's rewards. A lock per host serializes changes, so a check that began
+ * earlier cannot undo a later verification.
  */
 import type { DeveloperBook } from '../../core/payouts/developers.ts'
 import { dayMs, findVerification, verificationDays } from '../../core/payouts/developers.ts'
@@ -14,7 +14,7 @@ export interface DeveloperBookParts {
   readonly clock: Clock
 }
 
-/** A server that dies while it holds a host leaves it after so long. */
+/** Expiry of the lock of a server that died. */
 const holdMs = 10_000
 const tries = 40
 const pauseMs = 50

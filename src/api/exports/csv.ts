@@ -1,4 +1,4 @@
-/** An export as CSV, page by page. */
+/** Writes an export as CSV, page by page. */
 import { byteOrderMark, formatCsvLine } from '../../core/encoding/csv.ts'
 import type { PagesOf } from './rows.ts'
 

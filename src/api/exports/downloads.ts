@@ -1,10 +1,10 @@
-/** Downloads at the same time: only so many, each counted from its first page to its end, however it ends. */
+/** Limits concurrent downloads. A download counts from its first page to its end, successful or not. */
 import type { Clock, Log } from '../../core/runtime.ts'
 import { plainHeaders, problem } from '../http/errors.ts'
 import { watchEnd } from './rows.ts'
 
 export interface Downloads {
-  /** `open` makes the body; its first page is read by then. */
+  /** `open` creates the body after it has read the first page. */
   run(
     open: () => Promise<ReadableStream<Uint8Array>>,
     headers: () => Readonly<Record<string, string>>,
@@ -39,7 +39,7 @@ const types: Readonly<Record<Download, string>> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 }
 
-/** `name` is what the file is called, before the day. */
+/** `name` is the file name without the date. */
 export function downloadHeaders(name: string, format: Download, clock: Clock): Record<string, string> {
   const day = new Date(clock.now()).toISOString().slice(0, 10)
   return {

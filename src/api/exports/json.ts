@@ -1,4 +1,4 @@
-/** One JSON array, a page at a time. Whoever gets only a part of it has no valid JSON, and knows. */
+/** Writes an export as one JSON array, a page at a time. A truncated export is invalid JSON, so the reader notices. */
 import type { PagesOf } from './rows.ts'
 
 export async function* jsonChunks<Column extends string>(

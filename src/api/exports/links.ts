@@ -1,6 +1,6 @@
 /**
- * Links by which a spreadsheet fetches an export without signing in: for a while, for what was asked when it was made, and
- * until somebody revokes it.
+ * Links with which a spreadsheet reads an export without sign-in. A link is valid for a limited time, for the filter of
+ * its creation, and until it is revoked.
  */
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
@@ -12,7 +12,7 @@ export interface Link {
   readonly id: string
   /** The filter, as a query. */
   readonly query: string
-  /** Who made it; empty at the machine itself. */
+  /** The wallet that created the link; empty if it was created on the machine itself. */
   readonly owner: string
   /** RFC 3339. */
   readonly madeAt: string
@@ -20,9 +20,9 @@ export interface Link {
 }
 
 export interface Links {
-  /** Undefined when there are as many as may be. */
+  /** Undefined if the maximum number of links exists. */
   make(filter: PaymentFilter, owner: string): Promise<{ readonly token: string; readonly link: Link } | undefined>
-  /** What a token lets its holder read. Undefined when it is not valid, or no longer. */
+  /** The filter that the token may read; undefined for an invalid or expired token. */
   open(token: string): Promise<{ readonly id: string; readonly filter: PaymentFilter } | undefined>
   isOpen(id: string): Promise<boolean>
   list(): Promise<readonly Link[]>

@@ -1,4 +1,4 @@
-/** `GET /api/rewards/export`: every line of every payout as CSV or JSON, the latest payout first, streamed. */
+/** `GET /api/rewards/export`: every line of every payout as CSV or JSON, latest payout first, streamed. */
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import type { RewardsParts } from '../rewards/view.ts'
 import { formatLine } from '../rewards/view.ts'
@@ -28,10 +28,10 @@ type PayoutColumn = (typeof payoutColumns)[number]
 export const rewardsExportFormats = ['csv', 'json'] as const
 export type RewardsExportFormat = (typeof rewardsExportFormats)[number]
 
-/** A payout has some twenty lines, so a page has about a thousand. */
+/** A payout has about twenty lines, so a page has about a thousand. */
 const payoutsPerPage = 50
 
-/** What is planned meanwhile stands before the first page: no line comes twice. */
+/** Payouts that are planned during the export come before the first page, so no line is repeated. */
 async function* readLines(parts: RewardsParts): PagesOf<PayoutColumn> {
   let last: OutgoingTransaction | undefined
   for (;;) {

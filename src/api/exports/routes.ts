@@ -1,6 +1,6 @@
 /**
- * `/api/analytics/export` and its links: payments as CSV, JSON or XLSX, streamed; a link for a spreadsheet; or rows written
- * into one. Who may read is decided before, but for a link, which speaks for itself.
+ * `/api/analytics/export` and its links: payments as a stream of CSV, JSON or XLSX, as a link for a spreadsheet, or as
+ * rows written into a spreadsheet. The caller authorizes the reader, except for a link, which is its own authorization.
  */
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Books } from '../../core/ports/reports.ts'
@@ -31,16 +31,16 @@ export interface ExportParts extends RecordParts {
   readonly log: Log
   /** `keyring.serviceKey`. */
   readonly key: Uint8Array
-  /** Where the service is reached from outside; else the address that the request came to. */
+  /** The public address of the service. Default: the address of the request. */
   readonly publicUrl?: string | undefined
   readonly linkTtlSeconds?: number | undefined
   readonly sheets?: SheetsPort | undefined
 }
 
 export interface Exports {
-  /** Whether a link takes the place of a sign-in: then nobody needs to be asked who it is. */
+  /** Whether the request has a link, which replaces the sign-in. */
   hasLink(request: Request): boolean
-  /** For `/api/analytics/export`. `owner` is the wallet that is signed in, or '' at the machine itself. */
+  /** For `/api/analytics/export`. `owner` is the signed-in wallet, or '' on the machine itself. */
   handle(request: Request, owner: string): Promise<Response>
   /** For `/api/analytics/links` and below. */
   handleLinks(request: Request): Promise<Response>
@@ -48,7 +48,7 @@ export interface Exports {
 
 const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const satisfies readonly (Download | 'sheets')[]
 
-/** Downloads at the same time. A link that got about must not keep its owner out. */
+/** Limits of concurrent downloads. They are separate, so that a leaked link cannot block the owner. */
 const mostAtOnce = { owner: 4, link: 2 } as const
 type Kind = keyof typeof mostAtOnce
 
@@ -64,7 +64,7 @@ export function createExports(parts: ExportParts): Exports {
     readPages({ books, decimalsOf, outgoing, filter, ...(isAllowed && { isAllowed }) })
 
   const download = (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
-    // Only an owner who is signed in gets transactions, as with one payment.
+    // Only a signed-in owner gets transactions, as in the detail of one payment.
     const columns = isOwner ? captureColumns : columnsWithoutTransactions
     return downloads[kind].run(
       async () => createBody(kind, format, await begin(pages), columns),
@@ -93,7 +93,7 @@ export function createExports(parts: ExportParts): Exports {
       const token = params.get('link')
       if (request.method === 'GET' && token !== null) return byLink(params, token)
       if (request.method !== 'GET' && request.method !== 'POST') return notAllowed('GET, POST')
-      // A link is made by GET, and where no sign-in is needed a page from elsewhere could have a browser ask for many.
+      // A link is created by GET. Without sign-in, a page of another site could make a browser create many.
       if (/^(?:cross|same)-site$/.test(request.headers.get('sec-fetch-site') ?? '')) return problem('cross_site')
       const reading = readPaymentFilter(params, ['format'])
       const format = exportFormats.find((one) => one === (params.get('format') ?? 'csv'))
@@ -126,7 +126,7 @@ function createBody(
 ): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>> {
   if (format === 'xlsx') return xlsxStream(pages, columns)
   if (format === 'json') return textStream(jsonChunks(pages, columns))
-  // What fetches by a link reads UTF-8, and would show the mark in the first cell.
+  // Clients of links read UTF-8. A byte order mark would appear in their first cell.
   return textStream(csvChunks(pages, columns, kind === 'owner'))
 }
 

@@ -1,4 +1,4 @@
-/** Payments for an export, page by page: never more than one page in memory, however many there are. */
+/** Reads the payments of an export page by page. Memory holds one page at a time. */
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { PaymentReport } from '../analytics/format.ts'
@@ -18,13 +18,13 @@ export type Pages = AsyncGenerator<readonly PaymentReport[], void, undefined>
 export interface ExportRows extends RecordParts {
   readonly books: Pick<Books, 'listPayments' | 'reportToken'>
   readonly filter: PaymentFilter
-  /** Asked before every further page: who may no longer read gets no more. */
+  /** Called before every further page: the export ends when the reader loses authorization. */
   readonly isAllowed?: () => Promise<boolean>
 }
 
 const rowsPerPage = 1_000
 
-/** The oldest first, so that what is paid meanwhile comes at the end and no row comes twice. */
+/** Oldest first: payments that arrive during the export come at the end, and no row is repeated. */
 export async function* readPages({ books, filter, isAllowed, ...parts }: ExportRows): Pages {
   const revenueToken = await readRevenueToken(books)
   let last: PaymentListItem | undefined
@@ -42,7 +42,10 @@ export async function* readPages({ books, filter, isAllowed, ...parts }: ExportR
   }
 }
 
-/** The first page is read at once, so that what is wrong with the store is an answer and not a download that breaks off. */
+/**
+ * Reads the first page before the response starts, so that a failure of the store is an error response and not a broken
+ * download.
+ */
 export async function begin<Page>(
   pages: AsyncGenerator<Page, void, undefined>,
 ): Promise<AsyncGenerator<Page, void, undefined>> {
@@ -54,7 +57,7 @@ export async function begin<Page>(
   })()
 }
 
-/** Text as a body. It reads a page when the other side asks for more, and stops where the other side does. */
+/** Text as a body. It reads a page on demand and stops when the client stops. */
 export function textStream(chunks: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(
@@ -72,7 +75,10 @@ export function textStream(chunks: AsyncGenerator<string, void, undefined>): Rea
   )
 }
 
-/** The same body. `tell` is called once, when it was read to its end, broke off or was left; with the reason if it broke off. */
+/**
+ * Returns the same body. `tell` is called once, when the body ends, fails or is cancelled. It gets the reason of a
+ * failure.
+ */
 export function watchEnd(
   body: ReadableStream<Uint8Array>,
   tell: (error?: unknown) => void,

@@ -1,4 +1,4 @@
-/** An export written into a spreadsheet that is configured. Sending it again gives the same sheet. */
+/** Writes an export into the configured spreadsheet. Repeating it gives the same sheet. */
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { SheetsOutcome, SheetsPort } from '../../core/ports/sheets.ts'
 import type { Clock } from '../../core/runtime.ts'
@@ -11,10 +11,10 @@ export type Pushed =
   | { readonly kind: 'failed'; readonly rows: number; readonly why: string }
 
 const turn = 'sheets:turn'
-/** A process that dies while it writes keeps the others waiting for so long. */
+/** Expiry of the lock of a process that died. */
 const turnMs = 10 * 60_000
 
-/** One server writes at a time, or the rows of two exports would be mixed. */
+/** A lock lets one server write at a time. Otherwise the rows of two exports could mix. */
 export async function pushRows(
   parts: { readonly sheets: SheetsPort; readonly kv: KeyValueStore; readonly clock: Clock },
   pages: Pages,

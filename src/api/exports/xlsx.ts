@@ -1,11 +1,11 @@
 /**
- * XLSX as a stream, all cells text: a decimal keeps every digit, and nothing is a formula. The only file that knows which
- * library writes it.
+ * Writes XLSX as a stream. All cells are text: a decimal keeps every digit, and no cell is a formula. This is the only
+ * file that uses the XLSX library.
  */
 import type { PaymentReport } from '../analytics/format.ts'
 import type { Pages } from './rows.ts'
 
-/** Excel's limit of 1,048,576 rows in a sheet, less the header. What is more goes on in the next sheet. */
+/** Excel's limit of 1,048,576 rows per sheet, less the header. Further rows go to the next sheet. */
 const rowsPerSheet = 1_048_575
 
 const widths: Readonly<Partial<Record<keyof PaymentReport, number>>> = {
@@ -19,7 +19,7 @@ const widths: Readonly<Partial<Record<keyof PaymentReport, number>>> = {
   refundTx: 90,
 }
 
-/** Those that can begin like a formula. In the format of text they stay text even when somebody edits the cell. */
+/** Columns with text that can begin like a formula. The text format keeps them text even after an edit. */
 const foreign: readonly (keyof PaymentReport)[] = ['endpoint', 'requestId', 'payer']
 
 export async function xlsxStream(
@@ -46,7 +46,7 @@ async function* createCells(pages: Pages, columns: readonly (keyof PaymentReport
   }
 }
 
-/** In XLSX `_x0041_` stands for a character. Text that only looks so says that it means its underscore. */
+/** XLSX reads `_x0041_` as a character. Text of that form gets an escaped underscore. */
 function escapeCode(text: string): string {
   return text.replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
 }

@@ -1,32 +1,35 @@
 /**
- * Who may read what a service earns: its owners, signed in with their wallet. On a test network a person who sits at the
- * machine needs no sign-in, and nobody else passes for one: not through a proxy, nor by a name that points here.
+ * Decides who may read the revenue of a service: its owners, signed in with their wallets. On a test network a person
+ * at the machine needs no sign-in. A request through a proxy, or for a name that resolves to this machine, does not
+ * count as one.
  */
 import { isLocalName } from '../../core/encoding/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { problem } from './errors.ts'
 import { endpoints } from './paths.ts'
 
-/** Who is at the other end of the connection, as the server knows and not as the request says. */
+/** The other end of the connection, as the server reports it. The request cannot influence it. */
 export interface Visitor {
   readonly peer?: string | undefined
-  /** The server listens on loopback only, and the connection comes from there. */
+  /** The server listens on loopback only, and the connection comes from loopback. */
   readonly isLoopback: boolean
 }
 
 export type Access =
   | { readonly kind: 'owner'; readonly wallet: string }
-  /** Not signed in, but at the machine itself. */
+  /** Not signed in, but on the machine itself. */
   | { readonly kind: 'open' }
-  /** `wallet` where somebody signed in who is no owner: a payer, for one. */
+  /** `wallet` is set for a signed-in wallet that is not an owner, such as a payer. */
   | { readonly kind: 'stranger'; readonly wallet: string | undefined }
 
 export interface AccessParts {
   readonly network: Network
-  /** The wallets that may read. Asked every time: routes come and go. */
+  /** Wallets with read access. Called for each request, because routes change. */
   readonly owners: () => readonly string[]
   readonly sessionOf: ((request: Request) => Promise<{ readonly wallet: string } | undefined>) | undefined
-  /** Where the service is reached from outside. If that is elsewhere, something passes requests on, said or unsaid. */
+  /**
+   * The public address of the service. If it is not this machine, a proxy forwards requests, with or without headers.
+   */
   readonly publicUrl?: string | undefined
 }
 
@@ -47,7 +50,7 @@ export function mayRead({ kind }: Access): boolean {
   return kind !== 'stranger'
 }
 
-/** Who is not let in is told how to come in. */
+/** The response states how to sign in. */
 export function turnAway(access: Access): Response {
   if (access.kind === 'stranger' && access.wallet !== undefined)
     return problem('not_owner', {
@@ -59,11 +62,14 @@ export function turnAway(access: Access): Response {
   })
 }
 
-/** What a proxy adds. One that adds nothing has to be told by the server's address: it must not listen on loopback. */
+/**
+ * Headers that proxies add. A proxy that adds none must be recognizable by the server's address: then the server must
+ * not listen on loopback.
+ */
 const forwarding =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-original-host|(?:true|fly|fastly|x|x-cluster)-client-ip|cf-.*|x-envoy-.*)$/i
 
-/** A person at this machine, or a program of theirs. */
+/** Whether a person or a program on this machine made the request. */
 export function isLocalVisit(request: Request, visitor: Visitor): boolean {
   if (!visitor.isLoopback) return false
   if (!isLocalName(request.headers.get('host') ?? '')) return false

@@ -1,4 +1,4 @@
-/** The parts of answers that several addresses share, as `/openapi.json` shows them. */
+/** Schemas that several responses share. */
 import { z } from 'zod'
 import { tokenCodes } from '../../core/money/tokens.ts'
 

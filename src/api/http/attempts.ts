@@ -1,11 +1,11 @@
-/** How often a client's address may try something that costs us. */
+/** Limits how often a client address may try expensive operations. */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { BucketRate } from '../../paywall/runtime/token-bucket.ts'
 import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 
 export interface AttemptLimit {
-  /** False when the address has none left. Those that came to nothing and those that succeeded count alike. */
+  /** False if the limit is reached. Failed and successful attempts count alike. */
   take(address: string): boolean
 }
 
@@ -15,7 +15,7 @@ export function createAttempts(clock: Clock): AttemptLimit {
   const findBucket = createTokenBuckets(clock)
   return {
     take: (address) => {
-      // Nobody is refused for what others did whose address is not known either.
+      // Clients without a known address are not limited, because they would share one limit.
       if (address === unknownAddress) return true
       const credit = findBucket(address, perAddress)
       if (credit.left < 1) return false

@@ -1,6 +1,6 @@
 /**
- * What the service's own addresses answer: JSON that nobody keeps a copy of, and RFC 9457 with a stable code where
- * something is wrong. `docs/analytics.md` lists the codes, and a test compares.
+ * Responses of the service's own endpoints: JSON that is not cached, and RFC 9457 problems with a stable code.
+ * `docs/analytics.md` lists the codes, and a test compares the list.
  */
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { formatProblem, refusals, refuse } from '../../core/payment/refusals.ts'
@@ -11,7 +11,7 @@ interface Row {
   readonly retryAfterSeconds?: number
 }
 
-/** Codes of these addresses only. Those that they share with the paywall are in `core/payment/refusals.ts`. */
+/** Codes of these endpoints only. `core/payment/refusals.ts` has the codes that they share with the paywall. */
 export const problems = {
   query_invalid: { status: 400, title: 'The query cannot be read.' },
   body_invalid: { status: 400, title: 'The body cannot be read.' },
@@ -60,12 +60,12 @@ export const problems = {
 export type ProblemCode = keyof typeof problems
 export type AnyProblemCode = ProblemCode | RefusalCode
 
-/** On everything that these addresses answer: nothing is guessed to be a page, and nothing is kept. */
+/** Headers of every response: browsers must not guess the media type, and caches must not store it. */
 export const plainHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const
 
 export interface Extra {
   readonly detail?: string
-  /** All that is wrong, a sentence each. */
+  /** All problems, one sentence each. */
   readonly problems?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }

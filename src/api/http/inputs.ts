@@ -1,10 +1,10 @@
-/** Reads what a request says, by the schemas that `/openapi.json` shows. All that is wrong is told at once. */
+/** Parses requests with the schemas of `/openapi.json`. It reports all problems at once. */
 import { z } from 'zod'
 import { nearest } from '../../core/encoding/suggest.ts'
 
 export type Input<Value> =
   | { readonly kind: 'input'; readonly input: Value }
-  /** A sentence each, with what to write instead. */
+  /** One sentence each, with the valid alternative. */
   | { readonly kind: 'problems'; readonly problems: readonly string[] }
 
 export function readQuery<Shape extends z.ZodRawShape>(
@@ -44,18 +44,18 @@ function explain(issue: z.core.$ZodIssue, known: readonly string[]): string[] {
   return [issue.input === undefined ? `${name} is missing` : `${name} ${issue.message}`]
 }
 
-/** What has no sentence of its own in the schema. */
+/** The text for issues without a sentence in the schema. */
 function describe(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`
   return issue.code === 'invalid_type' && issue.expected === 'string' ? 'must be text' : 'cannot be read'
 }
 
-/** A name that somebody sent, for them to recognise. It goes into JSON and nowhere else. */
+/** A name from the request, so that the sender recognizes it. It is written to JSON only. */
 function shorten(name: string): string {
   return name.length > 64 ? `${name.slice(0, 64)}…` : name
 }
 
-/** A schema's way to say that a text is not what it must be. */
+/** Lets a schema report a text that `read` cannot parse. */
 export function asRead<Value>(read: (text: string) => Value | undefined, otherwise: string) {
   return (text: string, context: z.core.$RefinementCtx<string>): Value => {
     const value = read(text)

@@ -1,8 +1,8 @@
-/** One page of a list of which one more than the page holds was asked for. */
+/** One page of a list. The query asked for one row more than the page holds. */
 
 export interface PageOfRows<Item> {
   readonly shown: readonly Item[]
-  /** Where the next page begins after; undefined where there is none. */
+  /** The next page begins after this item; undefined on the last page. */
   readonly last: Item | undefined
 }
 

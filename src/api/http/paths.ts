@@ -1,6 +1,6 @@
 /**
- * The service's own addresses. They come before every resource: a route that would hide behind one is refused at start.
- * Nothing is at `webhooks`, `dashboard` and `pay` yet; they are kept free.
+ * The service's own endpoints. They take precedence over every resource: a route that one of them would hide is refused
+ * at start. `/webhooks` is reserved.
  */
 export const endpoints = {
   verifyPayment: '/verify-payment',
@@ -33,7 +33,7 @@ export const endpoints = {
   metrics: '/metrics',
 } as const
 
-/** Whether a path is one of the service's own, or below one. */
+/** Whether a path is one of the service's own endpoints, or below one. */
 export function isOwnPath(path: string): boolean {
   return paths.some((own) => path.startsWith(own) && (path.length === own.length || path[own.length] === '/'))
 }

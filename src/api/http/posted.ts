@@ -1,4 +1,4 @@
-/** What was posted, read by its schema, or the answer that says what is wrong with it. */
+/** Parses a posted body with its schema, or returns the error response. */
 import type { z } from 'zod'
 import { problem } from './errors.ts'
 import { readInput } from './inputs.ts'

@@ -1,4 +1,4 @@
-/** The parts of queries that several addresses share. */
+/** Schemas that several queries share. */
 import { z } from 'zod'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { asRead } from './inputs.ts'

@@ -1,4 +1,4 @@
-/** Reads the JSON that somebody posts: a little of it, soon, and nothing else. */
+/** Reads a posted JSON body, with limits of size and time. */
 import type { AnyProblemCode } from './errors.ts'
 
 export type JsonReading =

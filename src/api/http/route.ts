@@ -1,18 +1,18 @@
-/** One address of the API: its handler, and its entry in `/openapi.json`. */
+/** One endpoint of the API: its handler, and its entry in `/openapi.json`. */
 import type { z } from 'zod'
 import type { Access, Visitor } from './access.ts'
 
-/** What the table of routes says of an address. */
+/** The entry of an endpoint in `/openapi.json`. */
 export interface Documented {
   readonly method: string
-  /** With `{name}` for a part that varies. */
+  /** `{name}` marks a variable part. */
   readonly path: string
   readonly summary: string
   readonly isPrivate: boolean
   readonly query?: z.ZodObject | undefined
   readonly body?: z.ZodType | undefined
   readonly answer?: z.ZodType | undefined
-  /** The media type of an answer that is not JSON. */
+  /** The media type of a response that is not JSON. */
   readonly type?: string | undefined
 }
 
@@ -20,17 +20,17 @@ export interface ApiVisit {
   readonly request: Request
   readonly url: URL
   readonly visitor: Visitor
-  /** Looked up once for a request. */
+  /** Looked up once per request. */
   access(): Promise<Access>
-  /** Looked up anew, for answers that last. */
+  /** Looked up again on each call, for long responses. */
   accessNow(): Promise<Access>
 }
 
-/** One address, and what is said of it. */
+/** One endpoint with its documentation. */
 export interface Row extends Documented {
-  /** `*` where the handler itself tells methods apart. */
+  /** `*` if the handler distinguishes methods itself. */
   readonly method: string
-  /** Takes what is below its address, too. */
+  /** Also handles the paths below. */
   readonly isWhole?: boolean
   handle(visit: ApiVisit): Response | Promise<Response>
 }

@@ -1,4 +1,4 @@
-/** The public answers, as `/openapi.json` shows them. Tests compare every answer with these. */
+/** Schemas of the public responses, from which `/openapi.json` is made. Tests validate every response against them. */
 import { z } from 'zod'
 import { networks } from '../../core/money/tokens.ts'
 import { units } from '../../core/payment/allowance.ts'

@@ -1,4 +1,4 @@
-/** The bodies of public requests, as the schemas that read them and from which `/openapi.json` is made. */
+/** Schemas of the public request bodies. They parse the bodies, and `/openapi.json` is made from them. */
 import { z } from 'zod'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'

@@ -1,6 +1,6 @@
 /**
- * `/dashboard`: the files of the page. They hold nothing of anybody's, so everybody may have them; what they show comes
- * from the other addresses, which ask who reads.
+ * `/dashboard`: the files of the page. They contain no private data, so they are public. The page reads its data from
+ * other endpoints, which check the reader.
  */
 import { plainHeaders, problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
@@ -11,7 +11,7 @@ export interface File {
   readonly gzip: Uint8Array
 }
 
-/** Nothing is loaded from elsewhere, nothing is run that was not built with it, and nobody puts it into a frame. */
+/** The page loads nothing from other origins, runs only its own scripts, and cannot be framed. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -40,7 +40,7 @@ export function createDashboard(files: ReadonlyMap<string, File>): Dashboard {
       return problem('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
     const path = url.pathname.slice(endpoints.dashboard.length + 1)
     const asset = path.startsWith('assets/') ? files.get(path) : undefined
-    // Screens of the page are addresses below it, so that each can be opened and kept.
+    // The screens of the page have paths below it, so each can be opened and bookmarked.
     const file = asset ?? (path.startsWith('assets/') ? undefined : files.get('index.html'))
     if (!file) {
       const detail = files.size === 0 ? 'The pages were not built; run npm run build.' : undefined
@@ -54,7 +54,7 @@ export function createDashboard(files: ReadonlyMap<string, File>): Dashboard {
         ...security,
         'Content-Type': file.type,
         'Content-Length': String(body.byteLength),
-        // The name of an asset changes with what is in it.
+        // The name of an asset changes with its content.
         'Cache-Control': asset ? 'public, max-age=31536000, immutable' : 'no-cache',
         Vary: 'Accept-Encoding',
         ...(isPacked && { 'Content-Encoding': 'gzip' }),

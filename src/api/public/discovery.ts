@@ -1,4 +1,4 @@
-/** What a service is and sells, for programs and agents that meet it for the first time. */
+/** Describes a service and its offers for programs and agents without prior knowledge of it. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { MintTable } from '../../core/money/tokens.ts'
 import { readTestMode } from '../../core/service/test-mode.ts'
@@ -35,7 +35,7 @@ export function listRecipients(entries: readonly CatalogEntry[]): readonly strin
   return [...new Set(entries.map(({ recipient }) => recipient))]
 }
 
-/** What is said of an entry wherever it is published. */
+/** The published form of a catalog entry. */
 export function formatOffer(entry: CatalogEntry) {
   const { methods, path, price, token, per, acceptedMints, recipient, scope, description } = entry
   return {
@@ -51,7 +51,7 @@ export function formatOffer(entry: CatalogEntry) {
   }
 }
 
-/** For language models: what is sold, and how to pay, in a page. */
+/** For language models: the offers and the way to pay, on one page. */
 export function llmsText({ service, publicUrl }: DiscoveryParts): string {
   const { network } = service.config
   const entries = service.catalog.entries()
@@ -92,7 +92,7 @@ function priceText({ price, token, per }: CatalogEntry): string {
   return `${amount} per megabyte`
 }
 
-/** A description must not look like a line of ours. */
+/** Prevents a description from imitating a line of the page. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }

@@ -1,8 +1,8 @@
 /**
- * `POST /faucet {address, token?, amount?}`: test money, on test networks only.
+ * `POST /faucet {address, token?, amount?}`: test tokens, on test networks only.
  *
- * On a localnet the chain's own faucet answers. Elsewhere a key gives small fixed amounts, and what one client address,
- * one recipient and all together may ask for is limited: the tokens cost nothing, but SOL of the key's own goes with them.
+ * On a localnet the chain's own faucet responds. On other networks a key sends small fixed amounts, with limits per
+ * client address, per recipient and in total. The tokens are free, but each transfer costs SOL of the key.
  */
 import { readClientAddress } from '../../core/encoding/client-address.ts'
 import type { MintTable, Network } from '../../core/money/tokens.ts'
@@ -20,15 +20,15 @@ export type Faucet = (request: Request, visitor: Pick<Visitor, 'peer'>) => Promi
 export interface FaucetParts {
   readonly network: Network
   readonly mints: MintTable
-  /** How many proxies stand in front. */
+  /** Number of trusted proxies. */
   readonly trustProxy: number
-  /** Where the money comes from; without one there is no faucet. */
+  /** The source of the tokens. Without one there is no faucet. */
   readonly source: FaucetSource | undefined
   readonly clock: Clock
   readonly log: Log
 }
 
-/** What a key gives at once: enough to try everything, and little of its own SOL. */
+/** Amounts of one transfer: enough to try all features, at little cost in SOL. */
 const keyPortions: Portions = {
   SOL: { usual: '0.01', most: '0.01' },
   USDC: { usual: '10', most: '10' },
@@ -52,7 +52,7 @@ export function createFaucet(parts: FaucetParts): Faucet {
 
 type Answer = (body: string, request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>
 
-/** The node may be another program's: it gets a body that is written here, of values that were checked. */
+/** The node may belong to another program, so the body is built here from checked values. */
 function forwardTo(forward: Forward): Answer {
   return async (body) => {
     const order = readFaucetOrder(body, localnetPortions, knownMints.localnet)
@@ -89,7 +89,7 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
   }
 }
 
-/** A classroom behind one address is served; a script that makes up recipients is not. */
+/** The limits admit a class behind one address, but not a script that invents recipients. */
 const rates: Readonly<Record<'client' | 'recipient' | 'all', BucketRate>> = {
   client: { most: 10, secondsEach: 360 },
   recipient: { most: 2, secondsEach: 1_800 },
@@ -120,7 +120,7 @@ function createLimits(clock: Clock): { enter(client: string, recipient: string):
   }
 }
 
-/** Undefined when it is too long; no more than that is read. */
+/** Undefined if the body is too long. Reading stops at the limit. */
 async function readBody(request: Request): Promise<string | undefined> {
   if (!request.body) return ''
   const decoder = new TextDecoder()

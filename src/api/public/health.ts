@@ -1,4 +1,4 @@
-/** `/readyz` and `/metrics`: how a service stands, for load balancers and monitors. */
+/** `/readyz` and `/metrics`: the state of a service for load balancers and monitors. */
 import { signatureBytes } from '../../core/encoding/base58.ts'
 import { joinReports } from '../../paywall/quote/readiness-report.ts'
 import type { Readiness, ReadinessReport } from '../../paywall/runtime/catalog.ts'
@@ -10,8 +10,8 @@ import { answer, problem, respond } from '../http/errors.ts'
 export interface ReadinessAnswer extends Readiness {
   readonly ready: boolean
   /**
-   * `ledger_unavailable`, `clock_wrong`, `not_selling`, `resource_unavailable` (a route is paused); with reasons for those
-   * who may know.
+   * `ledger_unavailable`, `clock_wrong`, `not_selling`, `resource_unavailable` (a route is paused). Authorized readers
+   * also get the reasons.
    */
   readonly why: readonly string[]
 }
@@ -20,13 +20,13 @@ export interface Health {
   ready(isTold: boolean): Promise<Response>
 }
 
-/** However often it is asked, the ledger is asked once in this time. */
+/** The ledger is queried at most once in this time. */
 const keepMs = 1_000
 const patienceMs = 2_000
 
 interface Finding {
   readonly code: string
-  /** For the operator: may name nodes and hosts. */
+  /** For the operator: it can name nodes and hosts. */
   readonly reason: string
 }
 
@@ -51,7 +51,7 @@ export function createHealth(service: Runtime): Health {
 
 interface Findings extends Readiness {
   readonly faults: readonly Finding[]
-  /** Routes that cannot deliver at this moment, and whether they are all of them. */
+  /** Routes that currently cannot deliver, and whether all routes are affected. */
   readonly paused: readonly Finding[]
   readonly isPaused: boolean
 }
@@ -102,8 +102,8 @@ async function within<Value>(work: Promise<Value>, ms: number): Promise<Timely<V
 }
 
 /**
- * Metrics hold no money, but names of nodes: they are for those who may read analytics, for programs at this machine on
- * every network, and for all where the provider says so.
+ * Metrics contain no amounts, but names of nodes. Owners can read them, programs on this machine on every network, and
+ * everyone if the option `metrics` is `'open'`.
  */
 export function metricsEndpoint(
   service: Runtime,

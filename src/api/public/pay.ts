@@ -1,6 +1,6 @@
 /**
- * `/pay/<requestId>`: the page on which a person pays for a program that was asked to, and, for wallets on phones, Solana
- * Pay's transaction request at the same address: GET says whom one pays, POST `{account}` answers the transaction.
+ * `/pay/<requestId>`: the page on which a person pays on behalf of a program. For wallets on phones the same address
+ * serves Solana Pay's transaction request: GET names the recipient, POST `{account}` returns the transaction.
  */
 import { z } from 'zod'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
@@ -20,12 +20,12 @@ export type PayRoute = (request: Request, url: URL, visitor: Visitor) => Promise
 export interface PayParts {
   readonly service: Pick<Runtime, 'log' | 'payDesks'>
   readonly publicUrl: string | undefined
-  /** Our mark, for wallets to show; undefined where the pages were not built. */
+  /** The logo that wallets show; undefined if the pages were not built. */
   readonly icon: Uint8Array | undefined
 }
 
 const orderBody = z.object({ account: z.string().refine((text) => decodeAddress(text) !== undefined) })
-/** Wallets on phones ask from pages of their own. */
+/** Wallets on phones send requests from their own pages. */
 const open = { 'Access-Control-Allow-Origin': '*' }
 
 export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute {
@@ -50,7 +50,7 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
       return answer({ label: desk.title, icon: `${origin}${endpoints.pay}/icon.svg` }, { headers: open })
     const page = await desk.payPage(name, incoming)
     if (!page) return problem('unknown_request')
-    // Nothing is sold at this address itself, so there is nothing to be refused.
+    // This address sells nothing, so the status is not 402.
     return createResponse(page.kind === 'answer' ? { ...page, status: 200 } : page)
   }
 }
@@ -77,7 +77,7 @@ async function draft(desk: PayDesk, { request, url, requestId, incoming }: Order
     drafted.kind === 'short'
       ? `The wallet has ${drafted.has} ${drafted.token} and needs ${drafted.needs}.`
       : 'Nothing is to be paid: a payment is on its way or was made, or the price has expired.'
-  // Where something is wrong, wallets show the text of `message`.
+  // Wallets show the text of `message` for an error.
   return answer({ message }, { status: 409, headers: open })
 }
 

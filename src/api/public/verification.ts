@@ -1,8 +1,8 @@
 /**
- * `POST /verify-payment`: tells whether a payment is good, and uses nothing up.
+ * `POST /verify-payment`: checks a payment without using it.
  *
- * Whoever asks is a stranger: what nodes are asked on their behalf stays within their budget, and whether a payment was
- * used is for its payer and the owners to know.
+ * Requests come from strangers. Their reads from nodes are limited by a budget. Only the payer and the owners learn
+ * whether a payment was used.
  */
 import { readClientAddress, unknownAddress } from '../../core/encoding/client-address.ts'
 import { readPrice } from '../../core/money/price.ts'
@@ -33,9 +33,9 @@ export interface VerificationParts {
   readonly service: Runtime
   readonly mints: () => MintTable
   readonly trustProxy: number
-  /** What may be asked of the nodes here, whatever comes of it: payments are public, and anybody can name good ones. */
+  /** Limit of reads from nodes, regardless of the result: payments are public, so any client can name valid ones. */
   readonly reads: RateLimit
-  /** Transactions that nodes have shown here. */
+  /** Transactions that a node has returned. */
   readonly shown: ShownTransactions
 }
 
@@ -44,11 +44,11 @@ export interface ShownTransactions {
   has(tx: string): boolean
 }
 
-/** Far longer than any node lags. */
+/** Far longer than the lag of any node. */
 const shownMs = 600_000
 const mostShown = 10_000
 
-/** Remembers transactions that nodes have shown: a node that does not have one of them lags. */
+/** Remembers transactions that nodes have returned. A node that lacks one of them lags. */
 export function createShownTransactions(clock: Pick<Clock, 'monotonic'>): ShownTransactions {
   const shown = new Map<string, number>()
   return {
@@ -67,7 +67,7 @@ interface Asked {
   readonly request: OpenedRequest
   readonly recipient: string
   readonly access: Access
-  /** By which budgets are kept. */
+  /** The budgets are kept by this address. */
   readonly address: string
 }
 
@@ -86,7 +86,7 @@ export async function verifyEndpoint(
   if (amount.kind === 'problem') return problem('body_invalid', { problems: [amount.why] })
   const opened = openRequest(body.requestId)
   const recognition = opened && parts.service.recognise(opened)
-  // Costs nobody anything: only what we have sealed is worth a question to a node.
+  // Checked first, because it is free: only a requestId that this service sealed justifies a read from a node.
   if (!opened || recognition?.kind !== 'sealed') return tell(body, refused('unknown_request', { sealed: 'failed' }))
   const { recipient } = recognition
   if (body.recipient !== undefined && body.recipient !== recipient)
@@ -96,7 +96,7 @@ export async function verifyEndpoint(
   const { service, trustProxy } = parts
   const address = readClientAddress(visitor.peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
   const asked: Asked = { body, request: opened, recipient, access, address }
-  // What somebody expects may be more than was asked for, but never less.
+  // The client may expect more than the sealed price, but not less.
   const payment = body.mint && { recipient, token: body.mint, units: highest(sealed, amount.units) }
   const judged = await judgeWithin(parts, asked, { payer: body.payer, payment, sealedFor: recipient })
   if (judged.kind === 'over_budget') return problem('rate_limited')
@@ -120,7 +120,10 @@ function highest(sealed = 0n, expected = 0n): bigint {
 
 type Judgement = { readonly kind: 'judged'; readonly verdict: Verdict } | { readonly kind: 'over_budget' }
 
-/** What was seen a moment ago is told for nothing. Nodes are asked within two budgets: for what leads nowhere, and for all. */
+/**
+ * A recently seen payment is judged without a read. Reads from nodes have two budgets: one for failures, one for all
+ * reads.
+ */
 async function judgeWithin(
   { service, mints, reads, shown }: VerificationParts,
   { body, request, access, address }: Asked,
@@ -150,7 +153,7 @@ async function judgeWithin(
   const known = isSeen ? await judgeBy({}) : undefined
   if (known && isGood(known)) return { kind: 'judged', verdict: known }
   const credit = service.budget.enter(address, body.requestId)
-  // Those whose address nobody knows share one budget: they may be one and the same.
+  // Clients without a known address share one budget: they may be the same client.
   const read = credit && reads.enter(address === unknownAddress ? 'somebody' : address, body.requestId)
   if (!credit || !read) {
     credit?.leave(true)
@@ -160,7 +163,7 @@ async function judgeWithin(
   try {
     const found = await judgeBy({ isDoubtful: credit.isDoubtful, isAnew: isSeen })
     if (found.slot !== undefined) shown.add(body.tx)
-    // A verdict that was told stands: a node that lags does not make it pending again.
+    // A reported verdict stands: a lagging node does not make the payment pending again.
     const isLag = found.code === 'tx_not_found' && (isSeen || shown.has(body.tx))
     const verdict = isLag ? (known ?? refused('chain_unavailable', {})) : found
     wasUseful = isGood(verdict) || (verdict.code !== undefined && refusals[verdict.code].status === 503)
@@ -171,7 +174,7 @@ async function judgeWithin(
   }
 }
 
-/** The payment itself, whether or not it was used. */
+/** Whether the payment itself is valid, used or not. */
 function isGood({ valid, checks }: Verdict): boolean {
   return valid || checks.unused === 'failed'
 }
@@ -190,7 +193,7 @@ function claimEnd(service: Runtime, request: OpenedRequest): number {
 
 interface Times {
   readonly now: number
-  /** Until when it can be claimed. */
+  /** End of the time in which the payment can be claimed. */
   readonly end: number
 }
 
@@ -209,7 +212,7 @@ function tell(body: VerifyBody, verdict: Verdict, recipient?: string, times?: Ti
   })
 }
 
-/** `confirmed` once it is good, also when it was used since; `pending` while it may become so; `expired` when it cannot. */
+/** `confirmed` for a valid payment, also after its use; `pending` while it can become valid; `expired` afterwards. */
 function readStatus(verdict: Verdict, isInTime: boolean): PaymentListStatus {
   if (isGood(verdict)) return 'confirmed'
   const mayCome = verdict.code !== undefined && refusals[verdict.code].retryable

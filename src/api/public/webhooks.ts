@@ -10,10 +10,10 @@ import { flag, list, text } from '../../paywall/config/kinds.ts'
 const notKinds = `must be a list of ${ledgerEventKinds.join(', ')}`
 const webhook = z.strictObject(
   {
-    /** Where messages are posted: https, or http on this machine and on test networks. */
+    /** The receiver of the messages: https, or http on this machine and on test networks. */
     url: text.refine(isHttpUrl, 'must be an address such as https://example.com/hook'),
     /**
-     * `whsec_…`, or several with spaces between them during a replacement: each of them signs the messages. Default:
+     * `whsec_…`, or several separated by spaces during a replacement: each of them signs the messages. Default:
      * `PAYSTILE_WEBHOOK_SECRET`.
      */
     secret: text.optional(),
@@ -32,7 +32,7 @@ export const webhooksOption = list(
 type Environment = Readonly<Record<string, string | undefined>>
 const howToMake = 'make one with: echo "whsec_$(openssl rand -base64 32)"'
 
-/** Reads the option, or `PAYSTILE_WEBHOOK_URL`. Problems join the others, in sentences without secrets. */
+/** Reads the option, or `PAYSTILE_WEBHOOK_URL`. Problems are added to the list, without secrets. */
 export function readWebhooks(
   option: z.output<typeof webhooksOption> | undefined,
   network: Network,

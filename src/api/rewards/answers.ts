@@ -1,4 +1,4 @@
-/** What is answered of what is owed and goes out, as `/openapi.json` shows it. */
+/** Schemas of the responses about payables and outgoing transactions, from which `/openapi.json` is made. */
 import { z } from 'zod'
 import { tokenCodes } from '../../core/money/tokens.ts'
 import { refundReasons } from '../../core/payouts/refunds.ts'
@@ -83,7 +83,7 @@ export const payoutDetail = payout.extend({ lines: z.array(z.strictObject(line))
 
 const sentBack = { token: z.enum(tokenCodes), amount: decimal, reason: z.enum(refundReasons) }
 export const refund = z.strictObject({ ...head, payment: z.string(), ...sentBack }).meta({ id: 'Refund' })
-/** Beside a payment that somebody has to look after. */
+/** Shown beside a payment that needs attention. */
 export const refundable = z.strictObject(sentBack)
 export const refunds = z
   .strictObject({

@@ -1,10 +1,10 @@
-/** What went out, as others are told of it. */
+/** Formats outgoing transactions for responses. */
 import { formatUnits } from '../../core/money/money.ts'
 import type { DecimalsOf } from '../../core/money/tokens.ts'
 import { isTokenCode } from '../../core/money/tokens.ts'
 import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 
-/** Of a payout its payees and sums; of a conversion or a refund what it is about, with base units in plain decimals. */
+/** For a payout its payees and sums; for a conversion or a refund its subject, with base units as plain decimals. */
 export function describeTransaction(
   transaction: OutgoingTransaction,
   decimalsOf: DecimalsOf,

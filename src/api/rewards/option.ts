@@ -83,7 +83,7 @@ const rewardsShape = {
    */
   hosts: z.record(z.string(), text, { error: 'must be hosts by endpoint' }).optional(),
   /**
-   * The key that pays. Without it this process shares payments and pays nobody.
+   * The key that pays. Without it this process records shares but sends no payouts.
    *
    * @defaultValue `PAYSTILE_PAYOUT_KEY`
    */
@@ -128,7 +128,7 @@ export type RewardsOption = OptionsInput<typeof rewardsShape>
 export interface RewardsConfig {
   readonly rules: RewardRules
   readonly key: AccountKey | undefined
-  /** Base units of NATIVE; undefined for no limit. */
+  /** Base units of NATIVE; `dailyCap` is undefined without a limit. */
   readonly least: bigint
   readonly dailyCap: bigint | undefined
   readonly everyMs: number
@@ -139,12 +139,12 @@ export interface RewardsConfig {
 
 export interface RewardsContext {
   readonly mints: MintTable
-  /** Who may read revenue: payments by them earn nobody anything. */
+  /** Wallets with access to revenue. Their own payments earn no rewards. */
   readonly owners: readonly string[]
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Reads the option. Problems join the others; the result is then undefined. */
+/** Reads the option. Problems are added to the list, and the result is then undefined. */
 export function readRewards(
   option: z.output<typeof rewardsOption> | undefined,
   { mints, owners, environment }: RewardsContext,

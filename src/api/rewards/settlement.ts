@@ -1,4 +1,4 @@
-/** How payments become the token that is settled in, as people read it: `GET /api/settlement`. */
+/** `GET /api/settlement`: the conversion of payments into the settlement token, formatted for people. */
 import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals } from '../../core/money/tokens.ts'
@@ -8,32 +8,32 @@ import { cutPage } from '../http/paging.ts'
 import type { OutgoingTransactionsQuery, RewardsParts } from './view.ts'
 import { formatHead, writeMark } from './view.ts'
 
-/** What this process knows of it. */
+/** The settlement as this process knows it. */
 export interface SettlementView {
-  /** Those whose payments are converted; empty where nothing is. */
+  /** Wallets with payments to convert; empty without settlement. */
   readonly wallets: () => Promise<readonly SettlementWallet[]>
 }
 
 export interface SettlementWallet {
   readonly wallet: string
   readonly settlementToken: TokenCode
-  /** Where it is exchanged; undefined where another process does that. */
+  /** The venue; undefined if another process converts. */
   readonly venue: string | undefined
-  /** Whether anybody does: this process, or one that has shown lately that it lives. */
+  /** Whether a worker converts: in this process, or in another that reported recently. */
   readonly isServed: boolean
-  /** How much less than quoted may come, in hundredths of a percent. */
+  /** The accepted shortfall against the quote, in hundredths of a percent. */
   readonly slippageBps: number
   readonly tokens: readonly SettlementToken[]
 }
 
-/** A token that is converted, in its base units. */
+/** A token to convert, in its base units. */
 export interface SettlementToken {
   readonly token: TokenCode
-  /** Undefined where nobody tells. */
+  /** Undefined if no node reports it. */
   readonly balance: bigint | undefined
-  /** What stays in the wallet. */
+  /** The reserve that stays in the wallet. */
   readonly kept: bigint
-  /** From how much on, beyond what is kept; undefined while there is no rate for the usual one. */
+  /** The amount beyond the reserve that triggers a conversion; undefined while the default has no rate. */
   readonly threshold: bigint | undefined
 }
 
@@ -90,7 +90,7 @@ function formatConversion(parts: SettlementParts, transaction: OutgoingTransacti
   }
 }
 
-/** Null for what is not known. */
+/** Null for an unknown amount. */
 function createFormatter({ mints }: SettlementParts, token: TokenCode): (units: bigint | undefined) => string | null {
   const decimals = findDecimals(token, mints())
   return (units) => (units === undefined || decimals === undefined ? null : formatUnits(units, decimals))

@@ -1,4 +1,7 @@
-/** What is owed and what goes out, as people read it: `GET /api/rewards` and what is below it, and `POST /api/refunds`. */
+/**
+ * `GET /api/rewards` and its sub-paths, and `POST /api/refunds`: payables and outgoing transactions, formatted for
+ * people.
+ */
 import { formatUnits } from '../../core/money/money.ts'
 import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, findMint } from '../../core/money/tokens.ts'
@@ -18,7 +21,7 @@ import type { Clock } from '../../core/runtime.ts'
 import { cutPage } from '../http/paging.ts'
 import type { RewardsConfig } from './option.ts'
 
-/** Somebody who can send refunds, in this process. */
+/** Sends a refund in this process. */
 export type Refunding = (tx: Uint8Array) => Promise<RefundAnswer>
 export type RefundAnswer =
   | { readonly kind: 'planned' | 'known'; readonly transaction: OutgoingTransaction }
@@ -32,10 +35,10 @@ export interface RewardsParts extends PayoutsView {
   readonly mints: () => MintTable
 }
 
-/** What this process has to do with it. */
+/** The payout parts of this process. */
 export interface PayoutsView {
   readonly config: RewardsConfig | undefined
-  /** What the wallet holds that pays here, where one does. */
+  /** The balance of the outgoing wallet of this process, if it has one. */
   readonly wallet: () => Promise<WalletView | undefined>
   readonly isPaused: () => Promise<boolean>
   readonly refund: Refunding | undefined
@@ -77,7 +80,7 @@ export async function readRewards(parts: RewardsParts) {
   }
 }
 
-/** Percentages, as they were configured. */
+/** The percentages of the configuration. */
 function describeRules({ partners, developerBps, cashback, rest, withoutPartner }: RewardRules) {
   return {
     partners: partners.map(({ name, wallet, bps, endpoints }) => ({ name, wallet, share: percent(bps), endpoints })),
@@ -121,7 +124,7 @@ function formatPayee(parts: RewardsParts, payee: Payee) {
   }
 }
 
-/** One payee with what it was paid. */
+/** One payee with its payouts. */
 export async function readPayee(parts: RewardsParts, name: PayeeName) {
   const found = await parts.rewards.payee(name)
   if (!found) return undefined
@@ -168,12 +171,12 @@ export function formatLine(parts: RewardsParts, { role, payee, gross, units, ope
     owed: amount(gross),
     sent: amount(units),
     opening: amount(opening),
-    /** What the lower rate of today took. */
+    /** The reduction caused by a lower current rate. */
     rate: amount(gross - units - opening),
   }
 }
 
-/** Where a page of what goes out ended. */
+/** The position at which a page of outgoing transactions ends. */
 export function writeMark({ at, id }: OutgoingTransactionMark): string {
   return `${at}~${id}`
 }
@@ -183,7 +186,7 @@ export function parseMark(text: string): OutgoingTransactionMark | undefined {
   return at === undefined || id === undefined ? undefined : { at: Number(at), id }
 }
 
-/** What is told of everything that goes out. */
+/** The fields of every outgoing transaction. */
 export function formatHead({ id, state, at, changedAt, attempts, signed, slot, why }: OutgoingTransaction) {
   return {
     id,

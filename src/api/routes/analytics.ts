@@ -1,4 +1,4 @@
-/** The addresses under which payments are read, one by one and added up. */
+/** The endpoints of the analytics: single payments and totals. */
 import type { z } from 'zod'
 import * as analyticsAnswers from '../analytics/answers.ts'
 import { readDetail } from '../analytics/detail.ts'

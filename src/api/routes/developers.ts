@@ -1,4 +1,4 @@
-/** The addresses of developers, as a part of the table. */
+/** The endpoints for developers, as rows of the table. */
 import { developer, developerRevoked, developers as developersAnswer } from '../developers/answers.ts'
 import { developerBody, revokeBody } from '../developers/bodies.ts'
 import type { Developers } from '../developers/developers.ts'

@@ -1,4 +1,4 @@
-/** The addresses under which it is read what is owed and goes out, and refunds are ordered. */
+/** The endpoints for payables and outgoing transactions, and for ordering refunds. */
 import { z } from 'zod'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { rewardRoles } from '../../core/payouts/rewards.ts'
@@ -63,7 +63,7 @@ export interface RewardsTableParts {
   readonly log: Log
 }
 
-/** Downloads at the same time. */
+/** Limit of concurrent downloads. */
 const mostDownloads = 2
 
 export function rewardsRows(parts: RewardsTableParts): readonly Row[] {
@@ -178,7 +178,7 @@ function refundRows(rewards: RewardsParts, cursors: Cursors): readonly Row[] {
   ]
 }
 
-/** The last part of an address; nothing has an id that cannot be read. */
+/** The last part of a path; empty if it cannot be decoded. */
 function readLastPart({ pathname }: URL): string {
   const text = pathname.slice(pathname.lastIndexOf('/') + 1)
   try {

@@ -1,4 +1,4 @@
-/** Accounts as nodes tell them in base64. */
+/** Reads accounts from a node's base64 responses. */
 import { getBase64Encoder } from '@solana/kit'
 import { isFields, readList, readU64 } from '../rpc/json.ts'
 import { describeFailure, resultValue } from '../rpc/results.ts'
@@ -16,12 +16,12 @@ export interface ChainAccount {
 export const absent: ChainAccount = { lamports: 0n, owner: '', data: new Uint8Array(), executable: false }
 const base64 = getBase64Encoder()
 
-/** Nothing but lamports, which anybody can send anywhere. */
+/** The account holds only lamports, which anyone can send to any address. */
 export function isEmpty({ owner, data }: ChainAccount): boolean {
   return data.length === 0 && (owner === '' || owner === systemProgram)
 }
 
-/** Undefined when it is not an account; `absent` for null. */
+/** Undefined if the value is not an account; `absent` for null. */
 export function readAccount(value: unknown): ChainAccount | undefined {
   if (value === null) return absent
   if (!isFields(value) || !Array.isArray(value['data'])) return undefined
@@ -36,14 +36,17 @@ export function readAccount(value: unknown): ChainAccount | undefined {
   }
 }
 
-/** The most accounts a node tells of at once. */
+/** The maximum number of accounts per call. */
 const mostAccounts = 100
 
 export type AccountsReading =
   | { readonly kind: 'accounts'; readonly accounts: readonly ChainAccount[] }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-/** Asks a node for accounts, with options of `getMultipleAccounts` beside the usual ones. All of them can be read, or none. */
+/**
+ * Asks a node for accounts. The options of `getMultipleAccounts` can be extended. Either all accounts are readable or
+ * the call fails.
+ */
 export async function askAccounts(
   call: Call,
   addresses: readonly string[],
@@ -62,7 +65,7 @@ export async function askAccounts(
   return { kind: 'accounts', accounts }
 }
 
-/** Undefined unless all of them can be read. */
+/** Undefined unless all accounts are readable. */
 export async function readAccounts(
   call: Call,
   addresses: readonly string[],

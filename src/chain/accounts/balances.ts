@@ -1,4 +1,4 @@
-/** What a wallet could pay with, and whether the recipient can be paid, in one question to a node. */
+/** Reads the balances of a payer and the state of the recipient in one request to a node. */
 import type { Mint } from '../../core/money/tokens.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { askAccounts, type ChainAccount } from './account.ts'
@@ -8,10 +8,10 @@ import { accountBytes, parseTokenAccount, type TokenAccount } from './token-acco
 export interface TokenFunds {
   readonly mint: string
   readonly account: string
-  /** What can be sent; none where the account does not exist or is frozen. */
+  /** The amount that can be sent; 0 if the account does not exist or is frozen. */
   readonly units: bigint
   readonly frozen: boolean
-  /** Whether the recipient's token account exists; without it the payer has to open it. */
+  /** Whether the recipient's token account exists. If not, the payer must open it. */
   readonly recipientReady: boolean
 }
 
@@ -19,7 +19,7 @@ export type FundsReading =
   | {
       readonly kind: 'funds'
       readonly lamports: bigint
-      /** An empty wallet cannot be sent less than what an account must hold to exist. */
+      /** An empty wallet cannot receive less than the rent-exempt minimum. */
       readonly recipientLamports: bigint
       readonly tokens: readonly TokenFunds[]
     }
@@ -38,7 +38,7 @@ export async function readFunds(rpc: Rpc, question: FundsQuestion): Promise<Fund
     mints.map((mint) => Promise.all(owners.map((owner) => findTokenAccount(owner, mint.address, mint.tokenProgram)))),
   )
   const addresses = [...owners, ...pairs.flat()]
-  // A token account begins alike under both programs, and the rest of it does not matter here.
+  // Both programs use the same layout for the start of a token account, and the rest is not needed here.
   const reading = await askAccounts(rpc.call, addresses, { dataSlice: { offset: 0, length: accountBytes } })
   if (reading.kind === 'unavailable') return reading
   const { accounts } = reading

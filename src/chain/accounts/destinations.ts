@@ -1,4 +1,6 @@
-/** Where wallets receive a token: whether a plain transfer reaches them, and what opening such an account costs. */
+/**
+ * Reads the token accounts of receiving wallets: whether a plain transfer reaches them, and the cost of opening one.
+ */
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { type Mint, splTokenProgram } from '../../core/money/tokens.ts'
 import type { AccountState } from '../../core/payouts/outgoing-wallet.ts'
@@ -12,7 +14,7 @@ import { accountBytes, readTokenAccount } from './token-account.ts'
 
 const mintBytes = 82
 
-/** By wallet; undefined when no node tells. */
+/** States by wallet. Undefined if no node answers. */
 export async function readStates(
   call: Call,
   owners: readonly string[],
@@ -32,7 +34,7 @@ export async function readStates(
   })
 }
 
-/** Extensions of an account, by number, that refuse a plain transfer, and the byte by which they do. */
+/** Account extensions, by number, that can refuse a plain transfer, and the byte that tells whether they do. */
 const refusals = [
   { type: 5, at: 262, refusesAt: 0, name: 'takes confidential transfers only' },
   { type: 8, at: 0, refusesAt: 1, name: 'demands a memo before each transfer' },
@@ -52,7 +54,7 @@ export function readState(
   return isRefusing ? 'unusable' : 'ready'
 }
 
-/** What extensions of a mint add to every account of it, in bytes of their value. */
+/** The bytes that extensions of a mint add to each of its accounts. */
 const added: Readonly<Partial<Record<MintExtension, number>>> = {
   transferFee: 8,
   nonTransferable: 0,
@@ -61,7 +63,7 @@ const added: Readonly<Partial<Record<MintExtension, number>>> = {
 }
 const entryHead = 4
 
-/** In lamports; undefined when no node tells, or the mint has an extension whose needs are not known. */
+/** In lamports. Undefined if no node answers, or if the mint has an extension of unknown size. */
 export async function readOpeningCost(call: Call, mint: Mint): Promise<bigint | undefined> {
   const bytes = mint.tokenProgram === splTokenProgram ? accountBytes : await readAccountBytes(call, mint)
   if (bytes === undefined) return undefined
@@ -73,7 +75,7 @@ async function readAccountBytes(call: Call, mint: Mint): Promise<number | undefi
   const [account] = (await readAccounts(call, [mint.address])) ?? []
   const extensions = account?.owner === mint.tokenProgram ? readExtensions(account.data, 'mint', mintBytes) : undefined
   if (!extensions) return undefined
-  // Behind the kind of the account, an associated one always says that its owner never changes.
+  // After the account kind, an associated account always has the extension for an immutable owner.
   let bytes = accountBytes + 1 + entryHead
   for (const type of extensions.keys()) {
     const name = findMintExtension(type)

@@ -1,16 +1,17 @@
 /**
- * The extensions of a Token-2022 account: entries of type, length and value behind the base that both token programs
- * share. Read as the program reads them, and stricter where it would take the first of two.
+ * Reads the extensions of a Token-2022 account: entries of type, length and value after the base that both token
+ * programs share. The rules are those of the program, but a duplicate entry is an error, although the program would use
+ * the first.
  */
 
-/** Where the extensions of mints and accounts alike begin: behind a whole account and the byte that tells the two apart. */
+/** The offset of the extensions in mints and accounts: after a full account and the byte that tells the two apart. */
 const baseBytes = 165
-/** A multisig is told apart by its length only. */
+/** A multisig differs only by its length. */
 const multisigBytes = 355
 
 const kindByte = { mint: 1, account: 2 } as const
 
-/** By number, as in the program. Only these have their place in a mint. */
+/** By number, as in the program. Only these are valid in a mint. */
 export const mintExtensions = {
   1: 'transferFee',
   3: 'mintCloseAuthority',
@@ -38,7 +39,7 @@ export function findMintExtension(type: number): MintExtension | undefined {
   return (mintExtensions as Readonly<Record<number, MintExtension>>)[type]
 }
 
-/** Values by type; undefined when the data is not of this kind or not well formed. */
+/** Values by type. Undefined if the data is of another kind or malformed. */
 export function readExtensions(
   data: Uint8Array,
   kind: keyof typeof kindByte,
@@ -46,12 +47,12 @@ export function readExtensions(
 ): ReadonlyMap<number, Uint8Array> | undefined {
   if (data.length === shortestBytes) return new Map()
   if (data.length <= baseBytes || data.length === multisigBytes || data[baseBytes] !== kindByte[kind]) return undefined
-  // A mint is shorter than an account, and the room between is empty.
+  // A mint is shorter than an account, and the gap must be zero.
   if (data.subarray(shortestBytes, baseBytes).some((byte) => byte !== 0)) return undefined
   const entries = new Map<number, Uint8Array>()
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   let at = baseBytes + 1
-  // A single byte that is left holds no type: that is how the program leaves it after it made room.
+  // A single remaining byte holds no type. The program leaves one after it resized an account.
   while (at + 2 <= data.length) {
     const type = view.getUint16(at, true)
     if (type === 0) return entries

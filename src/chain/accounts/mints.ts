@@ -1,4 +1,4 @@
-/** Mints as they stand on chain, under either token program: decimals, fees, and what else a payee has to know. */
+/** Reads mints of either token program: decimals, fees, and the traits that matter to a recipient. */
 import { splTokenProgram } from '../../core/money/tokens.ts'
 import type { TransferFee } from '../../core/money/transfer-fee.ts'
 import type { DoubtfulTrait, MintReading } from '../../core/payment/token-rules.ts'
@@ -10,14 +10,14 @@ const mintBytes = 82
 const decimalsOffset = 44
 const initializedOffset = 45
 
-/** What stands at a mint's address, with the fees of this epoch and the next. */
+/** Reads the account at a mint's address, with the fees of this epoch and the next. */
 export function readMint(account: ChainAccount, epoch: bigint): MintReading {
   const { owner: program, data } = account
   if (isEmpty(account)) return program === '' ? { kind: 'absent' } : { kind: 'foreign', program }
   if (!tokenPrograms.has(program)) return { kind: 'foreign', program }
   const malformed = (why: string) => ({ kind: 'malformed', program, why }) as const
   if (data.length < mintBytes || data[initializedOffset] !== 1) return malformed('is not a mint')
-  // SPL Token has no extensions, and its mints exactly this length.
+  // SPL Token has no extensions, and its mints have exactly this length.
   const isBare = program === splTokenProgram
   const extensions = isBare && data.length !== mintBytes ? undefined : readExtensions(data, 'mint', mintBytes)
   if (!extensions) return malformed('is not a mint, or has extensions that cannot be read')
@@ -43,7 +43,7 @@ export function readMint(account: ChainAccount, epoch: bigint): MintReading {
   return { kind: 'mint', program, traits }
 }
 
-/** Those that are read here; a value of another length means something else. */
+/** The lengths of the extensions read here. A value of another length has another meaning. */
 const lengths: Readonly<Partial<Record<MintExtension, number>>> = {
   transferFee: 108,
   defaultAccountState: 1,
@@ -52,7 +52,7 @@ const lengths: Readonly<Partial<Record<MintExtension, number>>> = {
   pausable: 33,
 }
 
-/** A delegate or hook that was given up for good, nobody being left to set it again, is none. */
+/** A delegate or hook that was removed permanently does not count, because no authority is left to set it again. */
 function listDoubts(named: ReadonlyMap<MintExtension, Uint8Array>): readonly DoubtfulTrait[] {
   const isSet = (name: MintExtension) => named.get(name)?.some((byte) => byte !== 0) === true
   return [
@@ -65,7 +65,10 @@ function listDoubts(named: ReadonlyMap<MintExtension, Uint8Array>): readonly Dou
 
 const [olderOffset, newerOffset] = [72, 90]
 
-/** A new fee comes into force with the epoch it names, two after it was decided on: those of this epoch and the next are certain. */
+/**
+ * A new fee applies from the epoch that it names, two epochs after it was set. The fees of this epoch and the next are
+ * therefore certain.
+ */
 function readFees(config: Uint8Array, epoch: bigint): readonly TransferFee[] {
   const view = new DataView(config.buffer, config.byteOffset, config.byteLength)
   const at = (one: bigint): TransferFee => {

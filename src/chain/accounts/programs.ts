@@ -1,11 +1,13 @@
-/** Program ids, and where a wallet keeps its tokens. Programs are told apart by id only: a name can be anybody's. */
+/**
+ * Program ids, and the addresses of token accounts. Programs are identified by id only, because names are not unique.
+ */
 import { type Address, address, getAddressEncoder, getProgramDerivedAddress } from '@solana/kit'
 import { type Mint, solDecimals, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
 
 export const systemProgram = '11111111111111111111111111111111'
 export const associatedTokenProgram = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
 
-/** The one our client writes to: the version that every cluster and wallet knows. */
+/** The memo program of the client: the version that every cluster and wallet supports. */
 export const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 
 /** Versions 1, 3 and 4. */
@@ -15,7 +17,7 @@ export const memoPrograms: ReadonlySet<string> = new Set([
   'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH',
 ])
 
-/** What programs trade instead of SOL. */
+/** Programs trade wrapped SOL in place of SOL. */
 export const wrappedSol: Mint = {
   address: 'So11111111111111111111111111111111111111112',
   decimals: solDecimals,
@@ -24,11 +26,11 @@ export const wrappedSol: Mint = {
 
 export const tokenPrograms: ReadonlySet<string> = new Set([splTokenProgram, token2022Program])
 
-/** Working one out takes a millisecond; payers come back to the same shops, and those who are paid are asked for twice. */
+/** Cache of derived addresses. A derivation takes a millisecond, and the same recipients occur again and again. */
 const known = new Map<string, Promise<string>>()
 const mostKnown = 8_192
 
-/** The account in which a wallet receives a token: the only one that a payer can work out alone. */
+/** The associated token account of a wallet: the only token account that a payer can derive without asking a node. */
 export function findTokenAccount(wallet: string, mint: string, tokenProgram: string): Promise<string> {
   const name = `${wallet} ${mint} ${tokenProgram}`
   const account = known.get(name) ?? deriveTokenAccount(wallet, mint, tokenProgram)

@@ -1,8 +1,8 @@
 /**
- * Whether a wallet can be paid, asked of the nodes: its own account, the mints, and where it receives them.
+ * Asks the nodes whether a wallet can be paid: its own account, the mints, and its token accounts.
  *
- * What they say decides what is sold for how much, so two have to say the same where two answer, and only a node of the
- * right chain counts.
+ * The answers decide which tokens are offered and at which amount. Two nodes must agree if two answer, and only a node
+ * of the right chain counts.
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
@@ -21,7 +21,7 @@ export interface RecipientQuestion {
   readonly mints: Readonly<Partial<Record<TokenCode, Mint>>>
 }
 
-/** Asks about a recipient. Those who ask the same at the same time share the answer. */
+/** Inspects a recipient. Identical concurrent questions share the answer. */
 export type Inspect = (question: RecipientQuestion) => Promise<Inspection>
 
 export function createInspector(rpc: Rpc, genesis: string): Inspect {
@@ -37,7 +37,8 @@ export function createInspector(rpc: Rpc, genesis: string): Inspect {
 async function inspect(rpc: Rpc, genesis: string, question: RecipientQuestion): Promise<Inspection> {
   const answers = await Promise.all(rpc.nodes.map(({ call }) => askNode(call, genesis, question)))
   const [first, ...others] = answers.filter(({ kind }) => kind === 'seen')
-  // A service has to come up while a node is down. What is sold meanwhile is still paid before two witnesses.
+  // One answer is sufficient, because a service must be able to start while a node is down. Payments are still verified
+  // by the quorum.
   if (!first || others.length === 0) return first ?? answers[0] ?? { kind: 'unknown', why: 'no node was asked' }
   const names = new Set<string>()
   for (const answer of [first, ...others]) {
@@ -48,7 +49,7 @@ async function inspect(rpc: Rpc, genesis: string, question: RecipientQuestion): 
   return { kind: 'unknown', why: 'the nodes do not agree' }
 }
 
-/** What an account of no bytes must hold, where a node does not say. */
+/** The rent-exempt minimum of an account without data, if a node does not report it. */
 const usualLeastLamports = 890_880n
 
 async function askNode(call: Call, genesis: string, { recipient, mints }: RecipientQuestion): Promise<Inspection> {
@@ -63,7 +64,7 @@ async function askNode(call: Call, genesis: string, { recipient, mints }: Recipi
   const epoch = others.some(({ owner }) => owner === token2022Program) ? await readEpoch(call) : 0n
   if (epoch === undefined) return { kind: 'unknown', why: 'the epoch cannot be read' }
   const wallet = await readWallet(call, own)
-  // The last question: behind one address another node may answer from one question to the next.
+  // This is the last question, because one address can lead to different nodes from one question to the next.
   if ((await readGenesis(call)) !== genesis) return { kind: 'unknown', why: 'a node does not speak for this chain' }
   const tokens: Partial<Record<TokenCode, TokenReading>> = {}
   for (const [index, [code, mint]] of entries.entries()) {
@@ -76,7 +77,7 @@ async function askNode(call: Call, genesis: string, { recipient, mints }: Recipi
 async function readWallet(call: Call, { lamports, owner, executable }: ChainAccount): Promise<WalletReading> {
   if (executable) return { kind: 'unspendable', what: 'a program' }
   if (tokenPrograms.has(owner)) return { kind: 'unspendable', what: 'a token account or a mint' }
-  // The usual case, and no other is worth a question.
+  // The usual case. It needs no further question.
   if (lamports >= usualLeastLamports) return { kind: 'wallet', leastLamports: 0n }
   const answer = await call('getMinimumBalanceForRentExemption', [0])
   const least = (answer.kind === 'answered' ? readU64(answer.result) : undefined) ?? usualLeastLamports

@@ -1,7 +1,9 @@
-/** Whether an address can have a key: those of programs and of token accounts lie off the curve on purpose. */
+/**
+ * Whether an address can have a private key. Addresses of programs and of token accounts lie off the curve by design.
+ */
 import { address, isOffCurveAddress } from '@solana/kit'
 
-/** For an address that is one. */
+/** Expects a valid address. */
 export function canHaveKey(text: string): boolean {
   return !isOffCurveAddress(address(text))
 }

@@ -1,7 +1,7 @@
 /**
- * Wallets that sign with a key at hand: from bytes, from a kit signer, from a web3.js `Keypair`.
+ * Wallets that sign with a local key: from bytes, a kit signer or a web3.js `Keypair`.
  *
- * The key goes into WebCrypto and cannot be read back from the wallet, in Node and in browsers alike.
+ * The key is imported into WebCrypto and cannot be read back from the wallet, in Node and in browsers.
  */
 import {
   createKeyPairFromBytes,
@@ -18,24 +18,24 @@ import { decodeTransaction, readAccountIndex } from '../read/decode.ts'
 export interface Wallet {
   readonly address: string
   /**
-   * Takes a transaction as it goes over the wire, the place of its signature still empty, and returns it with that filled
-   * and the others as they were. A wallet may have added instructions of its own.
+   * Takes a transaction in wire format with an empty slot for its signature. Returns it with that slot filled and all
+   * other signatures unchanged. A wallet may have added its own instructions.
    */
   signTransaction(transaction: Uint8Array): Promise<Uint8Array>
-  /** The signature under a text, such as a proof's. */
+  /** Signs a text, such as that of a proof. */
   signMessage(text: Uint8Array): Promise<Uint8Array>
 }
 
-/** What web3.js 1.x calls a `Keypair`, as far as it matters. */
+/** The used part of a web3.js 1.x `Keypair`. */
 export interface KeypairLike {
   readonly publicKey: { toBytes(): Uint8Array }
   readonly secretKey: Uint8Array
 }
 
-/** 64 secret bytes (as in a key file, also as plain numbers), a seed of 32, a kit signer, or a `Keypair`. */
+/** 64 secret bytes (as in a key file, also as plain numbers), a 32-byte seed, a kit signer, or a `Keypair`. */
 export type KeySource = ArrayLike<number> | KeyPairSigner | KeypairLike
 
-/** Throws a `TypeError` when the source is not a key, or when its public half belongs to another secret. */
+/** Throws a `TypeError` if the source is not a key, or if its public key does not match the secret. */
 export async function createWallet(source: KeySource): Promise<Wallet> {
   const pair = await readKeyPair(source)
   const address = await getAddressFromPublicKey(pair.publicKey)
@@ -44,7 +44,7 @@ export async function createWallet(source: KeySource): Promise<Wallet> {
   return { address, signTransaction: (transaction) => signAtPlace(transaction, address, sign), signMessage: sign }
 }
 
-/** Puts the signature where it belongs: behind their number, in the order of the signers. */
+/** Writes the signature into its slot: after the signature count, in the order of the signers. */
 async function signAtPlace(
   transaction: Uint8Array,
   address: string,
@@ -78,7 +78,7 @@ async function importKey(bytes: Uint8Array): Promise<CryptoKeyPair> {
   }
 }
 
-/** A signer made elsewhere may have been put together from halves that do not match. */
+/** A foreign signer could consist of two halves that do not match. */
 async function prove(pair: CryptoKeyPair, claimed: string, actual: string): Promise<void> {
   const sample = decodeAddress(actual) ?? new Uint8Array()
   const good = await verifySignature(pair.publicKey, await signBytes(pair.privateKey, sample), sample)

@@ -1,4 +1,4 @@
-/** Signers of kit that keep their key elsewhere: a browser wallet, a hardware device, a key service. */
+/** Kit signers with a key elsewhere: a browser wallet, a hardware device or a key service. */
 import {
   type Address,
   getTransactionDecoder,

@@ -1,4 +1,4 @@
-/** Keys in the forms in which programs have them, made into wallets. */
+/** Creates wallets from keys in all supported forms. */
 import type { KeySource, Wallet } from './keypair.ts'
 import { createWallet } from './keypair.ts'
 import type { KitSigner } from './signer.ts'
@@ -6,7 +6,7 @@ import { isKitSigner, walletFromSigner } from './signer.ts'
 
 export type WalletSource = Wallet | KeySource | KitSigner
 
-/** Undefined for what cannot sign; throws a `TypeError` for a key that is not one. */
+/** Undefined if the source cannot sign. Throws a `TypeError` for an invalid key. */
 export async function readWallet(source: unknown): Promise<Wallet | undefined> {
   if (typeof source !== 'object' || source === null) return undefined
   if ('signTransaction' in source && 'address' in source) return source as Wallet

@@ -1,4 +1,7 @@
-/** The payments to an address as a node lists them. What is listed is only a hint: it is read before it is believed. */
+/**
+ * Lists the payments to an address, as reported by a node. The list is only a hint: each transaction is read and
+ * verified.
+ */
 import type { Mark } from '../../core/ports/journal.ts'
 import { isFields, readCount } from '../rpc/json.ts'
 import type { RpcAnswer } from '../rpc/rpc.ts'
@@ -11,14 +14,14 @@ export interface Listed {
 }
 
 const mostPerPage = 1_000
-/** A million payments. More in one list are a node's invention. */
+/** A million payments. A longer list is not credible. */
 const mostPages = 1_000
 
 interface Row extends Listed {
   readonly isFailed: boolean
 }
 
-/** Transactions that succeeded after the mark, the oldest first; undefined when no node tells. */
+/** Successful transactions after the mark, the oldest first. Undefined if no node answers. */
 export async function listPayments(
   nodeReaders: readonly NodeReader[],
   address: string,
@@ -31,7 +34,7 @@ export async function listPayments(
     const config = {
       commitment: 'confirmed',
       limit: mostPerPage,
-      // A node that has not seen yet what others have would hide payments.
+      // A lagging node would hide payments.
       ...(minContextSlot > 0 && { minContextSlot }),
       ...(mark.signature !== '' && { until: mark.signature }),
       ...(before !== undefined && { before }),
@@ -48,7 +51,10 @@ export async function listPayments(
   return undefined
 }
 
-/** The lower of what two nodes say, where there are two: one alone could make us pass over payments that are to come. */
+/**
+ * The lower finalized slot of two nodes, if two are configured. A single node could make the watcher skip future
+ * payments.
+ */
 export async function readFinalizedSlot(nodeReaders: readonly NodeReader[]): Promise<number | undefined> {
   const slots: number[] = []
   for (const { ask } of nodeReaders) {
@@ -60,7 +66,7 @@ export async function readFinalizedSlot(nodeReaders: readonly NodeReader[]): Pro
   return undefined
 }
 
-/** The first usable answer, beginning with the node that failed least. */
+/** The first usable answer, starting with the node that has the fewest failures. */
 async function askAny<Value>(
   nodeReaders: readonly NodeReader[],
   method: string,

@@ -15,10 +15,10 @@ export interface CatchUpParts {
 
 const mostAtOnce = 8
 const mostPerPiece = 1_000
-/** A payment that one node lists and the others never heard of holds up the mark this often. */
+/** The number of times that a payment which only one node lists can block the mark. */
 const mostMisses = 5
 
-/** False when no node lists the payments, or the watcher was closed meanwhile. */
+/** False if no node lists the payments, or if the watcher was closed meanwhile. */
 export async function catchUp(watched: WatchedAddress, parts: CatchUpParts): Promise<boolean> {
   const { nodeReaders, journal, payments } = parts
   watched.mark ??= (await journal.mark(watched.address)) ?? (await begin(watched, parts))
@@ -26,14 +26,14 @@ export async function catchUp(watched: WatchedAddress, parts: CatchUpParts): Pro
   watched.isHeldUp = false
   const listed = await listPayments(nodeReaders, watched.address, watched.mark, payments.highestSlot())
   if (!listed) return false
-  // Piece by piece, so that a long list is not begun anew when something breaks.
+  // Works in batches, so that a failure does not restart a long list.
   for (let start = 0; start < listed.length; start += mostPerPiece) {
     if (!(await readPiece(watched, listed.slice(start, start + mostPerPiece), parts))) return false
   }
   return true
 }
 
-/** For an address that was never watched: earlier payments are not ours to tell. */
+/** Starts at a new address. Payments before the start are not reported. */
 async function begin({ address }: WatchedAddress, { nodeReaders, journal }: CatchUpParts): Promise<Mark | undefined> {
   const slot = await readFinalizedSlot(nodeReaders)
   if (slot === undefined) return undefined
@@ -70,7 +70,7 @@ async function readPiece(watched: WatchedAddress, listed: readonly Listed[], par
 
 async function readListed({ misses }: WatchedAddress, { signature }: Listed, parts: CatchUpParts): Promise<void> {
   const { payments, read } = parts
-  // The socket may have been quicker.
+  // The socket may have reported it first.
   if (payments.readSlot(signature) !== undefined) return
   const reading = await read(signature)
   if (reading.kind === 'found') payments.markRead(signature, reading.effect.slot)

@@ -1,6 +1,6 @@
 /**
- * The Chain port over Solana nodes: waits for a transaction to appear, and reads it once for all who ask at the time.
- * With a watcher most payments are read before anybody asks.
+ * The Chain port over Solana nodes. It waits for a transaction to appear and reads it once for all concurrent callers.
+ * With a watcher, most payments are read before their proof arrives.
  */
 import type { Meter } from '../../core/encoding/metrics.ts'
 import type { Chain } from '../../core/ports/chain.ts'
@@ -15,18 +15,18 @@ export interface ChainParts {
   /** The nodes. They are closed with the chain. */
   readonly rpc: Rpc
   readonly verifier: Verifier
-  /** The genesis hash every node must have. Where it is left out, the first node's is taken. */
+  /** The genesis hash that every node must have. If it is omitted, the first node's hash is used. */
   readonly genesis?: string
   readonly clock: Clock
   readonly log: Log
   readonly meter?: Meter
-  /** After how long a silent node is no longer waited for alone, where another is configured. */
+  /** The delay after which a second node, if configured, is asked beside a silent one. */
   readonly hedgeMs?: number
-  /** What reading payments ahead of their proof needs. Without it nothing is watched. */
+  /** Dependencies for reading payments before their proof. Without them, nothing is watched. */
   readonly watch?: Watch
 }
 
-/** How long a payment that the watcher heard of is waited for. */
+/** The maximum wait for a payment that the watcher heard of. */
 const heardWaitMs = 10_000
 
 export function createChain(parts: ChainParts): Chain {
@@ -35,7 +35,7 @@ export function createChain(parts: ChainParts): Chain {
   const nodeReaders = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
   const onHedge = () => meter?.count('paystile_node_hedges_total')
   const reads = createSharedReads({ nodeReaders, clock, log, hedgeMs, onHedge, watcher: () => watcher })
-  // The watcher heard of it: a reader who waits for it need not wait longer.
+  // The watcher heard of it, so callers that wait for it are served at once.
   const readHeard = (signature: string) => reads.join(signature, heardWaitMs, 'confirmed', 'sure')
   const watcher =
     parts.watch && createWatcher({ ...parts.watch, nodeReaders, clock, log, read: readHeard, ...(meter && { meter }) })
@@ -44,7 +44,7 @@ export function createChain(parts: ChainParts): Chain {
       const { commitment = 'confirmed', isDoubtful = false, isAnew = false } = options
       const effect = commitment === 'confirmed' ? watcher?.seen(signature) : undefined
       if (effect && !isAnew) return { kind: 'found', effect }
-      // A transaction that was seen exists; and a current watcher has heard of every one that exists.
+      // A transaction that was seen exists, and a current watcher has heard of every existing one.
       const isSure = !isDoubtful && (isAnew || commitment === 'finalized' || !watcher?.isCurrent())
       return reads.join(signature, waitMs, commitment, isSure ? 'sure' : isDoubtful ? 'doubtful' : 'usual')
     },

@@ -1,9 +1,9 @@
 /**
- * Transactions as bytes: legacy, v0 (lookup tables) and v1 (SIMD-0385).
+ * Decodes transactions: legacy, v0 (lookup tables) and v1 (SIMD-0385).
  *
- * Made by hand because every paid request passes through here and the library takes fifty times as long. What the chain
- * would not run is refused, so that nobody's odd spelling of a transaction is judged; `tests/chain/codec.test.ts`
- * holds it against the library's own codecs.
+ * The decoder is hand-written, because every paid request runs it and the library takes fifty times as long. It rejects
+ * all bytes that the chain would not run, so that no unusual encoding is ever evaluated. `tests/chain/codec.test.ts`
+ * compares it with the library's codecs.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Verifier } from '../../core/runtime.ts'
@@ -16,7 +16,7 @@ export interface Header {
   readonly readonlyUnsigned: number
 }
 
-/** Numbers are positions in the transaction's accounts: its own keys, then what its lookups load. */
+/** Numbers are indexes into the transaction's accounts: its own keys, then the accounts that its lookups load. */
 export interface Instruction {
   readonly program: number
   readonly accounts: Uint8Array
@@ -29,7 +29,7 @@ export interface Lookup {
   readonly readonly: Uint8Array
 }
 
-/** What a v1 message asks for in its header, where older ones use compute budget instructions. */
+/** The settings in the header of a v1 message. Older versions use compute budget instructions. */
 export interface MessageConfig {
   readonly priorityFeeLamports?: bigint
   readonly computeUnitLimit?: number
@@ -40,11 +40,11 @@ export interface MessageConfig {
 export interface Transaction {
   readonly version: Version
   readonly signatures: readonly Uint8Array[]
-  /** What was signed. */
+  /** The signed bytes. */
   readonly message: Uint8Array
   readonly header: Header
   readonly keys: readonly Uint8Array[]
-  /** A recent block's hash, or a durable nonce. */
+  /** A recent blockhash, or a durable nonce. */
   readonly lifetime: Uint8Array
   readonly instructions: readonly Instruction[]
   readonly lookups: readonly Lookup[]
@@ -55,7 +55,7 @@ export type Decoding =
   | { readonly kind: 'transaction'; readonly transaction: Transaction }
   | { readonly kind: 'malformed'; readonly why: string }
 
-/** The largest transactions that fit on the wire. */
+/** The maximum size of a transaction. */
 export const longestBytes = 1232
 const longestBytesV1 = 4096
 
@@ -65,7 +65,7 @@ const versionFlag = 0x80
 const versionOne = versionFlag | 1
 const mostAccounts = 256
 
-/** Reads bytes into a transaction. Never throws, and takes time in proportion to the bytes. */
+/** Decodes a transaction. It never throws and takes linear time. */
 export function decodeTransaction(bytes: Uint8Array): Decoding {
   const reader: Reader = { bytes, at: 0, why: undefined }
   const transaction = bytes[0] === versionOne ? readMessageFirst(reader) : readSignaturesFirst(reader)
@@ -74,7 +74,7 @@ export function decodeTransaction(bytes: Uint8Array): Decoding {
   return why === undefined ? { kind: 'transaction', transaction } : { kind: 'malformed', why }
 }
 
-/** The same for bytes that are known to be a transaction; throws a `TypeError` where they are not. */
+/** Like `decodeTransaction`, for bytes that are known to be a transaction. Throws a `TypeError` otherwise. */
 export function openTransaction(bytes: Uint8Array): Transaction {
   const decoding = decodeTransaction(bytes)
   if (decoding.kind === 'malformed') throw new TypeError(`not a transaction: ${decoding.why}`)
@@ -91,12 +91,12 @@ export function verifySignatures(transaction: Transaction, verify: Verifier): bo
   })
 }
 
-/** Its name on the chain: the signature of who pays the fee. */
+/** The transaction's id: the signature of the fee payer. */
 export function readSignature({ signatures }: Transaction): string {
   return encodeBase58(signatures[0] ?? new Uint8Array())
 }
 
-/** Where the signature of an address belongs; undefined for one that does not sign. */
+/** The index of an address's signature. Undefined if the address is not a signer. */
 export function readAccountIndex({ keys, header }: Transaction, signer: string): number | undefined {
   const place = keys.slice(0, header.requiredSignatures).findIndex((key) => encodeBase58(key) === signer)
   return place < 0 ? undefined : place
@@ -156,7 +156,7 @@ function readMessageFirst(reader: Reader): Transaction {
 
 function readConfig(reader: Reader, mask: number): MessageConfig {
   const fee = mask & 0b11
-  // A bit that is not known yet stands for bytes of unknown meaning: what follows could be read wrongly.
+  // An unknown bit stands for bytes of unknown meaning, so all following bytes could be misread.
   if (mask > 0b11111 || fee === 0b01 || fee === 0b10) fail(reader, 'the config mask is not valid')
   return {
     ...(fee !== 0 && { priorityFeeLamports: readBigNumber(reader) }),
@@ -166,7 +166,7 @@ function readConfig(reader: Reader, mask: number): MessageConfig {
   }
 }
 
-/** The rules every validator applies before it runs a transaction. */
+/** The rules that every validator applies before it runs a transaction. */
 function findFault(transaction: Transaction, size: number): string | undefined {
   const { version, signatures, header, keys, lookups, instructions } = transaction
   const { requiredSignatures, readonlySigned, readonlyUnsigned } = header
@@ -184,14 +184,14 @@ function findFault(transaction: Transaction, size: number): string | undefined {
   }
   if (total > mostAccounts) return 'it names more accounts than can be counted'
   for (const { program, accounts } of instructions) {
-    // The fee payer is no program, and a program is never loaded through a table.
+    // The fee payer cannot be a program, and a program is never loaded through a table.
     if (program === 0 || program >= keys.length) return 'a program is not among its keys'
     for (const account of accounts) if (account >= total) return 'an instruction names an account that is not there'
   }
   return undefined
 }
 
-/** After the first failure nothing more is read: every read then gives nothing, and lists end. */
+/** After the first failure, every read returns an empty value, and lists end. */
 interface Reader {
   readonly bytes: Uint8Array
   at: number
@@ -249,7 +249,7 @@ function readBigNumber(reader: Reader): bigint {
   return (BigInt(readNumber(reader, 4)) << 32n) | BigInt(low)
 }
 
-/** A length in one to three bytes of seven bits each. The chain refuses all but the shortest spelling; so do we. */
+/** A length in one to three bytes of seven bits each. Like the chain, it accepts only the shortest encoding. */
 function readLength(reader: Reader): number {
   let value = 0
   for (let position = 0; position < 3; position += 1) {

@@ -1,7 +1,7 @@
 /**
- * From what was signed and what the node says happened to what a transaction did: transfers, balances, memos.
+ * Derives the effects of a transaction (transfers, balances, memos) from the signed bytes and the node's report.
  *
- * Instructions come from the signed bytes and from the programs' calls; logs are never read, since any program may
+ * Instructions come from the signed bytes and from the programs' calls. Logs are never read, because any program can
  * write anything there.
  */
 import { decodeBase58, encodeBase58 } from '../../core/encoding/base58.ts'
@@ -22,7 +22,7 @@ export interface LandedTransaction {
   readonly slot: number
   readonly blockTime: number
   readonly transaction: Transaction
-  /** As the node sent it. */
+  /** The node's unparsed report. */
   readonly meta: unknown
 }
 
@@ -30,7 +30,7 @@ export type EffectReading =
   | { readonly kind: 'effect'; readonly effect: Effect }
   | { readonly kind: 'unusable'; readonly why: string }
 
-/** What a transaction did; unusable when the node's answer does not let it be told for certain. */
+/** Reads the effects of a transaction. Unusable if the node's report is ambiguous. */
 export function readEffect(landed: LandedTransaction): EffectReading {
   const { signature, slot, blockTime, transaction } = landed
   const reading = readMeta(landed.meta, transaction)
@@ -39,7 +39,7 @@ export function readEffect(landed: LandedTransaction): EffectReading {
   const accounts = [...transaction.keys.map(encodeBase58), ...meta.loaded]
   if (new Set(accounts).size !== accounts.length) return unusable('an account is listed twice')
   const context: Context = { accounts, signers: transaction.header.requiredSignatures, meta }
-  // A failed transaction did nothing but pay its fee, whatever its instructions say.
+  // A failed transaction only pays its fee, regardless of its instructions.
   const deeds = meta.failed ? idle : readActions(transaction, context)
   if ('why' in deeds) return unusable(deeds.why)
   const [feePayer = ''] = accounts
@@ -50,7 +50,7 @@ export function readEffect(landed: LandedTransaction): EffectReading {
 
 interface Context {
   readonly accounts: readonly string[]
-  /** So many of the first accounts signed. */
+  /** The number of leading accounts that signed. */
   readonly signers: number
   readonly meta: Meta
 }
@@ -62,20 +62,23 @@ interface Unclear {
 
 const idle: Actions = { memos: [], transfers: [] }
 
-/** Longer data in a call is neither a memo of ours nor a plain transfer, and decoding it would cost us, not the sender. */
+/**
+ * Longer data in a call is neither a memo of this protocol nor a plain transfer. Decoding it would cost the service,
+ * not the sender.
+ */
 const longestInnerData = 700
 
-/** A running program: the memos that it wrote by calls of its own, and whether the token program runs above it. */
+/** A running program: the memos that it wrote by its own calls, and whether the token program runs above it. */
 interface Frame {
   readonly memos: string[]
   readonly isBelowToken: boolean
 }
 
-/** The place of an instruction that a program called. */
+/** The position of an instruction that a program called. */
 interface Call {
   /** The accounts of the top-level instruction above it. */
   readonly top: Indices
-  /** Undefined where the node does not tell. */
+  /** Undefined if the node does not report it. */
   readonly caller: Frame | undefined
 }
 
@@ -84,7 +87,7 @@ type Unassigned = Omit<Transfer, 'memos'>
 function readActions(transaction: Transaction, context: Context): Actions | Unclear {
   const memos: string[] = []
   const topMemos: string[] = []
-  // Assigned at the end: a memo may follow its transfer.
+  // Memos are assigned at the end, because a memo can follow its transfer.
   const unassigned: { readonly transfer: Unassigned; readonly call: Call | undefined }[] = []
   let hasStrayMemo = false
   let problem: Unclear | undefined
@@ -130,13 +133,13 @@ function readActions(transaction: Transaction, context: Context): Actions | Uncl
 }
 
 /**
- * The memos that belong to a transfer. Any program that a transaction reaches can write a memo, so two kinds count:
+ * Lists the memos that belong to a transfer. Any program in a transaction can write a memo, so only two kinds count:
  *
  * - If the payer signed: memos at the top level, and memos of the program that called for the transfer. A program below
  *   the token program (a transfer hook) is chosen by a mint, so its memos never count.
- * - If the calling program signed for the payer: memos of that program. Anybody can call it, and put a memo beside it.
+ * - If the calling program signed for the payer: memos of that program. Anyone can call it and put a memo beside it.
  *
- * Undefined where the node does not tell the caller.
+ * Undefined if the node does not report the caller.
  */
 function listMemos(
   { authority }: Unassigned,
@@ -152,7 +155,9 @@ function listMemos(
   return caller.isBelowToken ? topMemos : [...topMemos, ...caller.memos]
 }
 
-/** Undefined for a transfer between accounts that existed only inside the transaction: nobody's account gained by it. */
+/**
+ * Undefined for a transfer between accounts that existed only inside the transaction: no lasting account gained by it.
+ */
 function resolve(move: ParsedTransfer, call: Call | undefined, context: Context): Unassigned | Unclear | undefined {
   const address = (index: number) => context.accounts[index] ?? ''
   const signers = signersAmong(call?.top ?? move.given, context)
@@ -164,7 +169,7 @@ function resolve(move: ParsedTransfer, call: Call | undefined, context: Context)
   }
   const { tokensBefore, tokensAfter, lamportsAfter } = context.meta
   for (const account of [move.source, move.destination]) {
-    // A token account that still exists has a balance, if only zero. Without it nobody can say whose account it is.
+    // An existing token account has a balance, even if it is zero. Without the balance, its owner is unknown.
     if (!tokensAfter.has(account) && lamportsAfter[account] !== 0n) return { why: 'a token balance is missing' }
   }
   const sourceOwner = (tokensBefore.get(move.source) ?? tokensAfter.get(move.source))?.owner
@@ -176,8 +181,9 @@ function resolve(move: ParsedTransfer, call: Call | undefined, context: Context)
 }
 
 /**
- * An unchecked transfer does not name its mint, but both its accounts are of that mint. The destination is asked first:
- * it is the account we care about. An account closed and opened again under another mint tells nothing.
+ * Finds the mint of an unchecked transfer, which does not name it. Both accounts have the same mint; the destination is
+ * tried first, because it is the relevant one. An account that was closed and reopened under another mint is
+ * inconclusive.
  */
 function findMint(move: ParsedTransfer, { tokensBefore, tokensAfter }: Meta): string | undefined {
   for (const account of [move.destination, move.source]) {
@@ -231,7 +237,7 @@ function holding(account: string, before: TokenBalance | undefined, after: Token
   }
 }
 
-/** One character per byte: equal texts are equal bytes, which no decoding of UTF-8 could promise. */
+/** One character per byte, so that equal text means equal bytes. UTF-8 decoding does not guarantee that. */
 function latin1(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes) text += String.fromCharCode(byte)

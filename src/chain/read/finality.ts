@@ -1,8 +1,8 @@
 /**
- * What became of transactions that were confirmed once: on the chain for good, taken back, or not decided yet.
+ * Reads the outcome of transactions that were confirmed once: finalized, reverted or undecided.
  *
- * A transaction is taken back only when as many nodes as agree on payments say that the finalized chain has gone on long
- * enough for its blockhash to be too old, that they remember so far back, and that they do not have it.
+ * A transaction counts as reverted only if a quorum of nodes reports three facts: the finalized chain has advanced
+ * beyond the lifetime of its blockhash, their history reaches back far enough, and they do not have the transaction.
  */
 import type { Fate } from '../../core/ports/chain.ts'
 import { isFields, readCount } from '../rpc/json.ts'
@@ -15,9 +15,9 @@ export interface FinalizedSignature {
   readonly slot: number
 }
 
-/** A blockhash lasts 150 blocks; slots may be skipped, so far more are waited for. */
+/** A blockhash lasts 150 blocks. Slots can be skipped, so the wait is much longer. */
 const slotsToForget = 512
-/** The most signatures a node takes in one call. */
+/** The maximum number of signatures per call. */
 const mostSignatures = 256
 
 export async function readFinality(
@@ -31,7 +31,7 @@ export async function readFinality(
   return fates
 }
 
-/** Asks until enough say the same of each, or nobody is left. Where two sides are as strong, it stays open. */
+/** Asks nodes until enough of them agree on each transaction, or all were asked. A tie stays open. */
 async function agree(
   nodeReaders: readonly NodeReader[],
   landed: readonly FinalizedSignature[],
@@ -46,28 +46,28 @@ async function agree(
   for (const nodeReader of [...nodeReaders].sort((left, right) => left.failures() - right.failures())) {
     const fates = await hear(nodeReader.ask, landed)
     if (fates) told.push(fates)
-    // That something was taken back is said only when everybody was heard.
+    // A reversal is reported only after all nodes were asked.
     if (landed.every((_, index) => decide(index) === 'finalized')) break
   }
   return landed.map((_, index) => decide(index))
 }
 
-/** What one node says; undefined when it does not. */
+/** The report of one node. Undefined if it does not answer. */
 async function hear(ask: Call, landed: readonly FinalizedSignature[]): Promise<readonly Fate[] | undefined> {
-  // Before the statuses: what is absent after the slot has passed can no longer come.
+  // Read before the statuses: a transaction that is absent after this slot has passed can no longer land.
   const finalized = await readNumber(ask, 'getSlot', [{ commitment: 'finalized' }])
   const signatures = landed.map(({ signature }) => signature)
   const answer = await ask('getSignatureStatuses', [signatures, { searchTransactionHistory: true }])
   const result = answer.kind === 'answered' && isFields(answer.result) ? answer.result : {}
   const { value, context } = result
-  // Another node may have answered under the same address, and be behind.
+  // Another node may have answered at the same address and may lag.
   const at = isFields(context) ? readCount(context['slot']) : undefined
   if (at === undefined || finalized === undefined || at < finalized) return undefined
   if (!Array.isArray(value) || value.length !== landed.length) return undefined
   const statuses = value as readonly unknown[]
   const isForgotten = (slot: number) => finalized > slot + slotsToForget
   const mayBeGone = landed.some(({ slot }, index) => statuses[index] === null && isForgotten(slot))
-  // A node that has pruned its history has nothing to say about what is not in it.
+  // A node with pruned history knows nothing about transactions before it.
   const oldest = mayBeGone ? await readNumber(ask, 'getFirstAvailableBlock', []) : undefined
   return landed.map(({ slot }, index) => {
     const status = statuses[index]

@@ -1,8 +1,8 @@
 /**
- * What one instruction orders, of the few kinds that matter to a payment: transfers and memos.
+ * Parses the instructions that matter to a payment: transfers and memos.
  *
- * Accounts are positions in the transaction. The reader is called for instructions that ran, so one that lacks its
- * accounts or its data cannot have run: it is reported, not skipped.
+ * Accounts are indexes into the transaction. The parser is called for instructions that ran. An instruction without its
+ * accounts or data cannot have run, so it is reported as an error and not skipped.
  */
 import { splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
 import { memoPrograms, systemProgram, tokenPrograms } from '../accounts/programs.ts'
@@ -17,20 +17,20 @@ export interface ParsedTransfer {
   readonly money: 'lamports' | 'tokens'
   readonly source: number
   readonly destination: number
-  /** Told by the checked kinds of token transfer only. */
+  /** Only the checked token transfers name it. */
   readonly mint: number | undefined
-  /** Undefined where it is the owner of the source, and the instruction does not say who that is. */
+  /** Undefined if the authority is the owner of the source and the instruction does not name it. */
   readonly authority: number | undefined
-  /** Undefined where the amount is secret. */
+  /** Undefined if the amount is confidential. */
   readonly units: bigint | undefined
-  /** All accounts of the instruction, among them those who signed for it. */
+  /** All accounts of the instruction, including its signers. */
   readonly given: Indices
 }
 
 export type ParsedInstruction = Memo | ParsedTransfer
 export type Indices = ArrayLike<number>
 
-/** Undefined when an instruction of that program with these parts cannot have run. */
+/** Undefined if an instruction of that program with these parts cannot have run. */
 export function readInstructions(
   program: string,
   accounts: Indices,
@@ -42,7 +42,7 @@ export function readInstructions(
   return none
 }
 
-/** Whether an instruction of that program is worth decoding. */
+/** Whether instructions of that program need decoding. */
 export function isOfInterest(program: string): boolean {
   return program === systemProgram || tokenPrograms.has(program) || memoPrograms.has(program)
 }
@@ -56,10 +56,10 @@ function readSystem(accounts: Indices, data: Uint8Array): readonly ParsedInstruc
   const kind = data.length < 4 ? undefined : view(data).getUint32(0, true)
   if (kind !== systemTransfer && kind !== systemTransferWithSeed) return none
   const money = 'lamports'
-  // Programs ignore bytes after the ones they need, so these may be there.
+  // Programs ignore trailing bytes, so these are allowed.
   const units = readUnits(data, 4)
   if (units === undefined) return undefined
-  // With a seed, the source is an address derived from a wallet, and the wallet in the middle gives the order.
+  // With a seed, the source is an address derived from a wallet. That wallet, the second account, is the authority.
   const roles = kind === systemTransfer ? pick(accounts, 0, 1, 0) : pick(accounts, 0, 2, 1)
   return roles && [{ kind: 'move', money, ...roles, mint: undefined, units, given: accounts }]
 }
@@ -82,14 +82,16 @@ function readToken(program: string, accounts: Indices, data: Uint8Array): readon
     return tokenMove(accounts, roles, accounts[1], readUnits(data, 2))
   }
   if (data[0] !== confidentialExtension || !confidentialTransfers.includes(data[1])) return none
-  // How many accounts stand before the authority depends on the proofs, but only the owner may order such a transfer.
+  // The number of accounts before the authority depends on the proofs, but only the owner can authorize such a
+  // transfer.
   const hidden = roles && { ...roles, authority: undefined }
   return hidden && [{ kind: 'move', money: 'tokens', ...hidden, mint: accounts[1], units: undefined, given: accounts }]
 }
 
 /**
- * Several token instructions in one, run without a call between programs, so that no inner instruction tells of them:
- * for each the number of its accounts, the length of its data, the data. A batch in a batch is refused on chain.
+ * Reads a batch: several token instructions in one, run without calls between programs, so no inner instruction reports
+ * them. Each entry has the number of its accounts, the length of its data, and the data. The chain refuses nested
+ * batches.
  */
 function readBatch(program: string, accounts: Indices, data: Uint8Array): readonly ParsedInstruction[] | undefined {
   const parsed: ParsedInstruction[] = []

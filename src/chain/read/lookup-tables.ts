@@ -1,4 +1,4 @@
-/** Address lookup tables as they stand on chain. */
+/** Reads address lookup tables. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { ChainAccount } from '../accounts/account.ts'
 import { readAccounts } from '../accounts/account.ts'
@@ -7,10 +7,10 @@ import type { Call } from '../rpc/rpc.ts'
 const tableProgram = 'AddressLookupTab1e1111111111111111111111111'
 const headBytes = 56
 const entryBytes = 32
-/** Of a table that nobody has begun to close. */
+/** The deactivation slot of an active table. */
 const never = 2n ** 64n - 1n
 
-/** The tables at these addresses; undefined when a node does not tell, or one of them is none that can be used. */
+/** The tables at these addresses. Undefined if no node answers, or if one of them is not a usable table. */
 export async function readLookupTables(
   call: Call,
   addresses: readonly string[],
@@ -32,7 +32,7 @@ function readTable({ owner, data }: ChainAccount, address: string): LookupTable 
   return { address, entries }
 }
 
-/** A list of addresses on the chain, which a message may name by their places. */
+/** A list of addresses on chain, which a message can reference by index. */
 export interface LookupTable {
   readonly address: string
   readonly entries: readonly string[]

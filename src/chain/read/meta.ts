@@ -1,8 +1,8 @@
 /**
- * What a node says happened when a transaction ran, checked part by part before any of it is used.
+ * Validates a node's report on an executed transaction before any of it is used.
  *
- * The signatures prove who wrote the transaction; this is the node's word alone. A part that is missing or out of
- * range makes the whole of it unusable: half of an account of what happened is worse than none.
+ * The signatures prove the author of the transaction, but the report relies on the node alone. A part that is missing
+ * or out of range makes the whole report unusable, because a partial report is worse than none.
  */
 import { type Fields, isFields, readAddress, readCount, readDigits, readList, readU64 } from '../rpc/json.ts'
 import type { Transaction } from './decode.ts'
@@ -14,14 +14,14 @@ export interface TokenBalance {
   readonly units: bigint
 }
 
-/** An instruction that a program called, under the position of the top-level instruction that led to it. */
+/** An instruction that a program called, grouped by the index of its top-level instruction. */
 export interface InnerInstruction {
   readonly under: number
   readonly program: number
   readonly accounts: readonly number[]
-  /** Still in base58: decoding is slow, and most of these are of no interest. */
+  /** Still in base58: decoding is slow, and most of these instructions are irrelevant. */
   readonly data: string
-  /** How deep the call is, from 2 on: its caller is the last one before it that is one less deep. */
+  /** The depth of the call, starting at 2. Its caller is the last instruction before it with a depth lower by one. */
   readonly height: number | undefined
 }
 
@@ -33,7 +33,7 @@ export interface Meta {
   readonly tokensBefore: ReadonlyMap<number, TokenBalance>
   readonly tokensAfter: ReadonlyMap<number, TokenBalance>
   readonly inner: readonly InnerInstruction[]
-  /** What the lookup tables held: writable ones, then readonly ones. */
+  /** The addresses loaded from lookup tables: first the writable, then the readonly ones. */
   readonly loaded: readonly string[]
 }
 
@@ -41,12 +41,12 @@ export type MetaReading =
   | { readonly kind: 'meta'; readonly meta: Meta }
   | { readonly kind: 'unusable'; readonly why: string }
 
-/** Well above what the chain lets one transaction call. */
+/** Well above the chain's limit of calls per transaction. */
 const mostInner = 256
 
 export function readMeta(value: unknown, transaction: Transaction): MetaReading {
   if (!isFields(value)) return unusable('the outcome is not recorded')
-  // Absent is not null: only an explicit null means that nothing went wrong.
+  // A missing value is not null: only an explicit null means success.
   const err = value['err']
   if (err !== null && typeof err !== 'string' && !isFields(err)) return unusable('the outcome is not recorded')
   const loaded = readLoaded(value['loadedAddresses'], transaction)
@@ -85,7 +85,7 @@ function readTokenBalances(value: unknown, total: number): ReadonlyMap<number, T
   const list = readList(value, (item) => readTokenBalance(item, total))
   if (!list) return undefined
   const byAccount = new Map(list.map((balance) => [balance.account, balance]))
-  // An account told twice would count twice.
+  // An account listed twice would count twice.
   return byAccount.size === list.length ? byAccount : undefined
 }
 
@@ -95,7 +95,7 @@ function readTokenBalance(value: unknown, total: number): TokenBalance | undefin
   const mint = readAddress(value['mint'])
   const owner = readAddress(value['owner'])
   const amount = value['uiTokenAmount']
-  // The raw amount only: the others are for people to read, and some mints scale them.
+  // Only the raw amount counts. The other fields are for display, and some mints scale them.
   const units = isFields(amount) ? readDigits(amount['amount']) : undefined
   if (account === undefined || mint === undefined || owner === undefined || units === undefined) return undefined
   return { account, mint, owner, units }

@@ -1,8 +1,8 @@
 /**
- * One node as a witness: what it says about a transaction, believed as far as it can be checked.
+ * Reads transactions from one node, and accepts its report as far as it can be checked.
  *
- * It must prove to be of the right chain before and after whatever it has to tell: behind one address there may be
- * another node from one answer to the next, and nothing breaks when they change places.
+ * The node must prove that it is on the right chain before and after each report. One address can lead to different
+ * nodes from one answer to the next, without any visible break.
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -19,25 +19,28 @@ import { readEffect } from './effects.ts'
 export type NodeReading =
   | { readonly kind: 'found'; readonly effect: Effect }
   | { readonly kind: 'missing' }
-  /** `soon` where the node only needs time: it has the transaction, but not yet all about it. */
+  /** `soon`: the node has the transaction, but not all its data yet. */
   | { readonly kind: 'unavailable'; readonly why: string; readonly soon?: boolean; readonly isUnreadable?: boolean }
 
-/** The genesis hash by which the chain is known. Where none was given, the first node to be reached sets it. */
+/** The genesis hash of the chain. If none is configured, the first reachable node sets it. */
 export interface Pin {
   hash: string | undefined
 }
 
-/** Transactions whose signatures were found good, by their wire text, so that a second witness costs no second check. */
+/**
+ * Transactions with verified signatures, by wire text, so that the report of a second node needs no second
+ * verification.
+ */
 export type Verified = Map<string, Transaction>
 
 export interface NodeReader {
-  /** How many times in a row it was of no use. */
+  /** The number of consecutive failures. */
   failures(): number
-  /** Whether a transaction that it did not have may be there now. */
+  /** Whether a transaction that the node did not have may be there now. */
   readonly appeared: StatusPoller
-  /** What it knows of a transaction at the moment. */
+  /** The node's current report on a transaction. */
   read(signature: string, verified: Verified, commitment: Commitment): Promise<NodeReading>
-  /** Any other question, which only a node of the right chain is asked. */
+  /** Any other question. The node must be on the right chain. */
   readonly ask: Call
 }
 
@@ -51,11 +54,11 @@ export interface NodeReaderParts {
 
 const config = { encoding: 'base64', maxSupportedTransactionVersion: 1 }
 
-/** For how long a node that was of the right chain is taken to be so, when the next question begins. */
+/** The time for which a successful chain check remains valid before the next question. */
 const trustedMs = 1_000
 
 export function createNodeReader({ node, pin, verifier, clock, log }: NodeReaderParts): NodeReader {
-  /** When it last was of the right chain. */
+  /** The time of the last successful chain check. */
   let knownAt = Number.NEGATIVE_INFINITY
   let asking: Promise<boolean | undefined> | undefined
   let failures = 0
@@ -67,13 +70,13 @@ export function createNodeReader({ node, pin, verifier, clock, log }: NodeReader
   }
 
   function fail(why: string, soon = false, isUnreadable = false): NodeReading {
-    // Once per outage: a dead node is asked again with every payment.
+    // Logged once per outage, because a dead node is asked again for every payment.
     if (failures === 0) log.warn('chain.node_unavailable', { node: node.name, why })
     failures += 1
     return { kind: 'unavailable', why, soon, isUnreadable }
   }
 
-  /** True when it is of the right chain, false when of another, undefined when it does not say. */
+  /** True for the right chain, false for another, undefined if the node does not answer. */
   async function belongs(): Promise<boolean | undefined> {
     const hash = await readGenesis(call)
     if (hash === undefined) return undefined
@@ -84,7 +87,7 @@ export function createNodeReader({ node, pin, verifier, clock, log }: NodeReader
     return isKnown
   }
 
-  /** Whether it was just now; asked once for all who want to know at the time. */
+  /** The result of a recent chain check. Concurrent callers share one request. */
   async function belonged(): Promise<boolean | undefined> {
     if (clock.monotonic() - knownAt < trustedMs) return true
     asking ??= belongs().finally(() => {
@@ -93,11 +96,14 @@ export function createNodeReader({ node, pin, verifier, clock, log }: NodeReader
     return asking
   }
 
-  /** Believed only from a node that is of the right chain before and after: behind one address there may be several. */
+  /**
+   * Accepts an answer only if the node is on the right chain before and after it, because an address can lead to
+   * several nodes.
+   */
   const ask: Call = async (method, params) => {
     const before = await belonged()
     const answer: RpcAnswer = before ? await call(method, params) : { kind: 'unavailable', why: stranger(before) }
-    // That it has nothing is no news that could be wrong.
+    // An empty answer contains no facts that could be wrong.
     if (answer.kind !== 'answered' || answer.result === null) return answer
     const after = await belongs()
     return after ? answer : { kind: 'unavailable', why: stranger(after) }
@@ -143,7 +149,7 @@ function readWire(value: unknown): string | undefined {
   return typeof value[0] === 'string' ? value[0] : undefined
 }
 
-/** From base64 to a transaction that its signers signed. */
+/** Decodes a base64 transaction and verifies its signatures. */
 function authenticate(wire: string, verifier: Verifier): Transaction | { readonly why: string } {
   const bytes = decodeBase64(wire)
   const decoding = bytes && decodeTransaction(bytes)

@@ -1,7 +1,7 @@
 /**
- * Several witnesses, one answer: with two or more nodes configured, two must say the same.
+ * Combines the reports of several nodes: with two or more nodes configured, two must agree.
  *
- * As few are asked as can give an answer. Another joins when one fails, contradicts, lags behind or is slow.
+ * It asks as few nodes as possible. Another node is asked if one fails, contradicts, lags or is slow.
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import type { Effect } from '../../core/payment/verify.ts'
@@ -11,7 +11,7 @@ import type { NodeReader, NodeReading, Verified } from './node-reader.ts'
 export type Finding =
   | { readonly kind: 'found'; readonly effect: Effect }
   | { readonly kind: 'missing' }
-  /** Some have it, others do not, or not yet. */
+  /** Some nodes have it, and others do not have it yet. */
   | { readonly kind: 'lagging' }
   | {
       readonly kind: 'unavailable'
@@ -21,7 +21,7 @@ export type Finding =
     }
   | { readonly kind: 'disagreement'; readonly why: string }
 
-/** What was found out about one transaction so far. A witness that has it is not asked again. */
+/** The state of one inquiry. A node that has reported the transaction is not asked again. */
 export interface Inquiry {
   readonly signature: string
   readonly commitment: Commitment
@@ -36,14 +36,14 @@ export function createInquiry(signature: string, commitment: Commitment): Inquir
 }
 
 export interface InquiryOptions {
-  /** Whether a witness is asked for the transaction itself before it said that there is one. */
+  /** Whether nodes are asked for the transaction itself before they report that it exists. */
   readonly isEager: boolean
   readonly hedgeMs: number
-  /** Another witness is asked because those before are slow. */
+  /** Called when another node is asked because the earlier ones are slow. */
   readonly onHedge: () => void
 }
 
-/** Asks once. The caller repeats it while the answer is `missing` or `lagging` and there is time. */
+/** Asks once. The caller repeats the call while the answer is `missing` or `lagging` and time remains. */
 export async function inquire(
   inquiry: Inquiry,
   nodeReaders: readonly NodeReader[],
@@ -79,7 +79,9 @@ export async function inquire(
   }
 }
 
-/** Each round begins with others, lest two that lag for good hide the rest; those that failed come last. */
+/**
+ * Each round starts with other nodes, so that two that lag permanently cannot hide the rest. Failed nodes come last.
+ */
 function inTurn(inquiry: Inquiry, nodeReaders: readonly NodeReader[]): NodeReader[] {
   const start = (2 * inquiry.round) % nodeReaders.length
   inquiry.round += 1
@@ -97,10 +99,10 @@ async function hear(nodeReader: NodeReader, inquiry: Inquiry, isEager: boolean):
 
 type Statement = Exclude<NodeReading, { readonly kind: 'unavailable' }>
 
-/** Those who say the same together, the largest group first. */
+/** Groups equal reports, the largest group first. */
 function groups(testimonies: Iterable<NodeReading>): readonly (readonly Statement[])[] {
   const statements = [...testimonies].filter((testimony) => testimony.kind !== 'unavailable')
-  // Nobody to compare with: the usual case where there is one node.
+  // There is nothing to compare: the usual case with one node.
   if (statements.length < 2) return statements.map((statement) => [statement])
   const byMeaning = new Map<string, Statement[]>()
   for (const testimony of statements) {
@@ -127,7 +129,7 @@ function explain(testimonies: readonly NodeReading[]): Finding {
   }
 }
 
-/** True when none of them ended within `hedgeMs`. */
+/** True if none of them finished within `hedgeMs`. */
 async function waitForAny(promises: ReadonlySet<Promise<void>>, hedgeMs: number | undefined): Promise<boolean> {
   if (hedgeMs === undefined) {
     await Promise.race(promises)

@@ -1,4 +1,4 @@
-/** Waits for transactions to appear. All who wait for the same one at the same time share one read. */
+/** Waits for transactions to appear. Concurrent callers for one transaction share one read. */
 import { setNewest } from '../../core/encoding/bounded-map.ts'
 import type { Commitment, Reading } from '../../core/ports/chain.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
@@ -10,13 +10,13 @@ export interface SharedReadsParts {
   readonly nodeReaders: readonly NodeReader[]
   readonly clock: Clock
   readonly log: Log
-  /** After how long a silent node is no longer waited for alone, where another is configured. */
+  /** The delay after which a second node, if configured, is asked beside a silent one. */
   readonly hedgeMs: number
   readonly onHedge: () => void
   readonly watcher: () => Watcher | undefined
 }
 
-/** How far a caller is believed that the transaction exists. */
+/** The confidence that the transaction exists, by caller. */
 export type Trust = 'sure' | 'usual' | 'doubtful'
 
 export interface SharedReads {
@@ -24,19 +24,19 @@ export interface SharedReads {
   close(): void
 }
 
-/** Hears the result of each round; after the last one there is no more. */
+/** Receives the result of each round. No call follows the last one. */
 type Reader = (reading: Reading, last: boolean) => void
 
-/** One transaction being waited for. Readers come and go; it ends when the most patient one has to. */
+/** One awaited transaction. Readers can join and leave; the read ends with its longest deadline. */
 interface SharedRead {
   readonly name: string
   readonly signature: string
   readonly commitment: Commitment
   until: number
   readonly readers: Set<Reader>
-  /** Whether anybody vouched for the transaction. */
+  /** Whether any caller vouched for the transaction. */
   isEager: boolean
-  /** Whether all who wait for it have named transactions that do not exist. */
+  /** Whether all callers have named transactions that do not exist. */
   isDoubtful: boolean
   /** Ends a pause, if there is one. */
   wake: () => void
@@ -45,7 +45,7 @@ interface SharedRead {
 
 interface State extends SharedReadsParts {
   readonly running: Map<string, SharedRead>
-  /** Transactions that the watcher had not seen when they were asked for. */
+  /** Transactions that the watcher had not seen when a caller asked for them. */
   readonly asked: Map<string, true>
   isClosed: boolean
 }
@@ -54,11 +54,14 @@ const mostReads = 4_096
 const mostReaders = 256
 const firstPauseMs = 50
 const longestPauseMs = 400
-/** How long the watcher is waited for before the nodes are asked for a transaction that it has not seen. */
+/** The wait for the watcher before the nodes are asked for a transaction that it has not seen. */
 const headStartMs = 3_000
-/** So many transactions are known to have been asked for before. */
+/** The maximum number of remembered transactions. */
 const mostAsked = 20_000
-/** A node that is out of reach may be back in a moment, but a customer should hear soon that we cannot tell. */
+/**
+ * An unreachable node may return in a moment, but a customer should soon learn that the service cannot verify the
+ * payment.
+ */
 const mostFutileRounds = 3
 
 export function createSharedReads(parts: SharedReadsParts): SharedReads {
@@ -72,7 +75,7 @@ export function createSharedReads(parts: SharedReadsParts): SharedReads {
       }
       const shared = known ?? begin(state, signature, commitment)
       if (trust !== 'doubtful') shared.isDoubtful = false
-      // One reader who is sure of it is enough for all who wait.
+      // One reader with confidence `sure` is sufficient for all.
       if (trust === 'sure' && !shared.isEager) {
         shared.isEager = true
         shared.wake()
@@ -83,7 +86,7 @@ export function createSharedReads(parts: SharedReadsParts): SharedReads {
     },
     close: () => {
       state.isClosed = true
-      // A flood of proofs of nothing must not hold up the end: who still waits is told so.
+      // A flood of invalid proofs must not delay the shutdown: all waiting readers are answered now.
       for (const shared of [...state.running.values()]) {
         shared.wake()
         finish(state, shared, { kind: 'unavailable', why: 'the chain is closed', soon: false })
@@ -114,7 +117,7 @@ function begin(state: State, signature: string, commitment: Commitment): SharedR
 }
 
 async function run(state: State, shared: SharedRead): Promise<void> {
-  // In the next turn, when it is known how long there is.
+  // Runs in the next microtask, when the deadline is known.
   await Promise.resolve()
   if (await isLeftToWatcher(state, shared)) return finish(state, shared, { kind: 'missing' })
   const { nodeReaders, hedgeMs, onHedge, log } = state
@@ -122,7 +125,7 @@ async function run(state: State, shared: SharedRead): Promise<void> {
   let futile = 0
   let wasEager = false
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    // That a node did not have it before somebody was sure of it says nothing now.
+    // Earlier negative answers do not count once a caller is sure of the transaction.
     if (shared.isEager && !wasEager) inquiry.missed.clear()
     wasEager = shared.isEager
     const finding = await inquire(inquiry, nodeReaders, { isEager: shared.isEager, hedgeMs, onHedge }).catch((error) =>
@@ -140,8 +143,8 @@ async function run(state: State, shared: SharedRead): Promise<void> {
 }
 
 /**
- * Gives the watcher a head start: it most likely sees the transaction in time, if it exists. For those who have named
- * transactions that do not exist, nodes are asked only if the same is shown again.
+ * Gives the watcher a head start, because it most likely sees an existing transaction in time. For callers that have
+ * named transactions that do not exist, nodes are asked only if the same transaction is named again.
  */
 async function isLeftToWatcher(state: State, shared: SharedRead): Promise<boolean> {
   const watcher = state.watcher()
@@ -159,7 +162,7 @@ function remainingMs({ clock }: State, { until }: SharedRead): number {
   return until - clock.monotonic()
 }
 
-/** Until then, or until somebody wakes the read. */
+/** Pauses until the time is over, or until the read is woken. */
 function pause({ isClosed }: State, shared: SharedRead, ms: number): Promise<void> {
   if (isClosed || ms <= 0) return Promise.resolve()
   return new Promise((resolve) => {
@@ -171,7 +174,7 @@ function pause({ isClosed }: State, shared: SharedRead, ms: number): Promise<voi
   })
 }
 
-/** In the same turn as the end: a later reader begins anew, and no miss is remembered. */
+/** Removes the read in the same turn as it ends. A later reader starts a new read, and no miss is remembered. */
 function finish({ running }: State, shared: SharedRead, finding: Finding): void {
   if (shared.isOver) return
   shared.isOver = true
@@ -179,13 +182,13 @@ function finish({ running }: State, shared: SharedRead, finding: Finding): void 
   for (const reader of [...shared.readers]) reader(toReading(finding), true)
 }
 
-/** A fault of ours must not leave a customer waiting for ever, nor end the process. */
+/** An internal error must not leave a customer waiting forever, nor end the process. */
 function reportFault(log: Log, error: unknown): Finding {
   log.error('chain.read_failed', { error: error instanceof Error ? error.name : typeof error })
   return { kind: 'unavailable', why: 'the transaction could not be examined', soon: false }
 }
 
-/** The oldest read of a transaction that nobody vouched for gives up its place to those who come. */
+/** Ends the oldest read that has no vouching caller, to make room for new ones. */
 function makeRoom(state: State): boolean {
   for (const shared of state.running.values()) {
     if (shared.isEager) continue
@@ -196,7 +199,10 @@ function makeRoom(state: State): boolean {
   return false
 }
 
-/** Until the read's end or the reader's own; but one round at least is waited for that ended after it came. */
+/**
+ * Waits for the end of the read or the reader's own deadline, but at least for one round that ended after the reader
+ * joined.
+ */
 function waitForReading(shared: SharedRead, waitMs: number): Promise<Reading> {
   return new Promise((resolve) => {
     let heard: Reading | undefined

@@ -1,4 +1,7 @@
-/** The payments that the watcher has read: kept for proofs that ask soon, and noted in the journal in batches. */
+/**
+ * The payments that the watcher has read. They are cached for proofs that follow soon, and recorded in the journal in
+ * batches.
+ */
 import { setNewest } from '../../core/encoding/bounded-map.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
@@ -7,17 +10,17 @@ import type { Clock } from '../../core/runtime.ts'
 
 export interface WatchJournal {
   mark(address: string): Promise<Mark | undefined>
-  /** Notes payments, and how far an address was read, in one step. */
+  /** Records payments and the position of an address in one step. */
   note(effects: readonly Effect[], read?: { readonly address: string; readonly mark: Mark }): Promise<void>
 }
 
 export interface WatchedAddress {
   readonly address: string
-  /** Up to where everything was read; undefined until the journal was asked. */
+  /** The position up to which everything was read. Undefined until the journal was read. */
   mark: Mark | undefined
-  /** Whether something earlier in the list was not found, so that the mark must not move. */
+  /** Whether an earlier entry of the list was not found, so that the mark must not move. */
   isHeldUp: boolean
-  /** How often a listed payment could not be found. */
+  /** How often each listed payment was not found. */
   readonly misses: Map<string, number>
 }
 
@@ -26,26 +29,26 @@ interface WatchedPaymentsParts {
   readonly journal: WatchJournal
   readonly clock: Clock
   readonly meter?: Meter
-  /** Whether the socket told of a transaction, and not a list. */
+  /** Whether the socket, and not a list, reported a transaction. */
   readonly isHeard: (signature: string) => boolean
 }
 
 export interface WatchedPayments {
   remember(effect: Effect): void
-  /** Whether a payment to a watched address was never read before. */
+  /** Whether a payment to a watched address is read for the first time. */
   isNews(effect: Effect): boolean
-  /** A transaction that only mentions the address is done with as well. */
+  /** Also for a transaction that only mentions the address. */
   markRead(signature: string, slot: number): void
   /** The slot of a transaction that was read. */
   readSlot(signature: string): number | undefined
   seen(signature: string): Effect | undefined
   highestSlot(): number
-  /** Writes down the payments that were read. Should it fail, it is tried again, and the mark stands before them. */
+  /** Records the payments that were read. After a failure it is repeated, and the mark stays before them. */
   flush(read?: { readonly address: string; readonly mark: Mark }): Promise<void>
 }
 
 const flushMs = 250
-/** After that, a fork that was dropped would be known: a later question is read again. */
+/** A dropped fork is known after this time, so a later question is read again. */
 const keepMs = 60_000
 const mostKept = 5_000
 const mostRead = 50_000
@@ -63,7 +66,7 @@ export function createWatchedPayments(parts: WatchedPaymentsParts): WatchedPayme
   const isToWatched = ({ transfers }: Effect) => transfers.some(({ destination }) => addresses.has(destination))
   const isBehindMark = ({ transfers, slot }: Effect) =>
     transfers.some(({ destination }) => slot < (addresses.get(destination)?.mark?.slot ?? 0))
-  // A payment behind the mark was noted when it was new.
+  // A payment before the mark was recorded when it was new.
   const isNews = (effect: Effect) => !slots.has(effect.signature) && isToWatched(effect) && !isBehindMark(effect)
   const markRead = (signature: string, slot: number) => setNewest(slots, signature, slot, mostRead)
 

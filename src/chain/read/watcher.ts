@@ -1,10 +1,9 @@
 /**
- * Reads payments to watched addresses as they land, ahead of their proofs, and those that never bring one.
+ * Reads payments to watched addresses as they land, before their proofs, and also those that never get a proof.
  *
- * A WebSocket tells of them at once; lists read from the nodes now and then are the truth, because a socket may fall
- * silent. How far the lists were read is kept in the journal, so that nothing is missed while no server runs. What a
- * single node tells here only decides what is read: every payment is then read as any other, from as many nodes as
- * must agree.
+ * A WebSocket reports them at once. The periodic lists of the nodes are authoritative, because a socket can fall
+ * silent. The journal stores how far the lists were read, so that no payment is missed while no server runs. The report
+ * of a single node only selects the transactions to read. Every payment is then verified by the quorum.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
@@ -16,10 +15,10 @@ import { catchUp } from './catch-up.ts'
 import type { NodeReader } from './node-reader.ts'
 import { createWatchedPayments, type WatchedAddress, type WatchJournal } from './watched-payments.ts'
 
-/** What the watcher needs from outside the chain. */
+/** The watcher's dependencies. */
 export interface Watch {
   readonly connect: ConnectSocket
-  /** Where each node listens for WebSockets, the likeliest address first. */
+  /** The WebSocket addresses of each node, the most likely one first. */
   readonly socketUrls: readonly (readonly string[])[]
   readonly journal: WatchJournal
 }
@@ -34,25 +33,25 @@ export interface WatcherParts extends Watch {
 
 export interface Watcher {
   watch(address: string): void
-  /** Whether what was not seen most likely is not there. */
+  /** Whether a transaction that was not seen most likely does not exist. */
   isCurrent(): boolean
   seen(signature: string): Effect | undefined
-  /** Takes note of a transaction that was read. Unless it was heard of before, the socket has failed to tell. */
+  /** Records a transaction that was read. If the socket has not reported it, the socket has failed. */
   found(effect: Effect, wasHeard: boolean): void
   close(): Promise<void>
 }
 
 const pollMs = 2_000
-/** While the socket tells of everything, lists are read only to be sure, and to move the mark. */
+/** While the socket reports everything, lists are only read as a check and to move the mark. */
 const quietPollMs = 20_000
-/** So many transactions that the socket told of wait to be read; the rest is found in the lists. */
+/** The maximum number of reported transactions that wait to be read. The lists contain the rest. */
 const mostHeard = 5_000
 const mostHeardAtOnce = 32
 
 export function createWatcher(parts: WatcherParts): Watcher {
   const { clock, log, meter, journal } = parts
   const addresses = new Map<string, WatchedAddress>()
-  /** Transactions that the socket told of and that are being read. */
+  /** Transactions that the socket reported and that are being read. */
   const heard = new Set<string>()
   const queue: string[] = []
   let readers = 0
@@ -65,7 +64,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
   const isRead = (signature: string) => payments.readSlot(signature) !== undefined
   const subscription = createSubscription({ ...parts, heard: hear, subscribed: poll })
 
-  /** A transaction that touches two watched accounts is told of twice. */
+  /** A transaction that touches two watched accounts is reported twice. */
   function hear(signature: string): void {
     if (isRead(signature) || isHeard(signature) || heard.size >= mostHeard) return
     if (decodeSignature(signature) === undefined) return
@@ -83,7 +82,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
     readers -= 1
   }
 
-  /** One at a time; one for all that asked meanwhile follows. */
+  /** Runs one poll at a time. All requests that arrive meanwhile share the next one. */
   function poll(): void {
     if (isPollDue) return
     isPollDue = true
@@ -102,7 +101,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       for (const watched of addresses.values()) {
         isDone = (await catchUp(watched, { ...parts, payments, isClosed: () => closed })) && isDone
       }
-      // Everything up to the beginning of this connection was read, and the connection tells the rest.
+      // Everything up to the start of this connection was read, and the connection reports the rest.
       if (isDone) subscription.caughtUp(before)
     } catch (error) {
       log.warn('watcher.failed', { why: error instanceof Error ? error.message : String(error) })

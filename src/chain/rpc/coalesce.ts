@@ -1,6 +1,6 @@
 /**
- * Questions that are put to a node in the same moment go out together: the same one once, and statuses in one call. None of
- * them is answered by what was asked before it came, so what was told before and after stays apart.
+ * Combines concurrent requests to a node: identical ones are sent once, and statuses share one call. A request never
+ * receives an answer to an earlier request, so the order of reads is preserved.
  */
 import { isFields } from './json.ts'
 import type { Call, Rpc, RpcAnswer } from './rpc.ts'
@@ -11,10 +11,10 @@ interface Asked {
   readonly resolve: (answer: RpcAnswer | Promise<RpcAnswer>) => void
 }
 
-/** The most signatures a node takes in one call. */
+/** The maximum number of signatures per call. */
 const mostSignatures = 256
 const statuses = 'getSignatureStatuses'
-/** Those that only read, and that many ask for in the same words. */
+/** Read-only methods for which identical requests are common. */
 const shared: ReadonlySet<string> = new Set([
   statuses,
   'getBlockHeight',
@@ -62,7 +62,7 @@ function askStatuses(call: Call, asked: Group): void {
   }
 }
 
-/** One status out of many. Where the list is not what was asked for, nothing in it is. */
+/** Picks one status out of many. A list of the wrong length makes all of them unusable. */
 function pick(answer: RpcAnswer, index: number, { length }: readonly unknown[]): RpcAnswer {
   if (answer.kind !== 'answered' || !isFields(answer.result)) return answer
   const { value } = answer.result

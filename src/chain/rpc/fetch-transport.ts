@@ -1,4 +1,4 @@
-/** The RPC transport for browsers, and for clients that have nothing better: the platform's own `fetch`. */
+/** The RPC transport for browsers and other clients without a better one: the platform's own `fetch`. */
 import { longestAnswer, type Transport } from '../../core/runtime.ts'
 
 export const fetchTransport: Transport = async (url, body, { signal }) => {
@@ -7,7 +7,7 @@ export const fetchTransport: Transport = async (url, body, { signal }) => {
     headers: { 'content-type': 'application/json' },
     body,
     signal,
-    // A node that sends us elsewhere is not the node that was configured.
+    // The target of a redirect is not the configured node.
     redirect: 'error',
     credentials: 'omit',
   })

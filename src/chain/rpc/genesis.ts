@@ -1,7 +1,7 @@
-/** By its genesis hash a node says which chain it speaks for. */
+/** The genesis hash identifies the chain of a node. */
 import type { Call } from './rpc.ts'
 
-/** Undefined when it does not say. */
+/** Undefined if the node does not report it. */
 export async function readGenesis(call: Call): Promise<string | undefined> {
   const answer = await call('getGenesisHash', [])
   return answer.kind === 'answered' && typeof answer.result === 'string' ? answer.result : undefined

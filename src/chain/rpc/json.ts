@@ -1,4 +1,4 @@
-/** JSON that came over the wire: unknown until each part has been looked at. */
+/** Parses JSON from the network. Each part is unknown until it is checked. */
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -7,14 +7,14 @@ export function isFields(value: unknown): value is Fields {
 }
 
 /**
- * Parses JSON; undefined when it is none. A whole number too long for a `number` comes as text of its digits: an
- * account with more than nine million SOL has such a balance, and must not be rounded.
+ * Parses JSON. Undefined for other text. An integer too long for a `number` becomes text of its digits: an account with
+ * more than nine million SOL has such a balance, and it must not be rounded.
  */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    // The second parse is rare, and safe only on text known to be JSON: on other text its pattern could take
-    // quadratic time.
+    // The second parse is rare. It is safe only on valid JSON, because its pattern could take quadratic time on other
+    // text.
     return /[[:,\s]\d{16}/.test(text) ? JSON.parse(text.replace(stringsAndNumbers, keepDigits)) : value
   } catch {
     return undefined
@@ -29,25 +29,25 @@ function keepDigits(token: string): string {
 
 const largest = 2n ** 64n - 1n
 
-/** A whole number that fits the chain's 64 bits, as `parseJson` gives it. */
+/** Reads an integer within the chain's 64 bits, as `parseJson` returns it. */
 export function readU64(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined
   return typeof value === 'string' && value.length >= 16 ? readDigits(value) : undefined
 }
 
-/** The same, written as text. */
+/** Like `readU64`, for an integer in a JSON string. */
 export function readDigits(value: unknown): bigint | undefined {
   if (typeof value !== 'string' || !/^\d{1,20}$/.test(value)) return undefined
   const number = BigInt(value)
   return number <= largest ? number : undefined
 }
 
-/** A position, a slot, a time: a whole number that a `number` holds exactly. */
+/** Reads a position, slot or time: an integer that a `number` holds exactly. */
 export function readCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
-/** Reads every item, or gives nothing at all. */
+/** Reads all items. Undefined if one of them is unreadable. */
 export function readList<T>(value: unknown, read: (item: unknown) => T | undefined): readonly T[] | undefined {
   if (!Array.isArray(value)) return undefined
   const items: T[] = []
@@ -59,7 +59,7 @@ export function readList<T>(value: unknown, read: (item: unknown) => T | undefin
   return items
 }
 
-/** An address by its look. Only ever compared with one that is known to be right. */
+/** Checks only the form of an address. The result is only compared with known addresses. */
 export function readAddress(value: unknown): string | undefined {
   return typeof value === 'string' && /^[1-9A-HJ-NP-Za-km-z]{32,44}$/.test(value) ? value : undefined
 }

@@ -1,14 +1,14 @@
-/** Reads the parts of a node's answer that many methods share. */
+/** Reads the parts of a node's response that many methods share. */
 import { isFields, readCount } from './json.ts'
 import type { Call, RpcAnswer } from './rpc.ts'
 
-/** A slot or a height; undefined when the node does not tell. */
+/** Reads a slot or a block height. Undefined if the node does not report it. */
 export async function readNumber(call: Call, method: string, params: readonly unknown[]): Promise<number | undefined> {
   const answer = await call(method, params)
   return answer.kind === 'answered' ? readCount(answer.result) : undefined
 }
 
-/** Many results stand beside the slot they were read at. */
+/** Many results come with the slot at which they were read. */
 export function resultValue(answer: RpcAnswer): unknown {
   return answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
 }
@@ -18,7 +18,7 @@ export function resultSlot(answer: RpcAnswer): number | undefined {
   return isFields(context) ? readCount(context['slot']) : undefined
 }
 
-/** Why an answer has no result that can be used. */
+/** The reason why a response has no usable result. */
 export function describeFailure(answer: RpcAnswer, unreadable: string): string {
   if (answer.kind === 'refused') return `the node refused with code ${answer.code}`
   return answer.kind === 'unavailable' ? answer.why : unreadable

@@ -1,8 +1,8 @@
 /**
- * JSON-RPC to Solana nodes, over a transport that is passed in.
+ * JSON-RPC to Solana nodes, over an injected transport.
  *
- * An answer is one of three things: a result, the node's own refusal with a code, or nothing that can be used. What is
- * said about the last never holds the node's address, which may carry an API key.
+ * An answer is a result, the node's refusal with a code, or `unavailable`. The reason of the last never contains the
+ * node's address, because it can contain an API key.
  */
 import type { Meter } from '../../core/encoding/metrics.ts'
 import type { Transport } from '../../core/runtime.ts'
@@ -10,7 +10,7 @@ import { longestAnswer } from '../../core/runtime.ts'
 import { isFields, parseJson } from './json.ts'
 
 export type RpcAnswer =
-  /** `dateMs` is the time on the node's clock, where its HTTP answer tells it. */
+  /** `dateMs` is the node's clock, if its HTTP response contains it. */
   | { readonly kind: 'answered'; readonly result: unknown; readonly dateMs?: number | undefined }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly data: unknown }
   | { readonly kind: 'unavailable'; readonly why: string }
@@ -18,16 +18,16 @@ export type RpcAnswer =
 export type Call = (method: string, params: readonly unknown[]) => Promise<RpcAnswer>
 
 export interface Node {
-  /** Its place in the configuration, since its address is not for the logs. */
+  /** Its index in the configuration, because its address must not be logged. */
   readonly name: string
   readonly call: Call
 }
 
 export interface Rpc {
   readonly nodes: readonly Node[]
-  /** Asks one node, and the next when it is of no help. */
+  /** Asks one node, and the next one if the first fails. */
   readonly call: Call
-  /** Ends what is under way and refuses what comes. */
+  /** Cancels pending requests and refuses new ones. */
   close(): void
 }
 
@@ -40,7 +40,7 @@ export interface RpcParts {
 
 const defaultTimeoutMs = 2_000
 
-/** Refusals that speak of the node and not of the question: it lags, has no memory so far back, is overloaded. */
+/** Refusals that concern the node and not the question: it lags, has pruned its history, or is overloaded. */
 const nodeTroubles: ReadonlySet<number> = new Set([
   -32603, -32429, -32016, -32014, -32011, -32008, -32007, -32005, -32004, -32001, 429,
 ])
@@ -94,7 +94,7 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
   }
 }
 
-/** How much the latest answer weighs in the average. */
+/** Weight of the latest response in the moving average. */
 const weight = 0.1
 
 function countCalls(meter: Meter, node: string): (answer: RpcAnswer, ms: number) => void {
@@ -112,7 +112,7 @@ function countCalls(meter: Meter, node: string): (answer: RpcAnswer, ms: number)
 
 type Reply = Awaited<ReturnType<Transport>>
 
-/** Keeps the time-out itself: a transport that forgets it must not hold up a paid request. */
+/** Enforces the timeout itself, so that a transport that ignores it cannot delay a paid request. */
 async function post(
   transport: Transport,
   url: string,
@@ -134,13 +134,13 @@ async function post(
   }
 }
 
-/** Only the bare code of an error is repeated: messages hold hosts, ports and paths. */
+/** Reports only the code of an error, because messages contain hosts, ports and paths. */
 function formatCode(error: unknown): string {
   const code = isFields(error) || error instanceof Error ? (error as { readonly code?: unknown }).code : undefined
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : ''
 }
 
-/** Checks an HTTP reply down to the shape of its result. */
+/** Validates an HTTP response down to the shape of its result. */
 function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
   if (text.length > longestAnswer) return unavailable('the answer is larger than 1 MB')
   const value = parseJson(text)
@@ -151,7 +151,7 @@ function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
     return { kind: 'refused', code: error['code'], message, data: error['data'] }
   }
   if (status !== 200) return unavailable(`the node answered with status ${status}`)
-  // The id of another question means another answer: a proxy or cache mixed them up.
+  // Another id means the answer to another question: a proxy or cache mixed them up.
   if (value['id'] !== id) return unavailable('the answer belongs to another question')
   if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null)) {
     return unavailable('the answer has neither result nor error')

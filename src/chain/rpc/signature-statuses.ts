@@ -1,18 +1,18 @@
 /**
- * Whether transactions that were missing have appeared, asked for many at a time.
+ * Asks in batches whether missing transactions have appeared.
  *
- * The first question goes out at once. Those that come while it is under way go together in the next, and the more
- * there are of them, the longer the next waits: so a single customer waits for nobody, and a flood of proofs of nothing
- * costs a node a call every few seconds.
+ * The first question is sent at once. Questions that arrive meanwhile share the next call, and its delay grows with
+ * their number. A single customer therefore does not wait, and a flood of invalid proofs costs a node one call every
+ * few seconds.
  */
 import type { Commitment } from '../../core/ports/chain.ts'
 import { isFields } from './json.ts'
 import type { Call } from './rpc.ts'
 
-/** The most signatures a node takes in one call. */
+/** The maximum number of signatures per call. */
 const mostSignatures = 256
 
-/** How long the next question waits for each signature in the last, and at the most. */
+/** The delay of the next question per signature in the last one, and its maximum. */
 const pausePerSignatureMs = 20
 const longestPauseMs = 2_500
 const impatientMs = 500
@@ -23,7 +23,7 @@ interface Waiting {
   readonly tell: (appeared: boolean) => void
 }
 
-/** True also when the node does not say: then only reading the transaction itself can tell. */
+/** Also true if the node does not answer: then only reading the transaction can tell. */
 export type StatusPoller = (signature: string, commitment: Commitment) => Promise<boolean>
 
 export function createStatusPoller(call: Call, pause: (ms: number) => Promise<void> = sleep): StatusPoller {
@@ -35,7 +35,7 @@ export function createStatusPoller(call: Call, pause: (ms: number) => Promise<vo
     while (waiting.length > 0) {
       const batch = waiting.slice(0, mostSignatures)
       waiting = waiting.slice(mostSignatures)
-      // A question that hangs does not hold up those behind it for long.
+      // A slow question delays the next ones only briefly.
       await Promise.race([answer(batch), sleep(impatientMs)])
       if (batch.length > 1) await pause(Math.min(batch.length * pausePerSignatureMs, longestPauseMs))
     }
@@ -49,7 +49,8 @@ export function createStatusPoller(call: Call, pause: (ms: number) => Promise<vo
   }
 
   async function ask(signatures: readonly string[]): Promise<readonly unknown[] | undefined> {
-    // In all of history: a payment may be claimed for a day, and a node keeps the last statuses for two minutes.
+    // Searches the whole history: a payment can be claimed for a day, but a node caches recent statuses for two minutes
+    // only.
     const answer = await call('getSignatureStatuses', [signatures, { searchTransactionHistory: true }])
     const value = answer.kind === 'answered' && isFields(answer.result) ? answer.result['value'] : undefined
     return Array.isArray(value) && value.length === signatures.length ? value : undefined

@@ -1,28 +1,28 @@
-/** A WebSocket to one node after another that tells of transactions which mention the watched addresses. */
+/** A WebSocket to one node at a time that reports transactions which mention the watched addresses. */
 import type { Meter } from '../../core/encoding/metrics.ts'
 import type { ConnectSocket, Log } from '../../core/runtime.ts'
 import { isFields, parseJson } from './json.ts'
 
 export interface SubscriptionParts {
   readonly connect: ConnectSocket
-  /** Where each node listens, the likeliest address first. */
+  /** The WebSocket addresses of each node, the most likely one first. */
   readonly socketUrls: readonly (readonly string[])[]
   readonly log: Log
   readonly meter?: Meter
-  /** A transaction that succeeded mentions a watched address. */
+  /** A successful transaction mentions a watched address. */
   readonly heard: (signature: string) => void
-  /** Everything from here on will be told; what came before must be read from lists. */
+  /** The socket reports everything from here on. Earlier transactions must be read from lists. */
   readonly subscribed: () => void
 }
 
 export interface Subscription {
   subscribe(address: string): void
-  /** The connection that tells of every address now, as a number; 0 when there is none. */
+  /** The number of the connection that reports all addresses now; 0 if there is none. */
   connection(): number
-  /** All that came before a connection was read from lists. */
+  /** All transactions before a connection were read from lists. */
   caughtUp(connection: number): void
   isCurrent(): boolean
-  /** Leaves this connection for another. */
+  /** Replaces this connection with another. */
   restart(): void
   close(): void
 }
@@ -35,7 +35,7 @@ interface State extends SubscriptionParts {
   readonly addresses: string[]
   socket: ReturnType<ConnectSocket> | undefined
   isOpen: boolean
-  /** Subscriptions that the node has not confirmed yet. Its id is the place of the address in the list, plus one. */
+  /** Subscriptions that the node has not confirmed yet. An id is the index of the address in the list, plus one. */
   readonly waiting: Set<number>
   generation: number
   caughtUpTo: number
@@ -117,7 +117,7 @@ function open(state: State): void {
   state.socket = opened
 }
 
-/** Tries the next address, after a while that grows until one of them works. */
+/** Tries the next address after a delay, which grows until one of them works. */
 function lose(state: State): void {
   if (isCurrent(state))
     state.log.warn('watcher.silent', { why: 'the WebSocket was closed; payments are read from lists' })
@@ -145,7 +145,7 @@ function receive(state: State, text: string): void {
   if (message['method'] === 'logsNotification') readNotification(state, message['params'])
   const { id } = message
   if (typeof id !== 'number' || !state.waiting.delete(id - 1)) return
-  // A node that does not do this is left for the next one.
+  // If a node does not support subscriptions, the next node is used.
   if (message['result'] === undefined) restart(state)
   else if (state.waiting.size === 0) {
     state.pauseMs = firstPauseMs
@@ -161,7 +161,7 @@ function readNotification({ heard }: State, params: unknown): void {
   heard(value['signature'])
 }
 
-/** Leaves this connection for another. */
+/** Replaces this connection with another. */
 function restart(state: State): void {
   const old = state.socket
   if (!old) return

@@ -1,4 +1,4 @@
-/** What time a chain says it is: finely from our own localnet, in whole seconds from any other. */
+/** Reads the time of a chain: in milliseconds from a localnet, in whole seconds from other chains. */
 import type { ChainTime } from '../../core/ports/chain.ts'
 import { isFields } from './json.ts'
 import type { Call, Rpc } from './rpc.ts'
@@ -6,7 +6,7 @@ import type { Call, Rpc } from './rpc.ts'
 const clockSysvar = 'SysvarC1ock11111111111111111111111111111111'
 const unixTimestampOffset = 32
 
-/** Milliseconds since 1970, or undefined when the chain does not say. */
+/** Milliseconds since 1970. Undefined if the chain does not report it. */
 export async function readChainTime(rpc: Rpc): Promise<number | undefined> {
   const own = await rpc.call('paystile_clock', [])
   if (own.kind === 'answered' && isFields(own.result) && typeof own.result['timeMs'] === 'number')
@@ -14,7 +14,7 @@ export async function readChainTime(rpc: Rpc): Promise<number | undefined> {
   return (await readNodeTime(rpc.call))?.chainMs
 }
 
-/** The time of the node that is furthest ahead: the others lag. */
+/** The time of the most advanced node. The other nodes lag. */
 export async function readLatestTime({ nodes }: Pick<Rpc, 'nodes'>): Promise<ChainTime | undefined> {
   const times = await Promise.all(nodes.map(({ call }) => readNodeTime(call)))
   return times.reduce((latest, time) => (time && (!latest || time.chainMs > latest.chainMs) ? time : latest), undefined)

@@ -1,6 +1,6 @@
 /**
- * What is signed, and by whom: a message is composed once, and each of its signers puts a signature at its own place. Nobody
- * can change it then without the others.
+ * Composes a message once. Each signer then adds its own signature, and no signer can change the message without
+ * invalidating the others' signatures.
  */
 import {
   address,
@@ -25,22 +25,22 @@ import type { Wallet } from '../keys/keypair.ts'
 import { decodeTransaction, openTransaction, readAccountIndex, readSignature } from '../read/decode.ts'
 import type { LookupTable } from '../read/lookup-tables.ts'
 
-/** Until when a transaction can land. */
+/** The period in which a transaction can land. */
 export interface Lifetime {
   readonly blockhash: string
   readonly lastValidBlockHeight: number
-  /** A slot at which a node knew the block. */
+  /** A slot at which a node knew the blockhash. */
   readonly slot: number
 }
 
-/** The message bytes that its signers have to sign, of version 0. */
+/** The version 0 message bytes that the signers sign. */
 export function composeMessage(
   instructions: readonly Instruction[],
   { blockhash }: Pick<Lifetime, 'blockhash'>,
   feePayer: string,
   tables: readonly LookupTable[] = [],
 ): Uint8Array {
-  // How long a blockhash lives is not part of the message.
+  // The lifetime of a blockhash is not part of the message.
   const until = { blockhash: blockhash as Blockhash, lastValidBlockHeight: 0n }
   const entries = Object.fromEntries(tables.map((table) => [table.address, table.entries.map((one) => address(one))]))
   const message = pipe(
@@ -53,9 +53,9 @@ export function composeMessage(
   return new Uint8Array(compileTransaction(message).messageBytes)
 }
 
-/** A transaction of a message that `composeMessage` made, with an empty place for each of its signers. */
+/** Wraps a message of `composeMessage` in a transaction with an empty slot for each signature. */
 export function unsigned(message: Uint8Array): Uint8Array {
-  // The version comes first, then how many sign. There are never so many that their number would take two bytes.
+  // The version comes first, then the number of signers, which always fits into one byte.
   const signers = message[1] ?? 0
   const bytes = new Uint8Array(1 + signers * signatureBytes + message.length)
   bytes[0] = signers
@@ -63,7 +63,7 @@ export function unsigned(message: Uint8Array): Uint8Array {
   return bytes
 }
 
-/** A wallet did not do what it was asked to. */
+/** A wallet changed the transaction or did not sign it. */
 class WalletFault extends PaystileError {
   override readonly name = 'WalletFault'
   constructor(message: string) {
@@ -72,9 +72,8 @@ class WalletFault extends PaystileError {
 }
 
 /**
- * Has one of its signers sign a transaction, and takes nothing from what comes back but that signature. Throws a
- * `WalletFault` when the wallet is none of the signers, changed what it was to sign, or did not sign it; and whatever the
- * wallet throws.
+ * Has one of its signers sign a transaction, and takes only that signature from the result. Throws a `WalletFault` if
+ * the wallet is not a signer, changed the transaction or did not sign it. Errors of the wallet pass through.
  */
 export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Promise<Uint8Array> {
   const before = openTransaction(transaction)
@@ -88,12 +87,13 @@ export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Pr
   return attachSignature(transaction, wallet.address, after.signatures[place] ?? new Uint8Array())
 }
 
-/** In slots. A node that is further behind, or ahead, cannot be believed. */
+/** In slots. A node that differs more, in either direction, is not credible. */
 const mostApart = 1_000
 
 /**
- * The same for what is kept before it is sent: what the wallet fails with is told. `slots` are those up to which nodes knew
- * the chain: it cannot have landed before any of them, and a node that is behind the latest knows nothing of it.
+ * Like `signUnchanged`, for a transaction that is stored before it is sent; failures of the wallet are returned.
+ * `slots` are the slots up to which the nodes knew the chain. The transaction cannot have landed before any of them,
+ * and a node behind the latest of them knows nothing about it.
  */
 export async function signDraft(
   draft: Uint8Array,
@@ -108,12 +108,15 @@ export async function signDraft(
     return { kind: 'signed', signed: { wire, signature, lastValidBlockHeight, slot: Math.max(...slots) } }
   } catch (error) {
     if (error instanceof WalletFault) return { kind: 'impossible', why: error.message }
-    // What a signer says of itself may hold what is not for the books, such as its address.
+    // A signer's own message may contain data that must not be stored, such as its address.
     return { kind: 'unavailable', why: `the wallet did not sign (${error instanceof Error ? error.name : 'unknown'})` }
   }
 }
 
-/** Puts a signature at the place of its signer. Throws a `WalletFault` when it is not that signer's, under this message. */
+/**
+ * Writes a signature into its signer's slot. Throws a `WalletFault` if it is not that signer's signature of this
+ * message.
+ */
 export async function attachSignature(
   transaction: Uint8Array,
   signer: string,
@@ -135,9 +138,9 @@ export async function attachSignature(
 }
 
 export interface SignedPayment {
-  /** The whole transaction, base64. */
+  /** The complete transaction, base64. */
   readonly wire: string
   readonly signature: string
-  /** A slot at which a node knew the block that it is built on. */
+  /** A slot at which a node knew its blockhash. */
   readonly slot: number
 }

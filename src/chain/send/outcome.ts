@@ -1,8 +1,8 @@
 /**
- * What became of a signed transaction, for those who would sign another in its place.
+ * The outcome of a signed transaction, for callers that would replace it.
  *
- * Landed is what is finalized on a node of the right chain. That it failed, or can no longer land, two nodes have to say
- * where there are two.
+ * A transaction has landed if it is finalized on one node of the right chain. If two nodes are configured, both must
+ * report that it failed or can no longer land.
  */
 import type { Outcome } from '../../core/payouts/outgoing-wallet.ts'
 import type { Rpc } from '../rpc/rpc.ts'

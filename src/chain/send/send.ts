@@ -1,8 +1,8 @@
 /**
- * Sending a signed payment and learning its fate.
+ * Sends a signed payment and reads its outcome.
  *
- * The same bytes are sent again and again while waiting: on chain they count once. A payment that was sent has landed,
- * failed, or expired; anything else is unknown, and then nobody may pay again.
+ * The same bytes are sent repeatedly while waiting; the chain executes them once. A sent payment has landed, failed or
+ * expired. In all other cases the outcome is unknown, and the client must not pay again.
  */
 import type { Clock } from '../../core/runtime.ts'
 import { describeError, isFields, readCount } from '../rpc/json.ts'
@@ -13,25 +13,25 @@ import { readSignatureState, readStatus } from './signature-state.ts'
 
 export type Submission =
   | { readonly kind: 'sent' }
-  /** The node says it did not pass it on, and why. Only its expiry makes certain that it never lands. */
+  /** The node reports that it did not forward it, with the reason. Only expiry proves that the payment never lands. */
   | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string }
 
 export type PaymentFate =
   | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
   | { readonly kind: 'failed'; readonly slot: number; readonly error: string }
-  /** It is not on chain and can no longer get there. */
+  /** It is not on chain and can no longer land. */
   | { readonly kind: 'expired' }
   | { readonly kind: 'unknown'; readonly why: string }
 
 export interface SendParts {
   readonly rpc: Rpc
   readonly clock: Clock
-  /** The chain on which the payment was to land. */
+  /** The chain on which the payment must land. */
   readonly genesis: string
 }
 
-/** A recent block to build a payment on; undefined when no node tells. */
+/** Reads a recent blockhash for a payment. Undefined if no node answers. */
 export async function readLifetime({ call }: Pick<Rpc, 'call'>): Promise<Lifetime | undefined> {
   const answer = await call('getLatestBlockhash', [{ commitment: 'confirmed' }])
   const value = resultValue(answer)
@@ -44,15 +44,15 @@ export async function readLifetime({ call }: Pick<Rpc, 'call'>): Promise<Lifetim
 }
 
 /**
- * A slot at which a block was recent enough to build on; undefined when it is not. A durable nonce is no block: a
- * transaction that is built on one can land at any time.
+ * Reads a slot at which a blockhash was recent. Undefined if it is not recent. A durable nonce is not a blockhash: a
+ * transaction with a nonce can land at any time.
  */
 export async function readRecentSlot({ call }: Rpc, blockhash: string): Promise<number | undefined> {
   const answer = await call('isBlockhashValid', [blockhash, { commitment: 'confirmed' }])
   return resultValue(answer) === true ? resultSlot(answer) : undefined
 }
 
-/** Hands the payment to a node, which tries it out first: a payment that would fail costs nothing. */
+/** Sends the payment to a node, which simulates it first, so a payment that would fail costs nothing. */
 export async function submit(rpc: Pick<Rpc, 'call'>, payment: SignedPayment): Promise<Submission> {
   const answer = await send(rpc, payment, { preflightCommitment: 'confirmed' })
   if (answer.kind === 'unavailable') return { kind: 'unknown', why: answer.why }
@@ -70,7 +70,10 @@ const longestPauseMs = 500
 const resendMs = 2_000
 const expiryCheckMs = 3_000
 
-/** Waits until the payment is confirmed, has failed or has expired; unknown after `timeoutMs`. Sends it again meanwhile. */
+/**
+ * Waits until the payment is confirmed, has failed or has expired, and sends it again meanwhile. Unknown after
+ * `timeoutMs`.
+ */
 export async function confirm(parts: SendParts, payment: SignedPayment, timeoutMs: number): Promise<PaymentFate> {
   const { rpc, clock } = parts
   const start = clock.monotonic()
@@ -90,7 +93,7 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
       sentAt = now
       await send(rpc, payment, { skipPreflight: true, maxRetries: 0 })
     }
-    // Twice as long as the node takes to answer: a near node is asked often, a far or ailing one is not hammered.
+    // Waits twice the response time of the node, so that a near node is asked often and a slow one is not overloaded.
     const slower = status.kind === 'unknown' ? 2 : 1.2
     pause = Math.min(Math.max(pause * slower, 2 * (now - askedAt)), longestPauseMs)
     await new Promise((resolve) => setTimeout(resolve, Math.min(pause, Math.max(0, timeoutMs - (now - start)))))
@@ -98,8 +101,8 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
 }
 
 /**
- * One look at a payment's fate, also long after it was sent. One node that has it is enough. After `failed` or `expired`
- * another payment may be made, so two nodes have to say it, where there are two.
+ * Reads a payment's outcome once, also long after it was sent. One node that has it is sufficient. `failed` and
+ * `expired` permit another payment, so two nodes must confirm them if two are configured.
  */
 export async function readFate(
   { rpc, genesis }: Omit<SendParts, 'clock'>,

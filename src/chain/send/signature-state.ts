@@ -1,12 +1,12 @@
 /**
- * One look at a signed transaction through one address: whether it is there, and whether it can still come.
+ * Reads the state of a signed transaction through one address: whether it is on chain, and whether it can still land.
  *
- * Behind one address several nodes may answer in turn, some of them many slots behind. An answer counts only for the slot
- * that it names itself:
- * - The blockhash has expired when it is not valid at a finalized slot that is not before the slot of signing. A node that
+ * Several nodes can answer behind one address, some of them many slots behind. An answer counts only for the slot that
+ * it names:
+ * - The blockhash has expired if it is invalid at a finalized slot that is not before the slot of signing. A node that
  *   has not seen the block yet does not know the blockhash either.
- * - The transaction is absent when a node that was asked afterwards, and has seen 32 slots more, does not have it.
- * Any other answer proves nothing.
+ * - The transaction is absent if a node that was asked afterwards, and has seen 32 more slots, does not have it. Any
+ *   other answer proves nothing.
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -27,15 +27,17 @@ export type Status = Found | { readonly kind: 'absent' } | { readonly kind: 'unk
 
 export type SignatureState =
   | Found
-  /** It is not there, and can no longer come. */
+  /** It is absent and can no longer land. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'open'; readonly why: string }
 
-/** A blockhash is valid for 150 blocks, and a slot has one block or none. */
+/** A blockhash is valid for 150 blocks, and a slot has at most one block. */
 const blockhashSlots = 150
-/** When a node has processed so many slots more, all blocks up to the earlier slot are final on it. */
+/** When a node has processed this many further slots, all blocks up to the earlier slot are final on it. */
 const finalitySlots = 32
-/** A payer may have sent a transaction before its block was seen here, though not by more than a blockhash lives. */
+/**
+ * A payer may have sent a transaction before the service saw its block, but not earlier than a blockhash's lifetime.
+ */
 const earlierSlots = 300
 const mostRemembered = 10_000
 
@@ -50,15 +52,18 @@ const isBehind: SignatureState = {
 }
 const stranger: SignatureState = { kind: 'open', why: 'a node does not speak for the chain of the transaction' }
 
-/** By address: the slots at which blockhashes were found to have expired. This stays true. */
+/** Per address, the slots at which blockhashes were found to have expired. An expiry is permanent. */
 const expiries = new WeakMap<Call, Map<string, number>>()
 
-/** A result that allows another transaction counts only from the right chain: before and after the answer. */
+/**
+ * A result that permits another transaction counts only from the right chain, which is checked before and after the
+ * answer.
+ */
 export async function readSignatureState(call: Call, genesis: string, signed: SignedPayment): Promise<SignatureState> {
   const { status, slot } = await readStatus(call, signed.signature, false)
   if (status.kind === 'processed' || (status.kind === 'landed' && !status.finalized)) return status
   if (status.kind === 'unknown') return { kind: 'open', why: status.why }
-  // Before this slot the question is not worth asking.
+  // Before this slot the blockhash cannot have expired.
   if (status.kind === 'absent' && !(slot !== undefined && slot >= signed.slot + blockhashSlots)) return mayLand
   if ((await readGenesis(call)) !== genesis) return stranger
   const blockhash = readBlockhash(signed)
@@ -69,7 +74,7 @@ export async function readSignatureState(call: Call, genesis: string, signed: Si
   return sight
 }
 
-/** `expiry`: the slot at which its blockhash has expired, or why that is not known. */
+/** `expiry` is the slot at which its blockhash has expired, or the reason why it is unknown. */
 async function lookAgain(
   call: Call,
   { signature, slot: signedAt }: SignedPayment,
@@ -80,7 +85,7 @@ async function lookAgain(
   if (status.kind !== 'absent') return status
   if (typeof expiry !== 'number') return expiry ?? mayLand
   if (slot === undefined || slot < expiry + finalitySlots) return isBehind
-  // The last question: a node that has forgotten it by now may have forgotten it before.
+  // This is the last question: if the node's history starts too late now, the status may have been pruned before.
   const first = await readNumber(call, 'getFirstAvailableBlock', [])
   if (first === undefined || first > Math.max(0, signedAt - earlierSlots)) {
     return { kind: 'open', why: 'a node does not remember so far back' } as const
@@ -95,7 +100,7 @@ async function readExpiry(call: Call, blockhash: string, signedAt: number): Prom
   const isValid = resultValue(answer)
   const slot = resultSlot(answer)
   if (isValid === true) return mayLand
-  // Some nodes do not mind that they are asked about a slot that they have not reached.
+  // Some nodes ignore `minContextSlot` and answer for a slot that they have not reached.
   return isValid === false && slot !== undefined && slot >= signedAt ? slot : isBehindSigning
 }
 
@@ -106,7 +111,7 @@ function remember(call: Call, blockhash: string, slot: number): void {
   expiries.set(call, known)
 }
 
-/** What a node says of a transaction, and the slot at which it says so. */
+/** Reads a node's status of a transaction, and the slot of that answer. */
 export async function readStatus(
   call: Call,
   signature: string,

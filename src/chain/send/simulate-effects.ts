@@ -1,8 +1,8 @@
 /**
- * The effect of a transaction, simulated before it is signed: what it would do to the accounts it may write to.
+ * Simulates a transaction before it is signed, to learn its effect on the accounts that it can write.
  *
- * Only the effect is judged, whatever the instructions look like: what a wallet gives is bounded from above and what it gets
- * from below, and nothing else of its own may change hands.
+ * Only the effect is checked, not the instructions. The wallet's outflow has an upper bound, its inflow has a lower
+ * bound, and no other asset of the wallet may pass to others.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Mint } from '../../core/money/tokens.ts'
@@ -14,7 +14,7 @@ import { describeError, isFields, readList } from '../rpc/json.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { simulate } from './simulate.ts'
 
-/** An account before and after. */
+/** An account before and after the transaction. */
 export interface BalanceChange {
   readonly address: string
   readonly before: ChainAccount
@@ -22,15 +22,15 @@ export interface BalanceChange {
 }
 
 export type SimulatedEffects =
-  /** `slot` is the one up to which the node knew the chain. */
+  /** `slot` is the slot up to which the node knew the chain. */
   | { readonly kind: 'ran'; readonly slot: number; readonly changes: readonly BalanceChange[] }
   /** It would fail. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /**
- * Runs a transaction at a node of the chain without sending it. `addresses` are accounts that it may write to, each once.
- * One node on which it runs is enough: another may be behind.
+ * Runs a transaction at a node of the chain without sending it. `addresses` are writable accounts, each once. One
+ * successful run is sufficient, because another node may lag.
  */
 export async function simulateEffects(
   { nodes }: Pick<Rpc, 'nodes'>,
@@ -45,11 +45,11 @@ export async function simulateEffects(
     addresses,
     isGood: ({ kind }) => kind === 'ran',
     interpret: async ({ call, slot, error, accounts }) => {
-      // An instruction's error is about the transaction; other errors may be about the node, which lags.
+      // An instruction error concerns the transaction. Other errors may concern the node, which can lag.
       if (error !== null) return { kind: isFields(error) ? 'failed' : 'unavailable', why: describeError(error) }
       const after = readList(accounts, readAccount)
       if (after?.length !== addresses.length) return { kind: 'unavailable', why: 'the node tells of other accounts' }
-      // The state before is asked afterwards: money that comes in between makes the judgement stricter and never looser.
+      // The state before is read afterwards. Money that arrives in between makes the check stricter, never looser.
       const before = await askAccounts(call, addresses, { minContextSlot: slot })
       if (before.kind === 'unavailable') return before
       const changes = addresses.map((address, index) => ({
@@ -62,7 +62,7 @@ export async function simulateEffects(
   })
 }
 
-/** The gain of an account, in a mint or in SOL. */
+/** The gain of an account in a mint or in SOL. */
 export function computeGain(
   changes: readonly BalanceChange[],
   { asset, destination }: { readonly asset: string; readonly destination: string },
@@ -82,22 +82,25 @@ export interface ExchangeBounds {
   readonly wallet: string
   readonly sell: Mint | undefined
   readonly buy: Mint | undefined
-  /** The most that may go of what is sold, and the least that has to come of what is bought. */
+  /** The maximum of the sold token that may leave, and the minimum of the bought token that must arrive. */
   readonly units: bigint
   readonly minimum: bigint
-  /** What the transaction itself costs, and what the rent of new accounts may take. */
+  /** The transaction fee, and the maximum rent of new accounts. */
   readonly fee: bigint
   readonly rent: bigint
 }
 
-/** Why an exchange would break its bounds; undefined when it keeps them. All accounts that it may write to are among the changes. */
+/**
+ * The reason why an exchange would violate its bounds. Undefined if it keeps them. The changes must contain all
+ * writable accounts.
+ */
 export function findBreach(changes: readonly BalanceChange[], bounds: ExchangeBounds): string | undefined {
   const { wallet, sell, buy, units, minimum, fee, rent } = bounds
   const own = changes.find(({ address }) => address === wallet)
   if (!own) return 'the wallet is not among the accounts'
   if (!isEmpty(own.before) || !isEmpty(own.after)) return 'the wallet would no longer be a plain one'
   const allowed = [sell, buy].map((mint) => mint?.address ?? wrappedSol.address)
-  // Wrapped SOL of the wallet is SOL of the wallet, whether it is wrapped or unwrapped on the way.
+  // The wallet's wrapped SOL counts as SOL, because the transaction can wrap or unwrap it.
   let gained = own.after.lamports - own.before.lamports + fee
   const held = { sold: 0n, bought: 0n }
   for (const { address, before, after } of changes) {
@@ -129,14 +132,14 @@ export function findBreach(changes: readonly BalanceChange[], bounds: ExchangeBo
   return undefined
 }
 
-/** The rights of others to a token account, as text to compare. */
+/** The rights of others to a token account, as comparable text. */
 function describeRights({ delegate = '', delegated, closer = '' }: TokenAccount): string {
   return `${delegate}/${delegated}/${closer}`
 }
 
 const noRights = '/0/'
 
-/** All accounts that a transaction may write to: of its own keys, and of what its lookups load. */
+/** All writable accounts of a transaction: its own keys, and those loaded by lookup tables. */
 export function writableAddresses({ keys, header }: Transaction, loaded: readonly string[] = []): readonly string[] {
   const { requiredSignatures, readonlySigned, readonlyUnsigned } = header
   const own = keys.filter((_, index) =>

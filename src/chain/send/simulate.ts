@@ -1,5 +1,5 @@
 /**
- * Runs a transaction on the nodes before it is signed: nobody can send bytes without a signature, so a transaction that was
+ * Simulates a transaction on the nodes before it is signed. Unsigned bytes cannot be sent, so a transaction that was
  * only simulated never lands.
  */
 import { getBase64Decoder } from '@solana/kit'
@@ -10,14 +10,14 @@ import type { Call, Rpc } from '../rpc/rpc.ts'
 
 type Unavailable = { readonly kind: 'unavailable'; readonly why: string }
 
-/** What a node says of a transaction that it has run. */
+/** A node's report on a simulated transaction. */
 interface SimulatedRun {
   readonly call: Call
   /** The slot up to which the node knew the chain. */
   readonly slot: number
-  /** Null when the transaction succeeds. */
+  /** Null if the transaction succeeds. */
   readonly error: unknown
-  /** The accounts that were asked for, as they would be afterwards. */
+  /** The requested accounts in their state after the transaction. */
   readonly accounts: unknown
 }
 
@@ -25,15 +25,15 @@ interface SimulationOrder<Verdict> {
   readonly nodes: Rpc['nodes']
   readonly genesis: string
   readonly transaction: Uint8Array
-  /** Accounts whose state afterwards is wanted. */
+  /** Accounts to return in their state after the transaction. */
   readonly addresses?: readonly string[]
   readonly interpret: (run: SimulatedRun) => Verdict | Unavailable | Promise<Verdict | Unavailable>
   readonly isGood: (verdict: Verdict) => boolean
 }
 
 /**
- * Simulates at one node after the other until a verdict is good: a node that is behind may not know the money or the account
- * yet. Otherwise the first verdict counts that a node could reach at all.
+ * Simulates on one node after the other until a verdict is good, because a lagging node may not know the money or the
+ * account yet. Otherwise it returns the first verdict of a reachable node.
  */
 export async function simulate<Verdict extends { readonly kind: string }>(
   order: SimulationOrder<Verdict>,
@@ -55,8 +55,8 @@ async function simulateAt<Verdict>(call: Call, order: SimulationOrder<Verdict>):
   const { genesis, transaction, addresses, interpret } = order
   const isMember = async () => (await readGenesis(call)) === genesis
   const stranger: Unavailable = { kind: 'unavailable', why: 'a node does not speak for this chain' }
-  // Asked before and after: at one address another node may answer from one question to the next. By a block of another
-  // chain, something would be signed for that chain.
+  // The chain is checked before and after, because one address can lead to different nodes. With a blockhash of another
+  // chain, the wallet would sign for that chain.
   if (!(await isMember())) return stranger
   const answer = await call('simulateTransaction', [
     getBase64Decoder().decode(transaction),
@@ -78,11 +78,11 @@ async function simulateAt<Verdict>(call: Call, order: SimulationOrder<Verdict>):
 
 export type Simulation =
   | { readonly kind: 'good'; readonly slot: number; readonly call: Call }
-  /** It would fail, and go on failing until somebody changes something. */
+  /** It would fail, and continue to fail until a person intervenes. */
   | { readonly kind: 'bad'; readonly error: unknown; readonly call: Call }
   | Unavailable
 
-/** Simulates transactions. The nodes are asked from the last to the first, since blocks to build on come from the first. */
+/** Simulates transactions. It asks the nodes from last to first, because blockhashes come from the first. */
 export function createSimulation(
   { nodes }: Pick<Rpc, 'nodes'>,
   genesis: string,
@@ -97,20 +97,20 @@ export function createSimulation(
       interpret: judgeRun,
       isGood: ({ kind }) => kind === 'good',
     })
-    // The next simulation begins at the node that was of help.
+    // The next simulation starts at the node that succeeded.
     if (verdict.kind === 'good') start = backwards.findIndex(({ call }) => call === verdict.call)
     return verdict
   }
 }
 
 function judgeRun({ call, slot, error }: SimulatedRun): Simulation {
-  // On chain already: it was signed, and the wallet has sent it, too.
+  // Already on chain: it was signed, and the wallet itself has sent it.
   if (error === null || error === 'AlreadyProcessed') return { kind: 'good', slot, call }
   if (isLasting(error)) return { kind: 'bad', error, call }
   return { kind: 'unavailable', why: `the node would not take it now (${describeError(error)})` }
 }
 
-/** Failures of the whole transaction that do not pass by themselves; the failure of an instruction is one, too. */
+/** Permanent failures of the whole transaction. The failure of an instruction is permanent, too. */
 const lasting: ReadonlySet<string> = new Set([
   'AccountNotFound',
   'InsufficientFundsForFee',

@@ -1,8 +1,8 @@
 /**
- * Why a batch would fail, in a sentence for whoever can do something about it.
+ * Explains why a batch would fail, in one sentence for the person who can fix it.
  *
- * It names nobody but the sender: what it says is kept, and who is paid is not. A transfer is blamed only where the account
- * that it goes to is seen to be at fault; a wallet without money would fail at somebody's transfer, too.
+ * The sentence names only the sender, because it is stored and receivers must not be. A transfer is blamed only if its
+ * destination account is at fault: a wallet without money would also fail at some transfer.
  */
 import { formatUnits } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
@@ -19,7 +19,7 @@ export interface Failure {
   readonly order: TransferOrder
   readonly batch: TransferBatch
   readonly wallet: string
-  /** As the node tells it. */
+  /** The node's error. */
   readonly error: unknown
   /** The accounts of the transaction, in its order. */
   readonly keys: readonly string[]
@@ -43,7 +43,7 @@ export async function explainFailure(call: Call, failure: Failure): Promise<Impo
   return impossible(`${wallet} would be left with less SOL than an account must hold; send it some`)
 }
 
-/** Looks at the accounts that were to take part. Undefined when nothing is wrong with them. */
+/** Checks the accounts involved. Undefined if they are fine. */
 async function blame(call: Call, failure: Failure, transfer: number | undefined): Promise<Impossible | undefined> {
   const { order, batch, wallet } = failure
   const { mint, transfers } = order
@@ -81,7 +81,7 @@ function unclear(failure: Failure, position: number): Impossible {
   return impossible(`${what} would fail (${describeError(failure.error)})`)
 }
 
-/** Counted from 1, as people do. */
+/** Counted from 1 for human readers. */
 function nameTransfer({ order }: Failure, transfer: number): string {
   return order.transfers.length === 1 ? 'the transfer' : `transfer ${transfer + 1} of ${order.transfers.length}`
 }

@@ -1,6 +1,6 @@
 /**
- * Opens the token accounts that a recipient lacks, at the cost of a key that the provider gave for it. It creates
- * accounts and does nothing else with the key.
+ * Opens missing token accounts of a recipient at the expense of a key from the provider. The key is used for nothing
+ * else.
  */
 import type { Mint } from '../../core/money/tokens.ts'
 import type { Opening } from '../../core/ports/chain.ts'
@@ -16,14 +16,14 @@ export interface OpeningOrder {
 }
 
 export interface Opener {
-  /** Simultaneous calls for one account share one attempt, and the next comes five minutes later at the earliest. */
+  /** Concurrent calls for one account share one attempt. The next attempt is possible five minutes later. */
   open(order: OpeningOrder): Promise<Opening>
-  /** Waits for nothing any longer. */
+  /** Stops waiting. */
   stop(): void
 }
 
 const restMs = 300_000
-/** A round of waiting, after which it is seen whether anybody still wants it. */
+/** One round of waiting. After each round it checks whether any caller still waits. */
 const roundMs = 5_000
 const longestWaitMs = 60_000
 

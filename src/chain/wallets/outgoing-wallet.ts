@@ -1,6 +1,6 @@
 /**
- * Sends from one wallet, for a service that pays nobody twice: what it signs is given back to be kept before it is sent, and
- * what became of it is told only when that is certain.
+ * Sends from one wallet without double payments. The caller stores a signed transaction before it is sent, and an
+ * outcome is reported only when it is certain.
  */
 import { getBase64Decoder } from '@solana/kit'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
@@ -33,9 +33,9 @@ import { composeBatch, type FeeTerms, fitInto, signatureLamports } from './trans
 
 export interface OutgoingWalletParts extends FeeTerms {
   readonly rpc: Rpc
-  /** The chain for which alone something is signed. */
+  /** The only chain for which the wallet signs. */
   readonly genesis: string
-  /** Pays, signs, and pays the fees. */
+  /** Sends the money, signs, and pays the fees. */
   readonly wallet: Wallet
   readonly verifier: Verifier
   readonly clock: Clock
@@ -45,7 +45,7 @@ export interface OutgoingWalletParts extends FeeTerms {
 const hedgeMs = 500
 
 export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet {
-  // Many dispatches are signed and followed at the same time.
+  // Many outgoing transactions are signed and followed concurrently.
   const parts = { ...given, rpc: coalesceCalls(given.rpc) }
   const { rpc, genesis, wallet, verifier, clock, log } = parts
   const pin = { hash: genesis }
@@ -63,7 +63,7 @@ export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet
     read: async (signature) => {
       const inquiry = createInquiry(signature, 'finalized')
       let finding: Finding = { kind: 'missing' }
-      // Each round begins with two others: those that have forgotten must not hide those that have not.
+      // Each round starts with two other nodes, so that nodes with pruned history do not hide the others.
       for (let asked = 0; asked < nodeReaders.length && finding.kind !== 'found'; asked += 2) {
         finding = await inquire(inquiry, nodeReaders, { isEager: true, hedgeMs, onHedge: () => {} })
       }
@@ -104,7 +104,7 @@ async function sign(
   return signDraft(draft, wallet, { ...lifetime, slots: [lifetime.slot, simulation.slot] })
 }
 
-/** What is wrong with an order whatever the chain says. */
+/** The problem with an order that is independent of the chain's state. */
 function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): string | undefined {
   if (transfers.length === 0) return 'there is nothing to send'
   if (transfers.some(({ units }) => units <= 0n || units > maxUnits)) return 'an amount is not one that can be sent'
@@ -115,7 +115,7 @@ function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): st
   return undefined
 }
 
-/** To every node, since one may take it and lose it; the first that took it is enough. */
+/** Sends to every node, because one can accept and lose the transaction. One acceptance is sufficient. */
 async function post(rpc: Rpc, payment: SignedPayment): Promise<Posting> {
   const postings = rpc.nodes.map((node) => submit(node, payment))
   const isSent = postings.map((posting) =>
@@ -125,12 +125,15 @@ async function post(rpc: Rpc, payment: SignedPayment): Promise<Posting> {
     return await Promise.any(isSent)
   } catch {
     const all = await Promise.all(postings)
-    // Who does not know may have passed it on.
+    // A node with an unknown result may have forwarded it.
     return all.find(({ kind }) => kind === 'unknown') ?? all[0] ?? { kind: 'unknown', why: 'no node was asked' }
   }
 }
 
-/** Throws a `TypeError` for what is not a transaction under that signature: the fate of another would be told. */
+/**
+ * Throws a `TypeError` if the bytes are not a transaction with that signature, because the outcome would be that of
+ * another.
+ */
 function toSignedPayment({ wire, signature, slot }: SignedBytes): SignedPayment {
   if (readSignature(openTransaction(wire)) !== signature)
     throw new TypeError('the bytes were not signed with this signature')

@@ -1,6 +1,6 @@
 /**
- * Payments for people whose wallet is elsewhere, in their browser or on their phone: what they sign is drafted here, and
- * what they signed is read and sent. Nothing here can sign.
+ * Payments for people with a wallet in their browser or on their phone. This module drafts the transaction, and reads
+ * and sends the signed result. It cannot sign.
  */
 import { getBase64Decoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -19,9 +19,9 @@ import { createSimulation } from '../send/simulate.ts'
 import { computeGain, simulateEffects } from '../send/simulate-effects.ts'
 import { draftPayment } from './payment.ts'
 
-/** What a signature and its priority may take from a wallet besides the price, in lamports. */
+/** The reserve for the signature and priority fees besides the price, in lamports. */
 const feeReserve = 15_000n
-/** An account that holds less than this does not exist. */
+/** The rent-exempt minimum. An account with less does not exist. */
 const smallestBalance = 890_880n
 
 export interface PaymentDraftsParts {
@@ -54,7 +54,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
       if (!readTopInstructions(transaction).some(isMemo)) return { kind: 'foreign' }
       const [signature] = transaction.signatures
       if (!signature || !verifySignatures(transaction, verifier)) return { kind: 'foreign' }
-      // The wallet may have taken another block than we gave it.
+      // The wallet may have replaced the blockhash.
       const block = encodeBase58(transaction.lifetime)
       const [lifetime, recent] = await Promise.all([readLifetime(rpc), readRecentSlot(rpc, block)])
       if (!lifetime) return { kind: 'unavailable' }
@@ -73,7 +73,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
       if (simulation.kind === 'unavailable') return { kind: 'unavailable' }
       if (simulation.kind === 'bad') return { kind: 'fails', why: describeError(simulation.error) }
       if (ordersPrice(transaction, options)) return { kind: 'pays' }
-      // A program of the wallet may make the transfer: then only its effect tells.
+      // A program of the wallet may make the transfer. Then only the simulated effect shows it.
       const effects = await simulateEffects(rpc, genesis, unsigned, [
         ...new Set(options.map(({ destination }) => destination)),
       ])
@@ -91,7 +91,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
   }
 }
 
-/** The acts of a transaction's own instructions, without those of the programs that they call. */
+/** The parsed top-level instructions of a transaction, without the calls of programs. */
 function readTopInstructions({ instructions, keys }: Transaction): readonly ParsedInstruction[] {
   return instructions.flatMap(({ program, accounts, data }) => {
     const id = keys[program]
@@ -99,7 +99,7 @@ function readTopInstructions({ instructions, keys }: Transaction): readonly Pars
   })
 }
 
-/** Whether one of its own instructions sends the whole price: where the transaction succeeds, that was done. */
+/** Whether one of its own instructions sends the full price. If the transaction succeeds, that transfer was made. */
 function ordersPrice(transaction: Transaction, options: readonly DraftOption[]): boolean {
   return readTopInstructions(transaction).some((instruction) => {
     if (instruction.kind !== 'move' || instruction.units === undefined) return false
@@ -111,7 +111,7 @@ function ordersPrice(transaction: Transaction, options: readonly DraftOption[]):
   })
 }
 
-/** A copy that no node can send. */
+/** A copy without signatures, which no node can send. */
 function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint8Array {
   const unsigned = bytes.slice()
   for (const { byteOffset, length } of signatures) {
@@ -121,7 +121,7 @@ function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint
   return unsigned
 }
 
-/** Why the wallet cannot pay, where it cannot. */
+/** The reason why the wallet cannot pay, if there is one. */
 async function findShortage(
   rpc: Rpc,
   draft: PaymentDraft,

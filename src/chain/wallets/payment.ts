@@ -1,8 +1,8 @@
 /**
- * Building a payment: compute budget, the recipient's account where it is missing, memo, transfer; one signer.
+ * Builds a payment: compute budget, the recipient's account if it is missing, memo, transfer; one signer.
  *
- * The memo stands right before the transfer: that is where Solana Pay wants it, and where a Token-2022 account that
- * demands memos looks for it.
+ * The memo comes directly before the transfer. Solana Pay requires that position, and a Token-2022 account that
+ * requires memos checks it.
  */
 import { AccountRole, type Address, address, createNoopSigner, getBase64Decoder, type Instruction } from '@solana/kit'
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
@@ -18,50 +18,50 @@ import { decodeTransaction } from '../read/decode.ts'
 import type { SignedPayment } from '../send/message.ts'
 import { composeMessage, type Lifetime, unsigned } from '../send/message.ts'
 
-/** The token to pay in, and how much of it. */
+/** The token and amount to pay. */
 export interface TokenAmount {
   readonly asset: Asset
   readonly units: bigint
   readonly decimals: number
-  /** The program that owns the mint. SOL has none. */
+  /** The program that owns the mint. Undefined for SOL. */
   readonly tokenProgram?: string
 }
 
 export interface PaymentOrder extends Lifetime {
   readonly token: TokenAmount
-  /** The recipient's wallet; for a mint, its associated token account is paid. */
+  /** The recipient's wallet. For a mint, its associated token account receives the payment. */
   readonly recipient: string
   readonly requestId: string
-  /** Opens the recipient's token account at the payer's cost where it does not exist yet. */
+  /** Opens the recipient's token account at the payer's expense if it does not exist yet. */
   readonly createAccount?: boolean
-  /** An address that the transfer only mentions, as Solana Pay has it, so that it can be found by it. */
+  /** A Solana Pay reference: an address that the transfer only mentions, so that the transfer can be found by it. */
   readonly reference?: string
 }
 
-/** Generous on purpose: a unit too many costs a hundredth of a lamport, one too few costs the payment. */
+/** Deliberately generous: an excess unit costs a hundredth of a lamport, but a missing one fails the payment. */
 export const computeUnits = { base: 60_000, transfer: 30_000, createAccount: 60_000 }
-/** What a unit of computation is worth to the payer, in millionths of a lamport. */
+/** The price of a compute unit, in millionths of a lamport. */
 export const usualMicroLamports = 10_000n
 
-/** The same for a wallet that is elsewhere: the whole transaction with an empty signature, base64. */
+/** Builds a payment for an external wallet: the complete transaction with an empty signature, base64. */
 export async function draftPayment(order: PaymentOrder, payer: string): Promise<string> {
   const instructions = [...budget(order), ...(await transferInstructions(order, payer))]
   return getBase64Decoder().decode(unsigned(composeMessage(instructions, order, payer)))
 }
 
-/** Builds and signs. The signature is known from here on: write it down before sending. */
+/** Builds and signs a payment. The signature is known from here on; store it before sending. */
 export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<SignedPayment> {
   const instructions = [...budget(order), ...(await transferInstructions(order, wallet.address))]
   return signInstructions(instructions, order, wallet, (data) => {
     const memo = new TextEncoder().encode(order.requestId)
-    // Wallets may add instructions. One that dropped the memo would make a payment that nobody can claim.
+    // Wallets can add instructions. Without the memo, the payment could not be claimed.
     if (!data.some((one) => equalBytes(one, memo))) {
       throw new TypeError('the wallet dropped the memo, without which the payment could not be claimed')
     }
   })
 }
 
-/** Has a wallet sign instructions that it alone pays for, and looks at what came back. */
+/** Has a wallet sign instructions as the only fee payer, and checks the result. */
 export async function signInstructions(
   instructions: readonly Instruction[],
   lifetime: Lifetime,
@@ -77,7 +77,8 @@ export async function signInstructions(
   if (!signature || !signer || encodeBase58(signer) !== wallet.address || signature.every((byte) => byte === 0)) {
     throw new TypeError('the wallet did not sign the transaction')
   }
-  // Until when it can land is known only of our own blockhash: of another, a payment would be taken for dead that is not.
+  // The expiry is known only for the given blockhash. With another blockhash, a live payment would appear to have
+  // expired.
   if (encodeBase58(blockhash) !== lifetime.blockhash) throw new TypeError('the wallet changed the blockhash')
   check(signed.map(({ data }) => data))
   return {
@@ -87,7 +88,7 @@ export async function signInstructions(
   }
 }
 
-/** Opens a wallet's token account at the signer's cost. Where it exists by then, it is left alone and only the fee is spent. */
+/** Opens a wallet's token account at the signer's expense. If the account exists by then, only the fee is spent. */
 export async function signOpening(
   owner: string,
   mint: Pick<Mint, 'address' | 'tokenProgram'>,
@@ -99,7 +100,7 @@ export async function signOpening(
   return signInstructions(instructions, lifetime, wallet)
 }
 
-/** Opens a wallet's token account at the payer's cost, where it does not exist yet. */
+/** Opens a wallet's token account at the payer's expense if it does not exist yet. */
 export async function openInstruction(
   payer: string,
   owner: string,
@@ -119,7 +120,7 @@ function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] 
   return computeBudget(computeUnits.base + transfer + (createAccount ? computeUnits.createAccount : 0))
 }
 
-/** How much computation is paid for, and at what price. */
+/** Sets the compute unit limit and the price per unit. */
 export function computeBudget(units: number, microLamports = usualMicroLamports): readonly Instruction[] {
   return [getSetComputeUnitLimitInstruction({ units }), getSetComputeUnitPriceInstruction({ microLamports })]
 }
@@ -138,20 +139,20 @@ function toMint({ asset, decimals, tokenProgram }: TokenAmount): Mint | undefine
   return { address: asset, decimals, tokenProgram }
 }
 
-/** What one wallet gives another. */
+/** One side of an exchange: a transfer between two wallets. */
 export interface Leg {
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
   readonly units: bigint
 }
 
-/** From wallet to wallet; of a mint, between their token accounts. */
+/** Transfers from wallet to wallet. For a mint, between their token accounts. */
 export async function transferInstruction(
   from: string,
   to: string,
   { mint, units: amount }: Leg,
 ): Promise<Instruction> {
-  // Only the role of signer matters here: the signature comes from the wallet, over the bytes.
+  // Only the signer role matters here: the wallet signs the final bytes.
   const authority = createNoopSigner(address(from))
   if (!mint) return getTransferSolInstruction({ source: authority, destination: address(to), amount })
   const { decimals, tokenProgram } = mint

@@ -1,8 +1,8 @@
 /**
- * Both sides of an exchange in one transaction: the taker pays a desk, the desk pays the taker, or nothing happens.
+ * Both sides of an exchange in one transaction: the taker pays a desk and the desk pays the taker, or nothing happens.
  *
- * Both build it from the same terms. Whoever is to sign bytes that the other composed reads the few terms that only the
- * other knows, builds it anew and compares every byte: nothing can be hidden in what comes out equal.
+ * Both parties build the transaction from the same terms. A party that signs bytes of the other reads the few terms
+ * that only the other knows, rebuilds the message and compares every byte. An equal message cannot hide anything.
  */
 import {
   parseSetComputeUnitLimitInstruction,
@@ -17,29 +17,29 @@ import { composeMessage, unsigned } from '../send/message.ts'
 import { computeBudget, type Leg, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
 
 export interface ExchangeTerms {
-  /** Pays the fee, and signs last: only it can send the transaction. */
+  /** Pays the fee and signs last, so only the taker can send the transaction. */
   readonly taker: string
   readonly desk: string
-  /** What the taker gives, and what it gets. */
+  /** The taker's outgoing and incoming side. */
   readonly sell: Leg
   readonly buy: Leg
 }
 
-/** What the taker alone decides. */
+/** The details that the taker alone decides. */
 export interface ExchangeDetails {
   readonly blockhash: string
   readonly memo: string
-  /** Whether the taker's account for what it buys is opened first, at its cost. */
+  /** Whether the taker's account for the bought token is opened first, at the taker's expense. */
   readonly opens: boolean
   readonly computeUnits: number
-  /** Millionths of a lamport for each of them. */
+  /** The price per compute unit, in millionths of a lamport. */
   readonly microLamports: bigint
 }
 
-/** More than two transfers, a memo and a new account take. */
+/** More than two transfers, a memo and a new account need. */
 export const exchangeComputeUnits = 200_000
 
-/** The message that both sign. */
+/** The message that both parties sign. */
 export async function composeExchange(terms: ExchangeTerms, details: ExchangeDetails): Promise<Uint8Array> {
   const { taker, desk, sell, buy } = terms
   const { blockhash, memo, opens, computeUnits, microLamports } = details
@@ -48,14 +48,14 @@ export async function composeExchange(terms: ExchangeTerms, details: ExchangeDet
     ...computeBudget(computeUnits, microLamports),
     ...opening,
     await transferInstruction(taker, desk, sell),
-    // An account that demands memos wants one right before what it gets.
+    // An account that requires memos needs one directly before each incoming transfer.
     memoInstruction(memo),
     await transferInstruction(desk, taker, buy),
   ]
   return composeMessage(instructions, { blockhash }, taker)
 }
 
-/** What a taker decided of an exchange on these terms; undefined when the message is not exactly that exchange. */
+/** The taker's details of an exchange on these terms. Undefined if the message is not exactly that exchange. */
 export async function readExchange(message: Uint8Array, terms: ExchangeTerms): Promise<ExchangeDetails | undefined> {
   const decoding = decodeTransaction(unsigned(message))
   if (decoding.kind === 'malformed' || decoding.transaction.version !== 0) return undefined
@@ -68,7 +68,7 @@ export async function readExchange(message: Uint8Array, terms: ExchangeTerms): P
   }
 }
 
-/** Reads what may be read wrongly: only the comparison tells. */
+/** Reads the details without checks. The comparison verifies them. */
 function guess({ keys, instructions, lifetime }: Transaction): ExchangeDetails | undefined {
   const [limit, price] = instructions
   const memo = instructions.find(({ program }) => encodeBase58(keys[program] ?? new Uint8Array()) === memoProgram)

@@ -1,7 +1,8 @@
 /**
- * A swap by a program, in a transaction of our own: that one instruction comes from elsewhere, and all others are ours.
+ * A swap by an external program, in a transaction of this service. One instruction comes from outside, and all others
+ * are built here.
  *
- * SOL is wrapped before and unwrapped after it, since programs trade wrapped SOL only.
+ * SOL is wrapped before the swap and unwrapped after it, because programs trade only wrapped SOL.
  */
 import { AccountRole, address, createNoopSigner, type Instruction } from '@solana/kit'
 import { getCloseAccountInstruction, getSyncNativeInstruction } from '@solana-program/token'
@@ -13,7 +14,7 @@ import type { LookupTable } from '../read/lookup-tables.ts'
 import { composeMessage, unsigned } from '../send/message.ts'
 import { computeBudget, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
 
-/** An instruction that somebody else wrote. */
+/** An instruction written by a third party. */
 export interface ForeignInstruction {
   readonly program: string
   readonly accounts: readonly {
@@ -26,13 +27,13 @@ export interface ForeignInstruction {
 
 export interface SwapDraft {
   readonly wallet: string
-  /** Undefined for SOL, in both. */
+  /** Undefined for SOL, in both fields. */
   readonly sell: Mint | undefined
   readonly buy: Mint | undefined
   readonly units: bigint
   readonly swap: ForeignInstruction
   readonly memo: string
-  /** Whether the wallet's account for what it buys is opened first. */
+  /** Whether the wallet's account for the bought token is opened first. */
   readonly opens: boolean
   /** Whether all wrapped SOL of the wallet is unwrapped afterwards. */
   readonly unwraps: boolean
@@ -43,9 +44,9 @@ export interface SwapDraft {
 }
 
 export interface ComposedSwap {
-  /** The whole transaction, not signed yet. */
+  /** The complete unsigned transaction. */
   readonly transaction: Uint8Array
-  /** What it may write to by lookup tables. */
+  /** The writable accounts from lookup tables. */
   readonly loaded: readonly string[]
 }
 

@@ -1,8 +1,8 @@
 /**
- * Test money: mints of a key's own, what is minted of them, and a little of the key's own SOL.
+ * Test money: mints that belong to a key, tokens minted from them, and small amounts of the key's own SOL.
  *
- * What the key signs is for one chain only: right before it is sent every node has to name that chain, every time. Mainnet
- * is refused whatever the nodes say.
+ * The key signs for one chain only. Directly before each send, every node must confirm that chain. Mainnet is refused
+ * regardless of the nodes' answers.
  */
 import { address, createAddressWithSeed, createNoopSigner, type Instruction } from '@solana/kit'
 import { getCreateAccountWithSeedInstruction, getTransferSolInstruction } from '@solana-program/system'
@@ -28,12 +28,12 @@ import { computeBudget, memoInstruction, openInstruction, signInstructions } fro
 
 export type TestMinting =
   | { readonly kind: 'landed'; readonly tx: string }
-  /** The chain said no. */
+  /** The chain rejected it. */
   | { readonly kind: 'failed'; readonly why: string }
-  /** Nobody could be asked, or nobody of this chain. `isSent` when it may land all the same. */
+  /** No node, or no node of this chain, answered. `isSent`: the transaction may land nevertheless. */
   | { readonly kind: 'unavailable'; readonly why: string; readonly isSent: boolean }
 
-/** SOL is nobody's to mint. */
+/** SOL cannot be minted. */
 export type MintedCode = Exclude<TokenCode, 'SOL'>
 
 export interface MintingOrder {
@@ -43,9 +43,9 @@ export interface MintingOrder {
 }
 
 export interface Minter {
-  /** Gives SOL out of the key's own, and mints the rest into the recipient's accounts, which are opened for it. */
+  /** Sends SOL from the key's own balance, and mints the other tokens into the recipient's accounts, which it opens. */
   give(order: MintingOrder): Promise<TestMinting>
-  /** Makes the key's own mints where they do not exist yet. They have the same addresses every time. */
+  /** Creates the key's own mints if they do not exist yet. Their addresses are always the same. */
   createMints(): Promise<{ readonly mints: MintTable; readonly made: readonly MintedCode[] } | TestMinting>
 }
 
@@ -54,7 +54,7 @@ const mintBytes = 82
 /** More than any of these transactions needs. */
 const mostUnits = 200_000
 
-/** Throws a `TypeError` for mainnet, where there is no test money. */
+/** Throws a `TypeError` for mainnet, which has no test money. */
 export function createMinter(parts: SendParts, wallet: Wallet): Minter {
   if (parts.genesis === genesisHashes.mainnet) throw new TypeError('there is no test money on mainnet')
   const run = (instructions: readonly Instruction[]) => land(parts, wallet, instructions)
@@ -79,7 +79,7 @@ async function land(parts: SendParts, wallet: Wallet, instructions: readonly Ins
   const lifetime = await readLifetime(parts.rpc)
   if (!lifetime) return unavailable('no node gave a recent block')
   const signed = await signInstructions([...computeBudget(mostUnits), ...instructions], lifetime, wallet)
-  // The last question before it is sent: behind one address another node may answer from one question to the next.
+  // This is the last question before sending, because one address can lead to different nodes.
   const stranger = await checkChain(parts)
   if (stranger) return stranger
   const submission = await submit(parts.rpc, signed)
@@ -91,7 +91,7 @@ async function land(parts: SendParts, wallet: Wallet, instructions: readonly Ins
   return { kind: 'unavailable', why: fate.why, isSent: true }
 }
 
-/** Nothing when every node that answers is of the chain, and one does. */
+/** Undefined if at least one node answers and every node that answers is on the chain. */
 async function checkChain({ rpc, genesis }: SendParts): Promise<TestMinting | undefined> {
   const named = await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))
   const known = named.filter((one) => one !== undefined)
@@ -101,7 +101,7 @@ async function checkChain({ rpc, genesis }: SendParts): Promise<TestMinting | un
 
 async function giving({ recipient, units, mints }: MintingOrder, payer: string): Promise<readonly Instruction[]> {
   const signer = createNoopSigner(address(payer))
-  // Two equal orders on one block would be one transaction.
+  // Two equal orders with one blockhash would be the same transaction.
   const instructions: Instruction[] = [memoInstruction(`test money ${crypto.randomUUID()}`)]
   if (units.SOL) {
     instructions.push(getTransferSolInstruction({ source: signer, destination: address(recipient), amount: units.SOL }))
@@ -141,7 +141,7 @@ async function ownMints(base: string): Promise<OwnMints> {
   return Object.fromEntries(await Promise.all(entries)) as OwnMints
 }
 
-/** Undefined when no node tells. */
+/** Undefined if no node answers. */
 async function findMissing(rpc: Rpc, mints: OwnMints): Promise<readonly MintedCode[] | undefined> {
   const entries = Object.entries(mints) as [MintedCode, Mint][]
   const addresses = entries.map(([, mint]) => mint.address)
@@ -160,7 +160,7 @@ async function readRent({ call }: Rpc): Promise<bigint | undefined> {
   return answer.kind === 'answered' ? readU64(answer.result) : undefined
 }
 
-/** An address with a seed needs no signature but the key's own. */
+/** An address with a seed needs only the key's own signature. */
 function creation(code: TokenCode, mint: Mint, base: string, amount: bigint): readonly Instruction[] {
   const [newAccount, programAddress] = [address(mint.address), address(mint.tokenProgram)]
   return [
@@ -177,7 +177,7 @@ function creation(code: TokenCode, mint: Mint, base: string, amount: bigint): re
   ]
 }
 
-/** What the chain says of a failure, as far as the keeper of the key can do something about it. */
+/** Explains a failure to the owner of the key, as far as they can fix it. */
 function explain(why: string, { address: key }: Wallet): string {
   if (/"Custom":4\b/.test(why)) return `${key} is not the mint authority of the mints; name mints that are its own`
   if (/AccountNotFound|Insufficient|"Custom":1\b/i.test(why)) return `${key} holds too little SOL`

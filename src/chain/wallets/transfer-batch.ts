@@ -1,7 +1,8 @@
 /**
- * Many transfers in one transaction: budget, the accounts that are opened, memo, transfers; one signer.
+ * Many transfers in one transaction: compute budget, opened accounts, memo, transfers; one signer.
  *
- * The memo stands right before the first transfer, so that a single one reaches an account that demands memos, too.
+ * The memo comes directly before the first transfer, so that a single transfer also reaches an account that requires
+ * memos.
  */
 import type { Instruction } from '@solana/kit'
 import { splTokenProgram } from '../../core/money/tokens.ts'
@@ -18,24 +19,24 @@ import {
 } from './payment.ts'
 
 export interface FeeTerms {
-  /** The most that a transaction may cost. Its priority is lowered rather than that more is paid. */
+  /** The maximum cost of a transaction. The priority fee is reduced to stay below it. */
   readonly maxFeeLamports?: bigint
 }
 
 export interface TransferBatch {
   readonly instructions: readonly Instruction[]
-  /** By instruction: the transfer that it is for, where it is for one. */
+  /** By instruction: the index of its transfer, if it belongs to one. */
   readonly transferOf: readonly (number | undefined)[]
-  /** Where the money comes from; the wallet itself for SOL. */
+  /** The source account; the wallet itself for SOL. */
   readonly source: string
-  /** By transfer: where it goes. */
+  /** The destination accounts, by transfer. */
   readonly destinations: readonly string[]
 }
 
 export const signatureLamports = 5_000n
 const mostUnits = 1_400_000
 
-/** What a transfer takes, generously; one too few is found out before anything is sent. */
+/** A generous estimate per transfer. The simulation detects one that is too low before anything is sent. */
 const transferUnits = { lamports: 1_000, spl: 10_000, token2022: 30_000 }
 
 export async function composeBatch(order: TransferOrder, wallet: string, terms: FeeTerms = {}): Promise<TransferBatch> {
@@ -72,7 +73,7 @@ export function computeUnitsFor({ mint, transfers }: TransferOrder): number {
 
 const mostDoublings = 7
 
-/** In millionths of a lamport for a unit: what did not land is worth twice as much the next time. */
+/** In millionths of a lamport per compute unit. Each attempt that did not land doubles it. */
 export function computePriorityFee(units: number, { maxFeeLamports }: FeeTerms, attempts = 0): bigint {
   const wanted = usualMicroLamports << BigInt(Math.min(attempts, mostDoublings))
   if (maxFeeLamports === undefined) return wanted
@@ -81,30 +82,33 @@ export function computePriorityFee(units: number, { maxFeeLamports }: FeeTerms, 
   return most < wanted ? most : wanted
 }
 
-/** So many instructions may run, those that programs call among them. Of accounts 64 may be locked, and half of that fits. */
+/**
+ * The chain's limit of executed instructions, including calls between programs. The limit of 64 locked accounts is not
+ * relevant, because only half as many fit.
+ */
 const mostSteps = 64
-/** Opening an account that somebody sent lamports before calls the programs so often. */
+/** The number of instructions that opening an account runs if the account already holds lamports. */
 const openingSteps = 7
 
-/** Program, accounts, data; each list behind its length. */
+/** Program, accounts and data. Each list is preceded by its length. */
 function instructionBytes(accounts: number, data: number): number {
   return 1 + lengthBytes(accounts) + accounts + lengthBytes(data) + data
 }
 
-/** Lengths are written in seven bits each. */
+/** Lengths are encoded in groups of seven bits. */
 function lengthBytes(length: number): number {
   return length < 0x80 ? 1 : 2
 }
 
 const keyBytes = 32
-/** One signature, version, header, the number of keys, blockhash, the numbers of instructions and of lookup tables. */
+/** One signature, version, header, key count, blockhash, and the counts of instructions and lookup tables. */
 const frameBytes = 1 + 64 + 1 + 3 + 1 + 32 + 1 + 1
 const budgetBytes = instructionBytes(0, 5) + instructionBytes(0, 9)
 const sizes = { tokens: instructionBytes(4, 10), lamports: instructionBytes(2, 12), opening: instructionBytes(6, 1) }
 
 /**
- * How many of the transfers, from the first on, go into one transaction. Reckoned as if everybody who gets something were
- * somebody else: who they are need not be known.
+ * The number of transfers, counted from the first, that fit into one transaction. Every receiver counts as a different
+ * one, so the receivers need not be known.
  */
 export function fitInto({ mint, transfers, memo }: TransferOrder): number {
   const memoBytes = new TextEncoder().encode(memo).length
@@ -118,7 +122,7 @@ export function fitInto({ mint, transfers, memo }: TransferOrder): number {
     bytes += mint ? sizes.tokens : sizes.lamports
     steps += 1
     if (mint && opens) {
-      // The owner; once, the programs that open accounts.
+      // The owner, and once the programs that open accounts.
       keys += hasOpened ? 1 : 3
       bytes += sizes.opening
       steps += openingSteps

@@ -1,4 +1,4 @@
-/** `paystile faucet`: test money, on the localnets of this machine or from the faucet of a service. */
+/** `paystile faucet`: test tokens, from the localnets of this machine or from the faucet of a service. */
 import { agentWalletPath } from '../../client/agent-wallet.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { findLocalnets } from '../../host/home.ts'
@@ -30,7 +30,7 @@ export async function faucet(terminal: Terminal, given: string | undefined, opti
   return terminal.result({ ok: true, address, filled }, lines)
 }
 
-/** All of them: who has several chains here need not know which one a server is on. */
+/** Returns all localnets, so that the user need not know which of them a server uses. */
 function faucetsOfMachine(): readonly string[] {
   runningLocalnet()
   return findLocalnets().map(({ rpcUrl }) => `${rpcUrl}/faucet`)

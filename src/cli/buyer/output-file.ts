@@ -1,10 +1,10 @@
-/** Where `pay -o` writes the resource. */
+/** The output file of `pay -o`. */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CommandError, type Terminal, usage } from '../output.ts'
 
-/** Said before anything is paid, and without touching a file that is there. */
+/** Called before the payment. It does not change an existing file. */
 export function checkWritable(path: string): void {
   try {
     const file = statSync(path, { throwIfNoEntry: false })
@@ -18,7 +18,7 @@ export function checkWritable(path: string): void {
 
 export type Body = AsyncIterable<Uint8Array> | readonly Uint8Array[]
 
-/** Whether a download can be put together beside it: devices and pipes take bytes only as they come. */
+/** Whether a partial download can be kept beside the file. Devices and pipes accept a stream only. */
 export function canHaveParts(path: string): boolean {
   try {
     const file = statSync(path, { throwIfNoEntry: false })
@@ -29,7 +29,7 @@ export function canHaveParts(path: string): boolean {
   }
 }
 
-/** What the file does not take goes to stdout: it may have been paid for. */
+/** Writes to stdout if the file cannot be written, because the resource may be paid. */
 export async function writeResource(terminal: Terminal, body: Body, path: string): Promise<void> {
   let failure: string | undefined
   let bytes = 0

@@ -1,4 +1,4 @@
-/** How `pay` ends when the resource did not come whole: what was kept, and the command that goes on. */
+/** Errors of `pay` for incomplete resources: the part that was kept, and the command that continues. */
 import { DownloadError } from '../../client/download/part-file.ts'
 import { PaymentError } from '../../client/errors.ts'
 import { CommandError, exitCodes, usage } from '../output.ts'
@@ -14,7 +14,7 @@ export function brokenOff({ tx }: Paid): CommandError {
       )
 }
 
-/** What was paid for went to stdout, and there is more. */
+/** The paid bytes went to stdout, and the resource has more. */
 export function exhausted({ code, facts }: PaymentError, { status, headers }: Response, paid: Paid): PaymentError {
   const { offset = 0 } = facts
   const canGoOn = status === 206 || headers.get('accept-ranges') === 'bytes'
@@ -24,15 +24,15 @@ export function exhausted({ code, facts }: PaymentError, { status, headers }: Re
   return new PaymentError(code, `What was paid for ended at byte ${describePlace(facts)}; ${how}`, facts)
 }
 
-/** What to do where the rest cannot be had on its own. */
+/** The remedy if the rest cannot be requested separately. */
 function allOfIt({ offset = 0, size }: PaymentError['facts'], { allowance }: Paid): string {
   if (allowance?.unit === 'file') return 'the server sold less than the resource has: tell its operator'
-  // Where nobody knows how much there is, twice as much is a try.
+  // If the size is unknown, doubling is a guess.
   const megabytes = Math.ceil((size ?? 2 * offset) / 1_000_000)
   return `the server cannot go on from there; this buys more at once: ${formatCommand(['--prepay', String(megabytes)])}`
 }
 
-/** Why a file is not whole. Anything else is passed on as it is. */
+/** Explains an incomplete file. Other errors are returned unchanged. */
 export function unsaved(error: unknown, path: string, paid: Paid, isBuyingMore: boolean): unknown {
   if (error instanceof TypeError && error.message === 'terminated') return brokenOff(paid)
   if (error instanceof DownloadError) return unwritten(error, path, paid)
@@ -58,7 +58,7 @@ function unwritten({ code, message, kept, isOverflowed }: DownloadError, path: s
   return new CommandError(exitCodes.undelivered, code, text)
 }
 
-/** The command that was run, with more. */
+/** The command line of this process with additional arguments. */
 function formatCommand(more: readonly string[]): string {
   const given = process.argv.slice(2)
   const isRange = (word: string | undefined) => /^range:/i.test(word ?? '')
@@ -69,7 +69,7 @@ function formatCommand(more: readonly string[]): string {
   return ['npx paystile', ...[...kept, ...more].map(quote)].join(' ')
 }
 
-/** As a shell takes it for one word. */
+/** Quotes an argument for a shell. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -1,11 +1,11 @@
-/** What `pay` says of a payment on its way, and what it remembers of it. */
+/** The messages of `pay` during a payment, and the facts that it keeps for its result. */
 import type { ClientEvent } from '../../client/options.ts'
 import type { AllowanceLeft, Offered } from '../../core/payment/allowance.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
 import { boughtText, leftText } from '../allowance-text.ts'
 import { paint, short } from '../output.ts'
 
-/** What is told about the payment in the end. */
+/** The facts about the payment in the final result. */
 export interface Paid {
   tx?: string
   requestId?: string
@@ -13,7 +13,7 @@ export interface Paid {
   token?: string
   recipient?: string
   network?: string
-  /** What was bought, and what was left of it. */
+  /** The purchased allowance, and its remainder. */
   allowance?: Partial<Offered & AllowanceLeft>
 }
 
@@ -53,7 +53,7 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
   }
 }
 
-/** One request needs no words. */
+/** A single request is not mentioned. */
 function describePurpose({ allowance, description }: Extract<ClientEvent, { kind: 'paying' }>): string {
   const what = allowance && !isOneRequest(allowance) ? ` for ${boughtText(allowance)}` : ''
   return description === undefined ? what : `${what === '' ? ' for' : `${what} of`} "${description}"`

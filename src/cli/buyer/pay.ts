@@ -1,4 +1,4 @@
-/** `paystile pay`: `curl` for resources that cost something. The resource goes to stdout, everything said to stderr. */
+/** `paystile pay`: `curl` for paid resources. The resource goes to stdout, all messages to stderr. */
 import { endpoints } from '../../api/http/paths.ts'
 import type { DownloadOptions } from '../../client/download/download.ts'
 import { PaymentError } from '../../client/errors.ts'
@@ -39,8 +39,9 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   if (output !== undefined) checkWritable(output)
   else if (options.buyMore) throw usage('--buy-more goes on with a file; name one with -o.')
   const named = options.wallet ?? process.env['PAYSTILE_WALLET']
-  // Where a demo runs, the chain decides whose wallet pays. A service that tells its chain need not be asked for a price, which
-  // it would count as another customer's. A free resource comes as the answer to the question.
+  // On a machine with a demo, the service's chain decides which wallet pays. If the service publishes its chain, `pay`
+  // does not request a quote first: the service would count it as another customer. If the resource is free, the
+  // response to the quote request is the result.
   const mayBeDemo = !named && isNearDemo(url)
   const genesis = mayBeDemo ? await readDemoChain(url) : undefined
   const asked = mayBeDemo && genesis === undefined ? await ask(url, request, timeoutMs / 2) : undefined
@@ -68,14 +69,14 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   return tell(terminal, await fetchWith402(url, request, client), paid, options)
 }
 
-/** Whether an address of this machine could be a service of a demo. */
+/** Whether this local address can belong to the service of a demo. */
 function isNearDemo({ hostname }: URL): boolean {
   return isLoopback(hostname) && findLocalnets().some(({ walletFile }) => walletFile !== undefined)
 }
 
 const discoveryMs = 2_000
 
-/** The chain of the service at an address, where it is that of a demo. */
+/** The chain of the service at this origin, if it is the chain of a demo. */
 async function readDemoChain({ origin }: URL): Promise<string | undefined> {
   try {
     const signal = AbortSignal.timeout(discoveryMs)
@@ -87,7 +88,7 @@ async function readDemoChain({ origin }: URL): Promise<string | undefined> {
   }
 }
 
-/** Downloads into a file, and goes on where an earlier command broke off. */
+/** Downloads into a file and resumes an interrupted download. */
 async function save(
   terminal: Terminal,
   url: URL,
@@ -101,7 +102,7 @@ async function save(
     ...client,
     ...(options.buyMore && { buyMore: true }),
     onProgress: progress.show,
-    // Not on the line that is written over.
+    // Clears the progress line first.
     onEvent: (event) => {
       progress.end()
       client.onEvent?.(event)
@@ -147,7 +148,10 @@ async function tell(terminal: Terminal, response: Response, paid: Paid, options:
 const kept =
   'The payment is kept: the same command shows it again, and pays nothing more; that works three times at the most.'
 
-/** What the resource refuses gives the payment back, and our journal still has it. What cannot be had at all comes as an error. */
+/**
+ * After an error response the ledger returns the grant, and the client's journal keeps the payment. Other failures are
+ * thrown.
+ */
 function isKept({ status }: Response, { tx }: Paid): boolean {
   return tx !== undefined && status >= 400
 }
@@ -164,7 +168,7 @@ async function tellDryRun(terminal: Terminal, response: Response, challenge: Cha
   ])
 }
 
-/** What came of a body before it ended or the paid bytes did: in JSON, too, it is not lost. */
+/** Reads the body up to its end, or to the end of the paid bytes, so that JSON output also keeps a partial body. */
 async function tellJson(terminal: Terminal, response: Response, paid: Paid): Promise<ExitCode> {
   const chunks: Uint8Array[] = []
   let cut: PaymentError | undefined
@@ -208,7 +212,7 @@ async function writeOut(terminal: Terminal, response: Response, options: PayOpti
   if (options.include) writeHead(terminal, response)
   const body: Body = response.body ?? []
   const { output } = options
-  // An error is not what the file is for, and may stand in the place of something good.
+  // An error response must not overwrite a file from an earlier run.
   if (output !== undefined && response.status < 400) return writeResource(terminal, body, output)
   if (output !== undefined) terminal.note(`${output} is left as it was; the server's answer:`)
   for await (const chunk of body) terminal.write(chunk)

@@ -1,4 +1,4 @@
-/** How far a download has come: one line that is written over, for a person who watches. */
+/** The progress of a download: one line on a terminal that is overwritten. */
 import type { Progress } from '../../client/download/download.ts'
 import { bytesText } from '../allowance-text.ts'
 
@@ -6,11 +6,11 @@ const everyMs = 100
 
 export interface ProgressLine {
   show(progress: Progress): void
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void
 }
 
-/** Nothing, where nobody watches. */
+/** Does nothing without a terminal. */
 export function showProgress(isQuiet: boolean): ProgressLine {
   const { stderr } = process
   if (isQuiet || !stderr.isTTY) return { show: () => {}, end: () => {} }

@@ -1,4 +1,4 @@
-/** `paystile quote`: what a resource costs, and whether your limits would allow it. */
+/** `paystile quote`: the price of a resource, and whether the limits allow it. */
 import { PaymentError } from '../../client/errors.ts'
 import { checkChallenge, listCandidates } from '../../client/policy.ts'
 import { readOffered } from '../../core/payment/allowance.ts'

@@ -1,12 +1,12 @@
-/** Asks for a resource without paying for it. */
+/** Requests a resource without payment. */
 import { readJson } from '../../client/read-json.ts'
 import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
 import { CommandError, exitCodes } from '../output.ts'
 
 export interface Asked {
-  /** With its body still to be read. */
+  /** Its body is not read yet. */
   readonly response: Response
-  /** Undefined where nothing has to be paid, or in a way we do not know. */
+  /** Undefined if no payment is required, or only in an unsupported way. */
   readonly challenge: Challenge | undefined
 }
 

@@ -23,7 +23,7 @@ interface VerifyCommandOptions {
   readonly payer?: string
   readonly rpc: readonly string[]
   readonly network?: Network
-  /** The configuration of the service that was paid. */
+  /** The configuration file of the paid service. */
   readonly config?: string
 }
 
@@ -62,7 +62,7 @@ export async function verify(
 
 const promised = ['recipient', 'amount', 'token'] as const
 
-/** All three or none: with none, the secret of the service tells what the requestId promises. */
+/** Requires all three options or none. Without them, the secret of the service opens the quote in the requestId. */
 function checkPromised(options: VerifyCommandOptions, hasSecret: boolean): void {
   const missing = promised.filter((name) => options[name] === undefined).map((name) => `--${name}`)
   if (missing.length === 0 || (missing.length === promised.length && hasSecret)) return
@@ -72,7 +72,7 @@ function checkPromised(options: VerifyCommandOptions, hasSecret: boolean): void 
   throw usage(`${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing: say what had to be paid, ${rest}.`)
 }
 
-/** What is wrong with the options, by the names they have on the command line. */
+/** Problems of the options, with their names on the command line. */
 function inFlags({ problems }: ConfigurationError): string {
   const named = problems.map((problem) =>
     problem
@@ -88,8 +88,8 @@ function mark(check: Check): string {
 }
 
 /**
- * The service that a command started here is about: what `paystile.yaml` and `.env` say of it, or the environment; on a chain of
- * this machine, its own ledger and secret.
+ * Finds the service of this directory: in `paystile.yaml` and `.env`, or in the environment. A localnet of this machine
+ * has its own ledger and secret.
  */
 async function whereToLook(options: VerifyCommandOptions): Promise<CheckOptions> {
   const { recipient, amount, token, payer } = options
@@ -127,17 +127,17 @@ interface FoundService {
 async function findService(options: VerifyCommandOptions): Promise<FoundService> {
   const { file, environment, problems, plan, routes } = await readSubject(options.config, process.env)
   const config = routes[0]?.config.service
-  // Who says what had to be paid may stand beside any file.
+  // With all three options, an invalid file in this directory does not matter.
   const isNeeded = options.config !== undefined || promised.some((name) => options[name] === undefined)
   if (problems.length > 0 && file !== undefined && isNeeded) throw usage(`${problems.join('; ')}.`)
   const isAnother = options.network !== undefined && config !== undefined && options.network !== config.network
-  // A service on another chain knows nothing of this payment.
+  // A service on another chain has no record of this payment.
   if (isAnother) return { environment: process.env }
   if (file === undefined || !plan || !config) return { environment }
   return { environment, plan, config, mints: Object.assign({}, ...routes.map(({ config: { route } }) => route.mints)) }
 }
 
-/** Where a chain that runs on this machine keeps what belongs to it. */
+/** The directory of a localnet that runs on this machine. */
 function findLocalDirectory(rpc: readonly string[]): string | undefined {
   const note = findLocalnet()
   return note && (rpc.length === 0 || rpc.includes(note.rpcUrl)) ? localnetDirectory(note.genesis) : undefined
@@ -148,7 +148,7 @@ function readIfThere(directory: string | undefined, fileIn: (directory: string) 
   return file && existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
 }
 
-/** A file that is not there is not made: then it is not checked whether the payment was used. */
+/** A missing file is not created: then the command does not check whether the payment was used. */
 function isThere(ledger: string): boolean {
   const place = parseLedgerUrl(ledger)
   return place?.kind !== 'sqlite' || existsSync(place.path)

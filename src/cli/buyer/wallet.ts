@@ -1,4 +1,4 @@
-/** `paystile wallet`: make one, see its address, see what it holds. */
+/** `paystile wallet`: creates a wallet and shows its address and balances. */
 import { agentWalletPath } from '../../client/agent-wallet.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { readBalances } from '../balances.ts'

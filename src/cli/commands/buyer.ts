@@ -1,4 +1,4 @@
-/** The commands of those who pay: ask, pay, check a payment, look after a wallet. */
+/** Commands for payers: quote, pay, verify a payment, manage a wallet. */
 import { type Commands, collect, networkOption } from '../run.ts'
 
 export function addBuyerCommands({ program, command, run }: Commands): void {

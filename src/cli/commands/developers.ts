@@ -1,4 +1,4 @@
-/** The commands of developers, who show a service that a host and a wallet are theirs. */
+/** Commands for developers, who prove to a service that they control a host and a wallet. */
 import type { Commands } from '../run.ts'
 
 export function addDeveloperCommands({ program, command, run }: Commands): void {

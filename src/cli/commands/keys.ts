@@ -1,4 +1,4 @@
-/** The commands that look after the key files of a service: those that pay out, convert, open accounts. */
+/** Commands for the key files of a service: keys for payouts, conversions and opening accounts. */
 import type { Commands } from '../run.ts'
 
 export function addKeyCommands({ program, command, run }: Commands): void {

@@ -1,4 +1,4 @@
-/** The commands of those who run a service. */
+/** Commands for operators of a service. */
 import { type Command, Option } from 'commander'
 import { type Commands, networkOption } from '../run.ts'
 

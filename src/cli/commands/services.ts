@@ -1,4 +1,4 @@
-/** The commands that run something: the demo, the gateway, a chain. */
+/** Commands that run a service: the demo, the gateway, a chain. */
 import { type Commands, collect, networkOption } from '../run.ts'
 
 export function addServiceCommands({ command, run }: Commands): void {

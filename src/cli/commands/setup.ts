@@ -1,4 +1,4 @@
-/** The commands that come before anything is sold: write a configuration, check it, make test tokens. */
+/** Commands for setup: write a configuration, check it, create test tokens. */
 import { type Commands, collect, networkOption } from '../run.ts'
 
 export function addSetupCommands({ program, command, run }: Commands): void {

@@ -1,4 +1,4 @@
-/** A picture that nobody else has: drawn from the signature of the payment that bought it. */
+/** A unique picture, drawn from the signature of the payment that bought it. */
 import { decodeSignature } from '../../core/encoding/base58.ts'
 
 const size = 640

@@ -1,4 +1,4 @@
-/** The moon's phases to come as a calendar file (RFC 5545): something to download. */
+/** The coming phases of the moon as a calendar file (RFC 5545), an example of a download. */
 import { moonAt } from './moon.ts'
 
 const dayMs = 86_400_000

@@ -1,4 +1,4 @@
-/** Other customers of the demo: they buy something now and then, so that there is something to see on the dashboard. */
+/** Simulated customers of the demo. They buy occasionally, so that the dashboard shows activity. */
 import { createWallet } from '../../chain/keys/keypair.ts'
 import { fetchWith402 } from '../../client/index.ts'
 import { createMemoryJournal } from '../../client/journal/journal.ts'
@@ -8,23 +8,23 @@ import { resources } from './resources.ts'
 
 const guests = ['ada', 'blaise', 'carl'] as const
 const firstPurchases = 12
-/** Between two purchases: short at first, so that there is something to see soon. */
+/** Pause between two purchases, short at first, so that activity appears soon. */
 const earlyMs = 700
 const [leastMs, mostMs] = [4_000, 15_000]
-/** Nobody waits for them at the end. */
+/** Shutdown does not wait for these requests. */
 const timeoutMs = 5_000
 
 export interface Crowd {
   close(): Promise<void>
 }
 
-/** By this the demo's own lines leave them out: they are about what the person at the terminal does. */
+/** The messages of the demo omit these requests: they describe the requests of the user at the terminal. */
 export function isOfCrowd(target: string): boolean {
   return target.includes('?guest=')
 }
 
 export interface Guests {
-  /** One of them comes: most buy something, some only look at the price. */
+  /** One visit of a customer. Most visits buy something, some only request the price. */
   visit(): Promise<void>
 }
 
@@ -41,10 +41,10 @@ export function inviteGuests({ localnet }: OwnChain, url: string): Guests {
     const resource = resources[Math.floor(Math.random() ** 1.6 * resources.length)]
     const wallet = (await wallets)[index]
     if (!resource || !wallet) return
-    // Each pays in what is at hand.
+    // The order of the tokens is random.
     const tokens = tokenCodes.toSorted(() => Math.random() - 0.5)
     const address = `${url}/api/${resource.name}?guest=${guests[index]}`
-    // Some only look at the price.
+    // Some visits only request the price.
     if (Math.random() < 0.3) await (await fetch(address)).text()
     else await (await fetchWith402(address, { wallet, tokens, journal, rpc: localnet.rpcUrl, timeoutMs })).text()
   }

@@ -1,4 +1,4 @@
-/** `paystile demo`: the whole product on a chain of its own, with something to buy. */
+/** `paystile demo`: the whole product on its own chain, with resources to buy. */
 import { join } from 'node:path'
 import { createWallet } from '../../chain/keys/keypair.ts'
 import { makeKeyFile, withKeyFile } from '../../host/keys/key-file.ts'
@@ -68,7 +68,7 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
     }
     const balances = await readBalances(people.wallet.address, 'localnet', [chain.localnet.rpcUrl])
     const lines = welcomeLines(ready, balances, chain.localnet.now())
-    // A program reads the one line; whoever looks at its log should still see what to try.
+    // A program reads the JSON line. Its log still shows the commands to try.
     if (terminal.json) for (const line of lines) terminal.note(line)
     terminal.result(ready, lines)
     if (options.timeLapse) await passWeek(terminal, chain, shop.url)
@@ -84,7 +84,7 @@ export async function demo(terminal: Terminal, options: DemoOptions): Promise<Ex
   }
 }
 
-/** A provider that can receive, and a customer with money. Their keys live and die with the chain. */
+/** Creates a provider that can receive, and a funded customer. Their keys are as short-lived as the chain. */
 async function settle({ localnet, directory, announce }: OwnChain) {
   const keyFile = join(directory, 'wallet.json')
   const providerFile = join(directory, 'provider.json')
@@ -95,7 +95,7 @@ async function settle({ localnet, directory, announce }: OwnChain) {
     withKeyFile(providerFile, createWallet),
   ])
   if (isNew) {
-    // Not sent to it: what is sent to the provider is a payment, and this one would be nobody's.
+    // Credited without a transfer: a transfer to the provider would count as an unclaimed payment.
     localnet.endow(provider.address, 50_000_000n)
     await localnet.fund(provider.address, { USDC: 0n, NATIVE: 0n })
     await localnet.fund(customer.address, { SOL: 10_000_000_000n, USDC: 100_000_000n, NATIVE: 1_000_000_000_000n })

@@ -1,6 +1,6 @@
 /**
- * Who earns in the demo, and who exchanges: a partner, a developer, the operator's treasury, buyback and incentives, the
- * wallet that pays them all, and a desk. Their keys live and die with the chain.
+ * The payees and the desk of the demo: a partner, a developer, the operator's treasury, buyback and incentives, the
+ * outgoing wallet, and a market maker. Their keys are as short-lived as the chain.
  */
 import { join } from 'node:path'
 import type { RewardsOption } from '../../api/rewards/option.ts'
@@ -24,9 +24,9 @@ export interface Economy {
   readonly settlement: Pick<ProviderOptions, 'settlementToken' | 'autoConversion' | 'conversionThreshold' | 'venue'> & {
     readonly settlementKey: string
   }
-  /** The document by which the developer shows that the host is theirs. */
+  /** The document that proves the developer's control of the host. */
   document(service: string): object
-  /** As a developer does it: a signed message to the service, which then looks at the document. */
+  /** Registers as a developer does: a signed message to the service, which then reads the document. */
   register(service: string): Promise<void>
   close(): Promise<void>
 }

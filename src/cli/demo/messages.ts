@@ -1,10 +1,10 @@
-/** What the demo says. */
+/** The messages of the demo. */
 import type { Facts, Log } from '../../core/runtime.ts'
 import type { PaywallEvent } from '../../paywall/config/events.ts'
 import { paint, short, table } from '../output.ts'
 import { resources } from './resources.ts'
 
-/** What `--json` prints, in one line. */
+/** The output of `--json`, one line. */
 export interface DemoReady {
   readonly url: string
   readonly rpcUrl: string
@@ -70,13 +70,13 @@ export function welcomeLines(
 export interface DemoLogParts {
   readonly note: (line: string) => void
   readonly now: () => number
-  /** Since when days are counted; undefined where time passes as usual. */
+  /** Start of the count of days; undefined if time passes normally. */
   readonly since?: number | undefined
-  /** What went out, in words; undefined where that is not known. */
+  /** Describes an outgoing transaction; undefined if it is unknown. */
   readonly describe: (kind: string, id: string) => Promise<string | undefined>
 }
 
-/** What goes out, in the same way; whatever else the service logs is told only when something is wrong. */
+/** Reports outgoing transactions in the same format. Other log entries are shown only for warnings and errors. */
 export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log {
   const head = (): string => `${formatTime(now())}${since === undefined ? '' : `  ${formatDay(now(), since)}`}`
   const complain = (event: string, { why }: Facts = {}): void => {
@@ -98,7 +98,7 @@ export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log
 
 const dayMs = 86_400_000
 
-/** `day 3 (2026-01-31)`: as the calendar has it. */
+/** `day 3 (2026-01-31)`, by calendar days. */
 export function formatDay(now: number, since: number): string {
   const day = Math.floor(now / dayMs) - Math.floor(since / dayMs) + 1
   return paint.dim(`day ${day} (${new Date(now).toISOString().slice(0, 10)})`)
@@ -108,7 +108,7 @@ function formatTime(now: number): string {
   return paint.dim(new Date(now).toISOString().slice(11, 19))
 }
 
-/** A live line, or undefined for what is not worth one. */
+/** A line for the event, or undefined for a minor event. */
 export function describeEvent(event: PaywallEvent, now: number): string | undefined {
   const time = formatTime(now)
   switch (event.kind) {

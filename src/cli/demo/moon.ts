@@ -1,4 +1,4 @@
-/** The moon, worked out from its mean elements (Meeus, low precision): good to about half an hour of a phase. */
+/** Computes the moon from its mean elements (Meeus, low precision). A phase is accurate to about half an hour. */
 const dayMs = 86_400_000
 const j2000 = Date.UTC(2000, 0, 1, 12)
 const degree = Math.PI / 180
@@ -17,11 +17,11 @@ const phaseNames = [
 export interface Moon {
   readonly at: string
   readonly phase: (typeof phaseNames)[number]
-  /** Of the disc that we see, from 0 to 1. */
+  /** The illuminated part of the visible disc, 0 to 1. */
   readonly illuminated: number
   readonly ageDays: number
   readonly coming: readonly { readonly phase: string; readonly at: string }[]
-  /** For the terminal: one string a line. */
+  /** For the terminal, one string per line. */
   readonly drawing: readonly string[]
 }
 
@@ -41,7 +41,7 @@ export function moonAt(time: number): Moon {
   }
 }
 
-/** How far the moon stands from the sun, in degrees: 0 is new, 180 is full. */
+/** The angle between the moon and the sun in degrees: 0 is new, 180 is full. */
 function elongation(time: number): number {
   const t = (time - j2000) / dayMs / 36_525
   const d = 297.8501921 + 445_267.1114034 * t
@@ -53,7 +53,7 @@ function elongation(time: number): number {
   return (((d + corrections) % 360) + 360) % 360
 }
 
-/** The next time at which the elongation passes `target`. */
+/** The next time at which the elongation reaches `target`. */
 function nextTime(from: number, target: number): number {
   const ahead = (time: number) => ((((elongation(time) - target) % 360) + 540) % 360) - 180
   let low = from

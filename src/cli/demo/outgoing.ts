@@ -1,4 +1,4 @@
-/** What went out in the demo, in words, as its own service tells it to whoever sits at the machine. */
+/** Describes the demo's outgoing transactions. The service reports them to clients on the same machine. */
 import { counted } from '../output.ts'
 
 interface Landed {
@@ -13,7 +13,7 @@ interface Landed {
   readonly received?: string | null
 }
 
-/** Undefined where the service does not tell, or not yet. */
+/** Undefined if the service does not report the transaction, or not yet. */
 export async function describeOutgoing(url: string, kind: string, id: string): Promise<string | undefined> {
   try {
     if (kind === 'payout') {

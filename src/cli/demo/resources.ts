@@ -1,4 +1,4 @@
-/** What the demo sells. */
+/** The resources of the demo. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { drawArt } from './art.ts'
 import { moonCalendar } from './calendar.ts'
@@ -12,9 +12,9 @@ export interface Resource {
   readonly token: TokenCode
   readonly description: string
   readonly type: string
-  /** Where it is to be saved as a file. */
+  /** The name of a download. */
   readonly file?: string
-  /** `tx` is the transaction that paid for it. */
+  /** `tx` is the transaction that paid. */
   make(visit: { readonly now: number; readonly tx: string }): string
 }
 

@@ -1,4 +1,4 @@
-/** The demo's service: paid resources, a faucet, and a front door that says what there is. */
+/** The service of the demo: paid resources, a faucet, and a start page that lists them. */
 import { writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -30,7 +30,7 @@ export interface ShopParts {
 
 export async function openShop({ chain, port, recipient, economy, onEvent, log }: ShopParts): Promise<Shop> {
   const { localnet, directory } = chain
-  // It listens before it sells: who earns has to know under which name the shop is found.
+  // The server listens before it sells, because the rewards need its address.
   let listener: RequestListener = (_request, response) => void response.writeHead(503, { 'Retry-After': '1' }).end()
   const server = createServer((request, response) => listener(request, response))
   await new Promise<void>((resolve, reject) => {

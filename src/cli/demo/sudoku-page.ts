@@ -1,4 +1,4 @@
-/** A sudoku to play in the browser: a page of its own, for people who pay on the checkout page. */
+/** A page with a playable sudoku, for people who pay on the checkout page. */
 import type { Sudoku } from './sudoku.ts'
 
 export function playPage({ puzzle, solution }: Sudoku): string {

@@ -1,6 +1,6 @@
-/** A sudoku that has exactly one solution, made fresh for each buyer. */
+/** A sudoku with exactly one solution, generated for each buyer. */
 export interface Sudoku {
-  /** Nine strings of nine; a dot is an empty cell. */
+  /** Nine strings of nine characters; a dot is an empty cell. */
   readonly puzzle: readonly string[]
   readonly clues: number
   readonly solution: readonly string[]
@@ -26,12 +26,15 @@ export function makeSudoku(random: Random): Sudoku {
   return { puzzle: toLines(puzzle), clues, solution: toLines(solution) }
 }
 
-/** How many ways there are to fill the grid, counted up to two. */
+/** The number of solutions, counted up to two. */
 function countSolutions(grid: readonly number[]): number {
   return search([...grid], undefined, 2)
 }
 
-/** Fills the grid in place and counts the ways, up to `limit`; with a limit of one the first way stays in the grid. */
+/**
+ * Fills the grid in place and counts the solutions, up to `limit`. With a limit of one, the first solution stays in the
+ * grid.
+ */
 function search(grid: number[], random: Random | undefined, limit: number): number {
   let [best, options] = [-1, 0]
   for (let cell = 0; cell < 81; cell += 1) {

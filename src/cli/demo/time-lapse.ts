@@ -1,4 +1,4 @@
-/** Seven days in a minute: customers buy, then the chain's clock jumps some hours, again and again. */
+/** Seven days in a minute: customers buy, then the chain's clock advances by some hours, repeatedly. */
 import type { OwnChain } from '../local-chain.ts'
 import type { Terminal } from '../output.ts'
 import { inviteGuests } from './crowd.ts'
@@ -7,13 +7,13 @@ import { formatDay } from './messages.ts'
 const turns = 24
 const secondsPerTurn = (7 * 86_400) / turns
 const visitsPerTurn = 2
-/** What is paid becomes final with the jump, and nothing that was signed before has expired after it. */
+/** Enough slots to finalize the payments, and few enough that no signed transaction expires. */
 const slotsPerTurn = 40
-/** So long it takes at the most until all who follow the chain's clock have seen it jump. */
+/** The longest time until all readers of the chain's clock see the jump. */
 const settleMs = 500
 const turnMs = 60_000 / turns
 
-/** Resolves when they are over. Nobody buys while the clock jumps: what was quoted would have expired. */
+/** Resolves after the last turn. No customer buys while the clock jumps, because the quote would have expired. */
 export async function passWeek(terminal: Terminal, chain: OwnChain, url: string): Promise<void> {
   const { visit } = inviteGuests(chain, url)
   terminal.note('Seven days pass in the next minute. Watch Rewards and Settlement on the dashboard.')

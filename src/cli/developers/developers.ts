@@ -1,4 +1,4 @@
-/** `paystile developers`: show a service that a host and a wallet are yours, and see how that stands. */
+/** `paystile developers`: proves to a service that a host and a wallet belong together, and shows the status. */
 import { agentWalletPath } from '../../client/agent-wallet.ts'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import {
@@ -20,7 +20,7 @@ interface WalletOptions extends ServiceOptions {
   readonly wallet?: string
 }
 
-/** What is printed is the document itself, so that it can go into a file as it is. */
+/** Prints the document itself, so that the output can be saved as the file. */
 export async function showDocument(terminal: Terminal, options: WalletOptions): Promise<ExitCode> {
   const entry = { wallet: readAddress(options), service: readOrigin(options.service) }
   return terminal.result(entry, [JSON.stringify(entry, null, 2)])
@@ -57,7 +57,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   const host = readHost(text)
   const origin = readOrigin(options.service)
   const wallet = readAddress(options)
-  // What is advised is to be done with the same wallet.
+  // The suggested commands use the same wallet.
   const named = options.wallet === undefined ? '' : ` --wallet ${options.wallet}`
   const service = await askService(origin)
   const url = developerDocumentUrl(host, service.network)
@@ -91,7 +91,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   ])
 }
 
-/** Signs for the service that the user named, whatever the service says of itself. */
+/** Signs for the service that the user named, not for the name that the service reports. */
 async function sign(options: WalletOptions, text: string, purpose: DeveloperPurpose) {
   const host = readHost(text)
   const origin = readOrigin(options.service)
@@ -109,7 +109,9 @@ async function sign(options: WalletOptions, text: string, purpose: DeveloperPurp
   })
 }
 
-/** A service that goes by another name would not take the message; one that wants it for another must not get it. */
+/**
+ * A service with another name would reject the message. A service that requests one for another name must not get it.
+ */
 function expectSame({ service }: ServiceView, origin: string): void {
   if (service === origin) return
   if (service === null) {
@@ -125,7 +127,7 @@ function readHost(text: string): string {
   throw usage(`"${text}" is not a host; write it as in addresses, such as api.example.com.`)
 }
 
-/** Of a key file, which need not be opened for that, or as it was given. */
+/** The address in the key file, which needs no passphrase, or the given address. */
 function readAddress({ wallet = agentWalletPath() }: WalletOptions): string {
   if (decodeAddress(wallet) !== undefined) return wallet
   try {

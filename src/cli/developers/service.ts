@@ -1,4 +1,4 @@
-/** Asks a service about its developers, and tells it of one. What it answers is checked before it is used. */
+/** Sends developer requests to a service. Responses are validated before use. */
 import { readJson } from '../../client/read-json.ts'
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { isNetwork, type Network } from '../../core/money/tokens.ts'
@@ -6,7 +6,7 @@ import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
 import { CommandError, exitCodes, usage } from '../output.ts'
 
 export interface ServiceView {
-  /** By what it goes; null where it does not know. */
+  /** The origin of the service; null if it does not know it. */
   readonly service: string | null
   readonly id: string
   readonly network: Network
@@ -17,7 +17,7 @@ export interface ServiceView {
 
 const patienceMs = 30_000
 
-/** Of `--service`, or of `PAYSTILE_URL`. */
+/** From `--service` or `PAYSTILE_URL`. */
 export function readOrigin(given: string | undefined): string {
   const url = given ?? process.env['PAYSTILE_URL']
   if (url && isHttpUrl(url)) return new URL(url).origin
@@ -33,7 +33,7 @@ export async function askService(origin: string): Promise<ServiceView> {
   throw unclear(origin, response.status)
 }
 
-/** What it answers: text by name. */
+/** Returns the response as text by name. */
 export async function postToService(
   origin: string,
   purpose: DeveloperPurpose,
@@ -63,7 +63,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-/** Text that may be written to a terminal: none of it moves the cursor. */
+/** Whether the text is safe for a terminal: it has no control characters. */
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 2_000 && !/\p{C}/u.test(value)
 }

@@ -1,4 +1,4 @@
-/** Whether the time by which payments are judged is the chain's. */
+/** Compares the clock that judges payments with the chain's clock. */
 import { readLatestTime } from '../../chain/rpc/time.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { createWallClock } from '../../host/clock.ts'
@@ -7,11 +7,11 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import type { NetworkFacts } from './nodes.ts'
 
 const check = 'clock'
-/** Strange already: the chain's own time is seconds behind at the most. */
+/** Already suspicious: the chain's clock is at most seconds behind. */
 const strangeMs = 15_000
 const setClock = 'set the clock of this machine: timedatectl set-ntp true'
 
-/** `databaseAheadMs`: how far PostgreSQL's clock is ahead of this machine's; the service goes by PostgreSQL's. */
+/** `databaseAheadMs` is the lead of PostgreSQL's clock over this machine's. The service uses PostgreSQL's clock. */
 export async function checkClock(
   network: Network,
   { rpc }: NetworkFacts,

@@ -1,6 +1,6 @@
 /**
- * `paystile doctor`: looks at everything a service needs, and says what to do about what is not well. It makes and changes
- * nothing, repeats no secret, and goes on whatever it meets.
+ * `paystile doctor`: checks everything that a service needs and suggests remedies. It creates and changes nothing,
+ * prints no secret, and continues after any failure.
  */
 import { relative } from 'node:path'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -23,7 +23,7 @@ import { checkStore } from './store.ts'
 import { readSubject, type Subject } from './subject.ts'
 import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './web.ts'
 
-/** A finding is one line, and texts of nodes and databases move no cursor. */
+/** A finding is one line. Control characters in texts of nodes and databases are removed. */
 const controls = /\p{Cc}+/gu
 
 export async function doctor(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
@@ -68,7 +68,7 @@ async function examine(subject: Subject): Promise<Examination> {
 
 type Add = (check: string, look: () => readonly Finding[] | Promise<readonly Finding[]>) => Promise<void>
 
-/** Everything that needs a configuration. True when the service runs already. */
+/** All checks that need a configuration. Returns true if the service already runs. */
 async function examineService(
   subject: Subject,
   http: ReturnType<typeof createHttpTransport>,
@@ -162,7 +162,7 @@ function readNetwork({ routes }: Subject): Network | null {
   return routes[0]?.config.service.network ?? null
 }
 
-/** What of the configuration must not be shown, whichever way it would come out. */
+/** The parts of the configuration that no output may contain. */
 function listSecrets({ routes, plan }: Subject): {
   readonly secrets: readonly string[]
   readonly addresses: readonly string[]

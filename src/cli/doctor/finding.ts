@@ -1,13 +1,12 @@
-/** What the doctor finds: one line each, with the mend where something is not well. */
+/** A finding of the doctor: one line, with a remedy for a problem. */
 export type Level = 'ok' | 'warn' | 'fail'
 
 export interface Finding {
-  /** What was looked at: `nodes`, `ledger`. */
+  /** The subject of the check: `nodes`, `ledger`. */
   readonly check: string
   readonly level: Level
-  /** In plain words. */
   readonly finding: string
-  /** The command to run or the edit to make. Always there unless all is well. */
+  /** The command to run or the edit to make. Set for every level except `ok`. */
   readonly next?: string
 }
 
@@ -17,7 +16,7 @@ export const fail = (check: string, finding: string, next: string): Finding => (
 
 const longestMs = 20_000
 
-/** Whatever a check does, the others go on: what it throws, and that it never ends, are findings too. */
+/** Isolates a check from the others: an exception and a timeout become findings. */
 export async function attempt(
   check: string,
   look: () => readonly Finding[] | Promise<readonly Finding[]>,

@@ -1,4 +1,4 @@
-/** The nodes: whether each answers, for which chain, how fast, how far it is, and whether it pushes. */
+/** Checks the nodes: response, chain, latency, lag, and push support. */
 import { readGenesis } from '../../chain/rpc/genesis.ts'
 import { isFields, readCount } from '../../chain/rpc/json.ts'
 import { type Call, createRpc, type Node, type Rpc } from '../../chain/rpc/rpc.ts'
@@ -9,11 +9,11 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 
 const check = 'nodes'
 const timeoutMs = 5_000
-/** About twenty seconds of the chain. */
+/** About twenty seconds of slots. */
 const mostLag = 50
 
 export interface NetworkFacts {
-  /** Nodes of the right chain only; undefined when there is none. */
+  /** Only nodes of the right chain; undefined without one. */
   readonly rpc: Rpc | undefined
   readonly genesis: string | undefined
 }
@@ -58,7 +58,7 @@ export async function checkNodes(
   }
 }
 
-/** A localnet's hash is its own, but not one of those that are known. */
+/** The hash of a localnet is arbitrary, but none of the known hashes. */
 function isOf(network: Network, genesis: string | undefined): boolean {
   return network !== 'localnet' || !Object.values(genesisHashes).includes(genesis ?? '')
 }
@@ -124,7 +124,7 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
   const { name, genesis, ms, why, version, slot, hasSocket } = node
   if (genesis === undefined) {
     const start = network === 'localnet' ? 'start the chain with npx paystile localnet, or correct' : 'correct'
-    // The others carry on, but two are there to agree.
+    // The other nodes still serve, but a quorum needs two.
     const tell = good.length > 0 ? warn : fail
     return [
       tell(check, `${name} of ${seen.length}: ${why || 'does not say which chain it is of'}`, `${start} ${whereNodes}`),

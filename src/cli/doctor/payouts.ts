@@ -1,4 +1,4 @@
-/** Whether rewards can be paid: who does it, and what that wallet holds. */
+/** Checks that rewards can be paid: the payer of the rewards, and the balance of its wallet. */
 import { type RoutesConfig, readRoutesConfig } from '../../api/options.ts'
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
@@ -15,7 +15,7 @@ import { silent } from './rates.ts'
 import type { Subject } from './subject.ts'
 
 const check = 'rewards'
-/** Some hundred transactions. */
+/** Enough for some hundred transactions. */
 const enoughLamports = 1_000_000n
 
 export async function checkPayouts(
@@ -30,7 +30,7 @@ export async function checkPayouts(
   return [...(await checkRate(config, get)), ...(await checkWallet(config.rewards.key, native, rpc))]
 }
 
-/** Without one nothing is shared out, and nobody is paid. */
+/** Without a rate there are no accruals and no payouts. */
 async function checkRate({ rates, mints }: RoutesConfig, get: Get): Promise<readonly Finding[]> {
   const shared = shareRates({ get, clock: createWallClock(), log: silent })
   try {
@@ -54,7 +54,7 @@ async function checkWallet(
     const next = 'set rewards.key or PAYSTILE_PAYOUT_KEY where npx paystile worker runs'
     return [warn(check, 'payments are shared out, and nobody is paid without a key', next)]
   }
-  // Anything but a file is a program's own signer; a file that cannot be read was told of before.
+  // A key that is not a file is a signer of the program. The secrets check reports an unreadable file.
   const wallet = typeof key === 'string' ? readAddress(key) : undefined
   if (wallet === undefined || !rpc) return []
   const funds = await readFunds(rpc, { wallet, recipient: wallet, mints: [native] })
@@ -67,7 +67,7 @@ async function checkWallet(
   return [ok(check, held)]
 }
 
-/** The address of a key file; undefined where it cannot be read. */
+/** The address of a key file; undefined if it cannot be read. */
 export function readAddress(path: string): string | undefined {
   try {
     return viewKeyFile(path).address

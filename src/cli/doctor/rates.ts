@@ -1,4 +1,4 @@
-/** Whether every accepted token has a rate now. */
+/** Checks that every accepted token has a current rate. */
 import { shareRates } from '../../compose/rates.ts'
 import type { Get } from '../../core/runtime.ts'
 import { createWallClock } from '../../host/clock.ts'
@@ -32,7 +32,7 @@ async function look(route: RouteConfig, open: ReturnType<typeof shareRates>['ope
     if (rate !== undefined && why === undefined) return ok(check, `${code} is worth ${rate} USDC by ${source}`)
     const words = `${code} has no rate that can be believed by ${source}: ${why ?? 'it is not named'}`
     const mend = `see that ${source} can be reached from here, or write a table: rates: { ${code}: "…" }`
-    // What is left is the token of the price, which needs none.
+    // The token of the price remains, because it needs no rate.
     return acceptedMints.includes(pricing.token)
       ? warn(check, `${words}; until then only ${pricing.token} is taken`, mend)
       : fail(check, words, mend)

@@ -1,4 +1,4 @@
-/** Whether each recipient can receive what is sold for: its wallet, the mints, and where it receives them. */
+/** Checks that each recipient can receive the accepted tokens: its wallet, the mints, and its token accounts. */
 import { createInspector } from '../../chain/accounts/recipient.ts'
 import { convertAll } from '../../core/money/rates.ts'
 import { findMint, isSameMint, knownMints, type Network, pickMints, type TokenCode } from '../../core/money/tokens.ts'
@@ -66,13 +66,13 @@ function judge(
     )
   }
   const finding = split(verdict.why)
-  // There, anybody can send it some.
+  // On a localnet the faucet can send it SOL.
   return network === 'localnet' && finding.next?.startsWith('send it')
     ? { ...finding, next: `npx paystile faucet ${recipient} --token SOL` }
     : finding
 }
 
-/** Sentences of the rules end with the mend, where there is one. */
+/** The sentences of the rules end with the remedy, if there is one. */
 function split(why: string): Finding {
   const [finding = why, mend] = why.split(/; (?=open it|send it|write|if you)/)
   return fail(check, finding, mend ?? suggestRemedy(finding))
@@ -85,14 +85,16 @@ function suggestRemedy(finding: string): string {
     : `correct ${option} in the configuration`
 }
 
-/** The price, where it is the same for everybody. */
+/** The price, if it is the same for all customers. */
 function readUnits({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
   const { price, per, token, decimals } = pricing
   if (typeof price === 'function' || per.kind !== 'allowance' || rates.kind !== 'fixed') return undefined
   return convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
 }
 
-/** One of each; a wallet that is too empty is so for all small prices, and is filled once. */
+/**
+ * Removes duplicates. A wallet below the rent minimum fails for all small prices, and one transfer repairs them all.
+ */
 function distinct(findings: readonly Finding[]): readonly Finding[] {
   const createKey = ({ finding }: Finding) => finding.replace(/begin with [\d.]+ SOL$/, '')
   return [...new Map(findings.map((finding) => [createKey(finding), finding])).values()]

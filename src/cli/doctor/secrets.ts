@@ -1,4 +1,4 @@
-/** The secret, the file it is kept in, and keys. Nothing of them is repeated. */
+/** Checks the secret, its file, and the keys, without printing them. */
 import { join } from 'node:path'
 import { readKeyring } from '../../core/protocol/keyring.ts'
 import { envFileName } from '../../host/env-file.ts'
@@ -20,7 +20,7 @@ function checkSecret({ environment, routes, problems }: Subject): readonly Findi
       const { size } = reading.keyring.sealKeys
       return [ok(check, size === 1 ? 'a key is there and long enough' : `${size} keys are there and long enough`)]
     }
-    // The configuration says so too, with its place.
+    // The configuration check reports it, with its place.
     return problems.some((problem) => /\bsecret\b/.test(problem))
       ? []
       : [fail(check, `PAYSTILE_SECRET: ${reading.why}`, newSecret)]
@@ -44,7 +44,7 @@ function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
   return []
 }
 
-/** Paths of key files, wherever they were given. */
+/** Paths of key files, from the environment and the configuration. */
 function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   const paths = new Map<string, string>()
   for (const { config } of routes) {

@@ -1,4 +1,4 @@
-/** Whether what comes in other tokens can be converted: with the right key, at a venue that answers and quotes fairly. */
+/** Checks that received tokens can be converted: the key is right, and the venue responds and quotes fairly. */
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { shareRates } from '../../compose/rates.ts'
@@ -20,7 +20,7 @@ import { silent } from './rates.ts'
 
 const check = 'convert'
 
-/** What routes convert alike is looked at once. */
+/** Routes with equal conversion are checked once. */
 export async function checkSettlement(
   routes: readonly RouteConfig[],
   context: NetworkFacts,
@@ -47,7 +47,7 @@ function checkKey({ recipient }: RouteConfig, { key, rules }: ConversionConfig):
     const next = 'run npx paystile worker on the same ledger with settlementKey or PAYSTILE_SETTLEMENT_KEY'
     return [warn(check, `${what} is converted by another process, and nothing is sold until that runs`, next)]
   }
-  // Anything but a file is a program's own signer; a file that cannot be read was told of before.
+  // A key that is not a file is a signer of the program. The secrets check reports an unreadable file.
   const address = typeof key === 'string' ? readAddress(key) : undefined
   if (address === undefined) return []
   if (address === recipient) return [ok(check, `settlementKey is the key of ${recipient}`)]
@@ -62,20 +62,20 @@ async function checkVenue(
   { get, post }: HttpTransport,
 ): Promise<readonly Finding[]> {
   if (!venue) return []
-  // A desk is asked for the chain it trades on, and a chain in the service's own process has no desk.
+  // A desk needs a chain of its own to trade on. A chain inside the service's process has no desk.
   if (!rpc || genesis === undefined) {
     const next = 'run npx paystile localnet, give its address as rpc, and start npx paystile desk'
     return [warn(check, 'the venue was not asked, since no chain is known that it could trade on', next)]
   }
   const clock = createWallClock()
-  // Asked in the recipient's name: a desk may know its customers.
+  // The request names the recipient, because a desk may know its customers.
   const wallet = watchOnly(recipient)
   const place = createVenue(venue, { rpc, genesis, wallet, get, post, clock })
   const shared = shareRates({ get, clock, log: silent })
   try {
     const feed = shared.open(rates, mints)
     await feed.ready()
-    // What stands behind the host may be a key.
+    // The path of the address can contain a key.
     const at = venue.url === undefined ? '' : ` at ${new URL(venue.url).origin}`
     const name = venue.kind === 'rfq' ? `the desk${at}` : `Jupiter${at}`
     const held = await readHoldings(rpc, recipient, mints)
@@ -106,7 +106,10 @@ async function readHoldings(rpc: Rpc, wallet: string, mints: MintTable): Promise
   return { SOL: funds.lamports, ...Object.fromEntries(tokens) }
 }
 
-/** As much as would be converted first, or as there is: a desk quotes nobody what they do not hold. */
+/**
+ * Asks for the amount of the first conversion, or for the balance if that is less: a desk only quotes amounts that the
+ * wallet holds.
+ */
 async function askFor(token: TokenCode, { place, name, rules, mints, rates, held }: Order): Promise<Finding> {
   const into = rules.settlementToken
   const scene = { rates, decimals: decimalsIn(mints) }

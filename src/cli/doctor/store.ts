@@ -1,4 +1,4 @@
-/** Where payments are recorded: whether it opens, is the right one, keeps what it acknowledges, and has room. */
+/** Checks the ledger: it opens, belongs to this service, is durable, and has room. */
 import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { TokenCode } from '../../core/money/tokens.ts'
@@ -28,7 +28,7 @@ export async function checkStore(
   if (ledger === undefined && network === 'localnet' && config.rpc.length > 0) {
     const file = genesis === undefined ? undefined : localLedgerFile(localnetDirectory(genesis))
     if (file === undefined) return none(ok(check, 'is kept beside the chain, once that answers'))
-    // Its directory belongs to the chain, and may not be there yet.
+    // The directory belongs to the chain and may not exist yet.
     if (!existsSync(file)) return none(ok(check, `${file} will be made by the first start`))
   }
   const url = ledger ?? usualLedger(config, genesis)
@@ -62,7 +62,7 @@ export async function checkStore(
   return { findings: [ok(check, words), ...room, ...relative], aheadMs: facts.aheadMs }
 }
 
-/** What is owed and was sent is known to nobody any more when a service that pays out forgets. */
+/** A service with payouts that loses its ledger loses the record of payables and payouts. */
 function memoryWords(config: ServiceConfig, owes: boolean): Finding {
   if (!owes) return ok(check, 'is kept in memory: what was paid is forgotten at the next start')
   const words =
@@ -79,7 +79,7 @@ function memoryWords(config: ServiceConfig, owes: boolean): Finding {
 
 const none = (finding: Finding): StoreReport => ({ findings: [finding], aheadMs: undefined })
 
-/** What the service uses when no ledger is named. */
+/** The ledger of a service without the option `ledger`. */
 function usualLedger({ network, rpc }: ServiceConfig, genesis: string | undefined): string {
   if (network !== 'localnet') return join('.paystile', `${network}.sqlite`)
   if (rpc.length === 0 || genesis === undefined) return 'memory:'
@@ -99,14 +99,14 @@ export function roomWords({ freeBytes }: LedgerFacts): readonly Finding[] {
   return [freeBytes < leastFree ? fail(check, words, mend) : warn(check, words, mend)]
 }
 
-/** Started elsewhere, the service would begin a new ledger, and payments would work a second time. */
+/** Started in another directory, the service would create a new ledger, and payments would be accepted twice. */
 function relativeWords(url: string): readonly Finding[] {
   const place = parseLedgerUrl(url)
   if (place?.kind !== 'sqlite' || isAbsolute(place.path)) return []
   return [ok(check, `its path is relative: always start the service from ${process.cwd()}`)]
 }
 
-/** `what: mend.` */
+/** Splits `problem: remedy.` */
 function splitSentence(why: string): readonly [string, string] {
   const at = why.lastIndexOf(': ')
   if (at < 0) return [why, 'correct ledger in the configuration (PAYSTILE_LEDGER)']

@@ -1,4 +1,4 @@
-/** What the doctor looks at: a gateway's file, or the environment of those who mount the middleware themselves. */
+/** The subject of the doctor: a gateway's file, or the environment of a program that mounts the middleware. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
@@ -9,28 +9,28 @@ import { type Config, type Environment, fromEnvironment, readConfig } from '../.
 import type { ProviderOptions } from '../../paywall/config/options.ts'
 
 export interface Subject {
-  /** Undefined where only the environment is looked at. */
+  /** Undefined if only the environment is checked. */
   readonly file: string | undefined
   readonly directory: string
   readonly env: EnvReading
-  /** The environment as a service started here would see it. */
+  /** The environment of a service that is started here. */
   readonly environment: Environment
-  /** What is wrong with the configuration; empty when it can be used. */
+  /** Problems of the configuration; empty for a valid one. */
   readonly problems: readonly string[]
-  /** Undefined while there are problems, and for the middleware. */
+  /** Undefined with problems, and for the middleware. */
   readonly plan: Plan | undefined
-  /** What is charged for; empty while there are problems. */
+  /** The charged routes; empty with problems. */
   readonly routes: readonly SubjectRoute[]
 }
 
 export interface SubjectRoute {
   readonly name: string
   readonly config: Config
-  /** False where the recipient is not known here, because the program gives it. */
+  /** False if only the program knows the recipient. */
   readonly hasRecipient: boolean
 }
 
-/** Never throws: whatever cannot be read is a problem. */
+/** Never throws: unreadable input becomes a problem. */
 export async function readSubject(given: string | undefined, base: Environment): Promise<Subject> {
   const file = given === undefined ? findFile('.') : resolve(given)
   const directory = file === undefined ? resolve('.') : dirname(file)
@@ -58,10 +58,10 @@ function checkFile(file: string): void {
   if (stats.isDirectory()) throw new ConfigurationError([`${file} is a directory; name the file in it`])
 }
 
-/** Any wallet will do: what is asked about the recipient is not asked then. */
+/** A placeholder. Checks of the recipient are skipped. */
 const nobody = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 
-/** What can be looked at without knowing what the program charges for. */
+/** Checks that need no knowledge of the program's routes. */
 function readEnvironment(environment: Environment): Pick<Subject, 'problems' | 'plan' | 'routes'> {
   const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
   if (!isMeant) {

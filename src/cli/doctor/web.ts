@@ -1,4 +1,4 @@
-/** What the gateway stands between: the upstream, its own port, and the address that customers use. */
+/** Checks the surroundings of the gateway: the upstream, its own port, and its public address. */
 import http from 'node:http'
 import https from 'node:https'
 import { createServer } from 'node:net'
@@ -48,7 +48,7 @@ async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Pl
     ]
   }
   const words = `${name} answers (${answer.status})`
-  // What it says to HEAD / is its own affair, unless it is ill; 501 only says that it does not know HEAD.
+  // Any response to HEAD / is accepted except a server error. 501 only means that the upstream does not support HEAD.
   return [
     answer.status >= 500 && answer.status !== 501
       ? warn(check, words, 'see what ails your service in its own log')
@@ -60,7 +60,7 @@ type Asked =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
   | { readonly kind: 'silent'; readonly why: string }
 
-/** Not by `fetch`, which refuses some ports that a service may well have. */
+/** Does not use `fetch`, which blocks some ports that a service may use. */
 function ask(url: string, method: 'GET' | 'HEAD', headers: Readonly<Record<string, string>> = {}): Promise<Asked> {
   const { request } = url.startsWith('https:') ? https : http
   return new Promise((resolve) => {
@@ -92,17 +92,17 @@ export interface PortReport {
   readonly isServing: boolean
 }
 
-/** By what a service is told from others. */
+/** Identifies a service. */
 export interface ServiceMark {
   readonly network: Network
   readonly service: string
-  /** Undefined where the chain is not known. */
+  /** Undefined if the chain is unknown. */
   readonly genesis: string | undefined
-  /** The public key under its receipts; undefined where the secret is not known here. */
+  /** The public key of its receipts; undefined if the secret is unknown. */
   readonly identityKey: string | undefined
 }
 
-/** `mark` is undefined where nothing is sold. */
+/** `mark` is undefined if nothing is sold. */
 export async function checkPort(
   { host, port }: Pick<Plan, 'host' | 'port'>,
   mark: ServiceMark | undefined,
@@ -136,7 +136,7 @@ export async function checkPort(
   return { findings: [finding], isServing: true }
 }
 
-/** Whose service an answer comes from. One that has not started does not tell. */
+/** Whether the response comes from this service. A service that is still starting does not say. */
 function isOf({ network, service, genesis, identityKey }: ServiceMark, answer: Asked): 'own' | 'other' | 'unknown' {
   if (answer.kind === 'silent' || answer.status >= 500) return 'unknown'
   try {
@@ -153,7 +153,7 @@ function isOf({ network, service, genesis, identityKey }: ServiceMark, answer: A
   }
 }
 
-/** Undefined for an answer that is not paystile's. */
+/** Undefined for a response that is not from paystile. */
 function readReady(answer: Asked): { readonly isReady: boolean; readonly why: string } | undefined {
   if (answer.kind === 'silent') return undefined
   try {
@@ -165,7 +165,7 @@ function readReady(answer: Asked): { readonly isReady: boolean; readonly why: st
   }
 }
 
-/** The code of the error with which listening fails; undefined when it works. */
+/** The code of the error from listening; undefined on success. */
 function tryPort(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer()

@@ -1,4 +1,4 @@
-/** `paystile books`: whether the sums that the reports show are those of the payments, and how to reckon them anew. */
+/** `paystile books`: compares the sums in the reports with the payments, and recomputes them. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
 import { type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
@@ -26,7 +26,7 @@ export async function rebuildBooks(terminal: Terminal, options: RebuildOptions):
   })
 }
 
-/** Servers that run go by the books, and only those that start compare them with their configuration. */
+/** Running servers follow the books. Only servers that start compare them with their configuration. */
 function suggestNext(token: TokenCode): string {
   return `Set reportToken: ${token} for every server before it starts the next time; those that run reckon in it already.`
 }

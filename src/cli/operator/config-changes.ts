@@ -1,17 +1,17 @@
-/** When a gateway reads its configuration again: at SIGHUP and, where that is wanted, whenever a file beside it is saved. */
+/** Reloads a gateway's configuration at SIGHUP and, on request, whenever it or the file `.env` is saved. */
 import { realpathSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { envFileName } from '../../host/env-file.ts'
 
 export interface Reloads {
-  /** Ends it, once the one that runs is over. */
+  /** Stops after the running reload. */
   stop(): Promise<void>
 }
 
 /** Editors write a file in several steps. */
 const settleMs = 100
 
-/** One after the other: what is asked for while one runs is done once more after it. */
+/** Runs one reload at a time. Requests during a reload cause one more after it. */
 export function followChanges(path: string, isWatching: boolean, reload: () => Promise<void>): Reloads {
   let running: Promise<void> | undefined
   let isWanted = false
@@ -34,18 +34,18 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
   process.on('SIGHUP', want)
   const names = [basename(path), envFileName]
   let place = readRealPath(path)
-  /** A directory of Kubernetes holds links through a directory that is exchanged: the file's own name tells nothing. */
+  /** Kubernetes mounts files as links through a directory that it exchanges, so the event does not name the file. */
   const isMoved = (): boolean => {
     const before = place
     place = readRealPath(path)
     return place !== before
   }
-  // The directory, since many editors put a new file in the place of the old one.
+  // Watches the directory, because many editors replace the file.
   const watcher = isWatching
     ? watch(dirname(resolve(path)), (_event, name) => {
         if (name === null || names.includes(name) || isMoved()) soon()
       })
-        // A folder that can no longer be watched does not end the service. SIGHUP still works.
+        // A watch error does not end the service. SIGHUP still works.
         .on('error', () => {})
     : undefined
   return {
@@ -59,7 +59,7 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
   }
 }
 
-/** Where a file really is; undefined for one that is gone. */
+/** The real path of a file; undefined if it does not exist. */
 function readRealPath(path: string): string | undefined {
   try {
     return realpathSync(path)

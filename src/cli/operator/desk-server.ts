@@ -1,4 +1,4 @@
-/** The HTTP side of a desk: two addresses that take a little JSON. */
+/** The HTTP server of a desk: two endpoints with small JSON bodies. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Desk, DeskAnswer } from '../../venues/desk.ts'
@@ -51,7 +51,7 @@ async function answer(desk: Desk, request: IncomingMessage): Promise<DeskAnswer>
   }
 }
 
-/** Undefined when it is too long. */
+/** Undefined if the body is too long. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let length = 0

@@ -1,4 +1,4 @@
-/** `paystile desk`: a desk that exchanges test tokens, for those who convert what they earn. */
+/** `paystile desk`: a desk that exchanges test tokens, for services that convert their revenue. */
 import { join } from 'node:path'
 import type { Wallet } from '../../chain/keys/keypair.ts'
 import { createWallet } from '../../chain/keys/keypair.ts'
@@ -74,23 +74,23 @@ export async function desk(terminal: Terminal, options: DeskCommandOptions): Pro
 export interface DeskSetup {
   readonly network: TestNetwork
   readonly urls: readonly string[]
-  /** On a localnet one is made if none is named. */
+  /** On a localnet a key is created if none is given. */
   readonly keyFile: string | undefined
   readonly port: number
   readonly host: string
   readonly spreadBps: number
-  /** As the command line has it; undefined for test rates. */
+  /** As on the command line; undefined for test rates. */
   readonly rates?: string | undefined
   readonly mints: MintTable
   readonly log: Log
 }
 
 export interface RunningDesk extends DeskServer {
-  /** Of its wallet. */
+  /** The address of its wallet. */
   readonly address: string
 }
 
-/** Opens a desk. On a localnet its wallet is filled from the chain's own faucet. */
+/** Opens a desk. On a localnet the chain's faucet funds its wallet. */
 export async function openDesk(setup: DeskSetup): Promise<RunningDesk> {
   const { network, urls, mints, spreadBps, log } = setup
   const http = createHttpTransport()
@@ -134,7 +134,7 @@ async function openKey({ network, keyFile }: DeskSetup, genesis: string): Promis
   }
 }
 
-/** All that the faucet gives at once. */
+/** The most that the faucet gives at once. */
 const stock = { SOL: '1000', USDC: '1000000', NATIVE: '1000000' }
 
 async function fill(url: string, address: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** The ledger of a service, opened by a command beside the service itself: by the same secret, or not at all. */
+/** Opens the ledger of a service for a command beside the service. It requires the same secret. */
 import { existsSync, readFileSync } from 'node:fs'
 import { readGenesis } from '../../chain/rpc/genesis.ts'
 import { createRpc } from '../../chain/rpc/rpc.ts'
@@ -24,8 +24,8 @@ export interface LedgerOptions {
 }
 
 /**
- * Opens it for the time of some work. It is the one that a service started here would use: by `paystile.yaml` and `.env`, the
- * environment, or the chain that runs on this machine.
+ * Opens the ledger for the duration of `work`. It is the ledger of a service that is started here: by `paystile.yaml`
+ * and `.env`, the environment, or the chain that runs on this machine.
  */
 export async function withLedger<Result>(
   options: LedgerOptions,
@@ -59,8 +59,8 @@ export async function withLedger<Result>(
 const timeoutMs = 5_000
 
 /**
- * The chain of a service on a localnet: that of its own nodes. Only where no service is described it is the chain that runs on
- * this machine. Undefined where it cannot be told and need not be.
+ * The chain of a service on a localnet: the chain of its nodes. Without a described service it is the chain that runs
+ * on this machine. Undefined if it is unknown and not needed.
  */
 async function findChain(
   rpc: readonly string[],
@@ -85,7 +85,7 @@ async function findChain(
 
 interface Found {
   readonly environment: Environment
-  /** Undefined where no file describes a service. */
+  /** Undefined if no file describes a service. */
   readonly config: ServiceConfig | undefined
 }
 
@@ -104,8 +104,8 @@ function chooseLedger(config: ServiceConfig | undefined): string | undefined {
 }
 
 /**
- * Why no other process can look into what a service keeps, and what to do about it; undefined where it can. Opened here, a
- * ledger in memory would be another one, and empty: everything would seem well.
+ * The reason that other processes cannot read the ledger of a service, with a remedy; undefined if they can. A ledger
+ * in memory that is opened here would be a new, empty one, and every check would pass.
  */
 export function whyHidden({ network, rpc, ledger }: ServiceConfig): string | undefined {
   if (network === 'localnet' && rpc.length === 0)
@@ -114,7 +114,7 @@ export function whyHidden({ network, rpc, ledger }: ServiceConfig): string | und
   return 'This service keeps its payments in memory, where no other process can look; set ledger: to a file, such as ledger.sqlite, and start it again'
 }
 
-/** A file that is not there is a mistake, and not a new ledger. */
+/** A missing file is an error. It is not created. */
 function findUrl(given: string | undefined, network: Network, directory: string | undefined): string {
   const named = given || undefined
   const url = named ?? (directory === undefined ? `.paystile/${network}.sqlite` : localLedgerFile(directory))

@@ -1,4 +1,4 @@
-/** `paystile localnet`: a Solana chain on this machine, for the tools of your own. */
+/** `paystile localnet`: a Solana chain on this machine, for your own tools. */
 import { startOwnChain, untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, table } from '../output.ts'

@@ -1,4 +1,7 @@
-/** `paystile refund`: sends a payment back that bought nothing, or what of it was too much. Once, however often it is run. */
+/**
+ * `paystile refund`: returns a payment that was never redeemed, or the surplus of a payment. Repeated runs send it
+ * once.
+ */
 import type { RoutesConfig } from '../../api/options.ts'
 import { readMints } from '../../api/router.ts'
 import { createPayoutContext, openRefunds } from '../../compose/payouts.ts'
@@ -20,7 +23,7 @@ interface RefundOptions extends ServiceOptions {
 }
 
 const pauseMs = 1_000
-/** Longer than a transaction can still land. */
+/** Longer than a transaction can remain valid. */
 const patienceMs = 180_000
 
 export function refund(terminal: Terminal, tx: string, options: RefundOptions): Promise<ExitCode> {
@@ -47,12 +50,12 @@ async function open(service: Runtime, config: RoutesConfig, key: AccountKey | un
   return openRefunds(service, context, config.mints, key)
 }
 
-/** A person is asked for the passphrase of a file that has one. */
+/** Asks for the passphrase of an encrypted file. */
 async function unlocked(key: AccountKey | undefined): Promise<AccountKey | undefined> {
   return typeof key === 'string' ? readKeyFile(key, await readPassphrase(key)) : key
 }
 
-/** Until it has landed for good, was given up, or it takes too long to wait. */
+/** Waits until the transaction is final, dropped, or the time is up. */
 async function follow(
   terminal: Terminal,
   parts: RefundParts,

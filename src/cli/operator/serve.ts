@@ -1,4 +1,4 @@
-/** `paystile serve`: the gateway, from a file. */
+/** `paystile serve`: runs the gateway from a file. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
@@ -62,7 +62,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     reloads = followChanges(path, options.watch === true, async () => {
       const { reading, undo } = secrets.load()
       try {
-        // Its secrets would be missing without a word.
+        // Without this error its secrets would be missing silently.
         if (reading.kind === 'unreadable') throw new Error(`${envFileName} cannot be read (${reading.why}).`)
         await gateway.reload(await readPlan())
         terminal.note(`Reloaded ${basename(path)}: ${gateway.plan.routes.length} routes.`)
@@ -76,7 +76,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     terminal.note('Stopping…')
     return exitCodes.ok
   } finally {
-    // A reload that runs ends because the gateway does.
+    // A running reload ends with the gateway.
     await Promise.all([reloads?.stop(), gateway.close()])
   }
 }
@@ -95,7 +95,7 @@ export function findFile(given: string | undefined): string {
   )
 }
 
-/** What `.env` beside the configuration says joins the environment, which has the last word. */
+/** Adds `.env` beside the configuration to the environment. Existing variables take precedence. */
 export function readSecrets(terminal: Terminal, directory: string): void {
   noteSecrets(terminal, directory, loadEnvFile(directory))
 }
@@ -117,7 +117,7 @@ interface RouteWords {
 
 function describe({ name, path, config, upstream }: RoutePlan): RouteWords {
   const methods = name.split(' ', 1)[0]?.split(',') ?? []
-  // Without the name and password that an address may hold.
+  // Omits the name and password of the address.
   return {
     methods,
     path,
@@ -138,7 +138,7 @@ function createRows(routes: readonly RouteWords[]): readonly string[] {
   return table(routes.map(({ methods, path, price, upstream }) => [methods.join(','), path, price, `→ ${upstream}`]))
 }
 
-/** What cannot be sold yet is told once it is known; the log goes on from there. */
+/** Reports once which routes cannot sell yet. Later changes are in the log. */
 async function tellReadiness(terminal: Terminal, gateway: Gateway): Promise<void> {
   const { ready, offered, why } = await gateway.readiness()
   if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why} What to do: npx paystile doctor`)

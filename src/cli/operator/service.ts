@@ -1,4 +1,4 @@
-/** The service of this directory, opened by a command beside its servers: the same ledger, chain and secret. */
+/** Opens the service of this directory for a command beside its servers: the same ledger, chain and secret. */
 import { readFileSync } from 'node:fs'
 import type { RoutesConfig, RoutesOptions } from '../../api/options.ts'
 import { readRoutesConfig } from '../../api/options.ts'
@@ -22,7 +22,7 @@ export interface ServiceOptions {
   readonly network?: Network
 }
 
-/** Opens it for the time of some work. What it has to say on the way goes to stderr. */
+/** Opens the service for the duration of `work`. Its messages go to stderr. */
 export async function withService<Result>(
   terminal: Terminal,
   options: ServiceOptions,
@@ -31,7 +31,7 @@ export async function withService<Result>(
   const config = await findConfig(options)
   const why = whyHidden(config.service)
   if (why !== undefined) throw usage(`${why}.`)
-  // A command looks at payments, and does not wait for new ones.
+  // A command reads payments and does not wait for new ones.
   const handle = openHandle({ ...config.service, watch: false }, openLog(logTo(terminal)))
   try {
     return await work(await handle.get(), config)
@@ -50,7 +50,7 @@ export async function withService<Result>(
   }
 }
 
-/** By `paystile.yaml` and `.env`, the environment, or the chain that runs on this machine. */
+/** From `paystile.yaml` and `.env`, the environment, or the chain that runs on this machine. */
 async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
   const { file, environment, problems, plan } = await readSubject(options.config, process.env)
   const { ledger } = options
@@ -64,13 +64,13 @@ async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
   return readRoutesConfig({ ...findContext(network, ledger, environment), network }, environment)
 }
 
-/** Nobody said which service is meant. */
+/** Whether neither options nor environment name a service. */
 function isUnnamed({ network, ledger }: ServiceOptions, environment: Environment): boolean {
   const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
   return network === undefined && ledger === undefined && !isMeant
 }
 
-/** Nodes that the environment names are the service's own: no other chain of this machine is looked at. */
+/** Nodes in the environment belong to the service, so no localnet of this machine is used. */
 function findContext(network: Network, ledger: string | undefined, environment: Environment): RoutesOptions {
   if (network !== 'localnet' || environment['PAYSTILE_RPC']) return ledger === undefined ? {} : { ledger }
   const note = findLocalnet()
@@ -79,7 +79,7 @@ function findContext(network: Network, ledger: string | undefined, environment: 
   return { ...demoAt(directory), rpc: note.rpcUrl, ledger: ledger ?? localLedgerFile(directory) }
 }
 
-/** What a demo that runs there says of its service; nothing where none does. */
+/** The options of a demo that runs on this chain; empty without one. */
 function demoAt(directory: string): RoutesOptions {
   try {
     return JSON.parse(readFileSync(localServiceFile(directory), 'utf8')) as RoutesOptions

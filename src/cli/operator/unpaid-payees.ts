@@ -1,4 +1,4 @@
-/** Who is owed something and is not paid now, and why: what the payouts would not even look at. */
+/** Payees with an amount owed that the next payout run would skip, with the reasons. */
 import { formatUnits } from '../../core/money/money.ts'
 import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
 import { short, table } from '../output.ts'
@@ -6,20 +6,20 @@ import { short, table } from '../output.ts'
 export interface Waiting extends PayeeName {
   readonly owed: bigint
   readonly why: string
-  /** Until when it is not looked at again; undefined where there is no such time. */
+  /** The payout is not retried before this time; undefined without such a time. */
   readonly until: number | undefined
 }
 
 export interface WaitingList {
   readonly waiting: readonly Waiting[]
-  /** False when there are more payees than were looked at. */
+  /** False if there are more payees than were read. */
   readonly isAll: boolean
 }
 
 interface WaitingTerms {
   readonly now: number
   readonly decimals: number
-  /** The least that is sent to anybody; undefined where it is not known. */
+  /** The smallest payout; undefined if unknown. */
   readonly least: bigint | undefined
 }
 
@@ -50,7 +50,7 @@ function describeReason(payee: Payee, { now, least, decimals }: WaitingTerms): W
 
 const mostShown = 50
 
-/** A table, with as much as a person reads. */
+/** A table, limited to a readable length. */
 export function waitingLines({ waiting, isAll }: WaitingList, amount: (units: bigint) => string): readonly string[] {
   if (waiting.length === 0) return []
   const rows = waiting

@@ -1,4 +1,4 @@
-/** `paystile webhooks`: what was told to whom, telling it again, and a message to try a receiver with. */
+/** `paystile webhooks`: lists deliveries, repeats them, and sends a test message to a receiver. */
 import { randomBytes } from 'node:crypto'
 import { readWebhooks } from '../../api/public/webhooks.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -52,7 +52,7 @@ interface TestOptions {
   readonly network?: Network
 }
 
-/** Needs no ledger: the receiver gets a message that is signed as all others are, and is about nothing. */
+/** Needs no ledger: the receiver gets a test message with a valid signature. */
 export async function testWebhook(terminal: Terminal, options: TestOptions): Promise<ExitCode> {
   const subject = await readSubject(undefined, process.env)
   const network = options.network ?? subject.routes[0]?.config.service.network ?? chooseNetwork(undefined)
@@ -74,7 +74,7 @@ export async function testWebhook(terminal: Terminal, options: TestOptions): Pro
   return told ? exitCodes.ok : exitCodes.status
 }
 
-/** Where `paystile.yaml` names the receiver, it is told as the service would tell it. */
+/** A receiver in `paystile.yaml` gets the message with the settings of the service. */
 function findWebhook({ url, allowPrivate = false }: TestOptions, network: Network, subject: Subject): Webhook {
   const { plan, environment } = subject
   const address = url ?? plan?.webhooks[0]?.url ?? environment['PAYSTILE_WEBHOOK_URL']

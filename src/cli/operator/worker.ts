@@ -1,4 +1,7 @@
-/** `paystile worker`: shares out, pays, converts and sends back for the servers of a service, with the keys that they need not have. */
+/**
+ * `paystile worker`: accrues, pays, converts and refunds for the servers of a service, with keys that the servers need
+ * not have.
+ */
 import { basename, dirname } from 'node:path'
 import { readRoutesConfig } from '../../api/options.ts'
 import { openRoutes } from '../../compose/api.ts'
@@ -38,7 +41,7 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
       `${basename(path)} has nothing for a worker to do: it names neither rewards, nor refundKey, nor settlementKey.`,
     )
   const routes = openRoutes(plan.service)
-  // What works beside requests keeps no process alive by itself.
+  // Background tasks do not keep the process alive.
   const alive = setInterval(() => {}, 60_000)
   try {
     const { rewards } = config
@@ -65,7 +68,7 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
   }
 }
 
-/** Needs no key: it only looks. */
+/** Needs no key, because it only reads. */
 function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   return withService(terminal, file === undefined ? {} : { config: file }, async (service, config) => {
     const context = createPayoutContext(service, config)
@@ -100,7 +103,7 @@ function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode>
   })
 }
 
-/** The address of the wallet that pays, without its passphrase; undefined where it cannot be told. */
+/** The address of the outgoing wallet, without its passphrase; undefined if it is unknown. */
 function readPayer(key: AccountKey | undefined): string | undefined {
   if (typeof key === 'object') return 'address' in key && typeof key.address === 'string' ? key.address : undefined
   if (key === undefined) return undefined

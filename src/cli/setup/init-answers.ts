@@ -1,4 +1,4 @@
-/** The answers that `paystile init` needs, each checked as the gateway will check it. */
+/** The answers that `paystile init` needs, each checked by the rules of the gateway. */
 import { isOwnPath } from '../../api/http/paths.ts'
 import { canHaveKey } from '../../chain/keys/curve.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
@@ -21,11 +21,11 @@ export interface Answers {
   readonly price: string
   readonly token: TokenCode
   readonly network: Network
-  /** Undefined has a wallet made, on a localnet. */
+  /** Undefined creates a wallet, on a localnet. */
   readonly recipient: string | undefined
 }
 
-/** The value, or a sentence that says what is wrong. */
+/** The value, or a sentence that states the problem. */
 export type Checked<T> = { readonly value: T } | { readonly problem: string }
 
 const wrong = (problem: string) => ({ problem })
@@ -34,7 +34,7 @@ export function readUpstream(text: string): Checked<string> {
   const url = text.trim()
   if (!isHttpUrl(url)) return wrong(`"${url}" is not an http or https address; write it as http://127.0.0.1:3000`)
   const { username, search, hash } = new URL(url)
-  // It would stand in a file that is shared.
+  // The file is shared, so it must not hold credentials.
   if (username !== '') return wrong('the address must not hold a name or password; use the option headers for that')
   if (search !== '' || hash !== '') return wrong('the address must not have a query')
   return { value: url.replace(/\/$/, '') }
@@ -59,7 +59,7 @@ export function readTokenCode(text: string): Checked<TokenCode> {
   return isTokenCode(code) ? { value: code } : wrong(`"${text}" is not a token; use one of ${tokenCodes.join(', ')}`)
 }
 
-/** What can be said of a price before the network is known: test networks have all three tokens. */
+/** Checks a price before the network is known: test networks have all three tokens. */
 export function readPrice(text: string, token: TokenCode): Checked<string> {
   const decimals = findDecimals(token, knownMints.devnet) ?? 0
   const units = parseUnits(text.trim(), decimals)
@@ -94,7 +94,7 @@ export function readRecipient(text: string): Checked<string> {
   return { value: address }
 }
 
-/** What only the answers together can show. */
+/** Checks that need several answers. */
 export function checkTogether({ network, token }: Pick<Answers, 'network' | 'token'>): string | undefined {
   if (findDecimals(token, knownMints[network]) !== undefined) return undefined
   return `${token} has no fixed mint on ${network}; begin with USDC or SOL, and add mints.${token} to paystile.yaml later`

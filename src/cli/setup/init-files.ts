@@ -1,4 +1,4 @@
-/** What `paystile init` writes. */
+/** Writes the files of `paystile init`. */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
@@ -11,13 +11,13 @@ export const usualPort = 8402
 
 export interface Written {
   readonly written: readonly string[]
-  /** There was nothing to change. */
+  /** Files without changes. */
   readonly kept: readonly string[]
-  /** `.env` can be read by others. */
+  /** Other users can read `.env`. */
   readonly isEnvOpen: boolean
 }
 
-/** The configuration must not be there, or be meant to be replaced. Secrets are never replaced. */
+/** Refuses to replace a configuration without `force`. Secrets are never replaced. */
 export function writeFiles(directory: string, yaml: string, { network }: Answers, force: boolean): Written {
   mkdirSync(directory, { recursive: true })
   const env = writeSecret(directory, network)
@@ -32,7 +32,7 @@ export function writeFiles(directory: string, yaml: string, { network }: Answers
   }
 }
 
-/** Adds the secret, unless there is one. What else stands in the file is left alone. */
+/** Adds the secret unless there is one. The rest of the file is unchanged. */
 function writeSecret(directory: string, network: Answers['network']): boolean {
   const path = join(directory, envFileName)
   const lines = [
@@ -61,7 +61,7 @@ function writeSecret(directory: string, network: Answers['network']): boolean {
 
 const secretPlaces = [envFileName, '.paystile/'] as const
 
-/** Where git is used, it must not take the secret, nor the ledger. */
+/** Keeps the secret and the ledger out of git. */
 function ignoreSecrets(directory: string): readonly (readonly [string, boolean])[] {
   const path = join(directory, '.gitignore')
   const isThere = existsSync(path)
@@ -80,7 +80,7 @@ const networkWords: Readonly<Record<Answers['network'], string>> = {
   mainnet: 'Real money.',
 }
 
-/** The configuration, with a word on everything that a newcomer may want to change. */
+/** The configuration, with comments on everything that a new user may want to change. */
 export function configText(answers: Answers & { readonly recipient: string }): string {
   const { upstream, path, price, token, network, recipient } = answers
   return [
@@ -145,12 +145,12 @@ function networkLines(network: Answers['network']): readonly string[] {
   ]
 }
 
-/** Quoted where YAML would take it for something else. */
+/** Quotes a text that YAML would read as another type. */
 function scalar(text: string): string {
   return stringify(text, { lineWidth: 0 }).trimEnd()
 }
 
-/** A number where it stays what was written, and text where it would not. */
+/** A number if that preserves the spelling, otherwise text. */
 function decimal(text: string): string {
   return String(Number(text)) === text ? text : `"${text}"`
 }

@@ -1,8 +1,10 @@
-/** The four questions of `paystile init`, for a person at a terminal. What was given as an option is not asked. */
+/** The four questions of `paystile init` on a terminal. Values given as options are not asked. */
 import { CommandError, exitCodes } from '../output.ts'
 import { type Answers, type Checked, checkTogether, readOffer, readRecipient, readUpstream } from './init-answers.ts'
 
-/** As much of `@clack/prompts` as is used, so that tests can answer. */
+/**
+ * The used part of `@clack/prompts`, so that tests can answer.
+ */
 export interface Prompts {
   text(question: {
     readonly message: string
@@ -80,7 +82,7 @@ function findProblem(checked: Checked<unknown>): string | undefined {
   return 'problem' in checked ? checked.problem : undefined
 }
 
-/** Clack answers with a symbol when somebody presses Ctrl-C. */
+/** Clack returns a symbol for Ctrl-C. */
 function given<T extends string>(answer: T | symbol): T {
   if (typeof answer === 'string') return answer
   throw new CommandError(exitCodes.usage, 'cancelled', 'Stopped; nothing was written.')

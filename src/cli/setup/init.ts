@@ -1,4 +1,4 @@
-/** `paystile init`: four questions, and everything is there that `paystile serve` needs. */
+/** `paystile init`: asks four questions and writes all files that `paystile serve` needs. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
@@ -52,7 +52,7 @@ async function loadPrompts(): Promise<Prompts> {
   return { text, select: select as unknown as Prompts['select'] }
 }
 
-/** What was given, checked; all that is wrong is told at once. */
+/** Checks the given options and reports all problems at once. */
 function readFlags(options: InitOptions): Partial<Answers> {
   const problems: string[] = []
   const read = <T>(flag: string, text: string | undefined, check: (text: string) => Checked<T>): T | undefined => {
@@ -66,7 +66,7 @@ function readFlags(options: InitOptions): Partial<Answers> {
   const answers = {
     upstream: read('--upstream', options.upstream, readUpstream),
     path: read('--path', options.path, readPath),
-    // The price counts in the token that will be used.
+    // The price is in the chosen token.
     price: read('--price', options.price, (text) => readPrice(text, token ?? 'USDC')),
     token: token ?? (options.price === undefined ? undefined : ('USDC' as const)),
     network: read('--network', options.network, readNetwork),
@@ -76,7 +76,7 @@ function readFlags(options: InitOptions): Partial<Answers> {
   return Object.fromEntries(Object.entries(answers).filter(([, value]) => value !== undefined))
 }
 
-/** Without a person to ask, everything has to be given, or the usual values be wanted. */
+/** Without a terminal, all values must be given, or the defaults requested. */
 function complete(known: Partial<Answers>, useDefaults: boolean): Answers {
   const usual = useDefaults ? defaults : {}
   const { upstream, path, price, token = 'USDC', network, recipient } = { ...usual, ...known }
@@ -95,7 +95,7 @@ function complete(known: Partial<Answers>, useDefaults: boolean): Answers {
   return { upstream, path, price, token, network, recipient }
 }
 
-/** A wallet for a chain that is worth nothing. It cannot be the one that pays: who pays himself pays nothing. */
+/** A wallet for a localnet. It must differ from the payer's wallet, because a transfer to oneself pays nothing. */
 async function makeRecipient(directory: string): Promise<string> {
   const { address } = await initAgentWallet({ path: join(directory, '.paystile', 'recipient.json') })
   return address
@@ -116,11 +116,11 @@ async function write(directory: string, given: Answers, force: boolean): Promise
   }
 }
 
-/** Any wallet, secret and node: what is asked is whether the rest would be taken. */
+/** Placeholders for the wallet, secret and node: only the rest is checked. */
 const anybody = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const likely = { PAYSTILE_SECRET: `1:${'x'.repeat(32)}`, PAYSTILE_RPC: 'http://127.0.0.1:8899' }
 
-/** The gateway has the last word on what it takes, before anything is written. */
+/** The gateway checks the configuration before anything is written. */
 function checkByGateway(answers: Answers): void {
   const text = configText({ ...answers, recipient: answers.recipient ?? anybody })
   const reading = readPlan(parse(text), likely)

@@ -1,4 +1,4 @@
-/** `paystile keys`: make key files, look at them, replace them, put them under a passphrase. */
+/** `paystile keys`: creates, shows, replaces and encrypts key files. */
 import { createWallClock } from '../../host/clock.ts'
 import {
   type KeyFileView,
@@ -101,7 +101,7 @@ function recast(terminal: Terminal, file: string, { address, isEncrypted }: KeyF
   return terminal.result({ ok: true, address, keyFile: file, encrypted: !isEncrypted }, [line])
 }
 
-/** What is wrong with a file is a sentence for the user. */
+/** Turns a problem of a file into a message for the user. */
 function told<T>(work: () => T): T {
   try {
     return work()

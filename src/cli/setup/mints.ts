@@ -1,4 +1,4 @@
-/** `paystile mints create`: test tokens of one's own, for a test network and its faucet. */
+/** `paystile mints create`: creates your own test tokens for a test network and its faucet. */
 import { createRpc } from '../../chain/rpc/rpc.ts'
 import { createMinter } from '../../chain/wallets/test-mints.ts'
 import { agentWalletPath } from '../../client/agent-wallet.ts'

@@ -1,15 +1,15 @@
 /**
- * A resource of which the beginning is already here: what to ask for next, and what the answer is. Bytes are only ever put
- * together where the server vouches that they are of one piece.
+ * Resumes a partial resource: chooses the next request and evaluates the response. Bytes are only joined if the server
+ * guarantees that they belong to the same representation.
  */
 import { parseContentRange } from '../../core/encoding/content-range.ts'
 
 export interface Part {
-  /** How many are here, from the first on. */
+  /** The number of bytes present, counted from the first. */
   readonly bytes: number
-  /** Names the representation they are from; undefined where nothing does for certain. */
+  /** Identifies the representation of these bytes. Undefined if no validator is reliable. */
   readonly validator: string | undefined
-  /** Of the whole, where it is known. */
+  /** The size of the whole resource, if it is known. */
   readonly size: number | undefined
 }
 
@@ -19,42 +19,42 @@ export function isWhole({ bytes, size }: Part): boolean {
   return bytes === size
 }
 
-/** Whether the rest can be asked for on its own. */
+/** Whether the rest can be requested separately. */
 export function isResumable({ bytes, validator, size }: Part): boolean {
   return bytes > 0 && validator !== undefined && (size === undefined || bytes < size)
 }
 
-/** The headers that ask for the rest, or for the whole where it has changed since. */
+/** The headers that request the rest, or the whole resource if it has changed. */
 export function formatHeaders(part: Part): Readonly<Record<string, string>> {
   const { bytes, validator } = part
   return isResumable(part) && validator !== undefined ? { Range: `bytes=${bytes}-`, 'If-Range': validator } : {}
 }
 
-/** The beginning of an answer, as far as it matters here. */
+/** The relevant part of a response's head. */
 export interface PartHead {
   readonly status: number
   header(name: string): string | undefined
 }
 
 export type Step =
-  /** The body goes on where the part ends. */
+  /** The body continues the part. */
   | { readonly kind: 'append'; readonly size: number | undefined }
-  /** The body is the beginning of something else than the part, or of the same again. */
+  /** The body starts another representation, or the same one again. */
   | { readonly kind: 'restart'; readonly validator: string | undefined; readonly size: number | undefined }
-  /** There is no more than what is here. */
+  /** The part is already complete. */
   | { readonly kind: 'whole' }
-  /** It does not fit: ask for the whole. */
+  /** The response does not fit. The whole resource must be requested. */
   | { readonly kind: 'again' }
-  /** It is not the resource. */
+  /** The response is not the resource. */
   | { readonly kind: 'answer' }
 
-/** What to do with an answer. `asksForRest`: `headersFor` the part were sent. */
+/** Decides how to use a response. `asksForRest`: the headers of `formatHeaders` were sent. */
 export function judge(part: Part, head: PartHead, asksForRest: boolean): Step {
   const { status } = head
   if (status === 206) return asksForRest ? judgeRest(part, head) : judgeBeginning(head)
   if (status === 416 && asksForRest) {
     const size = /^bytes \*\/(\d{1,15})$/.exec(head.header('content-range') ?? '')?.[1]
-    // Not every server looks at If-Range first: something else may have just this length.
+    // Some servers ignore If-Range here, and another representation can have the same length.
     const isSame = readValidator(head) === part.validator
     return { kind: isSame && size !== undefined && Number(size) === part.bytes ? 'whole' : 'again' }
   }
@@ -67,11 +67,11 @@ export function judge(part: Part, head: PartHead, asksForRest: boolean): Step {
 
 function judgeRest(part: Part, head: PartHead): Step {
   const range = parseContentRange(head.header('content-range'))
-  // The whole from a server that ignored what was asked, cut where no more was paid for.
+  // The server ignored the range and sent the whole, cut at the end of the purchased bytes.
   if (range?.from === 0n) return judgeBeginning(head)
   if (!range || Number(range.from) !== part.bytes) return { kind: 'again' }
   const size = range.size === undefined ? part.size : Number(range.size)
-  // A part has to name what it is of (RFC 9110, 15.3.7); one that does not may be of anything.
+  // A partial response must identify its representation (RFC 9110, 15.3.7). Otherwise it can belong to any.
   return readValidator(head) !== part.validator || (part.size ?? size) !== size
     ? { kind: 'again' }
     : { kind: 'append', size }
@@ -86,12 +86,12 @@ function judgeBeginning(head: PartHead): Step {
 
 const etagPattern = /^"[\x21\x23-\x7e]*"$/
 const datePattern = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
-/** Within the same second there may have been two. */
+/** Two representations can have the same time stamp, which is in whole seconds. */
 const settledMs = 60_000
 
 /**
- * What vouches that bytes are of one piece: a strong ETag, since a weak one promises the same meaning and not the same
- * bytes; or when it was changed last, if that is long enough ago (RFC 9110, 8.8.2.2).
+ * The validator of a representation: a strong ETag, because a weak one guarantees the same meaning and not the same
+ * bytes; or the time of the last change, if it is long enough ago (RFC 9110, 8.8.2.2).
  */
 function readValidator(head: PartHead): string | undefined {
   const etag = head.header('etag')
@@ -101,7 +101,7 @@ function readValidator(head: PartHead): string | undefined {
   return Date.parse(head.header('date') ?? '') - Date.parse(changed) >= settledMs ? changed : undefined
 }
 
-/** Whether a text can be one. */
+/** Whether a text is a possible validator. */
 export function isValidator(text: string): boolean {
   return etagPattern.test(text) || datePattern.test(text)
 }

@@ -1,5 +1,5 @@
 /**
- * Downloads that go on where they broke off, after a crash too, and pay once for what one payment brings.
+ * Downloads that resume after an interruption or a crash, and pay once for each allowance.
  */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -12,27 +12,30 @@ import type { PartFile } from './part-file.ts'
 import { DownloadError, openPartFile } from './part-file.ts'
 
 export interface Progress {
-  /** How many are in the file. */
+  /** The number of bytes in the file. */
   readonly bytes: number
-  /** Of the whole, where it is known. */
+  /** The size of the whole resource, if it is known. */
   readonly size?: number
 }
 
 export interface DownloadOptions extends ClientOptions {
-  /** Where bytes are bought ahead: buys the next when they are used up, until the file is whole. Each under the policy. */
+  /**
+   * For bytes sold in advance: buys more when they are used up, until the file is complete. The policy applies to each
+   * purchase.
+   */
   readonly buyMore?: boolean
   readonly onProgress?: (progress: Progress) => void
   /**
-   * Gets what the file does not take, where it was paid for and could not be asked for again. Without it, such a download
-   * is broken off.
+   * Receives the bytes that the file cannot take, if they were paid for and cannot be requested again. Without it, such
+   * a download is aborted.
    */
   readonly overflow?: (bytes: Uint8Array) => void
 }
 
 export type Download =
-  /** The whole resource is in the file. No response: it was already there, and had only to be put in its place. */
+  /** The complete resource is in the file. Without a response, it was complete already and only had to be renamed. */
   | { readonly kind: 'saved'; readonly path: string; readonly bytes: number; readonly response?: Response }
-  /** The server answered something else than the resource, which is left to be read. */
+  /** The server's response is not the resource. Its body is unread. */
   | { readonly kind: 'answered'; readonly response: Response }
 
 export type DownloadWith402 = (
@@ -46,14 +49,14 @@ export interface DownloadParts {
   readonly journal: () => Journal | Promise<Journal>
 }
 
-/** What a download does again and again. */
+/** The operations that a download repeats. */
 interface Work {
   readonly url: URL
   readonly file: PartFile
   readonly isGet: boolean
   readonly buyMore: boolean
   readonly fetch: (headers: Readonly<Record<string, string>>) => Promise<Response>
-  /** The payment behind the last response; undefined where it cost nothing. */
+  /** The payment behind the last response. Undefined if it was free. */
   readonly paid: () => Delivered | undefined
   readonly told: (progress: Progress) => void
   readonly overflow: ((bytes: Uint8Array) => void) | undefined
@@ -66,7 +69,7 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
     const { buyMore = false, onProgress, overflow, ...init } = options
     const headers = new Headers(init.headers)
     if (headers.has('range')) throw new TypeError('downloadWith402: leave Range to it; fetchWith402 brings parts.')
-    // Bytes are counted and put together as they are on the server.
+    // Bytes are counted and joined as they are on the server.
     headers.set('accept-encoding', 'identity')
     const place = await choosePlace(target)
     const address = new URL(url)
@@ -100,7 +103,8 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
       if (response && 'answer' in response) return { kind: 'answered', response: response.answer }
       const { bytes } = file.part()
       await file.finish()
-      // The server may count as missing what came before the connection broke. We know that all of it is here.
+      // The server may count bytes as missing that arrived before the connection broke. The client knows that all are
+      // here.
       if (paid?.allowance?.unit === 'file') await finishPayment(parts, init, paid.requestId)
       return { kind: 'saved', path: target, bytes, ...(response && { response: response.last }) }
     } finally {
@@ -109,7 +113,7 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
   }
 }
 
-/** One name for one place, however it is written: two downloads into it must not miss each other. */
+/** Resolves a path to one canonical name, so that two downloads into the same file detect each other. */
 async function choosePlace(target: string): Promise<string> {
   const ofDirectory = async (): Promise<string> => join(await realpath(dirname(target)), basename(target))
   return realpath(target)
@@ -122,14 +126,14 @@ async function finishPayment(parts: DownloadParts, options: ClientOptions, reque
     const journal = options.journal ?? (await parts.journal())
     await journal.change(requestId, { state: 'done' })
   } catch {
-    // It costs one question to the server the next time.
+    // A failure here costs one request to the server at the next call.
   }
 }
 
-/** More than a resource changes under an honest download. */
+/** An honest resource changes less often during a download. */
 const mostRestarts = 5
 
-/** Asks until the file is whole. Undefined where it was so from the beginning. */
+/** Sends requests until the file is complete. Undefined if it was complete from the start. */
 async function complete(work: Work): Promise<{ last: Response } | { answer: Response } | undefined> {
   const { file, isGet } = work
   if (!isGet) await file.restart(undefined, undefined)
@@ -161,11 +165,11 @@ async function complete(work: Work): Promise<{ last: Response } | { answer: Resp
     else {
       if (step.validator !== part.validator && restarts < mostRestarts) reached = 0
       restarts += 1
-      // What a POST answers is not what a GET would go on with.
+      // The response to a POST cannot be continued by a GET.
       await file.restart(isGet ? step.validator : undefined, step.size)
     }
     const end = await copy(work, response)
-    // A part that does not say of how much may be followed by more.
+    // A partial response without a total size can be followed by more.
     if (end.kind === 'ended' && file.part().size === undefined && response.status !== 206) break
     if (isWhole(file.part())) break
     checkProgress(work, end, reached)
@@ -183,7 +187,7 @@ function isRangeMismatch(error: unknown): boolean {
   return error instanceof PaymentError && error.facts.refusal === 'range_mismatch'
 }
 
-/** Throws unless it is worth asking for the rest: it must be wanted, possible, and getting on. */
+/** Throws unless the rest should be requested: it must be wanted, possible, and making progress. */
 function checkProgress({ file, buyMore, paid }: Work, end: BodyEnd, reached: number): void {
   const part = file.part()
   const { bytes, size } = part
@@ -205,10 +209,9 @@ function checkProgress({ file, buyMore, paid }: Work, end: BodyEnd, reached: num
   })
 }
 
-/** How a body ended: completely, or with its allowance. */
+/** How a body ended: completely, or because its allowance is used up. */
 type BodyEnd = { readonly kind: 'ended' } | { readonly kind: 'exhausted'; readonly error: PaymentError }
 
-/** Writes a body to the file. */
 async function copy(work: Work, response: Response): Promise<BodyEnd> {
   const { file, told } = work
   const reader = response.body?.getReader()
@@ -228,7 +231,10 @@ async function copy(work: Work, response: Response): Promise<BodyEnd> {
   }
 }
 
-/** The disk is full, or worse. What can be asked for again is broken off; what cannot is given to whoever takes it. */
+/**
+ * Handles a write failure, such as a full disk. If the rest can be requested again, the body is aborted. Otherwise it
+ * goes to `overflow`.
+ */
 async function giveUp(
   { file, overflow, paid }: Work,
   reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -237,7 +243,7 @@ async function giveUp(
 ): Promise<DownloadError> {
   const part = file.part()
   const payment = paid()
-  // A request is used up by an answer that was sent, whether or not there was room for it.
+  // A sent response uses up a request even if the file had no room for it.
   const unit = payment?.allowance?.unit ?? 'request'
   const isLost = payment !== undefined && (unit === 'request' || part.validator === undefined)
   const isRescued = overflow !== undefined && isLost

@@ -1,6 +1,7 @@
 /**
- * A download on its way: the bytes in `<path>.part`, and beside them in `<path>.part.json` what they are of. The note names
- * an ETag only while the bytes are of it, so whatever dies when, nothing is put together that does not belong together.
+ * A download in progress: the bytes in `<path>.part`, and a note about their origin in `<path>.part.json`. The note
+ * names an ETag only while the bytes belong to it. A crash at any point therefore never leads to a file with mixed
+ * content.
  */
 import { constants, type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -13,13 +14,13 @@ import { isValidator, nothing } from './download-range.ts'
 export const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
 export type DownloadErrorCode = (typeof downloadErrorCodes)[number]
 
-/** The file, and not the payment, is what went wrong. */
+/** A failure of the file, not of the payment. */
 export class DownloadError extends PaystileError {
   override readonly name = 'DownloadError'
   declare readonly code: DownloadErrorCode
-  /** How many bytes were kept in `<path>.part`. */
+  /** The number of bytes kept in `<path>.part`. */
   readonly kept: number
-  /** Whether what the file did not take was given to `overflow`, to its end. */
+  /** Whether `overflow` received all bytes that the file could not take. */
   readonly isOverflowed: boolean
   constructor(code: DownloadErrorCode, message: string, kept = 0, isOverflowed = false) {
     super(code, message)
@@ -30,15 +31,15 @@ export class DownloadError extends PaystileError {
 
 export interface PartFile {
   part(): Part
-  /** Throws away what is here. */
+  /** Discards the bytes. */
   restart(validator: string | undefined, size: number | undefined): Promise<void>
-  /** The size of the whole has become known. */
+  /** Records the size of the whole when it becomes known. */
   learn(size: number | undefined): Promise<void>
-  /** Resolves with how many it took: all of them, or fewer and why. */
+  /** Resolves with the number of bytes written: all of them, or fewer with the reason. */
   write(bytes: Uint8Array): Promise<{ readonly taken: number; readonly failure?: string }>
-  /** Puts the file in its place, once it is safely on the disk. */
+  /** Renames the file to its final name after it is synced to disk. */
   finish(): Promise<void>
-  /** Lets go. What can be gone on with stays. */
+  /** Closes the file. Resumable content is kept. */
   close(): Promise<void>
 }
 
@@ -46,17 +47,17 @@ interface Note {
   readonly url: string
   readonly validator?: string
   readonly size?: number
-  /** The process that is at it. */
+  /** The process that holds the file. */
   readonly holder?: string | undefined
 }
 
 const ownName = processName(process.pid)
 const active = shareInProcess('downloads', () => new Set<string>())
 
-/** Opens what there is for this address, and keeps others away. Throws a `DownloadError`. */
+/** Opens the existing part for this address, and locks out other processes. Throws a `DownloadError`. */
 export async function openPartFile(path: string, url: string): Promise<PartFile> {
   const paths = { path, partPath: `${path}.part`, notePath: `${path}.part.json` }
-  // A device or a pipe would be replaced by a file, where that is allowed.
+  // Otherwise a device or a pipe could be replaced by a file.
   const target = await stat(path).catch(() => undefined)
   if (target && !target.isFile())
     throw new DownloadError('file_unwritable', `${path} is not a file, and cannot take the place of one (ENOTSUP).`)
@@ -71,8 +72,8 @@ export async function openPartFile(path: string, url: string): Promise<PartFile>
   try {
     isClaimed = await claim(paths.notePath, text, { ...(before ?? { url }), holder: ownName })
     if (!isClaimed) throw busy(path)
-    // Not truncated before there is something to take the place of what is in it. Never what a link points to, which may
-    // have been laid by somebody else.
+    // The old content is not truncated before new content arrives. Links are never followed, because another user may
+    // have created them.
     handle = await open(paths.partPath, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0))
     const { size: bytes } = await handle.stat()
     const isOurs = before?.url === url && before.validator !== undefined
@@ -117,7 +118,7 @@ function createPartFile(
 ): PartFile {
   const { path, partPath, notePath } = paths
   let part = found
-  /** Whether the bytes in the file are still those of somebody else. */
+  /** Whether the bytes in the file still belong to another download. */
   let isForeign = found === nothing
   let isPlaced = false
   const createNote = (): Note => {
@@ -176,7 +177,7 @@ function createPartFile(
       try {
         await tidy()
       } catch {
-        // What is not tidied up is recognised by the next download.
+        // The next download recognises leftovers.
       } finally {
         active.delete(partPath)
       }
@@ -190,7 +191,7 @@ async function putInPlace(handle: FileHandle, { path, partPath, notePath }: Path
   await handle.sync()
   await rename(partPath, path)
   await rm(notePath, { force: true })
-  // Not everywhere can a directory be opened.
+  // Some platforms cannot open a directory.
   const directory = await open(dirname(path), 'r').catch(() => undefined)
   await directory?.sync().catch(() => {})
   await directory?.close()
@@ -216,7 +217,10 @@ function parseNote(text: string | undefined): Note | undefined {
   }
 }
 
-/** Puts our note in the place of the one that was read, if that is still there: of processes that come at once, for one. */
+/**
+ * Replaces the note that was read with the own one, if it is still there. Only one of several concurrent processes
+ * succeeds.
+ */
 async function claim(path: string, before: string | undefined, note: Note): Promise<boolean> {
   const lock = `${path}.lock`
   const draft = await draftNote(path, note)
@@ -234,10 +238,10 @@ async function claim(path: string, before: string | undefined, note: Note): Prom
   }
 }
 
-/** It is held for a moment. One that is older was left by a process that died just then. */
+/** The lock is held briefly. An older one was left by a process that crashed. */
 const longestLockMs = 10_000
 
-/** `now` by the clock of the disk. */
+/** `now` is the file system's time. */
 async function takeLock(path: string, now: number): Promise<boolean> {
   const left = await stat(path).catch(() => undefined)
   if (left && now - left.mtimeMs > longestLockMs) await rm(path, { force: true })
@@ -255,7 +259,7 @@ async function unclaim(path: string, before: Note | undefined): Promise<void> {
   else await rm(path, { force: true })
 }
 
-/** In one step, so that a note is never half. */
+/** Writes atomically, so that a note is never incomplete. */
 async function writeNote(path: string, note: Note): Promise<void> {
   await rename(await draftNote(path, note), path)
 }

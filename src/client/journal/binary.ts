@@ -1,9 +1,9 @@
-/** Loads SQLite before the journal that imports it, so that a payer without its binary is told what to do. */
+/** Loads SQLite before the journal that imports it, so that a payer without its binary gets a clear error. */
 import { loadBinary } from '../../core/errors/native-binary.ts'
 import { JournalError } from '../errors.ts'
 import type * as FileJournal from './file.ts'
 
-/** Throws a `JournalError` where SQLite has no binary that loads. Nothing was paid then. */
+/** Throws a `JournalError` if no SQLite binary can be loaded. Nothing was paid then. */
 export async function loadFileJournal(
   load: () => Promise<unknown> = () => import('@photostructure/sqlite'),
 ): Promise<typeof FileJournal> {

@@ -1,4 +1,7 @@
-/** The journal in a file that all processes of a user share (SQLite): budgets hold across them, and crashes lose nothing. */
+/**
+ * The journal in a SQLite file that all processes of a user share. Budgets apply across processes, and crashes lose
+ * nothing.
+ */
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
@@ -18,7 +21,7 @@ interface Row {
   readonly [column: string]: unknown
 }
 
-/** Opens or makes the journal. Throws one sentence that names the file when it cannot be used. */
+/** Opens or creates the journal. Throws one sentence that names the file if it is not usable. */
 export function openFileJournal(path: string): Journal {
   const database = open(path)
   const held = new Set<string>()
@@ -129,7 +132,7 @@ function prepare(database: DatabaseSyncInstance) {
 function open(path: string): DatabaseSyncInstance {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // It holds the secrets of payments that were not claimed yet.
+    // The file contains the secrets of unclaimed payments.
     closeSync(openSync(path, 'a', 0o600))
     const database = new DatabaseSync(path, { timeout: 5000 })
     database.exec('pragma journal_mode = wal; pragma synchronous = full;')
@@ -143,7 +146,7 @@ function open(path: string): DatabaseSyncInstance {
   }
 }
 
-/** A payment in the hands of another process is left to it, as long as that process lives. */
+/** A payment held by another process is left alone while that process runs. */
 function isHeldElsewhere(holder: string | null): boolean {
   return holder !== null && holder !== ownName && isNameAlive(holder)
 }

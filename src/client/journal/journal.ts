@@ -1,54 +1,58 @@
 /**
- * The client's memory of what it has promised and paid, written before anything is sent. It is what keeps a crash, a
- * time-out or a second process from paying twice, and budgets from being exceeded by parallel calls.
+ * The client's record of its commitments and payments, written before anything is sent. It prevents double payments
+ * after a crash, a timeout or in a second process, and keeps parallel calls within the budgets.
  */
 import type { Network, TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { ProofKind } from '../../core/protocol/request-id.ts'
 
 /**
- * reserved: counted against the budget, nothing signed. signed: may be on its way. landed: on chain, resource not
- * received yet, or something left of it. done: received, or used up. dead: can no longer land, and never counted again.
+ * reserved: counted against the budget, nothing signed. signed: may be on its way. landed: on chain, and the resource
+ * is not received yet or some of the allowance is left. done: received, or used up. dead: can no longer land, and is
+ * not counted any more.
  */
 export type IntentState = 'reserved' | 'signed' | 'landed' | 'done' | 'dead'
 
 export interface Intent {
   readonly requestId: string
-  /** Names the request (method, address, body) and the wallet: equal keys are the same purchase. */
+  /** Identifies the request (method, address, body) and the wallet. Equal keys are the same purchase. */
   readonly key: string
-  /** Where the proof goes: the address that asked for money, after redirects. */
+  /** The address for the proof: the one that sent the challenge, after redirects. */
   readonly url: string
   readonly host: string
-  /** UTC day on which it counts: 2026-01-31. */
+  /** The UTC day for the budget: 2026-01-31. */
   readonly day: string
   readonly network: Network
-  /** The chain it was signed for: on another, its absence means nothing. */
+  /** The chain for which it was signed. Its absence on another chain has no meaning. */
   readonly genesis: string
   readonly token: TokenCode
   readonly units: bigint
   readonly payer: string
   readonly proof: ProofKind
-  /** The secret behind the requestId, where there is one. */
+  /** The claim secret behind the requestId, if there is one. */
   readonly claim?: string
   readonly state: IntentState
   readonly tx?: string
-  /** The signed transaction, to be sent again as it is. */
+  /** The signed transaction, to send again unchanged. */
   readonly wire?: string
-  /** A slot at which a node knew the block that it is built on. */
+  /** A slot at which a node knew its blockhash. */
   readonly slot?: number
-  /** What it is counted in; unknown for what was bought before this was written down. */
+  /** The unit of the allowance. Unknown for purchases before this field existed. */
   readonly unit?: Unit
-  /** Names what it is for, where that is more than one request: origin, scope, wallet and chain. All such requests share it. */
+  /**
+   * Identifies the scope of an allowance for more than one request: origin, scope, wallet and chain. All such requests
+   * share it.
+   */
   readonly scope?: string
-  /** What is left of it, as far as it was told. */
+  /** The rest of the allowance, as last reported. */
   readonly remaining?: number
-  /** When it ends, by our clock, in milliseconds since 1970. */
+  /** The end of the allowance by the local clock, in milliseconds since 1970. */
   readonly until?: number
 }
 
 export type IntentChange = Partial<Pick<Intent, 'state' | 'tx' | 'wire' | 'slot' | 'remaining' | 'until'>>
 
-/** What is left of a shared purchase. */
+/** The rest of a shared purchase. */
 export type Left = Pick<IntentChange, 'remaining' | 'until'>
 
 /** In base units of the intent's token. */
@@ -59,40 +63,40 @@ export interface Limits {
 
 export type Reservation =
   | { readonly kind: 'reserved' }
-  /** A requestId is for one payment: a server that repeats one would have it counted once and paid twice. */
+  /** A requestId is for one payment. If a server repeated one, it would be counted once and paid twice. */
   | { readonly kind: 'repeated' }
   | { readonly kind: 'exceeded'; readonly limit: 'perDay' | 'perHost'; readonly spent: bigint }
 
-/** What there is for a request of a scope. */
+/** The available purchase for a request in a scope. */
 export type Share =
-  /** It is paid for: use it, beside others. */
+  /** It is paid, and callers can use it concurrently. */
   | { readonly kind: 'landed'; readonly intent: Intent }
-  /** Somebody who lives is buying it. */
+  /** Another live caller is buying it. */
   | { readonly kind: 'busy' }
-  /** It was signed, and nobody follows it up any more. The turn is the caller's, until `passTurn`. */
+  /** It was signed, and no live caller follows it. The caller has the turn until `passTurn`. */
   | { readonly kind: 'unfinished'; readonly intent: Intent }
-  /** Nobody has bought it. The turn is the caller's, until `passTurn`. */
+  /** There is no purchase yet. The caller has the turn until `passTurn`. */
   | { readonly kind: 'turn' }
 
 export interface Journal {
-  /** Checks the budgets and writes the intent down in one step. The caller holds it until `release`. */
+  /** Checks the budgets and records the intent in one step. The caller holds it until `release`. */
   reserve(intent: Intent, limits: Limits): Promise<Reservation>
   change(requestId: string, change: IntentChange): Promise<void>
-  /** Takes over an unfinished purchase of the same thing that nobody who lives is working on. Never a shared one. */
+  /** Takes over an unfinished purchase of the same request that no live process holds. Never a shared one. */
   adopt(key: string): Promise<Intent | undefined>
-  /** Lets go, so that a later call may adopt what is unfinished. */
+  /** Releases the intent, so that a later call can adopt it if it is unfinished. */
   release(requestId: string): Promise<void>
   /**
-   * A shared purchase that landed, and is not known to be used up or over, the oldest first. None while somebody has the
-   * turn: who buys is the first to use it.
+   * A landed shared purchase that is not known to be used up or expired, the oldest first. None while another caller
+   * has the turn, because the buyer uses it first.
    */
   find(scope: string, now: number): Promise<Intent | undefined>
-  /** The same, or who is to buy it: of all calls of all processes, one at a time has the turn. */
+  /** Like `find`, or assigns the turn to buy. One call at a time, over all processes, has the turn. */
   share(scope: string, now: number): Promise<Share>
   passTurn(scope: string): Promise<void>
-  /** A request goes out on a shared purchase. Until its `end` nobody knows for sure what is left. */
+  /** A request is sent on a shared purchase. The rest is uncertain until its `end`. */
   begin(requestId: string): Promise<void>
-  /** Its answer came, was counted, and said what is left. Answers that were given back never come to this. */
+  /** Its response was counted and reported the rest. Responses that returned their use never get here. */
   end(requestId: string, left: Left): Promise<void>
 }
 
@@ -157,7 +161,7 @@ function isOpen(intent: Intent, key: string): boolean {
   return intent.key === key && intent.scope === undefined && isUnfinished
 }
 
-/** Nothing left counts only where nothing is under way: what breaks off is given back. */
+/** An empty rest counts only if no request is under way, because an interrupted one returns its use. */
 export function isUsable({ state, remaining, until }: Intent, underWay: number, now: number): boolean {
   const isUsedUp = remaining === 0 && underWay === 0
   return state === 'landed' && !isUsedUp && (until === undefined || now < until)
@@ -168,7 +172,7 @@ function isCounted(other: Intent, intent: Intent): boolean {
   return same && other.state !== 'dead'
 }
 
-/** Whether this much more would break a budget; `counted` is what counts already for the same token and day. */
+/** Whether this amount would exceed a budget. `counted` is the amount already counted for the same token and day. */
 export function findExceeded(
   counted: readonly Pick<Intent, 'units' | 'host'>[],
   intent: Pick<Intent, 'units' | 'host'>,

@@ -1,7 +1,7 @@
-/** The tables of the journal in a file, and how those of earlier versions become those of today. */
+/** The tables of the journal file, and their migrations from earlier versions. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 
-/** What each version added to the one before. A journal of a higher number was written by a later version. */
+/** The additions of each version. A journal with a higher number was written by a later version. */
 const versions: readonly string[] = [
   `create table intents (
     request_id text primary key,
@@ -24,7 +24,7 @@ const versions: readonly string[] = [
   ) strict;
   create index intents_by_key on intents (key) where state in ('signed', 'landed');
   create index intents_by_day on intents (day, network, token) where state <> 'dead';`,
-  // What was bought for several requests, and who is buying it.
+  // Purchases for several requests, and their current buyers.
   `alter table intents add column unit text;
   alter table intents add column scope text;
   alter table intents add column remaining integer;
@@ -32,17 +32,17 @@ const versions: readonly string[] = [
   alter table intents add column under_way integer not null default 0;
   create index intents_by_scope on intents (scope) where scope is not null and state in ('signed', 'landed');
   create table turns (scope text primary key, holder text not null) strict;`,
-  // Whether a payment can still land is judged from the slot at which it was signed.
+  // The slot of signing decides whether a payment can still land.
   `alter table intents add column slot integer;
   alter table intents drop column last_valid_block_height;`,
 ]
 
-/** Brings the tables up to date, in one step. Throws on what is not ours to change. */
+/** Migrates the tables in one step. Throws if the file is not a journal or is from a later version. */
 export function migrate(database: DatabaseSyncInstance): void {
   if (readVersion(database) === versions.length) return
   database.exec('begin immediate')
   try {
-    // Another process may have been quicker.
+    // Another process may have migrated it first.
     const version = readVersion(database)
     if (version > versions.length) throw new Error('it was written by another version of paystile')
     for (const step of versions.slice(version)) database.exec(step)

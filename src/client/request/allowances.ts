@@ -1,6 +1,6 @@
 /**
- * What was bought for more than one request: used by all calls that may, in all processes, before anything more is bought;
- * and bought by one of them while the others wait.
+ * Allowances for more than one request. All calls in all processes use them up before a new one is bought. One call
+ * buys while the others wait.
  */
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
@@ -13,7 +13,7 @@ import { redeem } from './redeem.ts'
 import type { ChallengeReading } from './request-challenge.ts'
 import { payChallenge } from './request-challenge.ts'
 
-/** Which scope an address was found to belong to, as long as the process lives. */
+/** The known scopes of addresses, for the lifetime of the process. */
 export interface Hints {
   get(paidRequest: PaidRequest): string | undefined
   set(paidRequest: PaidRequest, scope: string): void
@@ -36,7 +36,7 @@ export function createHints(): Hints {
   }
 }
 
-/** The resource, where it is already known that something is left for it. Undefined when it has to be asked what it costs. */
+/** Fetches the resource if a known allowance is left for it. Undefined if the price must be requested. */
 export async function useKnown(
   parts: ClientParts,
   paidRequest: PaidRequest,
@@ -62,7 +62,7 @@ async function use(
   return useNow(parts, paidRequest, intent, url, elsewhere)
 }
 
-/** What a window has left does not depend on who uses it, so that nobody needs to be told. */
+/** The rest of a window does not depend on its use, so the journal needs no report. */
 async function useNow(
   parts: ClientParts,
   paidRequest: PaidRequest,
@@ -74,12 +74,15 @@ async function useNow(
   return redeem(parts, paidRequest, intent, url, elsewhere)
 }
 
-/** How long others wait for a buyer to be the first to use what it has bought. */
+/** The time for which others wait, so that the buyer is the first to use its purchase. */
 const headStartMs = 250
 const pollMs = 50
 const longestPollMs = 500
 
-/** The resource, from what is left or from a new purchase. Undefined when the price has to be asked again. */
+/**
+ * Fetches the resource from the rest of an allowance or from a new purchase. Undefined if the price must be requested
+ * again.
+ */
 export async function shareOrBuy(
   parts: ClientParts,
   paidRequest: PaidRequest,
@@ -111,7 +114,7 @@ export async function shareOrBuy(
         })
         break
       case 'turn': {
-        // Who buys again and again and gets nothing for it has met a server that only takes.
+        // A server that takes repeated payments and delivers nothing is not paid again.
         if (hasBought) {
           await journal.passTurn(scope)
           throw usedUp(asked)
@@ -132,7 +135,7 @@ async function holding<Result>({ journal }: PaidRequest, scope: string, work: ()
   }
 }
 
-/** Buys, and is the first to use it. Undefined when the challenge has grown old while others were at it. */
+/** Buys an allowance and is the first to use it. Undefined if the challenge expired during the wait for others. */
 async function buy(
   parts: ClientParts,
   paidRequest: PaidRequest,

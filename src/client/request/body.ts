@@ -1,23 +1,23 @@
 /**
- * The body of a paid answer, watched to its end: whether it came whole, was cut because no more was paid for, or broke off.
- * A part is never passed off as the whole: after the last byte that was paid for, reading fails.
+ * Watches the body of a paid response to its end: complete, cut at the end of the allowance, or interrupted. A part
+ * never appears as the whole: after the last purchased byte, reading fails.
  */
 import { parseContentRange } from '../../core/encoding/content-range.ts'
 import type { AllowanceLeft } from '../../core/payment/allowance.ts'
 import { statusHeader } from '../../core/payment/delivery.ts'
 
-/** What the head of an answer says of its body. */
+/** The description of a body in the head of its response. */
 export interface Extent {
-  /** The position in the resource at which it begins. */
+  /** The position in the resource at which the body begins. */
   readonly from: number
-  /** There is more, although the caller asked for no less. */
+  /** The resource continues beyond the body, although the caller did not ask for a part. */
   readonly isCut: boolean
   readonly to: number | undefined
-  /** Of the whole resource, where it is known. */
+  /** The size of the whole resource, if it is known. */
   readonly size: number | undefined
-  /** How many bytes are paid for, where the length is not known: a body that breaks off exactly there was cut. */
+  /** The number of purchased bytes, if the length is unknown. A body that ends exactly there was cut. */
   readonly limit: number | undefined
-  /** Decoded on the way, so that its bytes are not those that were paid for, and a cut breaks the decoder. */
+  /** The body is decoded on the way. Its bytes are not the purchased ones, and a cut breaks the decoder. */
   readonly isEncoded: boolean
 }
 
@@ -27,7 +27,7 @@ export function readExtent(response: Response, asksForPart: boolean, left: Allow
   const isWhole = range?.from === 0n && range.to === range.size
   const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity'
   const length = isEncoded ? null : headers.get('content-length')
-  // Of a file it is told what has not arrived yet, which is no limit.
+  // For a file, the header reports the missing bytes, which is not a limit.
   const isMeasured = left?.unit === 'byte'
   const size = range ? range.size : status === 200 && length !== null ? Number(length) : undefined
   return {
@@ -44,16 +44,16 @@ export type Ending = 'whole' | 'cut' | 'broken'
 
 export interface WatchParts {
   readonly extent: Extent
-  /** Called once, before the reader hears of the end. */
+  /** Called once, before the reader sees the end. */
   readonly end: (ending: Ending, bytes: number) => Promise<void>
-  /** What a reader of a body that was cut is told after its last byte. */
+  /** The error for the reader of a cut body, after its last byte. */
   readonly exhausted: (offset: number, size: number | undefined) => Error
 }
 
-/** The same response, with a word when its body has come to its end. Only then is it known what the payment has brought. */
+/** Returns the same response, and reports the end of its body. Only the end shows how much of the payment was used. */
 export async function watchBody(response: Response, { extent, end, exhausted }: WatchParts): Promise<Response> {
   const { body, status, statusText, headers, url, redirected, type } = response
-  // A fetch that is not the platform's may have a body of another kind.
+  // A custom fetch can have a body of another kind.
   if (typeof body?.getReader !== 'function') {
     await end(extent.isCut ? 'cut' : 'whole', 0)
     return response
@@ -88,7 +88,7 @@ export async function watchBody(response: Response, { extent, end, exhausted }: 
     },
   }
   const watched = new Response(new ReadableStream(stream, { highWaterMark: 0 }), { status, statusText, headers })
-  // What a response that was not fetched cannot say of itself.
+  // Properties that a constructed response lacks.
   return Object.defineProperties(watched, {
     url: { value: url },
     redirected: { value: redirected },
@@ -99,8 +99,8 @@ export async function watchBody(response: Response, { extent, end, exhausted }: 
 const nearMiss = 1_048_576
 
 /**
- * Reads the end of a limited body before it is asked for: a connection that breaks takes with it what the platform has
- * received and nobody has read, and then it could not be told whether it broke at the limit.
+ * Reads the end of a limited body before the caller asks for it. A broken connection discards data that the platform
+ * has received and the caller has not read. Then it would be unknown whether it broke at the limit.
  */
 function readAhead(
   reader: ReadableStreamDefaultReader<Uint8Array>,

@@ -1,4 +1,4 @@
-/** One request of the caller, ready to be sent as often as it takes. */
+/** One request of the caller, which can be sent repeatedly. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Wallet } from '../../chain/keys/keypair.ts'
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
@@ -16,7 +16,7 @@ export interface ClientParts {
   readonly clock: Clock
   readonly nodes: Nodes
   readonly journal: () => Journal | Promise<Journal>
-  /** Nodes to use when the caller names none: `PAYSTILE_RPC`. */
+  /** The default nodes: `PAYSTILE_RPC`. */
   readonly defaultRpc: readonly string[] | undefined
 }
 
@@ -27,18 +27,18 @@ export interface PaidRequest {
   readonly journal: Journal
   readonly key: string
   readonly method: string
-  /** Whether the caller asks for a part of the resource only. */
+  /** Whether the caller asks for only a part of the resource. */
   readonly asksForPart: boolean
-  /** What the caller wants done with redirects of the unpaid request. */
+  /** The caller's redirect mode for the unpaid request. */
   readonly redirect: RequestRedirect
   readonly isCancelled: () => boolean
-  /** Waits, and throws the caller's reason where the caller has given up. */
+  /** Waits. Throws the caller's reason if the caller has aborted. */
   readonly pause: (ms: number) => Promise<void>
   readonly tell: (event: ClientEvent) => void
   readonly send: Send
 }
 
-/** `as: 'GET'` leaves method and body behind, as a redirect may demand. */
+/** `as: 'GET'` drops method and body, as a redirect can require. */
 export type Send = (
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -85,7 +85,7 @@ export async function prepare(
       const all = new Headers(headers)
       if (as) for (const name of bodyHeaders) all.delete(name)
       for (const [name, value] of Object.entries(more)) all.set(name, value)
-      // Only the wait for the answer's beginning is limited: a long answer may take its time.
+      // The timeout covers only the wait for the head of the response. A long body may take its time.
       const limit = new AbortController()
       const timer = setTimeout(() => limit.abort(noAnswer()), readTimeout(options) / 2)
       const signal = callerSignal ? AbortSignal.any([callerSignal, limit.signal]) : limit.signal
@@ -112,7 +112,7 @@ function noAnswer(): PaymentError {
 
 const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
 
-/** Whoever listens cannot come between a payment and its resource: what a listener throws is dropped. */
+/** A listener must not separate a payment from its resource, so its exceptions are dropped. */
 function createListener({ onEvent }: ClientOptions): PaidRequest['tell'] {
   return (event) => {
     try {
@@ -139,13 +139,13 @@ export function payParts(
   return { rpc, clock, journal, wallet, options, tell }
 }
 
-/** Equal for equal requests of one wallet. A body that cannot be compared makes every request its own. */
+/** Equal for equal requests of one wallet. A body that cannot be compared makes every request unique. */
 function createKey(method: string, url: URL, body: unknown, wallet: string): string {
   const bytes = readBytes(body)
   return digest([method, url.href, bytes ? encodeBase64url(sha256(bytes)) : crypto.randomUUID(), wallet])
 }
 
-/** A name for what is equal in all of these. */
+/** Computes one name from these texts. */
 export function digest(texts: readonly string[]): string {
   return encodeBase64url(sha256(encode(texts.join('\n'))))
 }

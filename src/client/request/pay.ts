@@ -1,6 +1,6 @@
 /**
- * From an approved challenge to a payment on chain: reserve, sign, write down, send, see it land, in this order. A crash
- * between any two steps leaves a journal from which the next call goes on without paying again.
+ * Turns an approved challenge into a payment on chain: reserve, sign, record, send and confirm, in this order. After a
+ * crash between any two steps, the next call continues from the journal without paying again.
  */
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Wallet } from '../../chain/keys/keypair.ts'
@@ -37,27 +37,28 @@ export interface Purchase {
   readonly url: URL
   readonly key: string
   readonly allowance: Offered | undefined
-  /** Where it is for more than one request. */
+  /** Set if the purchase is for more than one request. */
   readonly scope: string | undefined
   readonly claim: string | undefined
   readonly proof: Intent['proof']
 }
 
-/** What a signature and the cost of opening an account may take from a wallet besides the price, in lamports. */
+/** The reserve for signature and priority fees besides the price, in lamports. */
 const feeReserve = 15_000n
 const accountRent = 2_039_280n
-/** An account that holds less than this does not exist. */
+/** The rent-exempt minimum. An account with less does not exist. */
 const smallestBalance = 890_880n
 
 /**
- * Pays, and returns the intent as landed, held by the caller until it releases it. Throws a `PaymentError`; afterwards the
- * journal knows what became of it, and nothing is held.
+ * Pays, and returns the landed intent. The caller holds it until it releases it. Throws a `PaymentError`; the journal
+ * then contains the outcome, and nothing is held.
  */
 export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> {
   const { rpc, clock, journal, wallet, options, tell } = parts
   const { challenge, network, genesis, url, allowance, scope } = purchase
   const { recipient, requestId } = challenge
-  // Before anybody is asked: what is approved too late then cannot land at all, and so never after the challenge's end.
+  // The blockhash is read before the approval. A payment that is approved too late then cannot land, so it never lands
+  // after the challenge's expiry.
   const [lifetime, choice] = await Promise.all([readLifetime(rpc), choose(parts, purchase)])
   if (!lifetime)
     throw new PaymentError('chain_unavailable', 'No node gave a recent block, so nothing was paid; try again.')
@@ -112,7 +113,7 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
   }
 }
 
-/** The signature is in the journal before anybody else has it. */
+/** The signature is in the journal before it is sent anywhere. */
 async function sign({ journal, wallet }: PayParts, intent: Intent, order: PaymentOrder): Promise<Intent> {
   const { requestId } = intent
   const signed = await signPayment(order, wallet).catch(async (error: unknown) => {
@@ -126,9 +127,9 @@ async function sign({ journal, wallet }: PayParts, intent: Intent, order: Paymen
   return { ...intent, ...change }
 }
 
-/** Sees a signed payment through, whether it was signed just now or by a process that is gone. */
+/** Follows a signed payment to its outcome, whether it was signed now or by a process that has ended. */
 export async function land({ rpc, clock, journal, options, tell }: PayParts, intent: Intent): Promise<Intent> {
-  // Earlier versions did not note the slot: such a payment is never taken for expired.
+  // Earlier versions did not record the slot. Such a payment never counts as expired.
   const { requestId, genesis, tx, wire, slot = Number.MAX_SAFE_INTEGER } = intent
   if (tx === undefined || wire === undefined) {
     throw new TypeError('a payment that was not signed cannot land')
@@ -221,7 +222,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
         `it has ${formatUnits(funds.lamports, 9)} SOL and needs ${formatUnits(needed, 9)} for the fees of paying in ${token}`,
       )
     else if (createAccount && network === 'mainnet')
-      // Whoever owns the account could close it and keep what opening it cost: a price beyond the price.
+      // The owner of the account could close it and keep its rent, which would be a hidden surcharge.
       reasons.push(`the recipient has no ${token} account yet, and opening one is for the recipient to pay`)
     else if (!mint && funds.recipientLamports + units < smallestBalance)
       reasons.push(`${formatUnits(units, 9)} SOL is too little to open the recipient's empty wallet`)

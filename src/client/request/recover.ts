@@ -1,11 +1,11 @@
-/** What becomes of a payment that somebody signed, and did not see to its end. */
+/** Completes a payment that was signed and not followed to its end. */
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 import { connect, payParts } from './paid-request.ts'
 import { land } from './pay.ts'
 
-/** Undefined when the payment is known to be dead, so that a new one may be made. */
+/** Undefined if the payment is certain never to land, so that a new one may be made. */
 export async function recover(
   parts: ClientParts,
   paidRequest: PaidRequest,

@@ -1,6 +1,6 @@
 /**
- * Shows a proof until the resource comes. The payment is made; whatever the server says in between, the same proof is
- * sent again, and no other payment is made.
+ * Sends a proof until the resource arrives. The payment is made, so every retry sends the same proof, and no other
+ * payment is made.
  */
 import type { Wallet } from '../../chain/keys/keypair.ts'
 import type { AllowanceLeft } from '../../core/payment/allowance.ts'
@@ -17,12 +17,12 @@ export interface RedeemProofParts {
   readonly journal: Journal
   readonly wallet: Wallet
   readonly timeoutMs: number
-  /** Whether the caller has given up. */
+  /** Whether the caller has aborted. */
   readonly isCancelled: () => boolean
   readonly tell: (event: ClientEvent) => void
-  /** The refusals that only mean that the payment is for another request. */
+  /** The refusals that mean that the payment is for another request. */
   readonly elsewhere: readonly string[]
-  /** Sends the request with more headers; never follows a redirect. */
+  /** Sends the request with additional headers. It never follows a redirect. */
   readonly send: (headers: Readonly<Record<string, string>>) => Promise<Response>
 }
 
@@ -36,12 +36,12 @@ type Outcome =
 
 export type ProofRedemption =
   | { readonly kind: 'delivered'; readonly response: Response; readonly left: AllowanceLeft | undefined }
-  /** The payment was found to be used up. */
+  /** The payment is used up. */
   | { readonly kind: 'used' }
-  /** The payment is good, but not for this request. */
+  /** The payment is valid, but for another request. */
   | { readonly kind: 'elsewhere' }
 
-/** The beginning of the resource, or a `PaymentError`. */
+/** Returns the head of the resource, or a `PaymentError`. */
 export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: URL): Promise<ProofRedemption> {
   const { clock, journal, timeoutMs, tell } = parts
   const { requestId, tx = '' } = intent
@@ -57,7 +57,8 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
       return { kind: 'delivered', response, left }
     }
     if (outcome.kind === 'refused') {
-      // One of the two clocks is wrong. The server's is the one that counts, and a second try shows whether it was that.
+      // One of the two clocks is wrong. The server's clock counts, and a second attempt shows whether that was the
+      // reason.
       if (outcome.code === 'signature_invalid' && skewMs === 0) {
         skewMs = readSkew(outcome.response, clock.now())
         if (skewMs !== 0) continue
@@ -87,7 +88,7 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
   }
 }
 
-/** A signature may be valid when this machine's clock is right, and the whole may come where a part does not. */
+/** A signature can become valid when the local clock is corrected, and the whole can be available if a part is not. */
 function isStillGood(code: string): boolean {
   return code === 'signature_invalid' || code === 'range_mismatch'
 }
@@ -105,7 +106,7 @@ async function createProof(
   return formatProof({ tx, requestId, payer, ts, sig })
 }
 
-/** How far the server's clock is from ours, if far enough to matter, and not so far that it would be an odd wish. */
+/** The difference between the server's clock and the local one, if it is relevant and plausible. */
 function readSkew(response: Response, now: number): number {
   const skew = Date.parse(response.headers.get('date') ?? '') - now
   return Math.abs(skew) > 30_000 && Math.abs(skew) < 86_400_000 ? skew : 0
@@ -138,7 +139,7 @@ interface Problem {
   readonly detail: string
 }
 
-/** A refusal of ours, as opposed to an error of the resource itself that merely looks alike. */
+/** Reads a refusal of paystile, as opposed to an error of the resource itself that looks similar. */
 async function readProblem(response: Response, timeoutMs: number): Promise<Problem | undefined> {
   if (!response.headers.get('content-type')?.startsWith('application/problem+json')) return undefined
   const value = await readJson(response, timeoutMs / 2)

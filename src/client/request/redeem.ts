@@ -1,4 +1,4 @@
-/** From a payment that landed to its resource, and what the end of that means for the journal. */
+/** Redeems a landed payment for its resource, and records the result in the journal. */
 import type { AllowanceLeft } from '../../core/payment/allowance.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Left } from '../journal/journal.ts'
@@ -14,9 +14,9 @@ export type Redeemed =
   | { readonly kind: 'elsewhere' }
 
 /**
- * The resource for a payment. One that is for a single request is held until the whole of it was read; one that is shared
- * is held by nobody. `elsewhere`: the refusals that are no more than a wrong guess, where the server has not said that it is
- * for this request.
+ * Fetches the resource for a payment. A payment for a single request is held until the whole body was read; a shared
+ * one is not held. `elsewhere`: the refusals that only mean a wrong guess, because the server has not stated that the
+ * payment is for this request.
  */
 export async function redeem(
   parts: ClientParts,
@@ -46,7 +46,8 @@ export async function redeem(
       else if (isCounted(paidRequest, response) && isOver(left, ending))
         await journal.end(intent.requestId, left ? leftAfter(left, response, bytes, now) : {})
     } catch {
-      // The resource is here. A journal that fails now costs one question to the server the next time, and no payment.
+      // The resource is here. A failure of the journal costs one request to the server at the next call, and no
+      // payment.
     }
   }
   if (isRedirect(response)) {
@@ -57,12 +58,14 @@ export async function redeem(
   return { kind: 'brought', response: await watchBody(response, { extent, end, exhausted }) }
 }
 
-/** What the resource does not count as delivered gave the payment back, and the same request may use it again. */
+/**
+ * If the server does not count a response as delivered, the payment is returned, and the same request can use it again.
+ */
 function isCounted({ method }: PaidRequest, { status }: Response): boolean {
   return status < 400 && status !== 304 && method !== 'HEAD'
 }
 
-/** Whether nothing of this use comes back: bytes are gone when they were sent, a request only when it was answered. */
+/** Whether the use is consumed: bytes when they were sent, a request only when it was answered. */
 function isOver(left: AllowanceLeft | undefined, ending: Ending): boolean {
   return ending === 'whole' || (ending === 'cut' && left?.unit === 'byte')
 }
@@ -75,8 +78,8 @@ async function endOwn(
   { remaining }: Left,
 ): Promise<void> {
   const { journal, asksForPart } = paidRequest
-  // A part of a file that the caller asked for leaves the rest to be asked for. That all has come the server will say.
-  // Bytes that were not needed this time are good for the same request again.
+  // If the caller asked for a part of a file, the rest can still be requested; the server reports when all has arrived.
+  // Bytes that were not needed remain for the same request.
   const isDone =
     intent.unit === 'file'
       ? ending === 'whole' && !asksForPart
@@ -85,13 +88,13 @@ async function endOwn(
   await journal.release(intent.requestId)
 }
 
-/** A window is the same for all its answers: written down when it is first heard of. */
+/** A window is the same for all its responses, so it is recorded once. */
 async function noteWindow({ journal }: PaidRequest, { requestId, until }: Intent, left: Left): Promise<void> {
   if (until === undefined || left.until === undefined || Math.abs(until - left.until) > 2_000)
     await journal.change(requestId, left).catch(() => {})
 }
 
-/** What is left after an answer with so many bytes, with its end by our own clock. */
+/** The rest after a response with this many bytes, with its end by the local clock. */
 function leftAfter({ unit, remaining, until }: AllowanceLeft, response: Response, bytes: number, now: number): Left {
   if (unit === 'second') return { remaining, until: now + remaining * 1000 }
   const end = until === undefined ? Number.NaN : Date.parse(until) - readSkew(response, now)
@@ -100,7 +103,7 @@ function leftAfter({ unit, remaining, until }: AllowanceLeft, response: Response
   return { remaining: rest, ...(Number.isFinite(end) && { until: end }) }
 }
 
-/** How far the server's clock is ahead of ours, as its answer tells to the second. */
+/** The lead of the server's clock over the local one, with a precision of one second. */
 function readSkew(response: Response, now: number): number {
   const skew = Date.parse(response.headers.get('date') ?? '') - now
   return Math.abs(skew) > 2_000 ? skew : 0
@@ -119,7 +122,7 @@ function isRedirect({ type, status }: Response): boolean {
   return type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)
 }
 
-/** A proof never goes where the server points: a redirect is followed without it, and only within the origin. */
+/** A proof is never sent to the target of a redirect. A redirect is followed without it, and only within the origin. */
 async function followRedirect({ send, method }: PaidRequest, response: Response, url: URL): Promise<Response> {
   const location = response.headers.get('location')
   const to = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined

@@ -1,4 +1,4 @@
-/** The unpaid request: what the resource costs, and where and how it would be paid. */
+/** The unpaid request: reads the price of the resource, and where and how to pay it. */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Offered } from '../../core/payment/allowance.ts'
@@ -16,25 +16,25 @@ import type { ClientParts, PaidRequest } from './paid-request.ts'
 import { connect, digest, payParts } from './paid-request.ts'
 import { pay } from './pay.ts'
 
-/** A price that was named, and that the policy does not speak against outright. */
+/** A challenge that passed the policy's first checks. */
 export interface ChallengeReading {
   readonly kind: 'asked'
   /** The 402, with its body unread. */
   readonly response: Response
   readonly challenge: Challenge
-  /** The address that asked for money. */
+  /** The address that sent the challenge. */
   readonly url: URL
   readonly network: Network
-  /** What we announced: how we will show that the payment is ours. */
+  /** The kind of proof that the client announced. */
   readonly announced: ProofKind
   readonly secret: string
-  /** What would be bought, where the server says so. */
+  /** The allowance for sale, if the server states it. */
   readonly allowance: Offered | undefined
-  /** Names what it would be good for, where that is more than one request. */
+  /** Identifies its scope, if it is for more than one request. */
   readonly scope: string | undefined
 }
 
-/** Sends the unpaid request. A response that does not ask for money is the answer. */
+/** Sends the unpaid request. A response other than 402 is the result. */
 export async function requestChallenge(
   parts: ClientParts,
   paidRequest: PaidRequest,
@@ -59,7 +59,7 @@ export async function requestChallenge(
   return { kind: 'asked', response, challenge, url, network, announced: kind.kind, secret, allowance, scope }
 }
 
-/** Pays what was asked. The intent is landed, and held by the caller until it releases it. */
+/** Pays the challenge. The returned intent has landed, and the caller holds it until it releases it. */
 export async function payChallenge(
   parts: ClientParts,
   paidRequest: PaidRequest,
@@ -71,11 +71,12 @@ export async function payChallenge(
   const { rpc, genesis } = await connect(parts, paidRequest, network, challenge.genesis)
   const claim = proof === 'claim' ? asked.secret : undefined
   const terms = { challenge, network, genesis, candidates, url, allowance, scope }
-  // Under a name that earlier versions do not look for: they would take what is for many requests for one, and write it off.
+  // The key differs from that of earlier versions: they would treat an allowance for many requests as one for a single
+  // request, and write it off.
   return pay(payParts(parts, paidRequest, rpc), { ...terms, key: scope ?? paidRequest.key, claim, proof })
 }
 
-/** How the payment will be shown to be ours. A server that wants what we cannot show is not paid at all. */
+/** Chooses the kind of proof. A server that requires an unsupported kind is not paid. */
 function chooseProofKind({ proof = [], requestId }: Challenge, announced: ProofKind): ProofKind {
   const [wanted = 'bare', ...more] = proof
   if (more.length === 0 && (wanted === 'bare' || wanted === 'sig' || (wanted === 'claim' && announced === 'claim')))
@@ -87,10 +88,10 @@ function chooseProofKind({ proof = [], requestId }: Challenge, announced: ProofK
   )
 }
 
-/** The address that asked for money: where the request ended up, if that is still the host the caller meant. */
+/** The address that sent the challenge: the end of the redirects, if it is still the caller's host. */
 function whereToPay({ url: asked, method }: PaidRequest, response: Response, { requestId }: Challenge): URL {
   const url = response.url === '' ? asked : new URL(response.url)
-  // A redirect may have made a GET of it, and then the challenge is for another request than the one we would pay for.
+  // A redirect may have changed the method to GET. Then the challenge is for another request than the paid one.
   if (response.redirected && method !== 'GET' && method !== 'HEAD') {
     throw new PaymentError(
       'redirect_refused',

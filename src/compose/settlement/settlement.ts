@@ -1,6 +1,6 @@
 /**
- * Joins the settlement worker to a service: what a recipient gets in other tokens is converted by this process, where it has
- * the recipient's key, or by another that shows on the ledger's shelf that it does.
+ * Connects the settlement worker to a service. This process converts a recipient's tokens if it has the recipient's
+ * key. Otherwise another process must show in the ledger's key-value store that it does.
  */
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { settlementBeats } from '../../core/payouts/conversion.ts'
@@ -19,8 +19,7 @@ type Converting = Pick<RouteConfig, 'recipient' | 'mints' | 'rates' | 'conversio
 const restartPauseMs = 1_000
 
 /**
- * A service that starts only when what its route promises to convert is converted by somebody. Until then whoever asks for
- * it is told why not.
+ * A service that starts only if some process performs the conversions of its route. Until then requests get the reason.
  */
 export function withSettlement(handle: ServiceHandle, route: Converting, log: Log): ServiceHandle {
   const { conversion } = route
@@ -60,7 +59,7 @@ export function withSettlement(handle: ServiceHandle, route: Converting, log: Lo
   }
 }
 
-/** Starts converting, or makes sure that somebody does. The function returned ends it. */
+/** Starts the conversion, or checks that another process performs it. The returned function ends it. */
 async function begin(service: Runtime, route: Converting, conversion: ConversionConfig): Promise<() => Promise<void>> {
   if (conversion.key !== undefined)
     return share(service, route, conversion, () => openConverting(service, route, conversion))
@@ -77,7 +76,7 @@ export async function isConvertedElsewhere({ ledger }: Runtime, recipient: strin
   return (await ledger.kv.list(settlementBeats(recipient))).length > 0
 }
 
-/** Undefined where another process converts. */
+/** `converter` is undefined if another process converts. */
 interface Opened {
   readonly converter: Converter | undefined
   readonly loop: Loop | undefined
@@ -120,7 +119,7 @@ async function share(
   return leave
 }
 
-/** What is converted of what this process sells; the converter where it does so itself. */
+/** A converting route of this process, with the converter if this process has it. */
 export interface Converted {
   readonly route: Converting
   readonly conversion: ConversionConfig
@@ -137,13 +136,13 @@ export async function convertedIn(service: Runtime): Promise<readonly Converted[
   return (await Promise.all(all.map((one) => one.catch(() => [])))).flat()
 }
 
-/** The same for routes that can share a worker. */
+/** Equal for routes that can share a worker. */
 export function nameConversionWorker({ recipient }: Converting, { rules, venue, key }: ConversionConfig): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)
   return JSON.stringify([recipient, rules, venue, key !== undefined], plain)
 }
 
-/** Converts what a recipient gets, from now on. Throws a `ConfigurationError` where that cannot be. */
+/** Starts the conversion of a recipient's tokens. Throws a `ConfigurationError` if it is not possible. */
 export async function startConversion(
   service: Runtime,
   route: Converting,

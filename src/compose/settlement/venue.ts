@@ -1,4 +1,4 @@
-/** Joins the venues: where a wallet's tokens are exchanged, by what a provider said. */
+/** Connects the configured venue, which exchanges a wallet's tokens. */
 import type { Wallet } from '../../chain/keys/keypair.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import type { Venue } from '../../core/payouts/venue.ts'

@@ -1,4 +1,4 @@
-/** What a service's own addresses tell of conversion, from what its paywalls in this process do. */
+/** The settlement data of the service's own endpoints, from the paywalls of this process. */
 import type { SettlementView, SettlementWallet } from '../../api/rewards/settlement.ts'
 import { decimalsIn } from '../../core/money/rates.ts'
 import { findMint, tokenCodes } from '../../core/money/tokens.ts'
@@ -17,7 +17,7 @@ export function createSettlementView(service: Runtime): SettlementView {
   }
 }
 
-/** Routes with other tokens or thresholds may have the same wallet: of each token the least threshold counts. */
+/** Routes with different tokens or thresholds can share a wallet. For each token the lowest threshold counts. */
 function mergeWallets(same: readonly SettlementWallet[]): readonly SettlementWallet[] {
   const [first] = same
   if (!first) return []

@@ -1,11 +1,11 @@
 /**
- * What a browser is given to keep while a person pays: the requestId and the secret by which its payment is claimed, and
- * those of the price before, for which a payment may still be on its way. A cookie that scripts cannot read, for one page
- * address.
+ * The ticket: the cookie that a browser keeps while a person pays. It holds the requestId and the claim secret, and
+ * those of the previous price, because a payment for that price may still be on its way. Scripts cannot read the
+ * cookie, and it is valid for one page address.
  *
- * On https it has the prefix `__Host-`, which browsers take from this very host only: a neighbour under the same domain
- * could otherwise plant a ticket of its own, and claim what the visitor pays for. Such a cookie has the path `/`, so its
- * name stands for the address, and no cookie of another name is read.
+ * On https its name has the prefix `__Host-`, which browsers accept only from this host. Otherwise a neighbouring host
+ * under the same domain could plant its own ticket and claim the visitor's payment. Such a cookie has the path `/`, so
+ * the address is encoded in its name, and cookies with other names are ignored.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
@@ -16,32 +16,34 @@ export interface Ticket {
   readonly secret: string
 }
 
-/** Where a ticket is good. */
+/** The address for which a ticket is valid. */
 export interface TicketPlace {
   readonly target: string
-  /** The path below which the service is reached from outside, where something in front takes it off. */
+  /** The public path prefix of the service, if a proxy in front removes it. */
   readonly base?: string
-  /** Whether the browser came by https. */
+  /** Whether the browser used https. */
   readonly isSecure: boolean
 }
 
 const hostPrefix = '__Host-'
 const cookiePattern = /^((?:__Host-)?paystile_[A-Za-z0-9_-]{16})=(.*)$/
 const secretPattern = /^[A-Za-z0-9_-]{32}$/
-/** The present one and the one before. */
+/** The current ticket and the previous one. */
 const mostTickets = 2
 const mostCookies = 4
 const longestPath = 1_000
 
-/** Each address with its query has a name of its own: one that is bought must not push out another. */
+/** Each address with its query has its own cookie name, so that one purchase does not overwrite another. */
 export function cookieName({ target, base = '', isSecure }: TicketPlace): string {
   const hash = encodeBase64url(sha256(new TextEncoder().encode(`${base}${target}`))).slice(0, 16)
   return `${isSecure ? hostPrefix : ''}paystile_${hash}`
 }
 
 /**
- * The tickets in a `Cookie` header, the present one first. What cannot be read is none. Without https a browser sends
- * several cookies of one name where a neighbouring host has put some there, too: the own ones must not be hidden by them.
+ * Reads the tickets from a `Cookie` header, the current one first. Unreadable tickets are ignored.
+ *
+ * Without https, a neighbouring host can set cookies of the same name, and the browser sends all of them. All are read,
+ * so that foreign cookies cannot hide the service's own.
  */
 export function readTickets(header: string | undefined, place: TicketPlace): readonly Ticket[] {
   const name = cookieName(place)
@@ -49,15 +51,15 @@ export function readTickets(header: string | undefined, place: TicketPlace): rea
   return own.slice(0, mostCookies).flatMap(({ tickets }) => tickets)
 }
 
-/** A cookie of ours, whatever address it is for. */
+/** A ticket cookie for any address. */
 export interface TicketCookie {
   readonly name: string
   readonly tickets: readonly Ticket[]
-  /** Of name and value. */
+  /** Size of name and value. */
   readonly bytes: number
 }
 
-/** Those for other addresses than this one, of the kind that is read here. */
+/** Reads the tickets for all other addresses, of the kind (https or not) that applies here. */
 export function readOtherTickets(header: string | undefined, place: TicketPlace): readonly TicketCookie[] {
   const own = cookieName(place)
   return cookiesIn(header).filter(({ name }) => name !== own && name.startsWith(hostPrefix) === place.isSecure)
@@ -78,7 +80,9 @@ function readTicket(text: string): readonly Ticket[] {
   return isTicket ? [{ requestId, secret }] : []
 }
 
-/** A `Set-Cookie` header. Without tickets it takes the cookie back; `name` where it is one for another address. */
+/**
+ * Writes a `Set-Cookie` header. Without tickets it deletes the cookie. `name` selects the cookie of another address.
+ */
 export function formatTickets(
   tickets: readonly Ticket[],
   { seconds, ...place }: TicketPlace & { readonly seconds: number },
@@ -99,10 +103,10 @@ export function formatTickets(
   ].join('; ')
 }
 
-/** The path of an address, as far as a cookie can name it. */
+/** The path of an address, as far as a cookie can express it. */
 function pathOf(target: string): string {
   const [path = '/'] = target.split('?', 1)
-  // Browsers do not take a cookie with a longer one.
+  // Browsers reject a cookie with a longer path.
   const plain = (/^\/[\x21-\x3a\x3c-\x7e]*/.exec(path)?.[0] ?? '/').slice(0, longestPath)
   return plain === path ? path : plain.slice(0, plain.lastIndexOf('/') + 1)
 }

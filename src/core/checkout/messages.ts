@@ -1,6 +1,6 @@
 /**
- * What the checkout page and the service say to each other. The page asks at the address it was loaded from, with this
- * header: the resource itself is never touched by it, and nothing is used up.
+ * The messages between the checkout page and the service. The page sends them in this header to the address from which
+ * it was loaded. They never reach the resource and use up nothing.
  *
  * `Payment-Checkout: status; requestId=…`, `view; requestId=…; token=…`, `prepare; requestId=…; token=…; account=…`,
  * `submit; requestId=…; transaction=<base64url>`; on a local chain also `test; requestId=…; token=…`.
@@ -11,19 +11,19 @@ import { requestIdPattern } from '../protocol/request-id.ts'
 
 export const checkoutHeader = 'Payment-Checkout'
 
-/** Where a purchase stands. */
+/** The state of a purchase. */
 export type CheckoutState =
-  /** Nothing was seen of a payment, and there is time. */
+  /** No payment was seen, and the price has not expired. */
   | { readonly state: 'waiting' }
-  /** A payment is on its way or seen, and not certain yet. */
+  /** A payment was sent or seen, but is not confirmed yet. */
   | { readonly state: 'confirming'; readonly tx?: string }
-  /** Paid: a reload shows what was bought. */
+  /** Paid. A reload shows the purchased resource. */
   | { readonly state: 'paid'; readonly tx: string }
-  /** Paid, and used up since. */
+  /** Paid and used up. */
   | { readonly state: 'used'; readonly tx: string }
-  /** Paid, but the one who asks does not have the cookie that opens it. Whether it was used is not told. */
+  /** Paid, but this browser lacks the cookie that unlocks the purchase. Whether it was used is not revealed. */
   | { readonly state: 'stranded'; readonly tx: string }
-  /** A payment came, but of too little. */
+  /** A payment arrived, but it is too small. */
   | {
       readonly state: 'short'
       readonly tx: string
@@ -31,11 +31,11 @@ export type CheckoutState =
       readonly received: string
       readonly required: string
     }
-  /** A payment came after the price had expired. */
+  /** A payment arrived after the price had expired. */
   | { readonly state: 'late'; readonly tx: string }
-  /** A payment came that cannot be accepted. */
+  /** A payment arrived that cannot be accepted. */
   | { readonly state: 'wrong'; readonly tx: string; readonly why: string }
-  /** The price has expired, and nothing was seen of a payment. */
+  /** The price has expired, and no payment was seen. */
   | { readonly state: 'expired' }
 
 export interface CheckoutToken {
@@ -46,29 +46,31 @@ export interface CheckoutToken {
   readonly mint?: string
 }
 
-/** What the page knows when it opens: its script reads it from the document. */
+/** The initial state of the page. Its script reads it from the document. */
 export interface CheckoutFacts {
   readonly requestId: string
   readonly network: Network
-  /** As wallets name it: `solana:mainnet`, `solana:devnet`, `solana:localnet`. */
+  /** The chain's name in the Wallet Standard: `solana:mainnet`, `solana:devnet`, `solana:localnet`. */
   readonly chain: string
   readonly recipient: string
-  /** Whom the page is of, for people: a host. */
+  /** The seller as shown to people: a host name. */
   readonly seller: string
-  /** What is bought: the provider's description, or else the path. */
+  /** The item for sale: the provider's description, or else the path. */
   readonly what: string
-  /** How much of it: "one request", "1 hour", "10 MB". */
+  /** The quantity: "one request", "1 hour", "10 MB". */
   readonly buys: string
   readonly tokens: readonly CheckoutToken[]
   /** Milliseconds since 1970, both by the service's clock. */
   readonly expiresAt: number
   readonly now: number
   readonly standing: CheckoutState
-  /** What follows the payment: the resource by a reload, or going back to the program that asked. */
+  /** The step after the payment: reload to get the resource, or return to the program that asked. */
   readonly after: 'reload' | 'return'
-  /** Something was bought here before, and delivered. */
+  /** An earlier purchase at this address was delivered. */
   readonly isAgain: boolean
-  /** The browser is known to have kept the cookie of this purchase, or none is needed. Until then nothing is offered. */
+  /**
+   * The browser has kept the cookie of this purchase, or none is needed. The page offers no payment until this is true.
+   */
   readonly isKept: boolean
 }
 
@@ -83,7 +85,7 @@ export type Preparation =
   | { readonly kind: 'transaction'; readonly transaction: string }
   /** The wallet has too little: of the token, or of SOL for the fee. */
   | { readonly kind: 'short'; readonly token: TokenCode; readonly has: string; readonly needs: string }
-  /** There is something on its way or paid already, and nothing is to be paid now. */
+  /** A payment is on its way or complete, so there is nothing to pay now. */
   | ({ readonly kind: 'state' } & CheckoutState)
 
 export type Sending =
@@ -96,12 +98,12 @@ export type CheckoutOrder =
   | { readonly kind: 'view'; readonly requestId: string; readonly token: TokenCode }
   | { readonly kind: 'prepare'; readonly requestId: string; readonly token: TokenCode; readonly account: string }
   | { readonly kind: 'submit'; readonly requestId: string; readonly transaction: string }
-  /** Pays with test money, where money is worth nothing. */
+  /** Pays with test money, on test networks only. */
   | { readonly kind: 'test'; readonly requestId: string; readonly token: TokenCode }
 
 const longestOrder = 4_096
 
-/** Undefined for what no page of ours would send. */
+/** Undefined for messages that the checkout page would not send. */
 export function parseOrder(header: string): CheckoutOrder | undefined {
   if (header.length > longestOrder) return undefined
   const [kind, ...pairs] = header.split(';').map((part) => part.trim())

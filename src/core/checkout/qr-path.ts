@@ -1,9 +1,9 @@
-/** A QR code as one SVG path, the same on the page that the service writes and after another token was chosen. */
+/** Draws a QR code as one SVG path. The service and the page's script share it, so both draw the same code. */
 
-/** Modules that must stay light around the code. */
+/** Width of the light margin around the code, in modules. */
 export const quietZone = 4
 
-/** Draws with a stroke one module wide: half the text of filled squares. `1` stands for dark. */
+/** Draws with a stroke one module wide, which takes half the text of filled squares. `1` stands for dark. */
 export function qrPath(rows: readonly string[]): string {
   let path = `M${quietZone} ${quietZone + 0.5}`
   let [x, y] = [0, 0]
@@ -17,12 +17,12 @@ export function qrPath(rows: readonly string[]): string {
   return path
 }
 
-/** Modules per side, with the quiet zone. */
+/** Modules per side, including the quiet zone. */
 export function qrSize(rows: readonly string[]): number {
   return rows.length + 2 * quietZone
 }
 
-/** Pixels per side. Each module gets whole ones: what is cut unevenly is read badly. */
+/** Pixels per side. Each module is a whole number of pixels, because scanners read uneven modules badly. */
 export function qrPixels(rows: readonly string[]): number {
   const size = qrSize(rows)
   return size * Math.max(2, Math.floor(292 / size))

@@ -1,6 +1,5 @@
 /**
- * What people are told about where their purchase stands: by the service in the document, and by the page's script
- * afterwards, in the same words.
+ * The texts that tell people the state of their purchase. The service and the page's script use the same words.
  */
 import type { CheckoutFacts, CheckoutState } from './messages.ts'
 
@@ -8,22 +7,22 @@ export interface Notice {
   readonly tone: 'info' | 'busy' | 'good' | 'warn' | 'bad'
   readonly title: string
   readonly text: string
-  /** The transaction that it is about. */
+  /** The transaction that the text is about. */
   readonly tx?: string
-  /** A link that loads the page again, under these words. */
+  /** The label of a link that reloads the page. */
   readonly action?: string
-  /** The link is a plain one: it offers nothing, and only people who want more follow it. */
+  /** The link is shown plainly, without emphasis, because most people do not need it. */
   readonly isQuiet?: true
   /** A command for a terminal. */
   readonly command?: string
 }
 
-/** Digits of a price above which it is written smaller. */
+/** Prices with more digits are shown in a smaller font. */
 export const longPrice = 9
 
 const keep = 'To get back what you sent, show this transaction to the seller.'
 
-/** Undefined when there is nothing to say: somebody is about to pay for the first time. */
+/** Undefined if there is nothing to report, before the first payment. */
 export function describeState(
   state: CheckoutState,
   facts: Pick<CheckoutFacts, 'after' | 'isAgain'>,
@@ -95,7 +94,7 @@ export function describeState(
   }
 }
 
-/** The tabs of a browser share one purchase, and one of them shows what it bought. The others offer nothing. */
+/** The tabs of a browser share one purchase, and one of them shows the resource. The other tabs offer no payment. */
 export function openedElsewhere(tx: string): Notice {
   return {
     tone: 'info',
@@ -107,12 +106,12 @@ export function openedElsewhere(tx: string): Notice {
   }
 }
 
-/** Whether it is still right to pay. */
+/** Whether the page should still offer payment. */
 export function isPayable(state: CheckoutState): boolean {
   return state.state === 'waiting' || state.state === 'short' || state.state === 'wrong'
 }
 
-/** A reason as a sentence of its own, whoever wrote it. */
+/** Turns a reason from any source into a complete sentence. */
 export function sentence(text: string): string {
   const trimmed = text.trim()
   return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`

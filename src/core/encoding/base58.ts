@@ -1,4 +1,7 @@
-/** Addresses and signatures as text. A byte string has one spelling, so that a payment cannot appear under two names. */
+/**
+ * Addresses and signatures as text. Each byte string has exactly one spelling, so that a payment cannot appear under
+ * two names.
+ */
 import { base58 } from '@scure/base'
 
 const addressBytes = 32
@@ -16,7 +19,7 @@ export function decodeSignature(text: string): Uint8Array | undefined {
   return decode(text, signatureBytes, 88)
 }
 
-/** Bytes of any length. Decoding takes time that grows with the square of the text, so the caller says how long it may be. */
+/** Decodes bytes of any length. Decoding takes quadratic time, so the caller limits the length of the text. */
 export function decodeBase58(text: string, longestText: number): Uint8Array | undefined {
   if (text.length > longestText) return undefined
   try {

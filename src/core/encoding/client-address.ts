@@ -1,13 +1,13 @@
 /**
- * Whose request it is, as far as the network can tell.
+ * Identifies the client of a request by its network address.
  *
- * A client may write anything into `X-Forwarded-For`; only what the trusted proxies in front added to its end counts.
+ * A client can write anything into `X-Forwarded-For`. Only the entries that the trusted proxies appended count.
  */
 
-/** Where the server does not tell, or the header cannot be read. */
+/** Used if the server does not know the address or the header is malformed. */
 export const unknownAddress = 'unknown'
 
-/** The address that counts, by which budgets are kept: an IPv6 customer has 2^64 addresses, and they are one client. */
+/** Reads the address for rate limits. An IPv6 customer has 2^64 addresses, which count as one client. */
 export function readClientAddress(peer: string | undefined, forwarded: string | undefined, proxies: number): string {
   const hops = proxies === 0 || forwarded === undefined ? [] : forwarded.split(',').map((part) => part.trim())
   const chain = [...hops, peer ?? '']
@@ -28,7 +28,7 @@ function networkOf(address: string): string {
   return `${whole.slice(0, 4).join(':')}::/64`
 }
 
-/** Whether the browser came by https, as the outermost of the trusted proxies says. */
+/** Whether the browser used https, as reported by the outermost trusted proxy. */
 export function isForwardedSecure(forwarded: string | undefined, proxies: number): boolean {
   if (proxies === 0 || forwarded === undefined) return false
   const hops = forwarded.split(',').map((part) => part.trim())

@@ -1,6 +1,8 @@
 /** `Range` and `Content-Range` for one span of bytes (RFC 9110, 14). */
 
-/** The span that a `Range` header asks for, of `size` bytes. Undefined for none, several, or one that cannot be read. */
+/**
+ * Reads the span that a `Range` header requests out of `size` bytes. Undefined for none, several, or a malformed one.
+ */
 export function parseRange(header: string | undefined, size: bigint): ByteSpan | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
   if (first === '') {
@@ -15,7 +17,7 @@ export function parseRange(header: string | undefined, size: bigint): ByteSpan |
 export interface ContentRange {
   readonly from: bigint
   readonly to: bigint
-  /** Undefined where the server does not know. */
+  /** Undefined if the server does not know it. */
   readonly size: bigint | undefined
 }
 
@@ -31,7 +33,7 @@ export function formatContentRange({ from, to, size }: ContentRange): string {
   return `bytes ${from}-${to - 1n}/${size ?? '*'}`
 }
 
-/** Byte positions; `to` is the first one after it. */
+/** Byte positions. `to` is exclusive. */
 export interface ByteSpan {
   readonly from: bigint
   readonly to: bigint

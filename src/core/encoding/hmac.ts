@@ -1,7 +1,7 @@
 /**
- * HMAC-SHA-256 with the key's work done ahead.
+ * HMAC-SHA-256 with a prepared key.
  *
- * Every 402 costs two of these. The library spends most of its time on objects; this file keeps the two prepared states
+ * Every 402 needs two MACs. The library spends most of its time on objects. This file stores the two prepared states
  * and runs only the compressions. `hmac.test.ts` compares it with the library.
  */
 const roundConstants = new Int32Array([
@@ -19,13 +19,15 @@ const initial = [
 ] as const
 const blockBytes = 64
 const digestBytes = 32
-/** What follows 32 bytes in their block, when another block came before: the end mark, zeros, the length in bits. */
+/** The padding after 32 bytes in the second block: the end mark, zeros, and the length in bits. */
 const outerPadding = new Int32Array([0x80000000, 0, 0, 0, 0, 0, 0, (blockBytes + digestBytes) * 8])
 
-/** The MAC of the prefix given at preparation and the first `length` bytes of `message`, in a fresh array or in `into`. */
+/**
+ * Computes the MAC of the prepared prefix plus the first `length` bytes of `message`, in a fresh array or in `into`.
+ */
 export type Hmac = (message: Uint8Array, length?: number, into?: Uint8Array) => Uint8Array
 
-/** Prepares a key of at most 64 bytes; `prefix` is the constant head of all messages. */
+/** Prepares a key of at most 64 bytes. `prefix` is the constant start of all messages. */
 export function prepareHmac(key: Uint8Array, prefix: Uint8Array = new Uint8Array()): Hmac {
   if (key.length > blockBytes) throw new RangeError('a MAC key is at most 64 bytes')
   const inner = absorb(start(), padded(key, 0x36))
@@ -50,7 +52,7 @@ export function prepareHmac(key: Uint8Array, prefix: Uint8Array = new Uint8Array
       }
     }
     finish(filled, before + rest.length + length)
-    // The outer message is the inner hash, which is at hand as words: one block, padded the same way every time.
+    // The outer message is the inner hash, already in words: one block with constant padding.
     words.set(state)
     words.set(outerPadding, state.length)
     state.set(outer)
@@ -59,18 +61,18 @@ export function prepareHmac(key: Uint8Array, prefix: Uint8Array = new Uint8Array
   }
 }
 
-/** One MAC is made at a time, so all share the room it is made in. */
+/** Only one MAC is computed at a time, so all share these buffers. */
 const state = new Int32Array(8)
 const block = new Uint8Array(blockBytes)
 
-/** Fills up with zeros, so that what follows a constant head begins a block of its own and the head costs nothing. */
+/** Pads with zeros to a block boundary, so that the constant prefix is compressed once, at preparation. */
 export function padToBlock(bytes: Uint8Array): Uint8Array {
   const padded = new Uint8Array(Math.ceil(bytes.length / blockBytes) * blockBytes)
   padded.set(bytes)
   return padded
 }
 
-/** Compares without telling by its time where two values differ. Lengths are not secret. */
+/** Compares in constant time. Lengths are not secret. */
 export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false
   let difference = 0
@@ -86,7 +88,7 @@ function padded(key: Uint8Array, pad: number): Uint8Array {
   return Uint8Array.from({ length: blockBytes }, (_, index) => (key[index] ?? 0) ^ pad)
 }
 
-/** Ends the message in `block`, of which `filled` bytes are used, and leaves its hash in `state`. */
+/** Finishes the message with `filled` bytes in `block`, and leaves its hash in `state`. */
 function finish(filled: number, totalBytes: number): void {
   block[filled] = 0x80
   block.fill(0, filled + 1)
@@ -119,7 +121,7 @@ function absorb(state: Int32Array, block: Uint8Array): Int32Array {
   return compress(state)
 }
 
-/** SHA-256's compression of the block whose words stand first in `words`, into `state`. */
+/** SHA-256's compression of the first 16 words in `words` into `state`. */
 function compress(state: Int32Array): Int32Array {
   const k = roundConstants
   const w = words
@@ -138,7 +140,7 @@ function compress(state: Int32Array): Int32Array {
   let f = state[5] as number
   let g = state[6] as number
   let h = state[7] as number
-  // Four rounds at a time: instead of moving the letters along after each, the next round reads them shifted by one.
+  // Runs four rounds at a time. Instead of rotating the variables, each round reads them shifted by one.
   for (let i = 0; i < 64; i += 4) {
     let t = (mixE(e, f, g, h) + (((k[i] as number) + (w[i] as number)) | 0)) | 0
     d = (d + t) | 0
@@ -176,13 +178,13 @@ function compress(state: Int32Array): Int32Array {
   return state
 }
 
-/** The part of a round that comes from e, f, g and h. */
+/** The part of a round that depends on e, f, g and h. */
 function mixE(e: number, f: number, g: number, h: number): number {
   const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))
   return (((h + s1) | 0) + (g ^ (e & (f ^ g)))) | 0
 }
 
-/** The part of a round that comes from a, b and c. */
+/** The part of a round that depends on a, b and c. */
 function mixA(a: number, b: number, c: number): number {
   const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))
   return (s0 + ((a & b) | (c & (a | b)))) | 0

@@ -1,4 +1,4 @@
-/** Works on many things, so many of them at the same time at the most. The results are in the order of the things. */
+/** Maps items with an async function, with a limit on concurrent calls. The results keep the order of the items. */
 export async function mapLimit<Item, Result>(
   items: readonly Item[],
   most: number,
@@ -7,7 +7,7 @@ export async function mapLimit<Item, Result>(
   const results: Result[] = []
   const left = items.entries()
   const go = async (): Promise<void> => {
-    // All of them take from the same list.
+    // All workers share one iterator.
     for (const [index, item] of left) results[index] = await work(item)
   }
   await Promise.all(Array.from({ length: Math.min(most, items.length) }, go))

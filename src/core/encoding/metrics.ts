@@ -1,7 +1,7 @@
 /**
  * The metrics of a service, with their help texts. `docs/metrics.md` lists them, and a test compares both.
  *
- * Counting costs one map lookup, so every path may count, except that of an unpaid request.
+ * Counting costs one map lookup, so every path may count except the path of an unpaid request.
  */
 
 export const metrics = {
@@ -57,7 +57,7 @@ export type Labels = Readonly<Record<string, string>>
 
 export interface Meter {
   count(metric: Metric, labels?: Labels, by?: number): void
-  /** A function that counts one more each time, for what is counted thousands of times a second. */
+  /** Returns a function that adds one per call, for events that occur thousands of times a second. */
   counter(metric: Metric, labels?: Labels): () => void
   set(metric: Metric, value: number, labels?: Labels): void
   /** Adds to a histogram. */
@@ -66,10 +66,10 @@ export interface Meter {
   format(): string
 }
 
-/** Upper ends of the classes of a histogram, in seconds. */
+/** Upper bounds of the histogram buckets, in seconds. */
 const secondsBuckets: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Of these the first one matters, so they are told from the beginning. */
+/** For these metrics the first event matters, so they are exported from the start with the value 0. */
 const fromTheStart: readonly (readonly [Metric, Labels?])[] = [
   ['paystile_ready'],
   ['paystile_usage_flush_failures_total'],
@@ -80,7 +80,7 @@ const fromTheStart: readonly (readonly [Metric, Labels?])[] = [
 ]
 
 interface Histogram {
-  /** How many fell into each class, and last those above all. */
+  /** Observations per bucket, and last those above all bounds. */
   readonly counts: number[]
   sum: number
 }
@@ -132,7 +132,7 @@ export function createMeter(): Meter {
   }
 }
 
-/** Each class with all below it, as Prometheus has them. */
+/** Writes cumulative buckets, as Prometheus requires. */
 function formatHistogram(metric: Metric, labels: string, { counts, sum }: Histogram): readonly string[] {
   let total = 0
   const buckets = counts.map((count, index) => {
@@ -147,7 +147,7 @@ function braced(labels: string): string {
   return labels === '' ? '' : `{${labels}}`
 }
 
-/** On the path of every paid request, so without lists. */
+/** Runs for every paid request, so it allocates no arrays. */
 function formatLabels(labels: Labels = {}): string {
   let text = ''
   for (const name in labels) text += `${text === '' ? '' : ','}${name}="${escapeValue(labels[name] ?? '')}"`

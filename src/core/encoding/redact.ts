@@ -1,32 +1,35 @@
 /**
- * Takes out of a text what must not be read by those who read logs, wherever it stands: passwords and keys in addresses,
- * tokens of `Authorization`, the secret parts of a proof, secrets of webhooks and of the service, private keys.
+ * Removes secrets from text before it is logged: passwords and keys in addresses, `Authorization` tokens, the secret
+ * parts of a proof, the secrets of webhooks and of the service, and private keys.
  *
- * It goes by what secrets look like, so it may take out too much. A private key in base58 looks like a transaction's
- * signature and is not found: key files are arrays of numbers.
+ * It recognises secrets by their shape, so it can remove too much. A private key in base58 looks like a transaction
+ * signature and is not recognised; key files are arrays of numbers.
  */
 import type { Facts, Log } from '../runtime.ts'
 
 const gone = '[redacted]'
 
-/** How much of a text is looked at. What is behind it is dropped, so that nothing passes unseen. */
+/** The maximum length of a checked text. The rest is dropped, so that no text passes unchecked. */
 const longestText = 2_048
 
 type Pattern = readonly [pattern: RegExp, instead: string]
 
-/** A password may hold slashes and at signs: up to the last @ of the word. It is removed before paths are. */
+/**
+ * A password can contain slashes and at signs, so the match extends to the last @ of the word. It runs before paths are
+ * removed.
+ */
 const addressPassword: Pattern = [/(?<![a-z0-9+.-])(?!file:)([a-z][a-z0-9+.-]{1,15}:\/\/)[^\s"'`<>]*@/gi, `$1${gone}@`]
 
-/** Addresses of nodes and webhooks carry keys in their path or query, so only their host is shown. */
+/** Addresses of nodes and webhooks contain keys in the path or query, so only the host is shown. */
 const addressPath: Pattern = [/\b((?:https?|wss?):\/\/[^\s"'`<>/?#]+)[/?#][^\s"'`<>]+/gi, '$1/…']
 
-/** None of them takes long on any text: strangers write some of what is logged. */
+/** Each pattern runs in linear time on any text, because clients control some of the logged text. */
 const patterns: readonly Pattern[] = [
   [/\b(bearer|basic|digest)\s{1,3}(?=\S{8})[^\s,;"']+/gi, `$1 ${gone}`],
   [/\bwh(?:sec|sk)_[^\s"',;]+/g, gone],
-  // Keyrings: a name and 32 characters or more.
+  // Keyrings: a name and at least 32 characters.
   [/\b(?:root|\d{1,3}):[^\s,;"']{32,}/g, gone],
-  // Key files: 64 numbers, of which a few are enough to know them by.
+  // Key files: arrays of 64 numbers. A few numbers are enough to recognise them.
   [/\[?(?:\s{0,3}\d{1,3}\s{0,3},){15,}[\d\s]*\]?/g, gone],
   [
     /((?:claim|sig|signature|payer|signer|password|passphrase|passwd|pwd|secret|token|api[_-]?key|key|auth|authorization|cookie|session)\s{0,3}=\s{0,3})[^\s;&,"']+/gi,
@@ -38,30 +41,30 @@ const patterns: readonly Pattern[] = [
   ],
 ]
 
-/** What a fact is called can give it away, whatever it looks like. */
+/** The name of a fact can mark it as secret, regardless of its value. */
 const secretNames = /secret|password|passphrase|authorization|cookie|api_?key|private_?key|payment-?proof/i
 
 export interface RedactOptions {
-  /** Texts that are secret whatever they look like. Short ones are omitted: they would be found everywhere. */
+  /** Texts that are secret regardless of their shape. Short ones are omitted, because they would match everywhere. */
   readonly secrets?: readonly string[]
-  /** Addresses that may hold keys: in their name and password, their path or their query. */
+  /** Addresses that can contain keys in the user name, password, path or query. */
   readonly addresses?: readonly string[]
-  /** True shows the paths of addresses, for texts whose secret addresses are all given above. */
+  /** True shows the paths of addresses, for texts in which `addresses` lists all secret ones. */
   readonly showPaths?: boolean
-  /** Variables are secrets or addresses by their names. */
+  /** Environment variables. Their names tell whether they are secrets or addresses. */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 const shortestSecret = 8
 const secretVariable = /(?:SECRET|PASSWORD|PASSPHRASE|TOKEN|KEY)(?:_|\d*$)/i
 const addressVariable = /RPC|LEDGER|DATABASE|URL/i
-/** These hold the path of a file. An operator needs it to correct the file. */
+/** These variables hold a file path. The operator needs the path to correct the file. */
 const pathVariable = /^PAYSTILE_(?:\w+_KEY|WALLET)$/
 
 export type Redact = (text: string) => string
 
 export function createRedact(options: RedactOptions = {}): Redact {
-  // The longest first: one may be a part of another.
+  // The longest first, because one secret can contain another.
   const known = [...new Set(listSecrets(options))]
     .filter((secret) => secret.length >= shortestSecret)
     .sort((a, b) => b.length - a.length)
@@ -82,19 +85,20 @@ function listSecrets({ secrets = [], addresses = [], environment = {} }: RedactO
   const whole = [...secrets, ...named(secretVariable)]
   return [
     ...whole,
-    // The secret of a keyring's entry alone.
+    // The secret of a keyring entry without its name.
     ...whole.map((secret) => secret.replace(/^\w+:/, '')),
     ...[...whole, ...addresses, ...named(addressVariable)].flatMap(listAddressSecrets),
   ]
 }
 
-/** Parts of an address that may be a key: name and password, long parts of its path, and its query. */
+/** Lists the parts of an address that can be a key: user name and password, long path segments, and the query. */
 function listAddressSecrets(address: string): readonly string[] {
   if (!/^\w+:\/\//.test(address) || !URL.canParse(address)) return []
   const { username, password, pathname, search, searchParams, protocol } = new URL(address)
   return [
     ...[username, password].flatMap((part) => [part, decode(part)]),
-    // The path of a database is its name, and that of a service its prefix; only nodes have keys there.
+    // The path of a database is its name, and the path of a service is its prefix. Only node addresses have keys in the
+    // path.
     ...(/^https?:/.test(protocol) ? pathname.split('/').filter((part) => part.length >= longPart) : []),
     search,
     ...searchParams.values(),
@@ -112,7 +116,7 @@ function decode(part: string): string {
   }
 }
 
-/** Whole words only: half a secret is not known for one. */
+/** Cuts at whole words, because the patterns do not recognise half a secret. */
 function cut(text: string): string {
   return text.length <= longestText ? text : `${text.slice(0, longestText).replace(/\S+$/, '')}…`
 }
@@ -126,7 +130,7 @@ export function redactFacts(facts: Facts, redact: Redact): Facts {
   )
 }
 
-/** The same log, to which no secret gets through: for those who bring a logger of their own. */
+/** Wraps a log so that no secret reaches it. For services with their own logger. */
 export function redactLog(log: Log, redact: Redact = createRedact()): Log {
   const line =
     (level: keyof Log) =>

@@ -1,4 +1,4 @@
-/** The known name nearest to a mistyped one, for error messages that lead to the mend. */
+/** Finds the known name nearest to a mistyped one, for error messages that suggest the correction. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))

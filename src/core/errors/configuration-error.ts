@@ -1,7 +1,7 @@
-/** What a provider is told when the start is refused. */
+/** The error for a refused start. */
 import { PaystileError } from './paystile-error.ts'
 
-/** The options, the environment or a file cannot be used. The message names every problem and what to write instead. */
+/** The options, the environment or a file cannot be used. The message names every problem and its correction. */
 export class ConfigurationError extends PaystileError {
   override readonly name = 'ConfigurationError'
   readonly problems: readonly string[]

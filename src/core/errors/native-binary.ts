@@ -1,19 +1,24 @@
-/** Packages with a native binary exist for some machines only: a failure to load one becomes a sentence for the operator. */
+/**
+ * Loads packages with a native binary. They exist for some machines only, so a load failure becomes a sentence for the
+ * operator.
+ */
 
 export interface BinaryUse {
   /** The part of paystile that needs the package. */
   readonly part: string
-  /** The name of the package. */
   readonly name: string
-  /** What to do where there is no binary. */
+  /** The alternative if there is no binary. */
   readonly instead: string
-  /** Makes the error from the sentence. */
+  /** Creates the error from the sentence. */
   readonly refuse: (sentence: string) => Error
   /** Node's `process`, or a part of it. */
   readonly machine: { readonly platform: string; readonly arch: string }
 }
 
-/** Loads a package with a native binary. Throws the error of `refuse`, which names package and machine, when it cannot. */
+/**
+ * Loads a package with a native binary. On failure it throws the error of `refuse`, which names the package and the
+ * machine.
+ */
 export async function loadBinary<Module>(
   { part, name, instead, refuse, machine }: BinaryUse,
   load: () => Promise<Module>,
@@ -21,7 +26,7 @@ export async function loadBinary<Module>(
   try {
     return await load()
   } catch (error) {
-    // The first clause: loaders append paths, details of the build, or advice for other problems.
+    // Keeps the first clause: loaders append paths, build details, or advice for other problems.
     const [reason] = (error instanceof Error ? error.message : String(error)).split(/\n|\. | for platform=/)
     const place = `${machine.platform}-${machine.arch}`
     throw refuse(`${part} needs ${name}, whose binary does not load on ${place} (${reason}); ${instead}`)

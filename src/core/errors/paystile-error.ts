@@ -1,6 +1,6 @@
-/** The base of every error class of paystile. */
+/** The base class of all paystile errors. */
 
-/** The classes that programs meet. `docs/errors.md` lists them with their codes. */
+/** The error classes of the public API. `docs/errors.md` lists them with their codes. */
 export const errorNames: readonly string[] = [
   'PaystileError',
   'ConfigurationError',
@@ -15,7 +15,7 @@ export const errorNames: readonly string[] = [
   'LocalnetDataError',
 ]
 
-/** An error with a stable `code` for programs. The message is for people, and may change. */
+/** An error with a stable `code` for programs. The message is for people and can change. */
 export class PaystileError extends Error {
   override readonly name: string = 'PaystileError'
   readonly code: string
@@ -26,8 +26,8 @@ export class PaystileError extends Error {
 }
 
 /**
- * Whether an error comes from paystile. Compares names, because a process that loads the package twice (or `paystile` beside
- * `@paystile/client`) has two classes of one name, and `instanceof` knows only one of them.
+ * Whether an error comes from paystile. It compares names, because a process that loads the package twice (or
+ * `paystile` beside `@paystile/client`) has two classes of one name, and `instanceof` recognises only one of them.
  *
  * @example
  * try {

@@ -1,5 +1,5 @@
 /**
- * Decimal text and base units. Money is a bigint of base units beside its token; a float never holds it.
+ * Converts between decimal text and base units. Money is a bigint of base units beside its token, never a float.
  */
 export const maxUnits = 2n ** 64n - 1n
 
@@ -7,13 +7,13 @@ export function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
-/** Reads plain decimal text with at most `decimals` places. Undefined for anything else, and beyond 64 bits. */
+/** Reads plain decimal text with at most `decimals` places. Undefined for other text and above 64 bits. */
 export function parseUnits(text: string, decimals: number): bigint | undefined {
   const units = parseDecimal(text, decimals)
   return units !== undefined && units <= maxUnits ? units : undefined
 }
 
-/** The same without the limit of 64 bits, for numbers that are not amounts. */
+/** Like `parseUnits` without the 64-bit limit, for numbers that are not amounts. */
 export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const match = /^(0|[1-9]\d{0,18})(?:\.(\d+))?$/.exec(text)
   if (!match) return undefined
@@ -22,7 +22,7 @@ export function parseDecimal(text: string, decimals: number): bigint | undefined
   return BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`)
 }
 
-/** Plain decimal text: no exponent, no trailing zeros. */
+/** Writes plain decimal text without an exponent or trailing zeros. */
 export function formatUnits(units: bigint, decimals: number): string {
   if (units < 0n) return `-${formatUnits(-units, decimals)}`
   if (decimals === 0) return units.toString()
@@ -32,9 +32,9 @@ export function formatUnits(units: bigint, decimals: number): string {
 }
 
 /**
- * The shortest decimal that names this number: 1e-7 becomes 0.0000001.
+ * Writes the shortest decimal that names this number: 1e-7 becomes 0.0000001.
  *
- * What a person wrote as 0.07 is 0.07 again, where arithmetic on the float would give 7.000000000000001 cents.
+ * A configured 0.07 stays 0.07. Arithmetic on the float would give 7.000000000000001 cents.
  */
 export function formatNumber(value: number): string | undefined {
   if (!Number.isFinite(value)) return undefined

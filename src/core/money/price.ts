@@ -1,5 +1,5 @@
 /**
- * Prices as a provider writes them. A price that cannot be charged exactly is refused, never rounded to something else.
+ * Reads prices from the configuration. A price that cannot be charged exactly is refused, never rounded.
  */
 import { formatNumber, maxUnits, parseUnits } from './money.ts'
 import type { TokenCode } from './tokens.ts'
@@ -8,7 +8,7 @@ export type PriceReading =
   | { readonly kind: 'price'; readonly units: bigint }
   | { readonly kind: 'problem'; readonly why: string }
 
-/** Reads a price of `token`: a number, or decimal text where a number would be too coarse. */
+/** Reads a price in `token`: a number, or decimal text where a number is not precise enough. */
 export function readPrice(value: unknown, token: TokenCode, decimals: number): PriceReading {
   if (typeof value !== 'number' && typeof value !== 'string') return problem('must be a number or decimal text')
   const text = typeof value === 'number' ? formatNumber(value) : value

@@ -1,8 +1,8 @@
 /**
- * Which exchange rates are believed: the rules of age and jump, apart from where rates come from.
+ * Decides which exchange rates the service accepts, by age and by jump. The module does not know where rates come from.
  *
- * A source may be slow, wrong or lying. What it says is weighed reading by reading and token by token, so that one bad
- * rate costs one token and never a price.
+ * A source can be slow, wrong or dishonest. Each reading of each token is checked separately, so one bad rate disables
+ * one token and never changes a price.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
@@ -12,40 +12,40 @@ import { parseRate, rateDecimals } from './rates.ts'
 import type { TokenCode } from './tokens.ts'
 import { tokenCodes } from './tokens.ts'
 
-/** What a source says one whole token is worth. */
+/** The value of one whole token, as reported by a source. */
 export interface RateReading {
   readonly token: TokenCode
   /** In units of 10⁻¹² USDC, or in USDC as decimal text. */
   readonly rate: bigint | string
-  /** When it was true, in milliseconds since 1970. Left out by sources that do not say: then it was when they were asked. */
+  /** Time of the rate, in milliseconds since 1970. If a source omits it, the time of the question counts. */
   readonly at?: number
-  /** The rate as it has been lately, in the same units, by which the first reading is judged. */
+  /** A recent average of the rate, in the same units. The first reading is checked against it. */
   readonly average?: bigint | string
 }
 
-/** A token of which a source knows no rate that it would stand for. */
+/** A token for which a source reports no reliable rate. */
 export interface RateRefusal {
   readonly token: TokenCode
   readonly why: string
 }
 
 export interface RateSource {
-  /** Asks once. May throw. `signal` fires when nobody waits for the answer any more. */
+  /** Asks the source once. May throw. `signal` fires when the caller stops waiting for the answer. */
   read(question: { readonly signal: AbortSignal }): Promise<readonly (RateReading | RateRefusal)[]>
 }
 
-/** Ids of price feeds in dollars by token, as Pyth has them. */
+/** Pyth's ids of the dollar price feeds, by token. */
 export type FeedIds = Readonly<Partial<Record<TokenCode, string>>>
 
 export interface RateLimits {
   readonly refreshSeconds: number
-  /** A token whose rate is older is not offered. */
+  /** A token with an older rate is not offered. */
   readonly maxAgeSeconds: number
-  /** How far a rate may be from the last believed one: 0.2 is a fifth. */
+  /** The largest accepted change from the last accepted rate: 0.2 is 20 %. */
   readonly maxJump: number
-  /** How long a rate that jumped must stay where it is before it is believed. */
+  /** The time for which a rate must stay at its new level after a jump before it is accepted. */
   readonly jumpHoldSeconds: number
-  /** What is charged on top for paying in another token than the price is in: 0.01 is one per cent. */
+  /** The surcharge for payment in a token other than the price's: 0.01 is 1 %. */
   readonly spread: number
 }
 
@@ -57,19 +57,22 @@ export const usualRateLimits: RateLimits = {
   spread: 0.01,
 }
 
-/** How long a source may take to answer. */
+/** Timeout of a source's answer. */
 export const rateQuestionMs = 5_000
 
-/** USDC is the measure itself and always worth one. */
+/** Rates are measured in USDC, so USDC itself is always worth one. */
 export type RatedToken = Exclude<TokenCode, 'USDC'>
 export const ratedTokens: readonly RatedToken[] = tokenCodes.filter((token) => token !== 'USDC')
 
-/** Below this, twelve decimals would be off by more than a thousandth; above, no coin is worth a billion. */
+/**
+ * Below the minimum, twelve decimals are off by more than 0.1 %. Above the maximum, a rate is implausible: no coin is
+ * worth a billion.
+ */
 const [leastRate, mostRate] = [10n ** 3n, 10n ** 21n]
-/** How far ahead of ours a source's clock may be, the time of the question included. */
+/** The largest accepted lead of a source's clock over the local clock, including the duration of the question. */
 const mostAheadMs = 15_000
 
-/** The same instant by both clocks: the wall's may be set, the other stands still while the machine sleeps. */
+/** One instant by two clocks. The wall clock can be set, and the monotonic clock stops while the machine sleeps. */
 export interface Moment {
   readonly now: number
   readonly monotonic: number
@@ -83,16 +86,16 @@ interface Seen {
   readonly rate: bigint
   readonly at: number | undefined
   readonly asked: Moment
-  /** How old it was when it was asked for. */
+  /** Age of the rate when the source was asked. */
   readonly ageMs: number
 }
 
-/** What is known of one token's rate. */
+/** The state of one token's rate. */
 export interface RateState {
   readonly believed: Seen | undefined
-  /** A rate that jumped, while it has to prove itself. `since` is monotonic. */
+  /** A rate that jumped and is not accepted yet. `since` is monotonic. */
   readonly held: { readonly level: bigint; readonly since: number; readonly latest: Seen } | undefined
-  /** Why the latest reading did not count. */
+  /** The reason why the latest reading was rejected. */
   readonly remark: string | undefined
 }
 
@@ -102,7 +105,7 @@ export type RateOffer =
   | { readonly kind: 'offered'; readonly rate: bigint }
   | { readonly kind: 'unread' | 'refused' | 'jumped' | 'stale'; readonly why: string }
 
-/** Ratios are given as numbers and used in millionths, where 0.07 is exactly seven hundredths. */
+/** Converts a ratio to millionths, in which 0.07 is exactly seven hundredths. */
 export function millionths(ratio: number): bigint {
   return BigInt(Math.round(ratio * 1e6))
 }
@@ -112,7 +115,10 @@ function isWithin(rate: bigint, reference: bigint, limit: number): boolean {
   return moved * 1_000_000n <= reference * millionths(limit)
 }
 
-/** By the clock that moved more: neither a wall clock that is set back nor a machine that slept makes a rate younger. */
+/**
+ * Measures by the clock that moved more, so that neither a wall clock set back nor a sleeping machine makes a rate
+ * younger.
+ */
 function ageOf(seen: Seen, moment: Moment): number {
   const { now, monotonic } = seen.asked
   return seen.ageMs + Math.max(moment.now - now, moment.monotonic - monotonic)
@@ -123,7 +129,7 @@ function readRate(rate: bigint | string): bigint | undefined {
   return value !== undefined && value >= leastRate && value <= mostRate ? value : undefined
 }
 
-/** What a reading is worth knowing for, or why it does not count. */
+/** Parses a reading, or returns the reason why it does not count. */
 function see(reading: RateReading, asked: Moment, limits: RateLimits): Seen | string {
   const rate = readRate(reading.rate)
   if (rate === undefined) return 'the source gave a rate that cannot be'
@@ -136,13 +142,13 @@ function see(reading: RateReading, asked: Moment, limits: RateLimits): Seen | st
   return { rate, at, asked, ageMs }
 }
 
-/** What is known after one more reading, which was asked for at `asked`. */
+/** Returns the state after one more reading, which was requested at `asked`. */
 export function weigh(state: RateState, reading: RateReading, asked: Moment, limits: RateLimits): RateState {
   const seen = see(reading, asked, limits)
   if (typeof seen === 'string') return { ...state, remark: seen }
   const { believed, held } = state
   const last = held?.latest ?? believed
-  // The same reading once more. Were it taken for new, a clock that was set back would make it young again.
+  // This is the same reading again. If it counted as new, a clock that was set back would make the rate young again.
   if (seen.at !== undefined && last?.at !== undefined && seen.at <= last.at) return { ...state, remark: undefined }
   const average = reading.average === undefined ? undefined : readRate(reading.average)
   if (reading.average !== undefined && average === undefined)
@@ -150,7 +156,7 @@ export function weigh(state: RateState, reading: RateReading, asked: Moment, lim
   const reference = believed?.rate ?? average
   const believe: RateState = { believed: seen, held: undefined, remark: undefined }
   if (reference === undefined || isWithin(seen.rate, reference, limits.maxJump)) return believe
-  // Silence proves nothing: who was not heard of for too long begins anew.
+  // A gap in the readings proves nothing, so the hold time restarts after a gap that is too long.
   const isSteady =
     held !== undefined &&
     isWithin(seen.rate, held.level, limits.maxJump) &&
@@ -161,7 +167,9 @@ export function weigh(state: RateState, reading: RateReading, asked: Moment, lim
   return { believed, held: { ...held, latest: seen }, remark: undefined }
 }
 
-/** What is known now that time has passed. A rate that was too old once stays so, whatever the clock says later. */
+/**
+ * Returns the state after time has passed. A rate that was too old once stays too old, even if the clock is set back.
+ */
 export function lapse(state: RateState, moment: Moment, limits: RateLimits): RateState {
   const { believed } = state
   if (believed === undefined || believed.ageMs === Infinity) return state
@@ -169,7 +177,7 @@ export function lapse(state: RateState, moment: Moment, limits: RateLimits): Rat
   return { ...state, believed: { ...believed, ageMs: Infinity } }
 }
 
-/** Whether a token is offered at this moment, and for what rate. */
+/** Decides whether a token is offered at this moment, and at which rate. */
 export function computeOffer(state: RateState, moment: Moment, limits: RateLimits): RateOffer {
   const { believed, held, remark } = state
   if (held) {
@@ -187,7 +195,7 @@ export function computeOffer(state: RateState, moment: Moment, limits: RateLimit
   return { kind: 'offered', rate: believed.rate }
 }
 
-/** What the rates of a source depend on, as a name. */
+/** Names a feed by its source and the settings on which its rates depend. */
 export function nameFeed(kind: string, settings: readonly unknown[]): string {
   return `${kind}-${encodeBase64url(sha256(new TextEncoder().encode(JSON.stringify(settings))), 8)}`
 }

@@ -1,5 +1,5 @@
 /**
- * What the price is in the other accepted tokens. A rate is the worth of one whole token in USDC, as decimal text.
+ * Converts a price into the other accepted tokens. A rate is the value of one whole token in USDC, as decimal text.
  */
 import { maxUnits, parseDecimal } from './money.ts'
 import type { Amounts, MintTable, TokenCode } from './tokens.ts'
@@ -9,10 +9,10 @@ export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 
 export type TokenDecimals = Readonly<Partial<Record<TokenCode, number>>>
 
-/** Rates as the ledger keeps them: in force from `at` on, until the next ones of the same feed. */
+/** Rates as stored in the ledger. They apply from `at` until the next rates of the same feed. */
 export interface JournaledRates {
   readonly table: RateTable
-  /** Who said so: `fixed`, `pyth`, `jupiter` or `own`. */
+  /** The source of the rates: `fixed`, `pyth`, `jupiter` or `own`. */
   readonly source: string
   /** Names the use of the rates and the settings of their source: `prices/pyth-…`. */
   readonly feed: string
@@ -20,21 +20,21 @@ export interface JournaledRates {
   readonly at: number
 }
 
-/** The rates by which a payment is valued: those in force at its block time. */
+/** The rates that value a payment: those in force at its block time. */
 export interface FrozenRates extends Omit<JournaledRates, 'feed'> {
-  /** Undefined where the rates are of no journal. */
+  /** Undefined if the rates come from no journal. */
   readonly feed?: string
-  /** Of the tokens in the table, and of the paid one: without them an amount cannot be read. */
+  /** Decimals of the tokens in the table and of the paid token, needed to read an amount. */
   readonly decimals: TokenDecimals
 }
 
-/** Worth nothing outside test networks, where any fixed number does. */
+/** Test tokens have no value, so any fixed rate is sufficient. */
 export const testRates: RateTable = { NATIVE: '0.1', USDC: '1', SOL: '150' }
 
 /** Rates are counted in units of 10⁻¹² USDC. */
 export const rateDecimals = 12
 
-/** A rate in units of 10⁻¹², or undefined when the text is not a usable rate. */
+/** Reads a rate in units of 10⁻¹². Returns undefined if the text is not a usable rate. */
 export function parseRate(text: string): bigint | undefined {
   const rate = parseDecimal(text, rateDecimals)
   return rate !== undefined && rate > 0n ? rate : undefined
@@ -46,7 +46,7 @@ export interface Amount {
   readonly decimals: number
 }
 
-/** The same worth in another token, rounded up by less than one base unit, so that no price becomes zero. */
+/** Converts to the same value in another token. It rounds up by less than one base unit, so no price becomes zero. */
 export function convert(from: Amount, to: Omit<Amount, 'units'>, rates: RateTable): bigint | undefined {
   if (from.token === to.token) return from.units
   const fromRate = parseRate(rates[from.token] ?? '')
@@ -58,7 +58,9 @@ export function convert(from: Amount, to: Omit<Amount, 'units'>, rates: RateTabl
   return units <= maxUnits ? units : undefined
 }
 
-/** The same, rounded down: what it is worth to who gets it. Undefined without rates and decimals of both. */
+/**
+ * Like `convert`, but rounded down: the value for the recipient. Undefined unless both tokens have rates and decimals.
+ */
 export function fairUnits(
   { token, units }: Pick<Amount, 'token' | 'units'>,
   into: TokenCode,
@@ -70,18 +72,18 @@ export function fairUnits(
   return (units * from * 10n ** BigInt(toPlaces)) / (to * 10n ** BigInt(fromPlaces))
 }
 
-/** Whether a table has a rate for all of these. */
+/** Whether a table has a rate for each of these tokens. */
 export function hasRates(table: RateTable, tokens: readonly TokenCode[]): boolean {
   return tokens.every((token) => parseRate(table[token] ?? '') !== undefined)
 }
 
-/** The decimals of all tokens that exist on a network. */
+/** Decimals of all tokens that exist on a network. */
 export function decimalsIn(mints: MintTable): TokenDecimals {
   const entries = tokenCodes.map((token) => [token, findDecimals(token, mints)] as const)
   return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
 }
 
-/** The same worth in each token that there is a rate for. */
+/** Converts to the same value in each token that has a rate. */
 export function convertAll(from: Amount, tokens: readonly TokenCode[], mints: MintTable, rates: RateTable): Amounts {
   const amounts: Partial<Record<TokenCode, bigint>> = {}
   for (const token of tokens) {

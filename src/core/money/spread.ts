@@ -1,8 +1,8 @@
 /**
- * What is charged on top for paying in another token than the price is in.
+ * The surcharge for payment in a token other than the price's.
  *
- * A quote holds for minutes while rates move. Somebody who collects quotes and pays in whichever token fell would win
- * what the provider loses; the spread is the fee for that option.
+ * A quote is valid for minutes while rates move. Without a surcharge, a client could collect quotes, pay in the token
+ * that fell, and gain at the provider's cost. The spread is the fee for that option.
  */
 import { maxUnits } from './money.ts'
 import { millionths } from './rate-feed.ts'
@@ -13,7 +13,7 @@ import { findDecimals } from './tokens.ts'
 
 const million = 1_000_000n
 
-/** As `convert`, with the spread on top, rounded up; the token the price is in stays exact. */
+/** Like `convert`, plus the spread, rounded up. The amount in the price's own token stays exact. */
 export function convertWithSpread(
   from: Amount,
   to: Omit<Amount, 'units'>,
@@ -26,7 +26,7 @@ export function convertWithSpread(
   return more <= maxUnits ? more : undefined
 }
 
-/** As `convertAll`, with the spread on top of the other tokens. */
+/** Like `convertAll`, plus the spread on each other token. */
 export function spreadAll(
   from: Amount,
   tokens: readonly TokenCode[],

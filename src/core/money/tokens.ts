@@ -1,8 +1,8 @@
 /**
- * Networks and tokens: what the three token codes mean on each chain.
+ * Networks and tokens: the meaning of the three token codes on each chain.
  *
- * A node proves which chain it speaks for by its genesis hash, and a token is its mint address: names and symbols
- * are never compared.
+ * A node proves its chain by the genesis hash, and a token is identified by its mint address. Names and symbols are
+ * never compared.
  */
 import { decodeAddress } from '../encoding/base58.ts'
 
@@ -20,7 +20,7 @@ export interface Mint {
   readonly tokenProgram: string
 }
 
-/** SOL has no mint: it is the chain's own money. Wrapped SOL is another token. */
+/** SOL is the chain's native currency and has no mint. Wrapped SOL is another token. */
 export type MintTable = Readonly<Partial<Record<Exclude<TokenCode, 'SOL'>, Mint>>>
 
 export const splTokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
@@ -28,32 +28,32 @@ export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 
 export const solDecimals = 9
 
-/** A localnet has a genesis hash of its own, so it is pinned at first contact. */
+/** A localnet has its own genesis hash, so the hash is pinned at first contact. */
 export const genesisHashes: Readonly<Partial<Record<Network, string>>> = {
   mainnet: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
   devnet: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG',
 }
 
-/** Nodes that anybody may ask. Those of mainnet are for payers: who sells there needs nodes of their own. */
+/** Public nodes. Those of mainnet are for payers; a service that sells on mainnet needs its own nodes. */
 export const publicNodes: Readonly<Record<Network, readonly string[]>> = {
   mainnet: ['https://api.mainnet-beta.solana.com'],
   devnet: ['https://api.devnet.solana.com'],
   localnet: [],
 }
 
-/** A list of node addresses as an environment variable gives it; undefined when it names none. */
+/** Reads a list of node addresses from an environment variable. Undefined if the list is empty. */
 export function parseNodes(text: string | undefined): readonly string[] | undefined {
   const urls = (text ?? '').split(',').flatMap((url) => url.trim() || [])
   return urls.length > 0 ? urls : undefined
 }
 
-/** Test money: mints of our own, at the same addresses on localnet and devnet. */
+/** Test tokens: the project's own mints, at the same addresses on localnet and devnet. */
 const testMints: MintTable = {
   NATIVE: { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: splTokenProgram },
   USDC: { address: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr', decimals: 6, tokenProgram: splTokenProgram },
 }
 
-/** The mints known without configuration. NATIVE on mainnet is the provider's own token, so it has to be given. */
+/** The mints known without configuration. NATIVE on mainnet is the provider's own token and must be configured. */
 export const knownMints: Readonly<Record<Network, MintTable>> = {
   mainnet: {
     USDC: { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6, tokenProgram: splTokenProgram },
@@ -62,7 +62,7 @@ export const knownMints: Readonly<Record<Network, MintTable>> = {
   localnet: testMints,
 }
 
-/** Programs, sysvars and mints that somebody may take for a wallet. What is sent there nobody can spend. */
+/** Programs, sysvars and mints that could be mistaken for a wallet. Tokens sent to them are lost. */
 const unspendable: ReadonlySet<string> = new Set([
   '11111111111111111111111111111111',
   splTokenProgram,
@@ -76,7 +76,7 @@ const unspendable: ReadonlySet<string> = new Set([
   'SysvarC1ock11111111111111111111111111111111',
   'SysvarRent111111111111111111111111111111111',
   '1nc1nerator11111111111111111111111111111111',
-  // The mint of wrapped SOL.
+  // Wrapped SOL.
   'So11111111111111111111111111111111111111112',
   ...Object.values(knownMints).flatMap((mints) => Object.values(mints).map(({ address }) => address)),
 ])
@@ -97,7 +97,7 @@ export function findMint(token: TokenCode, mints: MintTable): Mint | undefined {
   return token === 'SOL' ? undefined : mints[token]
 }
 
-/** The mints of these tokens by code, where they have one. */
+/** The mints of these tokens by code. Tokens without a mint are left out. */
 export function pickMints(tokens: readonly TokenCode[], mints: MintTable): MintTable {
   const entries = tokens.map((token) => [token, findMint(token, mints)] as const)
   return Object.fromEntries(entries.filter(([, mint]) => mint !== undefined))
@@ -111,7 +111,7 @@ export function findDecimals(token: TokenCode, mints: MintTable): number | undef
   return token === 'SOL' ? solDecimals : mints[token]?.decimals
 }
 
-/** The faults of configured mints, one sentence each. */
+/** Checks configured mints and returns one sentence per fault. */
 export function checkMints(mints: unknown): readonly string[] {
   if (mints === undefined) return []
   if (typeof mints !== 'object' || mints === null || Array.isArray(mints))
@@ -137,5 +137,5 @@ function isMint(value: unknown): value is Mint {
 
 export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
 
-/** `decimalsOf(token, mints)` of core, with the service's mints at hand. */
+/** `decimalsOf(token, mints)` of core, bound to the service's mints. */
 export type DecimalsOf = (token: TokenCode) => number | undefined

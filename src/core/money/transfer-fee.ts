@@ -1,32 +1,35 @@
 /**
- * Fees that a Token-2022 mint keeps of every transfer, and how much has to be sent so that a price arrives whole.
+ * Fees that a Token-2022 mint withholds from every transfer, and the amount to send so that the full price arrives.
  */
 import { maxUnits, smaller } from './money.ts'
 
 export interface TransferFee {
-  /** Hundredths of a percent of what is sent, rounded up to a whole base unit. */
+  /** The fee in hundredths of a percent of the amount sent, rounded up to a whole base unit. */
   readonly basisPoints: number
-  /** The most that is kept of one transfer, in base units. */
+  /** The maximum fee of one transfer, in base units. */
   readonly maximum: bigint
 }
 
 const whole = 10_000n
 
-/** What is kept of a transfer, as the program works it out. */
+/** Computes the fee of a transfer in the same way as the token program. */
 export function computeFee(gross: bigint, { basisPoints, maximum }: TransferFee): bigint {
   return smaller(divideUp(gross * BigInt(basisPoints), whole), maximum)
 }
 
 /**
- * The least that has to be sent so that, whichever of these fees is in force, at least `net` arrives. Undefined when
- * that is more than a transfer can carry.
+ * Computes the smallest amount to send so that at least `net` arrives under each of these fees. Undefined if it exceeds
+ * the limit of a transfer.
  */
 export function computeGross(net: bigint, fees: readonly TransferFee[]): bigint | undefined {
   const gross = fees.reduce((most, fee) => greatest(most, grossUnder(net, fee)), net)
   return gross <= maxUnits ? gross : undefined
 }
 
-/** What arrives never falls as what is sent rises, so the least is where either the share or the maximum lets `net` through. */
+/**
+ * The received amount never falls as the sent amount rises. The minimum is therefore where either the percentage or the
+ * maximum fee leaves `net`.
+ */
 function grossUnder(net: bigint, { basisPoints, maximum }: TransferFee): bigint {
   const arriving = whole - BigInt(basisPoints)
   const capped = net + maximum

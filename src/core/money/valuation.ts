@@ -1,18 +1,18 @@
 /**
- * What a payment is worth in the token of the reports, by the rates of its moment. Kept finer than any token, so that
+ * Values a payment in the report token, by the rates at its block time. The unit is finer than any token's, so that
  * sums of many small payments lose nothing.
  */
 import type { Amount, RateTable } from './rates.ts'
 import { parseRate } from './rates.ts'
 import type { TokenCode } from './tokens.ts'
 
-/** Worth is counted in units of 10⁻¹² of the report token. */
+/** Values are counted in units of 10⁻¹² of the report token. */
 export const worthDecimals = 12
 
-/** A trillion of the report token. What seems to be worth more was reckoned by a rate that is wrong. */
+/** A trillion of the report token. A larger value can only come from a wrong rate. */
 export const largestWorth = 10n ** BigInt(12 + worthDecimals)
 
-/** Undefined without a rate for both. What is left over below the smallest unit is dropped. */
+/** Undefined unless both tokens have a rate. Fractions of the smallest unit are dropped. */
 export function computeValue(amount: Amount, report: TokenCode, rates: RateTable): bigint | undefined {
   const worth = reckon(amount, report, rates)
   return worth !== undefined && worth <= largestWorth ? worth : undefined

@@ -1,11 +1,11 @@
 /**
- * What a payment buys.
+ * The allowance: the amount that a payment buys.
  *
- * "One request", "five megabytes" and "an hour" differ only in what runs out, so every price is sold as an allowance:
- * a number and the unit it is counted in. The ledger then needs one rule.
+ * "One request", "five megabytes" and "an hour" differ only in the unit that is counted. Every price therefore sells an
+ * allowance, a number and its unit, and the ledger needs one rule.
  *
- * A `byte` is any byte, and gone when it was sent. A `file` is one representation of so many bytes, of which each may be
- * sent a few times, so that a broken download goes on where it broke.
+ * A `byte` is any byte, and is used up when it is sent. A `file` is one representation of a given size. Each of its
+ * bytes may be sent a few times, so that a broken download can resume.
  */
 export const units = ['request', 'byte', 'second', 'file'] as const
 export type Unit = (typeof units)[number]
@@ -17,43 +17,48 @@ export interface Allowance {
 
 export const oneRequest: Allowance = { unit: 'request', amount: 1n }
 
-/** Whether it is used up by one request. Anything else is worth stealing more than once, and needs a proof of one's own. */
+/**
+ * Whether one request uses it up. A larger allowance can be stolen repeatedly, so it needs a proof that only its buyer
+ * can make.
+ */
 export function isOneRequest({ unit, amount }: Allowance | Offered): boolean {
   return unit === 'request' && BigInt(amount) === 1n
 }
 
-/** Whether different requests may use it up together. A file is sent in many, but they are all for the file. */
+/** Whether different requests can share it. A file takes many requests, but all of them are for the same file. */
 export function isShared(allowance: Allowance | Offered): boolean {
   return allowance.unit !== 'file' && !isOneRequest(allowance)
 }
 
 export const megabyte = 1_000_000n
-/** The most that is sold ahead: a terabyte. */
+/** The maximum sold in advance: a terabyte. */
 export const mostBytesAhead = 1_000_000n * megabyte
 
-/** The price of so many bytes at a price per megabyte, rounded up by less than one base unit. */
+/** Computes the price of a number of bytes at a price per megabyte, rounded up by less than one base unit. */
 export function computePriceOfBytes(perMegabyte: bigint, bytes: bigint): bigint {
   return (perMegabyte * bytes + megabyte - 1n) / megabyte
 }
 
 export const allowanceHeader = 'Payment-Allowance'
 
-/** What a paid answer says of the rest. A number, unlike an amount of money, holds any of it exactly. */
+/**
+ * The rest of an allowance, as reported by a paid response. A number holds every allowance exactly, unlike an amount of
+ * money.
+ */
 export interface AllowanceLeft {
   readonly unit: Unit
-  /** Requests after this one, seconds, or bytes before the body of this answer. */
+  /** Requests after this one, seconds, or bytes before the body of this response. */
   readonly remaining: number
   /** RFC 3339. */
   readonly until?: string
 }
 
-/** Writes `Payment-Allowance`. */
 export function formatAllowanceLeft(left: Omit<AllowanceLeft, 'remaining'> & { readonly remaining: bigint }): string {
   const { unit, remaining, until } = left
   return `unit=${unit}; remaining=${remaining}${until === undefined ? '' : `; until=${until}`}`
 }
 
-/** Reads `Payment-Allowance`. Undefined for anything that is not one. */
+/** Reads `Payment-Allowance`. Undefined if it is malformed. */
 export function parseAllowanceLeft(header: string | null): AllowanceLeft | undefined {
   const pairs = (header ?? '').split(';').map((part) => part.trim().split('=', 2))
   const { unit, remaining = '', until = '' }: Record<string, string | undefined> = Object.fromEntries(pairs)
@@ -61,7 +66,7 @@ export function parseAllowanceLeft(header: string | null): AllowanceLeft | undef
   return { unit, remaining: Number(remaining), ...(Number.isFinite(Date.parse(until)) && { until }) }
 }
 
-/** What a challenge offers, in numbers that can be counted with. */
+/** The allowance of a challenge, in numbers for arithmetic. */
 export interface Offered {
   readonly unit: Unit
   readonly amount: number
@@ -78,5 +83,5 @@ function isUnit(text: string | undefined): text is Unit {
   return units.includes(text as Unit)
 }
 
-/** How many bytes of a metered response are reserved at first. Later slices grow. */
+/** The number of bytes reserved at first for a metered response. Later slices grow. */
 export const firstSlice = 65_536n

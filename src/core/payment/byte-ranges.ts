@@ -1,21 +1,22 @@
 import type { ByteSpan } from '../encoding/content-range.ts'
 /**
- * Which bytes of a file were sent how often, and which of them went out in a response that ended as it should.
+ * Records how often each byte of a file was sent, and which bytes belong to a response that ended normally.
  *
- * Kept as stretches in order: from the end of the one before (or 0) up to `to`. Beyond the last one nothing was sent.
+ * The record is an ordered list of stretches. Each one starts at the end of the one before (or at 0) and ends at `to`.
+ * No byte after the last stretch has been sent.
  */
 export interface Stretch {
   readonly to: bigint
   readonly sent: number
-  /** Part of a response that ended on the socket. */
+  /** The stretch belongs to a response that ended normally on the socket. */
   readonly arrived: boolean
 }
 export type Positions = readonly Stretch[]
 
-/** More than anybody needs who breaks off by accident. Beyond it neighbours become one, at the higher count. */
+/** More than accidental interruptions need. Beyond it, neighbouring stretches are merged at the higher count. */
 const mostStretches = 1_000
 
-/** The positions after a span was sent once more. */
+/** Returns the positions after a span was sent once more. */
 export function sendAgain(positions: Positions, span: ByteSpan, arrived: boolean): Positions {
   if (span.from >= span.to) return positions
   const stretches: Stretch[] = []
@@ -30,7 +31,10 @@ export function sendAgain(positions: Positions, span: ByteSpan, arrived: boolean
   return thin(join(stretches))
 }
 
-/** How far one may send from a position on, so that none is sent more than `most` times, those under way included. */
+/**
+ * Computes how far a response may send from a position so that no byte is sent more than `most` times, including bytes
+ * in flight.
+ */
 export function reach(
   positions: Positions,
   underWay: readonly ByteSpan[],
@@ -53,7 +57,7 @@ export function reach(
   return to
 }
 
-/** How many of the first `size` positions have not arrived yet. */
+/** Counts the bytes among the first `size` that have not arrived yet. */
 export function findMissing(positions: Positions, size: bigint): bigint {
   let [missing, from] = [0n, 0n]
   for (const { to, arrived } of positions) {
@@ -64,7 +68,7 @@ export function findMissing(positions: Positions, size: bigint): bigint {
   return from < size ? missing + size - from : missing
 }
 
-/** Whether each of the first `size` positions was sent so often. */
+/** Whether each of the first `size` bytes was sent that many times. */
 export function isWornOut(positions: Positions, size: bigint, most: number): boolean {
   let end = 0n
   for (const { to, sent } of positions) {
@@ -74,7 +78,7 @@ export function isWornOut(positions: Positions, size: bigint, most: number): boo
   return end >= size
 }
 
-/** As text, for a column: `to:sent` or `to:sent+` where it arrived. */
+/** Text form for a database column: `to:sent`, or `to:sent+` if the stretch arrived. */
 export function formatPositions(positions: Positions): string {
   return positions.map(({ to, sent, arrived }) => `${to}:${sent}${arrived ? '+' : ''}`).join(' ')
 }
@@ -93,7 +97,7 @@ function sentOnce({ sent, arrived }: Omit<Stretch, 'to'>, to: bigint, hasArrived
   return { to, sent: sent + 1, arrived: arrived || hasArrived }
 }
 
-/** Each once, the smallest first. */
+/** Sorts ascending and removes duplicates. */
 function inOrder(cuts: readonly bigint[]): readonly bigint[] {
   return [...new Set(cuts)].sort((one, other) => (one < other ? -1 : 1))
 }
@@ -106,7 +110,7 @@ function join(stretches: readonly Stretch[]): Stretch[] {
   })
 }
 
-/** Counts too high rather than too low. */
+/** Rounds counts up, never down. */
 function thin(stretches: Stretch[]): Positions {
   while (stretches.length > mostStretches) {
     const [last, before] = [stretches.pop(), stretches.pop()]

@@ -1,30 +1,31 @@
 /**
- * What the end of a response means for the payment behind it.
+ * Decides how the end of a response affects the payment behind it.
  *
- * A payment is used up by a delivery that really reached the socket's end (a large one: the client), and by nothing less. Everything else gives it
- * back; deliveries that carried body bytes are counted, so that breaking off at the last byte is no free ride.
+ * Only a complete delivery uses up a payment: the whole response reached the socket, or, if it is large, the client.
+ * Every other outcome returns the use. Deliveries with body bytes are counted, so that a client cannot get free content
+ * by aborting at the last byte.
  */
 import type { Unit } from './allowance.ts'
 
-/** `retry`: the payment is kept, ask again. `partial`: no more than this was paid for. */
+/** `retry`: the payment is kept, and the client can ask again. `partial`: the payment covers no more than this. */
 export const statusHeader = 'Payment-Status'
 
 export const maxDeliveries = 3n
 export const maxFreeUses = 20n
 
 /**
- * A longer body counts as delivered only when its connection shows that it arrived. This much, and no more, any client takes
- * without reading it: the window with which a connection opens.
+ * A longer body counts as delivered only if the connection confirms its arrival. Any client accepts up to this many
+ * bytes without reading them: it is the initial window of a connection.
  */
 export const unconfirmedBytes = 65_536
 
-/** How a response ended: all of it was sent, the client left, or the handler broke or was never asked. */
+/** How a response ended: it was sent completely, the client disconnected, or the handler failed or was never called. */
 export type Ending = 'finished' | 'aborted' | 'failed'
 
 export interface SentResponse {
   readonly unit: Unit
   readonly method: string
-  /** Undefined when the handler broke before it chose one. */
+  /** Undefined if the handler failed before it chose a status. */
   readonly status: number | undefined
   readonly bodyBytes: number
   readonly ending: Ending
@@ -33,11 +34,11 @@ export interface SentResponse {
 export type Consequence =
   /** The use is consumed. */
   | 'settle'
-  /** The use goes back, and counts against `maxDeliveries`. */
+  /** The use is returned, and counts against `maxDeliveries`. */
   | 'count'
-  /** The use goes back, and counts against `maxFreeUses`: no body was sent, but the handler may have worked. */
+  /** The use is returned, and counts against `maxFreeUses`: no body was sent, but the handler may have worked. */
   | 'free'
-  /** The use goes back as if nothing had happened. */
+  /** The use is returned without any record. */
   | 'release'
 
 /** Bytes that were sold ahead are gone when they were sent, however it ended. */
@@ -46,17 +47,17 @@ export function computeConsequence(delivery: SentResponse): Consequence {
   if (ending === 'aborted' && bodyBytes === 0) return 'free'
   if (status === undefined || status >= 500) return 'release'
   if (method === 'HEAD' || status === 304 || (method === 'OPTIONS' && bodyBytes === 0)) return 'free'
-  // It has no body, so that none of the bytes that were sold are used up by it.
+  // A 204 has no body and so uses none of the sold bytes.
   if (status === 204 && unit === 'byte') return 'free'
-  // An error has bytes of its own, which are none of those that were sold.
+  // The body of an error contains none of the sold bytes.
   if (status >= 400) return unit === 'byte' || unit === 'file' ? 'free' : 'count'
   if (ending === 'finished' || (unit === 'byte' && bodyBytes > 0)) return 'settle'
   return bodyBytes > 0 ? 'count' : 'release'
 }
 
 /**
- * Whether it makes a difference if the client gets a body that was sent. Only of requests: a file may be sent three times
- * whether or not it arrived, bytes are gone when they were sent, and a window is not used up.
+ * Whether the outcome depends on the client receiving the body. Only requests depend on it: each byte of a file may be
+ * sent three times in any case, bytes are used up when they are sent, and a window is not used up.
  */
 export function dependsOnArrival(sent: Omit<SentResponse, 'ending'>): boolean {
   if (sent.unit !== 'request') return false

@@ -1,17 +1,17 @@
-/** A payment as reports list it, and its history. */
+/** A payment in the payment list, and its history. */
 import type { TokenCode } from '../money/tokens.ts'
 
 /** The status of a payment in reports. */
 export const paymentListStatuses = ['pending', 'confirmed', 'expired'] as const
 export type PaymentListStatus = (typeof paymentListStatuses)[number]
 
-/** A payment as it is listed. */
+/** One row of the payment list. */
 export interface PaymentListItem {
   readonly tx: Uint8Array
   /** Time of its block, in milliseconds since 1970. */
   readonly at: number
   readonly request: string
-  /** Pseudonym; empty where it is not known. */
+  /** Pseudonym. Empty if the payer is unknown. */
   readonly payer: string
   readonly recipient: string
   readonly endpoint: string
@@ -19,30 +19,30 @@ export interface PaymentListItem {
   readonly units: bigint
   readonly worth: bigint | undefined
   readonly status: PaymentListStatus
-  /** More than the status tells: `late` and `unclaimed` are expired, `reverted` too. */
+  /** More precise than the status: `late`, `unclaimed` and `reverted` all have the status expired. */
   readonly state: 'unclaimed' | 'confirmed' | 'finalized' | 'late' | 'reverted'
-  /** Whether all that was bought was delivered, or some of it, or nothing. */
+  /** Whether all, some or none of the purchase was delivered. */
   readonly delivery: 'none' | 'some' | 'all'
 }
 
-/** What became of a payment, and when, in milliseconds since 1970; undefined for what did not happen or is not known. */
+/** The events of a payment, in milliseconds since 1970. Undefined for events that did not happen or are unknown. */
 export interface History {
   readonly capture: PaymentListItem
   readonly required: bigint | undefined
-  /** The chain has shown it, and not only a proof named it. */
+  /** The payment was seen on chain, not only named by a proof. */
   readonly isShown: boolean
-  /** When the watcher noted it. */
+  /** The time when the watcher recorded it. */
   readonly seenAt: number | undefined
   readonly registeredAt: number | undefined
-  /** The ends of the first response that brought something, and of the last. */
+  /** The ends of the first and of the last response that delivered content. */
   readonly deliveredAt: number | undefined
   readonly deliveredLast: number | undefined
-  /** Since when it is known that a response brought nothing, as long as none has. */
+  /** The time when a response delivered nothing. Undefined as soon as any response delivers content. */
   readonly undeliveredAt: number | undefined
-  /** When the chain could no longer take it back, or did. */
+  /** The time when the payment became final or was reverted. */
   readonly concludedAt: number | undefined
-  /** Until when it can be claimed, of what was only seen. */
+  /** The end of the claim period, for a payment that was only seen. */
   readonly claimableUntil: number | undefined
-  /** Since when it is refunded, or about to be: nothing can be taken of it any more. */
+  /** The time when the refund was recorded. From then on, the payment buys nothing. */
   readonly refundedAt: number | undefined
 }

@@ -1,7 +1,7 @@
 /**
- * Every refusal: a stable code, its status, and whether the same proof is worth sending again.
+ * All refusals: each has a stable code, a status, and whether the same proof may be sent again.
  *
- * A code is never renamed: clients branch on it. `docs/errors.md` lists them all, and a test compares the two.
+ * A code is never renamed, because clients branch on it. `docs/errors.md` lists all codes, and a test compares the two.
  */
 import { asciiJson } from '../encoding/http.ts'
 import { formatUnits } from '../money/money.ts'
@@ -65,12 +65,15 @@ export type RefusalCode = keyof typeof refusals
 export interface Refusal {
   readonly kind: 'refused'
   readonly code: RefusalCode
-  /** One sentence for the person who reads the answer. It never holds secrets, addresses of nodes or SQL. */
+  /** One sentence for the human reader. It never contains secrets, node addresses or SQL. */
   readonly detail?: string
   readonly shortfall?: Shortfall
-  /** Another status than the table's: a resource that fails by not answering in time is a 504. */
+  /** Overrides the table's status: a resource that does not answer in time is a 504. */
   readonly status?: 502 | 504
-  /** What was asked for cannot be judged by anybody: it counts against who asked, although it may be our fault. */
+  /**
+   * The service cannot verify this claim. It counts against the client's rate limit, although the cause may be the
+   * service.
+   */
   readonly isCostly?: boolean
 }
 
@@ -85,7 +88,7 @@ export function refuse(code: RefusalCode, more: Omit<Refusal, 'kind' | 'code'> =
   return { kind: 'refused', code, ...more }
 }
 
-/** The body of a refusal: RFC 9457, with our members beside the standard ones. */
+/** Writes the body of a refusal: RFC 9457 with paystile's own members. */
 export function formatProblem(refusal: Refusal, requestId?: string): string {
   const row: RefusalRow = refusals[refusal.code]
   const { shortfall } = refusal

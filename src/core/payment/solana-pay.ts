@@ -1,8 +1,8 @@
-/** Solana Pay: links by which a wallet on a phone knows whom to pay how much, and with which memo. */
+/** Solana Pay: links that give a phone wallet the recipient, the amount and the memo. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase58 } from '../encoding/base58.ts'
 
-/** An address made of the requestId, by which its payment can be found. It proves nothing: only the memo counts. */
+/** Derives an address from the requestId, to find its payment on chain. It proves nothing: only the memo counts. */
 export function deriveReference(requestId: string): string {
   return encodeBase58(sha256(new TextEncoder().encode(requestId)))
 }
@@ -14,7 +14,7 @@ export interface TransferLink {
   /** The mint's address; undefined for SOL. */
   readonly mint: string | undefined
   readonly requestId: string
-  /** Whom the wallet says it pays. */
+  /** The name of the recipient that the wallet shows. */
   readonly label: string
 }
 
@@ -26,7 +26,9 @@ export function transferLink({ recipient, amount, mint, requestId, label }: Tran
   return `solana:${recipient}?amount=${amount}${token}&reference=${reference}${words}&memo=${requestId}`
 }
 
-/** A transaction request: the wallet asks this address for the transaction. It has to be public, and https. */
+/**
+ * A transaction request: the wallet asks this address for the transaction. The address must be public and use https.
+ */
 export function transactionLink(url: string): string {
   return `solana:${encodeURIComponent(url)}`
 }

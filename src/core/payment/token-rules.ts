@@ -1,7 +1,7 @@
 /**
- * Which tokens can be taken as payment: what the chain says of a mint and of the recipient's account, judged.
+ * Decides which tokens can be accepted as payment, from the on-chain state of the mint and of the recipient's account.
  *
- * A rule that refuses says in one sentence what is wrong and, where the provider can mend it, what to write.
+ * A rule that refuses states the problem in one sentence and, if the provider can fix it, the setting to write.
  */
 import { formatUnits } from '../money/money.ts'
 import type { Mint, TokenCode } from '../money/tokens.ts'
@@ -9,7 +9,7 @@ import { solDecimals, splTokenProgram, token2022Program } from '../money/tokens.
 import type { TransferFee } from '../money/transfer-fee.ts'
 import { computeGross } from '../money/transfer-fee.ts'
 
-/** What a mint may have that a provider has to want: it can cost them payments, or mislead about amounts. */
+/** Mint features that the provider must allow explicitly: they can cost payments or misstate amounts. */
 export const doubtfulTraits = [
   'transferHook',
   'permanentDelegate',
@@ -29,24 +29,24 @@ const dangers: Readonly<Record<DoubtfulTrait, string>> = {
 
 export interface MintTraits {
   readonly decimals: number
-  /** Those in force now and in the next epoch, so that a quote survives the change from one to the other. */
+  /** The fees of the current and of the next epoch, so that a quote survives the change of epoch. */
   readonly fees: readonly TransferFee[]
   readonly doubts: readonly DoubtfulTrait[]
   readonly isTransferable: boolean
   readonly isPaused: boolean
-  /** New accounts can receive nothing until the issuer has thawed them. */
+  /** New accounts cannot receive tokens until the issuer has thawed them. */
   readonly opensFrozen: boolean
 }
 
-/** What stands at the address of a mint. */
+/** The account at the address of a mint. */
 export type MintReading =
   | { readonly kind: 'absent' }
-  /** It belongs to no token program, or to neither of those we know. */
+  /** It belongs to no token program, or to an unknown one. */
   | { readonly kind: 'foreign'; readonly program: string }
   | { readonly kind: 'malformed'; readonly program: string; readonly why: string }
   | { readonly kind: 'mint'; readonly program: string; readonly traits: MintTraits }
 
-/** What stands where the recipient receives a token. */
+/** The account at which the recipient receives a token. */
 export type AccountReading =
   | { readonly kind: 'absent' }
   | { readonly kind: 'malformed' }
@@ -54,15 +54,18 @@ export type AccountReading =
       readonly kind: 'account'
       readonly owner: string
       readonly isFrozen: boolean
-      /** Who may take money out beside the owner. */
+      /** An address besides the owner that may withdraw tokens. */
       readonly delegate?: string
-      /** Who may close the empty account beside the owner. */
+      /** An address besides the owner that may close the empty account. */
       readonly closer?: string
     }
 
-/** What stands at the recipient's own address. */
+/** The account at the recipient's own address. */
 export type WalletReading =
-  /** The least that can be sent to it in lamports: more than nothing while it does not hold what an account must hold. */
+  /**
+   * The smallest amount in lamports that can be sent to it. It is above zero while the account holds less than the
+   * rent-exempt minimum.
+   */
   { readonly kind: 'wallet'; readonly leastLamports: bigint } | { readonly kind: 'unspendable'; readonly what: string }
 
 export interface TokenReading {
@@ -70,7 +73,7 @@ export interface TokenReading {
   readonly account: AccountReading
 }
 
-/** What nodes say of a recipient and of what it is to be paid in. */
+/** The nodes' report on a recipient and the tokens in which it is paid. */
 export type Inspection =
   | {
       readonly kind: 'seen'
@@ -79,17 +82,17 @@ export type Inspection =
     }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** What a quote in a token has to mind. */
+/** The constraints on a quote in a token. */
 export interface Offering {
-  /** Fees of the mint under any of which the price has to arrive. */
+  /** Fees of the mint. The price must arrive in full under each of them. */
   readonly fees: readonly TransferFee[]
-  /** No smaller payment can land. */
+  /** Smaller payments cannot land. */
   readonly leastUnits: bigint
 }
 
 export type TokenVerdict =
   | { readonly kind: 'good'; readonly offering: Offering; readonly warnings: readonly string[] }
-  /** All is well but that the recipient has no account for it yet. */
+  /** All rules pass, but the recipient has no account for the token yet. */
   | { readonly kind: 'unopened'; readonly offering: Offering; readonly why: string }
   | { readonly kind: 'bad'; readonly why: string }
 
@@ -98,7 +101,7 @@ export interface TokenTerms {
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
   readonly recipient: string
-  /** The price, where it is known ahead. */
+  /** The price, if it is known in advance. */
   readonly units: bigint | undefined
   readonly allowed: readonly DoubtfulTrait[]
 }
@@ -128,7 +131,7 @@ function judgeSol({ recipient, units }: TokenTerms, leastUnits: bigint): TokenVe
   return { kind: 'good', offering: { fees: [], leastUnits }, warnings: [] }
 }
 
-/** What the mint is like, or what is wrong with it. */
+/** Returns the traits of the mint, or the problem with it. */
 function traitsOf(mint: Mint, reading: MintReading, allowed: readonly DoubtfulTrait[]): MintTraits | string {
   if (reading.kind === 'absent') return 'does not exist on this chain'
   if (reading.program !== mint.tokenProgram) {
@@ -165,7 +168,7 @@ function judgeAccount(
       return { kind: 'unopened', offering, why }
     }
     case 'account': {
-      // Payments there would be somebody else's.
+      // Payments to this account would belong to another owner.
       if (account.owner !== recipient) return bad(`${theirs} was handed over to ${account.owner}`)
       if (account.isFrozen) return bad(`${theirs} is frozen, so it can receive nothing until its issuer thaws it`)
       const { delegate, closer } = account

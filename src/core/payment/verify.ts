@@ -1,34 +1,37 @@
 /**
- * The rules a payment has to keep, judged by what the transaction did, never by what an instruction claims.
+ * The rules for a payment. They check the effects of the transaction, never the claims of an instruction.
  *
- * Credited is the smaller of what the recipient gained over all its accounts of that token and what the payer explicitly
- * sent to the recipient's account, less what others took out again: so money taken back in the same transaction does not
- * count, and neither does money that came from somebody else.
+ * The credited amount is the smaller of two amounts: the recipient's gain over all its accounts of the token, and the
+ * amount that the payer explicitly sent to the recipient's account, less withdrawals by others. Money withdrawn in the
+ * same transaction therefore does not count, nor does money from another sender.
  */
 import type { TokenCode } from '../money/tokens.ts'
 import type { Refusal } from './refusals.ts'
 import { refuse } from './refusals.ts'
 
-/** The token that moved: a mint's address, or SOL itself. */
+/** The token that moved: the address of a mint, or SOL. */
 export type Asset = string | 'SOL'
 
 export interface Transfer {
   readonly asset: Asset
   readonly destination: string
-  /** The wallet behind the destination account; for SOL the destination itself. Undefined when the chain did not say. */
+  /**
+   * The wallet that owns the destination account; for SOL, the destination itself. Undefined if the chain does not
+   * tell.
+   */
   readonly destinationOwner: string | undefined
   readonly sourceOwner: string | undefined
-  /** Who ordered it: the payer. */
+  /** The authority of the transfer: the payer. */
   readonly authority: string
-  /** Undefined where the amount is secret (confidential transfers). */
+  /** Undefined if the amount is hidden (confidential transfers). */
   readonly units: bigint | undefined
-  /** Wallets that signed the transaction and were given to the same top-level instruction. */
+  /** Wallets that signed the transaction and are accounts of the same top-level instruction. */
   readonly signers: readonly string[]
-  /** The memos that belong to it. Any program that the transaction reaches can write others. */
+  /** The memos that belong to this transfer. Any program in the transaction can write other memos. */
   readonly memos: readonly string[]
 }
 
-/** What one account held before and after. */
+/** The balance of one account before and after. */
 export interface TokenHolding {
   readonly asset: Asset
   readonly account: string
@@ -38,7 +41,7 @@ export interface TokenHolding {
   readonly after: bigint
 }
 
-/** What a transaction did. */
+/** The effects of a transaction. */
 export interface Effect {
   readonly signature: string
   readonly slot: number
@@ -47,19 +50,19 @@ export interface Effect {
   readonly failed: boolean
   readonly feePayer: string
   readonly fee: bigint
-  /** All memos, whoever wrote them. One character per byte, so that equality of text is equality of bytes. */
+  /** All memos from all programs. One character per byte, so that equal text means equal bytes. */
   readonly memos: readonly string[]
   readonly transfers: readonly Transfer[]
   readonly holdings: readonly TokenHolding[]
 }
 
-/** One of the ways in which a quote may be paid. */
+/** One of the ways to pay a quote. */
 export interface PaymentOption {
   readonly token: TokenCode
   readonly asset: Asset
   readonly decimals: number
   readonly units: bigint
-  /** The recipient's wallet for SOL, its associated token account for a mint. */
+  /** The recipient's wallet for SOL, or its associated token account for a mint. */
   readonly destination: string
 }
 
@@ -67,13 +70,13 @@ export interface Quote {
   readonly requestId: string
   readonly recipient: string
   readonly options: readonly PaymentOption[]
-  /** The last second, since 1970, in which the payment had to land. Undefined where the quote's time is not known. */
+  /** The last second, since 1970, in which the payment can land. Undefined if the quote's time is unknown. */
   readonly notAfter?: number
 }
 
 export interface Payer {
   readonly address: string
-  /** The key that signed the proof, where it is not the payer's own. */
+  /** The key that signed the proof, if it is not the payer's own. */
   readonly signer?: string
 }
 
@@ -89,7 +92,7 @@ export interface Late {
   readonly paid: Paid
 }
 
-/** Judges a transaction against the quote it claims to pay. The first broken rule is the answer. */
+/** Checks a transaction against the quote that it claims to pay. Returns the first rule that fails. */
 export function judge(effect: Effect, quote: Quote, payer?: Payer): Paid | Late | Refusal {
   if (effect.failed) return refuse('tx_failed')
   if (!effect.memos.includes(quote.requestId)) return refuse('memo_mismatch')
@@ -109,13 +112,16 @@ function findPayment(effect: Effect, quote: Quote, payer: Payer | undefined): Pa
   return refusal ?? explainAbsence(effect, quote)
 }
 
-/** With several tokens offered, the answer should speak of the one that was tried: the shortfall before the rest. */
+/**
+ * Picks the more useful of two refusals. With several tokens on offer, it is the one for the token that the payer
+ * tried, so a shortfall comes first.
+ */
 function graver(left: Refusal | undefined, right: Refusal | undefined): Refusal | undefined {
   if (!left || !right) return left ?? right
   return right.code === 'underpaid' && left.code !== 'underpaid' ? right : left
 }
 
-/** Undefined when nothing at all went to this option's destination. */
+/** Undefined if nothing was sent to this option's destination. */
 function judgeOption(
   effect: Effect,
   quote: Quote,
@@ -168,7 +174,7 @@ function judgePayer(
   return refuse('underpaid', { shortfall: { token, decimals, required: units, received } })
 }
 
-/** Whoever could sign for itself, and did, is spoken for by nobody else. */
+/** If the authority signed, no other signer may stand in for it. */
 function speaksFor(signer: string, { authority, signers }: Transfer): boolean {
   return signers.includes(signer) && (signer === authority || !signers.includes(authority))
 }
@@ -177,7 +183,9 @@ function sumOf(transfers: readonly Transfer[]): bigint {
   return transfers.reduce((sum, transfer) => sum + (transfer.units ?? 0n), 0n)
 }
 
-/** What delegates took out of the recipient's accounts. It may be hidden in the gain by money from elsewhere. */
+/**
+ * Sums the withdrawals by delegates from the recipient's accounts. Deposits from elsewhere can hide them in the gain.
+ */
 function takenBack(effect: Effect, recipient: string, asset: Asset): bigint {
   const taken = effect.transfers.filter(
     (transfer) =>
@@ -189,7 +197,7 @@ function takenBack(effect: Effect, recipient: string, asset: Asset): bigint {
   return sumOf(taken)
 }
 
-/** What the recipient has more than before, over all its accounts of that token. Fees it paid are not a loss. */
+/** Computes the recipient's gain over all its accounts of the token. Fees that the recipient paid do not reduce it. */
 export function computeGain(effect: Effect, recipient: string, asset: Asset): bigint {
   let gain = asset === 'SOL' && effect.feePayer === recipient ? effect.fee : 0n
   for (const holding of effect.holdings) {
@@ -201,10 +209,11 @@ export function computeGain(effect: Effect, recipient: string, asset: Asset): bi
 }
 
 /**
- * What somebody sent to a wallet by a transaction, whatever it was for: the most that may ever go back to them for it.
+ * Computes the amount that a sender transferred to a wallet in a transaction, for any purpose. A refund never exceeds
+ * it.
  *
- * What others, or programs that owe the wallet something, paid in the same transaction is not theirs, and what the wallet
- * itself took part in, such as an exchange, was no payment.
+ * Amounts from other senders, or from programs that owe the wallet money, are excluded. A transaction in which the
+ * wallet itself took part, such as an exchange, is not a payment.
  */
 export function computeCredit(effect: Effect, recipient: string, asset: Asset, payer: string): bigint {
   if (effect.failed || isSignedByOwner(effect, recipient)) return 0n
@@ -216,12 +225,12 @@ export function computeCredit(effect: Effect, recipient: string, asset: Asset, p
   return credited > 0n ? credited : 0n
 }
 
-/** Whether a wallet ordered a part of it itself. */
+/** Whether a wallet signed one of the transfers itself. */
 export function isSignedByOwner({ transfers }: Pick<Effect, 'transfers'>, wallet: string): boolean {
   return transfers.some(({ authority }) => authority === wallet)
 }
 
-/** Nothing went where it should have: says the most helpful thing about where it went instead. */
+/** Nothing reached the expected destination. Reports the most helpful fact about the actual one. */
 function explainAbsence(effect: Effect, quote: Quote): Refusal {
   const accepted = new Set<Asset>(quote.options.map((option) => option.asset))
   const toRecipient = effect.transfers.filter((transfer) => transfer.destinationOwner === quote.recipient)

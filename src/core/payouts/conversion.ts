@@ -1,8 +1,8 @@
 /**
- * What is converted into the settlement token, when, and for how much at the least.
+ * Decides which tokens are converted into the settlement token, when, and for which minimum amount.
  *
- * A venue may be slow, wrong or hostile, and a price may have moved since it was asked. So what comes is bounded twice: by
- * the quote less the slippage that is allowed, and by what the rate source says the money is worth.
+ * A venue can be slow, wrong or hostile, and the price can move after the quote. The received amount therefore has two
+ * lower bounds: the quote less the allowed slippage, and the value by the rate source.
  */
 import { maxUnits } from '../money/money.ts'
 import type { RateTable, TokenDecimals } from '../money/rates.ts'
@@ -10,13 +10,13 @@ import { convert, fairUnits } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import { tokenCodes } from '../money/tokens.ts'
 
-/** All of it, in hundredths of a percent. */
+/** 100 %, in hundredths of a percent. */
 const wholeBps = 10_000n
 
 export interface ConversionLimits {
-  /** How much less than quoted may come, in hundredths of a percent. */
+  /** The allowed loss against the quote, in hundredths of a percent. */
   readonly slippageBps: number
-  /** How much worse than the rate source a quote may be, in hundredths of a percent. */
+  /** The allowed loss of a quote against the rate source, in hundredths of a percent. */
   readonly maxDeviationBps: number
 }
 
@@ -24,34 +24,34 @@ export const usualConversionLimits: ConversionLimits = { slippageBps: 50, maxDev
 
 export interface ConversionRules extends ConversionLimits {
   readonly settlementToken: TokenCode
-  /** Which tokens are converted: those that are sold for. Others in the wallet are somebody's business. */
+  /** The converted tokens: those in which the service sells. Other tokens in the wallet are left alone. */
   readonly tokens: readonly TokenCode[]
-  /** From how much on a token is converted, in its base units; by default the worth of ten USDC. */
+  /** The balance above which a token is converted, in its base units. The default is the value of ten USDC. */
   readonly thresholds: Readonly<Partial<Record<TokenCode, bigint>>>
-  /** What is left in the wallet. */
+  /** The balance that stays in the wallet. */
   readonly keeps: Readonly<Partial<Record<TokenCode, bigint>>>
 }
 
-/** 0.05 SOL: some thousand fees, or the rent of two dozen token accounts. */
+/** 0.05 SOL: several thousand fees, or the rent of two dozen token accounts. */
 export const usualSolKept = 50_000_000n
 const usualThreshold = { token: 'USDC', units: 10_000_000n, decimals: 6 } as const
 
 export interface Conversion {
   readonly token: TokenCode
-  /** All that the wallet has of it, but for what is kept. */
+  /** The whole balance of the wallet, except the kept part. */
   readonly units: bigint
 }
 
 export interface ConversionScene {
   readonly balances: Readonly<Partial<Record<TokenCode, bigint>>>
-  /** Fresh rates only: without one a token is not converted. */
+  /** Fresh rates only. A token without one is not converted. */
   readonly rates: RateTable
   readonly decimals: TokenDecimals
-  /** Tokens of which a conversion is under way. */
+  /** Tokens with a conversion under way. */
   readonly underway: ReadonlySet<TokenCode>
 }
 
-/** What is to be converted now, in the order of the tokens. */
+/** Lists the conversions that are due, in the order of the tokens. */
 export function dueConversions(rules: ConversionRules, scene: ConversionScene): readonly Conversion[] {
   const { settlementToken, tokens, keeps } = rules
   const { balances, decimals, underway } = scene
@@ -65,7 +65,7 @@ export function dueConversions(rules: ConversionRules, scene: ConversionScene): 
   })
 }
 
-/** From how much on a token is converted; undefined without a fresh rate where nothing was said. */
+/** The balance above which a token is converted. Undefined if none is configured and no fresh rate exists. */
 export function readThreshold(
   { thresholds }: Pick<ConversionRules, 'thresholds'>,
   token: TokenCode,
@@ -79,10 +79,10 @@ export function readThreshold(
 }
 
 export type ConversionPricing =
-  /** `minimum` is what has to come at the least. */
+  /** `minimum` is the smallest amount that must arrive. */
   { readonly kind: 'fair'; readonly minimum: bigint } | { readonly kind: 'unfair'; readonly why: string }
 
-/** Judges a quote: what is to come, and the least that the venue promises, against what the rate source says. */
+/** Checks a quote: compares the quoted amount and the venue's guaranteed minimum with the value by the rate source. */
 export function judgeQuote(
   quote: { readonly units: bigint; readonly least: bigint },
   fair: bigint | undefined,
@@ -103,24 +103,24 @@ export function judgeQuote(
   return { kind: 'fair', minimum }
 }
 
-/** So much less than quoted, but never nothing. */
+/** The quoted amount less the slippage, but at least one base unit. */
 function minimumOf(quoted: bigint, slippageBps: number): bigint {
   const units = (quoted * (wholeBps - BigInt(slippageBps))) / wholeBps
   return units > 0n ? units : 1n
 }
 
-/** What a conversion is about, as it stands beside its dispatch. */
+/** The details of a conversion, stored with its outgoing transaction. */
 export interface ConversionAbout {
   readonly wallet: string
   readonly sell: TokenCode
   readonly buy: TokenCode
   readonly venue: string
-  /** What is sold. */
+  /** The amount sold. */
   readonly units: bigint
-  /** What was quoted, and what had to come at the least; of the last bytes that were signed. */
+  /** The quoted amount and the minimum, as of the last signed transaction. */
   readonly quoted: bigint
   readonly minimum: bigint
-  /** What really left and came, read from the chain; undefined before it landed. */
+  /** The amounts that actually left and arrived, read from the chain. Undefined before the transaction landed. */
   readonly sold?: bigint
   readonly received?: bigint
 }
@@ -131,7 +131,7 @@ export function formatConversion(about: ConversionAbout): string {
   return JSON.stringify(about, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
-/** Undefined for what `formatConversion` did not write. */
+/** Undefined for text that `formatConversion` did not write. */
 export function parseConversion(text: string): ConversionAbout | undefined {
   let read: Record<string, unknown>
   try {
@@ -148,7 +148,7 @@ export function parseConversion(text: string): ConversionAbout | undefined {
   for (const name of amounts) {
     const value = read[name]
     if (value === undefined && (name === 'sold' || name === 'received')) continue
-    // What was sold or received may be negative where other money moved in the same transaction.
+    // The sold or received amount can be negative if other money moved in the same transaction.
     if (typeof value !== 'string' || !/^-?\d{1,30}$/.test(value)) return undefined
     units[name] = BigInt(value)
   }
@@ -156,12 +156,12 @@ export function parseConversion(text: string): ConversionAbout | undefined {
   return { ...about, ...(units as Pick<ConversionAbout, 'units' | 'quoted' | 'minimum'>) }
 }
 
-/** Of one wallet and token one conversion is under way at a time. */
+/** At most one conversion per wallet and token is under way. */
 export function conversionLane(wallet: string, token: TokenCode): string {
   return `convert/${wallet}/${token}`
 }
 
-/** Under what the names begin by which a worker shows on the shelf that it converts what a wallet receives. */
+/** Prefix of the keys under which a worker announces in the key-value store that it converts a wallet's income. */
 export function settlementBeats(wallet: string): string {
   return `worker/settlement/${wallet}/`
 }

@@ -1,6 +1,6 @@
 /**
- * How a developer shows that a host and a wallet belong together: the wallet signs a text, and the host has a document that
- * names the wallet. `docs/developers.md` fixes both. Neither alone is worth anything.
+ * Verifies that a host and a wallet belong to the same developer: the wallet signs a text, and the host serves a
+ * document that names the wallet. Both are required. `docs/developers.md` defines both.
  */
 import { decodeAddress } from '../encoding/base58.ts'
 import { isLocalName } from '../encoding/http.ts'
@@ -9,11 +9,11 @@ import type { Verification } from './ports/rewards.ts'
 
 export const developerDocumentPath = '/.well-known/paystile-developer.json'
 
-/** How long a verification holds after the document was last seen to name the wallet. */
+/** Validity of a verification after the last time the document was seen to name the wallet. */
 export const verificationDays = 30
 export const dayMs = 86_400_000
 
-/** `register`: the rewards of the host are for this wallet. `revoke`: they no longer are. */
+/** `register`: this wallet earns the host's rewards. `revoke`: it no longer does. */
 export type DeveloperPurpose = 'register' | 'revoke'
 
 const statements: Readonly<Record<DeveloperPurpose, string>> = {
@@ -23,18 +23,18 @@ const statements: Readonly<Record<DeveloperPurpose, string>> = {
 
 export interface DeveloperText {
   readonly purpose: DeveloperPurpose
-  /** The host whose rewards it is about. */
+  /** The host that earns the rewards. */
   readonly host: string
   readonly wallet: string
-  /** Of the service that pays them: `https://api.example.com`. */
+  /** Origin of the service that pays them: `https://api.example.com`. */
   readonly origin: string
-  /** The genesis hash of the chain that they are paid on. */
+  /** The genesis hash of the chain on which they are paid. */
   readonly genesis: string
   /** Milliseconds since 1970. */
   readonly issuedAt: number
 }
 
-/** Whoever checks it writes it anew: nothing in it is taken from elsewhere. */
+/** The verifier composes the text itself, so none of its content comes from the signer. */
 export function formatDeveloperText({ purpose, host, wallet, origin, genesis, issuedAt }: DeveloperText): string {
   return [
     `${new URL(origin).host} wants you to sign with your Solana account:`,
@@ -50,16 +50,16 @@ export function formatDeveloperText({ purpose, host, wallet, origin, genesis, is
   ].join('\n')
 }
 
-/** A line of the document: rewards at this service are for this wallet. */
+/** An entry of the document: the wallet that earns the rewards at this service. */
 export interface DeveloperEntry {
   readonly wallet: string
-  /** Its origin, or its id. */
+  /** The service's origin or id. */
   readonly service: string
 }
 
 const mostEntries = 100
 
-/** One entry or a list of them. Undefined for anything else; what an entry says beside these two is left aside. */
+/** Reads one entry or a list of entries. Undefined for other content. Unknown members of an entry are ignored. */
 export function readDeveloperDocument(text: string): readonly DeveloperEntry[] | undefined {
   let value: unknown
   try {
@@ -77,26 +77,26 @@ function isEntry(value: unknown): value is DeveloperEntry {
   return typeof wallet === 'string' && decodeAddress(wallet) !== undefined && typeof service === 'string'
 }
 
-/** What a host says of its developers. */
+/** The result of reading a host's document. */
 export type DocumentReading =
   | { readonly kind: 'document'; readonly entries: readonly DeveloperEntry[] }
-  /** The host answers, and what it says names nobody. */
+  /** The host answered, but its document names no wallet. */
   | { readonly kind: 'unusable'; readonly why: string }
-  /** Nobody knows what it would say: it cannot be reached, or has trouble. */
+  /** The document could not be read: the host is unreachable or reports an error. */
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** Asks a host for its document. Never throws. */
 export type ReadDocument = (host: string) => Promise<DocumentReading>
 
-/** Where money is not real, a developer's host may be this machine, which has no certificate. */
+/** On test networks a developer's host can be the local machine, which has no certificate. */
 export function developerDocumentUrl(host: string, network: Network): string {
   const scheme = network !== 'mainnet' && isLocalName(host) ? 'http' : 'https'
   return `${scheme}://${host}${developerDocumentPath}`
 }
 
 /**
- * The host of an address, in the one spelling in which hosts are compared: lower case, Punycode, no dot at the end, and a
- * port only where it is not the usual one. Undefined for an address that names a user, or none of a web server.
+ * The host of an address in its canonical spelling: lower case, Punycode, no trailing dot, and a port only if it is not
+ * the default. Undefined for an address with a user name, or one that is not http(s).
  */
 export function readDeveloperHost(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined
@@ -106,21 +106,23 @@ export function readDeveloperHost(url: string): string | undefined {
   return name === '' ? undefined : port === '' ? name : `${name}:${port}`
 }
 
-/** The verifications of hosts. One change at a time is made to a host's, over all servers; `busy` while another is. */
+/**
+ * The verifications of hosts. Changes to one host are serialized over all servers; `busy` while another change runs.
+ */
 export interface DeveloperBook {
-  /** What holds for a host now. */
+  /** The current verification of a host. */
   current(host: string): Promise<Verification | undefined>
-  /** All that hold now. */
+  /** All current verifications. */
   all(): Promise<readonly Verification[]>
-  /** From now on the host is this wallet's. */
+  /** Assigns the host to this wallet from now on. */
   assign(host: string, wallet: string): Promise<Verification | 'busy'>
-  /** It stays this wallet's for another while. False when it is not this wallet's any more. */
+  /** Extends the assignment to this wallet. False if the host is no longer assigned to it. */
   prolong(host: string, wallet: string): Promise<boolean | 'busy'>
-  /** It is this wallet's no more. False when it was not. */
+  /** Ends the assignment to this wallet. False if the host was not assigned to it. */
   end(host: string, wallet: string): Promise<boolean | 'busy'>
 }
 
-/** The one that holds at a time, of those of one host. */
+/** Finds the verification in force at a time, among those of one host. */
 export function findVerification(all: readonly Verification[], at: number): Verification | undefined {
   return all.findLast(({ from, until }) => from <= at && at < until)
 }

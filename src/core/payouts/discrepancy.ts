@@ -1,4 +1,4 @@
-/** What does not add up: a line as it is kept, and as it comes to when everything is counted again. */
+/** A difference found by an audit: the stored value and the recomputed one. */
 export interface Discrepancy {
   readonly line: string
   readonly kept: string

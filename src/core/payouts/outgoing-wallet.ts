@@ -1,13 +1,16 @@
-/** What a worker needs of the chain to send money out: signed once, kept, sent as often as it takes, and its fate known. */
+/**
+ * The chain operations with which a worker sends money. A transaction is signed once, stored, and sent repeatedly until
+ * its outcome is known.
+ */
 import type { Mint } from '../money/tokens.ts'
 import type { Effect } from '../payment/verify.ts'
 
 /** One of several transfers in a transaction. */
 export interface OutgoingTransfer {
-  /** The wallet that gets it; of a mint, its associated token account. */
+  /** The receiving wallet. For a mint, the tokens go to its associated token account. */
   readonly owner: string
   readonly units: bigint
-  /** Opens that account first, at the sender's cost. */
+  /** Opens that account first, at the sender's expense. */
   readonly opens: boolean
 }
 
@@ -16,7 +19,7 @@ export interface TransferOrder {
   readonly mint: Mint | undefined
   readonly transfers: readonly OutgoingTransfer[]
   readonly memo: string
-  /** How often the same was signed before without landing: each time it may cost twice as much, up to its limit. */
+  /** How often this order was signed before without landing. Each attempt may double the fee, up to the limit. */
   readonly attempts?: number
 }
 
@@ -25,62 +28,71 @@ export interface SignedBytes {
   readonly wire: Uint8Array
   readonly signature: string
   readonly lastValidBlockHeight: number
-  /** The slot in which its block was read. */
+  /** The slot in which its blockhash was read. */
   readonly slot: number
 }
 
 export type Signing =
   | { readonly kind: 'signed'; readonly signed: SignedBytes }
   /**
-   * It would fail: too little money, too many transfers, an account that takes nothing. `transfer` is the place of the one
-   * that cannot be made for reasons of who gets it; without it nobody of them is to blame. `why` names nobody but the sender.
+   * The transaction would fail: too little money, too many transfers, or an account that accepts nothing. `transfer` is
+   * the index of the transfer that its receiver makes impossible. Without it, no receiver is the cause. `why` names
+   * only the sender.
    */
   | { readonly kind: 'impossible'; readonly why: string; readonly transfer?: number }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-/** What became of a signed transaction. Only `expired` and `failed` allow another in its place. */
+/** The outcome of a signed transaction. Only `expired` and `failed` allow a replacement. */
 export type Outcome =
-  /** In a block that can no longer be taken back. */
+  /** In a finalized block. */
   | { readonly kind: 'landed'; readonly slot: number }
   | { readonly kind: 'failed'; readonly slot: number; readonly why: string }
-  /** It is on no node that would know of it, and can no longer land. */
+  /** No node that would know it has it, and it can no longer land. */
   | { readonly kind: 'expired' }
-  /** `isThere`: every node has it in a block that is not final yet, so that it need not be sent again for now. */
+  /** `isThere`: every node has it in a block that is not final yet, so it need not be sent again for now. */
   | { readonly kind: 'open'; readonly why: string; readonly isThere?: boolean }
 
 /**
- * `missing` can be opened. `frozen`: by the issuer, or it would be as soon as it is opened. `unusable`: another owner, or it
- * takes nothing without more than a transfer, such as a memo of its own.
+ * `missing`: it can be opened. `frozen`: the issuer froze it, or a new account would be frozen. `unusable`: it has
+ * another owner, or a plain transfer is not sufficient, for example because it requires a memo.
  */
 export type AccountState = 'ready' | 'missing' | 'frozen' | 'unusable'
 
 export interface Holdings {
   readonly lamports: bigint
-  /** Base units by mint, in the order asked for. */
+  /** Base units by mint, in the requested order. */
   readonly units: readonly bigint[]
 }
 
 export interface OutgoingWalletLimits {
-  /** What one transaction may cost at the most, in lamports, without the rent of accounts. */
+  /** The maximum fee of one transaction in lamports, without the rent of accounts. */
   readonly maxFeeLamports?: bigint
 }
 
-/** Sends from one wallet. What it answers `unavailable` or undefined is not known, and is asked again. */
+/**
+ * Sends from one wallet. The results `unavailable` and undefined mean that the state is unknown; the caller asks again.
+ */
 export interface OutgoingWallet {
   readonly wallet: string
   holdings(mints: readonly Mint[]): Promise<Holdings | undefined>
-  /** Of wallets, for a mint; for SOL all are ready. */
+  /** States of the wallets' accounts for a mint. For SOL, all are ready. */
   readAccounts(owners: readonly string[], mint: Mint | undefined): Promise<readonly AccountState[] | undefined>
-  /** What opening a token account costs, in lamports. */
+  /** The cost of opening a token account, in lamports. */
   openingCost(mint: Mint): Promise<bigint | undefined>
-  /** How many of these, from the first on, go into one transaction. Who gets them does not matter: all count as different. */
+  /**
+   * How many of these transfers, counted from the first, fit into one transaction. Every receiver counts as a different
+   * one.
+   */
   fit(order: TransferOrder): number
-  /** Builds, tries it out and signs. Nothing is sent, and no node has seen a signature that could be. */
+  /** Builds, simulates and signs a transaction. It sends nothing, and no node sees a signature. */
   sign(order: TransferOrder): Promise<Signing>
-  /** As often as one likes: on chain the same bytes count once. What it answers says nothing about their fate. */
+  /** Can be repeated: the chain executes the same bytes once. The result tells nothing about the outcome. */
   send(signed: SignedBytes): Promise<Posting>
   readOutcome(signed: SignedBytes): Promise<Outcome>
-  /** What a final transaction did, as two nodes say where there are two. `missing`: they have none of that name, or none any more. */
+  /**
+   * The effects of a final transaction, confirmed by two nodes if two are configured. `missing`: no node has the
+   * transaction, or has it any more.
+   */
   read(signature: string): Promise<Effect | 'missing' | undefined>
 }
 

@@ -1,15 +1,15 @@
-/** From what somebody is owed to one line of a payout, or the reason why there is none yet. */
+/** Turns the balance of a payee into one line of a payout, or into the reason why there is none yet. */
 import type { AccountState } from './outgoing-wallet.ts'
 import type { PayoutLine } from './ports/outgoing.ts'
 import type { Owed, PayeeName } from './ports/rewards.ts'
 import { payable, restRoles } from './rewards.ts'
 
 export interface PayoutTerms {
-  /** What one whole NATIVE is worth now, in units of 10⁻¹² USDC. */
+  /** The current value of one whole NATIVE, in units of 10⁻¹² USDC. */
   readonly rate: bigint
-  /** Less is not sent: it would be eaten by fees. Base units of NATIVE. */
+  /** The minimum payout in base units of NATIVE. Fees would consume a smaller one. */
   readonly least: bigint
-  /** What opening a token account costs, in base units of NATIVE; undefined while that is not known. */
+  /** The cost of opening a token account, in base units of NATIVE. Undefined while it is unknown. */
   readonly opening: bigint | undefined
 }
 
@@ -20,9 +20,9 @@ export interface PayeeFacts extends PayeeName {
 
 export type Drafted =
   | { readonly kind: 'line'; readonly line: PayoutLine }
-  /** It can be paid later without anybody doing anything. */
+  /** The line can be paid later without any action. */
   | { readonly kind: 'wait'; readonly why: string }
-  /** Somebody has to do something first. */
+  /** The payee or the operator must act first. */
   | { readonly kind: 'park'; readonly why: string }
 
 export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: PayoutTerms): Drafted {
@@ -39,7 +39,7 @@ export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: Pay
   }
   if (terms.opening === undefined) return { kind: 'wait', why: 'what a token account costs is not known' }
   const left = full - terms.opening
-  // Who has no account pays for it, once, and not with most of what is owed.
+  // A payee without an account pays for it once, and only if more than half of the balance remains.
   if (left < terms.opening || left < terms.least || left <= 0n)
     return { kind: 'wait', why: 'there is no token account, and opening one would take too much of what is owed' }
   return { kind: 'line', line: { ...line, units: left, opening: terms.opening } }

@@ -1,4 +1,7 @@
-/** What of a payment can be sent back: what bought nothing, and what was paid too much. Nothing of it was ever shared out. */
+/**
+ * Decides how much of a payment can be refunded: payments that were never redeemed, and surpluses. Neither is ever
+ * shared out.
+ */
 import type { History } from '../payment/history.ts'
 
 export const refundReasons = ['late', 'unmatched', 'underpaid', 'unclaimed', 'undelivered', 'surplus'] as const
@@ -9,15 +12,15 @@ export type RefundRuling =
       readonly kind: 'refundable'
       readonly reason: RefundReason
       readonly units: bigint
-      /** All of it goes back, so that nothing may be had for it from then on, whichever proof is shown. */
+      /** The whole payment is refunded, so no proof of it is accepted from then on. */
       readonly voids: boolean
     }
   | { readonly kind: 'refused'; readonly why: string }
 
-/** A payer who is about to claim a payment does so by then. Until then an owner who sends it back would only be too quick. */
+/** The time within which a payer who intends to claim a payment does so. An earlier refund would only interfere. */
 const claimMarginMs = 600_000
 
-/** What is known of a payment that might be sent back. */
+/** The known facts about a payment that may be refunded. */
 export type RefundCase = Pick<History, 'capture' | 'required'>
 
 export function judgeRefund({ capture, required }: RefundCase, now: number): RefundRuling {
@@ -34,7 +37,8 @@ export function judgeRefund({ capture, required }: RefundCase, now: number): Ref
     case 'unclaimed':
       if (request === '') return all('unmatched')
       if (required !== undefined && units < required) return all('underpaid')
-      // Later it goes back whether or not it could still be claimed: a browser that lost its cookie never claims it.
+      // After the margin it is refundable even if it could still be claimed: a browser that lost its cookie never
+      // claims it.
       if (now <= capture.at + claimMarginMs)
         return refused(
           `the payer can still claim it; try again at ${new Date(capture.at + claimMarginMs).toISOString()}`,
@@ -48,12 +52,12 @@ export function judgeRefund({ capture, required }: RefundCase, now: number): Ref
   }
 }
 
-/** The part of a payment's worth that was sent back with so many of its units: all of it with all of them. */
+/** The part of a payment's value that a refund of these units returns. A full refund returns all of it. */
 export function refundedWorth(worth: bigint | undefined, units: bigint, received: bigint): bigint {
   return worth === undefined || received === 0n ? 0n : (worth * units) / received
 }
 
-/** What a refund is about, as its dispatch keeps it. */
+/** The details of a refund, stored with its outgoing transaction. */
 export interface RefundFacts {
   /** The payment, in base58. */
   readonly payment: string
@@ -66,13 +70,13 @@ export function formatRefund({ payment, token, units, reason }: RefundFacts): st
   return JSON.stringify({ payment, token, units: units.toString(), reason })
 }
 
-/** Of text that `formatRefund` wrote. */
+/** Parses text that `formatRefund` wrote. */
 export function parseRefund(text: string): RefundFacts {
   const read = JSON.parse(text) as Omit<RefundFacts, 'units'> & { readonly units: string }
   return { ...read, units: BigInt(read.units) }
 }
 
-/** A payment is refunded in one lane, once. */
+/** Each payment has one refund lane, so it is refunded once. */
 export function refundLane(payment: string): string {
   return `refund/${payment}`
 }

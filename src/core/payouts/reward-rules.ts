@@ -1,4 +1,4 @@
-/** Which rules of sharing out are allowed: the ranges that are promised, and never as much out as came in. */
+/** Validates reward rules: the promised ranges, and a total outflow below the income. */
 import { decodeAddress } from '../encoding/base58.ts'
 import { isUnspendable } from '../money/tokens.ts'
 import type { RewardRules } from './rewards.ts'
@@ -7,10 +7,10 @@ import { restRoles } from './rewards.ts'
 export const partnerRange = { least: 8_500, most: 9_500 } as const
 export const developerRange = { least: 300, most: 500 } as const
 export const mostCashback = 500
-/** What partner, developer and payer get together at the most: who owns all three still loses by paying himself. */
+/** The maximum total for partner, developer and payer. A person in all three roles still loses by paying themselves. */
 export const mostOutflow = 9_900
 
-/** Everything that is wrong with them, each as `place: what it must be`. */
+/** Lists all problems of the rules, each as `place: requirement`. */
 export function checkRules(rules: RewardRules): readonly string[] {
   return [
     ...checkShares(rules),
@@ -100,7 +100,7 @@ function isEndpoint(text: string): boolean {
   return /^\/[\x21-\x7e]{0,199}$/.test(text)
 }
 
-/** As a URL has it: lower case, with a port where it is not the usual one. */
+/** In the form of a URL: lower case, with a port only if it is not the default. */
 function isHost(text: string): boolean {
   return URL.canParse(`https://${text}/`) && new URL(`https://${text}/`).host === text
 }

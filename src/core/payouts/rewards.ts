@@ -1,9 +1,9 @@
 /**
- * Who is owed what of a payment.
+ * Computes the payees' shares of a payment.
  *
- * The price of a finalized payment is reckoned in base units of NATIVE by the rates that were frozen with it, and split by
- * largest remainder: the parts always add up to the whole. Everything here follows from what is journaled, so that anybody
- * who has the journal and the chain comes to the same sums.
+ * The price of a finalized payment is converted to base units of NATIVE by the rates stored with it, and split by
+ * largest remainder, so the parts always add up to the whole. All inputs are in the journal, so any auditor with the
+ * journal and the chain computes the same sums.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
@@ -13,11 +13,11 @@ import { fairUnits, parseRate } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import { computeValue } from '../money/valuation.ts'
 
-/** In the order in which they are served. The last three share what the others leave. */
+/** In the order in which they are served. The last three share the remainder. */
 export const rewardRoles = ['partner', 'developer', 'cashback', 'treasury', 'buyback', 'incentives'] as const
 export type RewardRole = (typeof rewardRoles)[number]
 
-/** Who shares what is left, each by a weight. */
+/** The roles that share the remainder by weight. */
 export const restRoles = ['treasury', 'buyback', 'incentives'] as const
 export type RestRole = (typeof restRoles)[number]
 
@@ -28,30 +28,32 @@ export interface Partner {
   readonly name: string
   readonly wallet: string
   readonly bps: number
-  /** Paths as payments name them; one that ends in `/*` is for all below. */
+  /** Paths as stored with payments. A path that ends in `/*` covers all paths below. */
   readonly endpoints: readonly string[]
 }
 
-/** From this worth on, spent within seven days before, in units of 10⁻¹² USDC. */
+/** Applies from this spending in the preceding seven days on, in units of 10⁻¹² USDC. */
 export interface CashbackTier {
   readonly from: bigint
   readonly bps: number
 }
 
-/** By what payments are shared out, checked (`reward-rules.ts`) and journaled with every payment that it was used for. */
+/**
+ * The rules by which payments are shared out. They are validated (`reward-rules.ts`) and journaled with every payment.
+ */
 export interface RewardRules {
-  /** Wallets of the operator: only what they received is shared out. */
+  /** Wallets of the operator. Only payments to them are shared out. */
   readonly collectors: readonly string[]
   readonly partners: readonly Partner[]
-  /** Of what passes through a verified endpoint; 0 for none. */
+  /** The share for payments through a verified endpoint; 0 for none. */
   readonly developerBps: number
   readonly cashback: readonly CashbackTier[]
   readonly rest: Readonly<Record<RestRole, { readonly wallet: string; readonly weight: number }>>
-  /** Developers and payers are rewarded at the operator's cost also where no partner is. */
+  /** Developers and payers earn at the operator's expense even if there is no partner. */
   readonly withoutPartner: boolean
-  /** Which host answers for an endpoint: what its owner earns by, once it is verified. */
+  /** The host behind each endpoint. Its owner earns once the host is verified. */
   readonly hosts: readonly { readonly endpoint: string; readonly host: string }[]
-  /** Payments by these wallets earn nobody anything, besides those of all who are named above. */
+  /** Payments by these wallets earn no rewards, nor do payments by any wallet named above. */
   readonly insiders: readonly string[]
 }
 
@@ -62,18 +64,18 @@ export interface Earning {
   readonly payer: string
   readonly endpoint: string
   readonly token: TokenCode
-  /** The price, and not what was paid beyond it: that can be refunded. */
+  /** The price, without the surplus, because the surplus can be refunded. */
   readonly units: bigint
   readonly rates: FrozenRates
-  /** What the payer had spent within seven days before, in units of 10⁻¹² USDC. */
+  /** The payer's spending in the preceding seven days, in units of 10⁻¹² USDC. */
   readonly spent: bigint
-  /** The wallet that was verified for the endpoint's host when it was paid. */
+  /** The wallet that was verified for the endpoint's host at the time of payment. */
   readonly developer: string | undefined
 }
 
 export interface Share {
   readonly role: RewardRole
-  /** A wallet; the pseudonym of one for `cashback`. */
+  /** A wallet's address, or its pseudonym for `cashback`. */
   readonly payee: string
   /** Base units of NATIVE. */
   readonly units: bigint
@@ -85,20 +87,23 @@ export type Sharing =
       /** The price in base units of NATIVE. */
       readonly whole: bigint
       readonly shares: readonly Share[]
-      /** What the operator keeps of it: all that is not shared. */
+      /** The part that the operator keeps. */
       readonly kept: bigint
-      /** In units of 10⁻¹² USDC: of the price, and of one whole NATIVE. */
+      /** In units of 10⁻¹² USDC: the values of the price and of one whole NATIVE. */
       readonly worth: bigint
       readonly rate: bigint
     }
   | { readonly kind: 'nothing'; readonly why: NothingWhy }
-  /** There is no rate yet. */
+  /** No rate is known yet. */
   | { readonly kind: 'waiting' }
 
-/** Why nobody earns: it went to another wallet; nobody is to earn there; somebody paid who would earn; it is too little. */
+/**
+ * Why no payee earns: the payment went to another wallet, the endpoint has no payee, a payee made the payment, or it is
+ * too small.
+ */
 export type NothingWhy = 'other_recipient' | 'no_partner' | 'insider' | 'too_little' | 'not_delivered'
 
-/** `pseudonymOf` makes of a wallet's address what payers are called. */
+/** `pseudonymOf` turns a wallet's address into the payer's pseudonym. */
 export function shareOut(rules: RewardRules, earning: Earning, pseudonymOf: (wallet: string) => string): Sharing {
   if (!rules.collectors.includes(earning.recipient)) return { kind: 'nothing', why: 'other_recipient' }
   const partner = rules.partners.find(({ endpoints }) => endpoints.some((one) => covers(one, earning.endpoint)))
@@ -122,29 +127,29 @@ export function shareOut(rules: RewardRules, earning: Earning, pseudonymOf: (wal
   return { kind: 'shared', whole, shares, kept, worth, rate }
 }
 
-/** The wallets that a configuration names: none of them can be a customer who earns. */
+/** The wallets that the configuration names. None of them can earn as a customer. */
 function reservedWallets({ collectors, partners, rest }: RewardRules): readonly string[] {
   return [...collectors, ...partners.map(({ wallet }) => wallet), ...restRoles.map((role) => rest[role].wallet)]
 }
 
-/** The host that answers for an endpoint, where one is named. The longest name decides. */
+/** The host behind an endpoint, if one is configured. The longest pattern wins. */
 export function readHost({ hosts }: Pick<RewardRules, 'hosts'>, endpoint: string): string | undefined {
   const fitting = hosts.filter((one) => covers(one.endpoint, endpoint))
   return fitting.toSorted((one, other) => other.endpoint.length - one.endpoint.length)[0]?.host
 }
 
-/** `/api/*` covers all below `/api/`; anything else only itself. */
+/** `/api/*` covers all paths below `/api/`. Any other pattern covers only itself. */
 export function covers(pattern: string, endpoint: string): boolean {
   return pattern.endsWith('/*') ? endpoint.startsWith(pattern.slice(0, -1)) : pattern === endpoint
 }
 
-/** The share of the highest tier that was reached. */
+/** The share of the highest tier that the payer reached. */
 export function cashbackBps(tiers: readonly CashbackTier[], spent: bigint): number {
   return Math.max(0, ...tiers.filter(({ from }) => spent >= from).map(({ bps }) => bps))
 }
 
 interface Claim {
-  /** Undefined for what the operator keeps. */
+  /** Undefined for the operator's part. */
   readonly role: RewardRole | undefined
   readonly payee: string
   readonly weight: bigint
@@ -176,8 +181,8 @@ function claimsOf(rules: RewardRules, earning: Earning, partner: Partner | undef
 }
 
 /**
- * Splits base units by weights so that the parts add up: each gets the whole units of its share, and those with the largest
- * remainders one more, the first of equals first.
+ * Splits base units by weights so that the parts add up. Each part gets the whole units of its share. The parts with
+ * the largest remainders get one more; among equals, the first one does.
  */
 export function splitUnits(units: bigint, weights: readonly bigint[]): readonly bigint[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0n)
@@ -195,13 +200,13 @@ export function splitUnits(units: bigint, weights: readonly bigint[]): readonly 
   return parts.map((part, index) => (lucky.has(index) ? part + 1n : part))
 }
 
-/** The price in NATIVE, rounded down, and in USDC; undefined without a rate for both. */
+/** Values the price in NATIVE, rounded down, and in USDC. Undefined unless both have a rate. */
 function appraise({
   token,
   units,
   rates,
 }: Earning): { readonly whole: bigint; readonly worth: bigint; readonly rate: bigint } | undefined {
-  // Rates are in USDC, so that its own need not be told.
+  // Rates are in USDC, so the rate of USDC itself can be absent.
   const table = { USDC: '1', ...rates.table }
   const rate = parseRate(table.NATIVE ?? '')
   const whole = fairUnits({ token, units }, 'NATIVE', { rates: table, decimals: rates.decimals })
@@ -209,24 +214,24 @@ function appraise({
   return rate === undefined || whole === undefined || worth === undefined ? undefined : { whole, worth, rate }
 }
 
-/** Shares by the rate at which they were reckoned. */
+/** Shares, with the rate at which they were computed. */
 export interface OwedAtRate {
   readonly units: bigint
   readonly rate: bigint
 }
 
 /**
- * What is paid of what is owed: by the rate of the payment or by that of today, whichever gives less.
+ * The payable part of the amount owed, by the rate of the payment or the current one, whichever gives less.
  *
- * Otherwise an operator who took 100 USDC would owe what 150 buys when NATIVE has risen by half, and waiting would be a free
- * bet. Who is owed bears the fall between payment and payout, and has no part in the rise.
+ * Otherwise, when NATIVE has risen by half, an operator who received 100 USDC would owe the value of 150, and payees
+ * would gain by waiting. Payees bear a fall between payment and payout, and do not gain from a rise.
  */
 export function payable(owed: readonly OwedAtRate[], rateNow: bigint): bigint {
   if (rateNow <= 0n) throw new RangeError('a rate is positive')
   return owed.reduce((sum, { units, rate }) => sum + smaller(units, (units * rate) / rateNow), 0n)
 }
 
-/** Rules as they are journaled: the same text for the same rules, with its name. */
+/** Serializes rules for the journal: equal rules give equal text, with its name. */
 export function formatRules(rules: RewardRules): { readonly id: string; readonly text: string } {
   const text = JSON.stringify(rules, (_key, value: unknown) => {
     if (typeof value === 'bigint') return value.toString()
@@ -236,7 +241,7 @@ export function formatRules(rules: RewardRules): { readonly id: string; readonly
   return { id: encodeBase64url(sha256(new TextEncoder().encode(text)), 12), text }
 }
 
-/** Of text that `formatRules` wrote. */
+/** Parses text that `formatRules` wrote. */
 export function parseRules(text: string): RewardRules {
   const read = JSON.parse(text) as Omit<RewardRules, 'cashback'> & {
     readonly cashback: readonly { readonly from: string; readonly bps: number }[]

@@ -1,39 +1,39 @@
-/** Where one token is exchanged for another: a venue says what it gives, and helps to make one transaction of it. */
+/** Venues exchange one token for another. A venue quotes an amount and helps to build one transaction. */
 import type { Mint } from '../money/tokens.ts'
 import type { Signing } from './outgoing-wallet.ts'
 
 export interface SwapOrder {
-  /** Undefined for SOL, in both. */
+  /** Undefined for SOL, in both fields. */
   readonly sell: Mint | undefined
   readonly buy: Mint | undefined
-  /** Of what is sold. */
+  /** The amount to sell. */
   readonly units: bigint
-  /** How much less than quoted may come, in hundredths of a percent; venues whose quotes are exact take none of it. */
+  /** The allowed loss against the quote, in hundredths of a percent. Venues with exact quotes ignore it. */
   readonly slippageBps: number
 }
 
 export interface VenueQuote {
   readonly order: SwapOrder
-  /** What is to come, and the least that the venue promises; the same where its quotes are exact. */
+  /** The expected amount and the venue's guaranteed minimum. Both are equal if the quote is exact. */
   readonly units: bigint
   readonly least: bigint
-  /** What the venue needs to know again when it signs. */
+  /** Data that the venue needs again when it signs. */
   readonly ticket: unknown
 }
 
 export type Quoting =
   | { readonly kind: 'quoted'; readonly quote: VenueQuote }
-  /** It does not trade that, or not so much. */
+  /** The venue does not trade this pair or this amount. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-/** A venue for one wallet. It holds nothing: either both sides of an exchange happen, or none does. */
+/** A venue for one wallet. It holds no funds: the exchange is atomic. */
 export interface Venue {
   readonly name: string
   quote(order: SwapOrder): Promise<Quoting>
   /**
-   * Builds the transaction, has it signed by all, and tries it out: it would give the wallet at least `minimum`, and take
-   * no more than was ordered. Nothing is sent.
+   * Builds the transaction, collects all signatures and simulates it. The result gives the wallet at least `minimum`
+   * and takes no more than ordered. Nothing is sent.
    */
   sign(quote: VenueQuote, terms: { readonly memo: string; readonly minimum: bigint }): Promise<Signing>
 }

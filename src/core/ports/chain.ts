@@ -4,52 +4,58 @@ import type { Effect } from '../payment/verify.ts'
 /** The time according to a node, in milliseconds since 1970. */
 export interface ChainTime {
   readonly chainMs: number
-  /** The node's own clock, where its HTTP answer tells it. */
+  /** The node's own clock, if its HTTP response contains it. */
   readonly nodeMs: number | undefined
 }
 
 export type Reading =
   | { readonly kind: 'found'; readonly effect: Effect }
   | { readonly kind: 'missing' }
-  /** `isUnreadable` where nodes have the transaction and what they say of it cannot be judged. */
+  /** `isUnreadable`: nodes have the transaction, but their data cannot be verified. */
   | { readonly kind: 'unavailable'; readonly why: string; readonly isUnreadable?: boolean }
   | { readonly kind: 'disagreement'; readonly why: string }
 
-/** How sure the chain must be of a transaction: `confirmed` may in theory be taken back, `finalized` may not. */
+/** The required certainty of a transaction. A `confirmed` one can in theory be reverted, a `finalized` one cannot. */
 export type Commitment = 'confirmed' | 'finalized'
 
-/** What became of a transaction that was confirmed once. */
+/** The outcome of a transaction that was confirmed once. */
 export type Fate =
   | 'finalized'
-  /** It is not on the chain, and for its blockhash cannot come back; or it came back and failed. */
+  /** It is not on the chain, and its blockhash has expired, so it cannot land again; or it landed again and failed. */
   | 'reverted'
-  /** Nobody can tell yet. */
+  /** The outcome is not known yet. */
   | 'open'
 
 export interface ReadOptions {
   readonly commitment?: Commitment
-  /** For somebody who named transactions that do not exist: many such are looked up together before one is read. */
+  /**
+   * For clients that named transactions that do not exist. Many such lookups are batched before one transaction is
+   * read.
+   */
   readonly isDoubtful?: boolean
-  /** Not what the watcher has seen, but what the nodes say now. */
+  /** Ignores the watcher's result and asks the nodes now. */
   readonly isAnew?: boolean
 }
 
-/** The chain, read through one or more nodes that may be slow, wrong or lying. */
+/** The chain, read through one or more nodes that can be slow, wrong or dishonest. */
 export interface Chain {
-  /** What a transaction did. Waits up to `waitMs` for it to appear; simultaneous readers of one share one read. */
+  /**
+   * Reads the effects of a transaction. Waits up to `waitMs` for it to appear. Concurrent reads of one transaction
+   * share one request.
+   */
   read(signature: string, waitMs: number, options?: ReadOptions): Promise<Reading>
-  /** What a transaction did, if it was read within the last minute. Asks nobody. */
+  /** The effects of a transaction that was read within the last minute. Sends no request. */
   seen(signature: string): Effect | undefined
-  /** Reads payments to an address as they land, from now on or from where the journal stands. */
+  /** Reads payments to an address as they land, from now on or from the journal's position. */
   watch(address: string): void
-  /** What became of transactions, each with the slot in which it was confirmed. */
+  /** Reads the outcomes of transactions, each given with the slot in which it was confirmed. */
   fatesOf(landed: readonly { readonly signature: string; readonly slot: number }[]): Promise<readonly Fate[]>
   close(): Promise<void>
 }
 
-/** What became of an attempt to open a token account. */
+/** The outcome of an attempt to open a token account. */
 export type Opening =
   | { readonly kind: 'opened'; readonly tx: string }
   | { readonly kind: 'failed'; readonly why: string }
-  /** It was tried a short while ago. */
+  /** Another attempt was made a short time ago. */
   | { readonly kind: 'resting' }

@@ -1,37 +1,39 @@
-/** The journal as a port: observed payments, their finality, and the rates that were in force. */
+/** The journal as a port: observed payments, their finality, and the rates in force. */
 import type { JournaledRates } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 
-/** A payment to a watched address as the chain shows it, whether or not anybody ever brings a proof of it. */
+/** A payment to a watched address as seen on chain, with or without a proof. */
 export interface Sighting {
   readonly tx: Uint8Array
   readonly recipient: string
-  /** Pseudonym of the requestId in its memo; empty when no memo is one of ours. */
+  /** Pseudonym of the requestId in its memo. Empty if no memo is a requestId of this service. */
   readonly request: string
-  /** Pseudonym of who sent it. */
+  /** Pseudonym of the sender. */
   readonly payer: string
   readonly token: TokenCode
   readonly received: bigint
-  /** 0 for one that a genuine proof named and no node has shown yet. */
+  /** 0 for a payment that a genuine proof named and no node has shown yet. */
   readonly slot: number
   readonly paidAt: number
-  /** What it is for, where its memo is one of ours and the service knows. */
+  /** The purchased endpoint, if the memo is a requestId of this service and the service knows the endpoint. */
   readonly endpoint: string
-  /** Until when a proof of it can be accepted; 0 where its memo is none of ours. */
+  /** The end of the claim period; 0 if the memo is not a requestId of this service. */
   readonly claimableUntil: number
-  /** What its requestId asks for in this token; undefined where it is none of ours, or does not take the token. */
+  /**
+   * The price in this token. Undefined if the memo is not a requestId of this service, or the quote excludes the token.
+   */
   readonly required: bigint | undefined
-  /** Until when it had to be paid; 0 where its memo is none of ours. */
+  /** The end of the payment period; 0 if the memo is not a requestId of this service. */
   readonly payableUntil: number
 }
 
-/** The last payment up to which an address was read. */
+/** The last payment that was read at an address. */
 export interface Mark {
   readonly signature: string
   readonly slot: number
 }
 
-/** A registered payment that the chain might still take back. */
+/** A registered payment that is not final yet. */
 export interface Unfinal {
   readonly tx: Uint8Array
   readonly slot: number
@@ -42,7 +44,7 @@ export interface Conclusion {
   readonly finality: 'finalized' | 'reverted'
 }
 
-/** What somebody would lose, or have got for nothing, if the chain took back all that is not final yet. */
+/** The amounts at risk if the chain reverted all payments that are not final yet. */
 export interface Exposure {
   readonly recipient: string
   readonly payer: string
@@ -50,34 +52,37 @@ export interface Exposure {
   readonly units: bigint
 }
 
-/** What the service writes down about payments besides their use. Throws `LedgerUnavailable` as the ledger does. */
+/** The service's record of payments besides their use. Throws `LedgerUnavailable`, like the ledger. */
 export interface Journal {
-  /** Up to where the payments to an address were read; undefined when it is new. */
+  /** The position up to which the payments to an address were read. Undefined for a new address. */
   mark(address: string): Promise<Mark | undefined>
-  /** Notes payments and how far an address was read, in one step. Answers those that nobody had noted before. */
+  /**
+   * Records payments and the position of an address in one step. Returns the payments that were not recorded before.
+   */
   sight(
     sightings: readonly Sighting[],
     read?: { readonly address: string; readonly mark: Mark },
   ): Promise<readonly Sighting[]>
-  /** Payments seen on chain for which no proof was ever accepted, the latest first. */
+  /** Payments seen on chain without an accepted proof, the latest first. */
   unclaimed(most: number): Promise<readonly Sighting[]>
-  /** The oldest first, from a slot on. */
+  /** The oldest first, starting at a slot. */
   unfinal(most: number, fromSlot?: number): Promise<readonly Unfinal[]>
-  /** Writes down what became of payments. Answers those that were open until now. */
+  /** Records the outcomes of payments. Returns those that were open until now. */
   conclude(conclusions: readonly Conclusion[]): Promise<readonly Conclusion[]>
   exposure(): Promise<readonly Exposure[]>
 }
 
-/** The rates that all servers on a ledger have believed, from when on. Entries are kept for `ratesKeptMs`. */
+/** The rates that the servers on a ledger accepted, with their start times. Entries are kept for `ratesKeptMs`. */
 export interface RateJournal {
-  /** Writes down what a feed says from now on. Nothing is written where it says the same as before. */
+  /** Records the rates of a feed from now on. Unchanged rates are not written. */
   note(rates: Omit<JournaledRates, 'at'>): Promise<void>
   /**
-   * The rates that hold for a payment at a time. These are the ones in force then. Where they lack a rate for one of the
-   * tokens, the first ones after that which have it; where there are none, those in force after all.
+   * Finds the rates that apply to a payment at a time: those in force then. If they lack a rate for one of the tokens,
+   * the first later rates that have it apply; if there are none, the rates in force apply after all.
    *
-   * A feed that is newer than the time has none in force at it, because another source was configured then: so the rates of
-   * all feeds of the same use (the name up to the slash) are looked through, for some that have all tokens.
+   * A feed that is newer than the time has no rates in force at it, because another source was configured then. In that
+   * case the rates of all feeds with the same use (the name up to the slash) are searched for ones that have all
+   * tokens.
    */
   find(query: RateQuery): Promise<JournaledRates | undefined>
 }
@@ -90,5 +95,5 @@ export interface RateQuery {
   readonly tokens: readonly TokenCode[]
 }
 
-/** Longer than anybody can wait with the proof of a payment: 40 days. */
+/** Longer than any claim period: 40 days. */
 export const ratesKeptMs = 40 * 86_400_000

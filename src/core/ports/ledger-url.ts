@@ -1,9 +1,9 @@
-/** What the text of a `ledger` option names. */
+/** The store that a `ledger` option names. */
 export type LedgerPlace = { readonly kind: 'memory' | 'postgres' } | { readonly kind: 'sqlite'; readonly path: string }
 
-/** Reads `postgres://…`, `sqlite:<path>`, a bare path, or `memory:`; undefined for any other kind. */
+/** Reads `postgres://…`, `sqlite:<path>`, a bare path, or `memory:`. Undefined for any other scheme. */
 export function parseLedgerUrl(url: string): LedgerPlace | undefined {
-  // One letter before the colon is a drive of Windows, not a scheme.
+  // One letter before the colon is a Windows drive, not a scheme.
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(url) ?? [undefined, 'sqlite', url]
   const kind = scheme?.toLowerCase()
   if (kind === 'memory') return rest === '' ? { kind } : undefined
@@ -12,15 +12,15 @@ export function parseLedgerUrl(url: string): LedgerPlace | undefined {
   return kind === 'sqlite' && path !== '' && !path.includes(':memory:') ? { kind, path } : undefined
 }
 
-/** Servers of which one may be written to at a time, an address for each. */
+/** One address per server. One server at a time accepts writes. */
 export type PostgresPlace =
   | { readonly kind: 'servers'; readonly name: string; readonly urls: readonly string[] }
   | { readonly kind: 'malformed'; readonly why: string }
 
-/** What a ledger may ask of its server. It has to write, so the others are of no use to it. */
+/** The accepted `target_session_attrs`. A ledger must write, so the others are useless. */
 const usefulTargets: readonly (string | null)[] = [null, 'any', 'read-write', 'primary']
 
-/** Reads `postgres://user:password@host:5432,host:5433/database`: hosts by commas, as every PostgreSQL client has them. */
+/** Reads `postgres://user:password@host:5432,host:5433/database`, with hosts separated by commas, as in libpq. */
 export function parsePostgresUrl(url: string): PostgresPlace {
   const [, head = '', hosts = '', tail = ''] = /^([a-z]+:\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/is.exec(url) ?? []
   const urls = hosts.split(',').map((host) => `${head}${host}${tail}`)

@@ -12,11 +12,11 @@ import type { KeyValueStore } from './kv.ts'
 import type { LedgerEvents } from './outbox.ts'
 import type { Books } from './reports.ts'
 
-/** What the ledger keeps of a payment. People appear as pseudonyms only. */
+/** The ledger's record of a payment. Wallets appear as pseudonyms only. */
 export interface PaymentRecord {
-  /** The 64 bytes of the transaction's signature: the one key under which a payment exists. */
+  /** The 64 bytes of the transaction's signature, the only key of a payment. */
   readonly tx: Uint8Array
-  /** Pseudonym of the requestId it paid. */
+  /** Pseudonym of the paid requestId. */
   readonly request: string
   /** Pseudonym of the payer. */
   readonly payer: string
@@ -27,37 +27,37 @@ export interface PaymentRecord {
   readonly received: bigint
   readonly allowance: Allowance
   readonly slot: number
-  /** Milliseconds since 1970, as all times of the ledger. */
+  /** Milliseconds since 1970, like all times of the ledger. */
   readonly paidAt: number
-  /** Until when what it bought can be used. */
+  /** The end of the period in which the allowance can be used. */
   readonly usableUntil: number
-  /** Whether the chain might still take it back. */
+  /** Whether the chain can still revert it. */
   readonly finality: 'confirmed' | 'finalized'
-  /** What was paid for, as the provider names it: a path. */
+  /** The purchased endpoint, by the provider's name: a path. */
   readonly endpoint: string
-  /** What it was worth in the report token at its block time, in units of 10⁻¹²; undefined without a rate. */
+  /** Its value in the report token at its block time, in units of 10⁻¹². Undefined without a rate. */
   readonly worth: bigint | undefined
-  /** By which that was reckoned, and by which it can be reckoned anew. */
+  /** The rates of this valuation. It can be repeated with them. */
   readonly rates: FrozenRates | undefined
 }
 
-/** One use of an allowance, held while a response is made. A rival with a later fence makes it void. */
+/** One use of an allowance, held while a response is produced. A grant with a later fence voids it. */
 export interface Grant {
   readonly tx: Uint8Array
   readonly fence: bigint
   readonly amount: bigint
-  /** The position in a file from which it may be sent; 0 for all other units. */
+  /** The position in a file from which the response may send; 0 for all other units. */
   readonly from: bigint
 }
 
-/** How a payment stands, without touching it. */
+/** The status of a payment, read without changing it. */
 export interface PaymentStatus {
   readonly request: string
   readonly payer: string
   readonly scope: string
   readonly token: TokenCode
   readonly received: bigint
-  /** `reverted`: the chain took the payment back. What had been used of it stays used, should it land again. */
+  /** `reverted`: the chain reverted the payment. Its used part stays used if it lands again. */
   readonly state: 'open' | 'busy' | 'spent' | 'late' | 'reverted'
   readonly allowance: Allowance
   readonly remaining: bigint
@@ -67,70 +67,72 @@ export interface PaymentStatus {
 
 export type Taken =
   | { readonly kind: 'granted'; readonly grant: Grant; readonly remaining: bigint }
-  /** All that is left is under somebody's lease. */
+  /** The whole rest is under another lease. */
   | { readonly kind: 'busy' }
-  /** Used up, delivered too often, past its time, or refunded. */
+  /** Used up, delivered too often, expired, or refunded. */
   | { readonly kind: 'spent' }
-  /** The transaction was used for another requestId. */
+  /** The transaction paid another requestId. */
   | { readonly kind: 'foreign' }
-  /** Never registered, and no record was given to register it. */
+  /** Not registered, and the call has no record to register. */
   | { readonly kind: 'unknown' }
 
 export interface Take {
   readonly tx: Uint8Array
-  /** Pseudonym of the requestId the proof names. */
+  /** Pseudonym of the requestId in the proof. */
   readonly request: string
-  /** Registers the payment if it is new. Left out when it is known to be registered. */
+  /** Registers the payment if it is new. Omitted if it is known to be registered. */
   readonly payment?: PaymentRecord
-  /** The most that is wanted; the grant says how much it is. */
+  /** The maximum wanted. The grant contains the actual amount. */
   readonly amount: bigint
-  /** The first position that is wanted of a file. */
+  /** The first wanted position of a file. */
   readonly from?: bigint
   readonly leaseMs: number
 }
 
 /**
- * The durable record of payments and grants, and the only thing on which all replicas must agree.
+ * The durable record of payments and grants, and the only state on which all replicas must agree.
  *
- * Promise: at most one live grant on any part of an allowance, no grant after that part was settled, and an
- * acknowledged answer survives the death of the process. A store that cannot be reached throws `LedgerUnavailable`.
+ * It guarantees that each part of an allowance has at most one live grant and no grant after it was settled, and that
+ * an acknowledged change survives a crash. A store that cannot be reached throws `LedgerUnavailable`.
  */
 export interface Ledger {
-  /** A clock of its own by which it judges leases, where it has one: the service then goes by the same. */
+  /** The ledger's own clock for leases, if it has one. The service then uses the same clock. */
   readonly clock?: Clock
-  /** What is written down beside the payments, in the same store. */
+  /** Further records about payments, in the same store. */
   readonly journal: Journal
-  /** What the payments add up to, and their list. */
+  /** Sums and lists of payments. */
   readonly books: Books
-  /** Small things that all servers must know of, for a while. */
+  /** Small short-lived values that all servers share. */
   readonly kv: KeyValueStore
-  /** What somebody outside is to be told. */
+  /** Events for webhooks. */
   readonly events: LedgerEvents
-  /** Who is owed what of the payments. */
+  /** The payees' shares of payments. */
   readonly rewards: Rewards
-  /** What goes out. */
+  /** Outgoing transactions. */
   readonly outgoing: OutgoingTransactions
-  /** Rates as they were believed. */
+  /** Accepted rates. */
   readonly rates: RateJournal
   peek(tx: Uint8Array): Promise<PaymentStatus | undefined>
-  /** Registers and takes in one atomic step. */
+  /** Registers a payment and takes a grant in one atomic step. */
   take(take: Take): Promise<Taken>
-  /** Extends a lease. False when it was lost. */
+  /** Extends a lease. False if it was lost. */
   renew(grant: Grant, leaseMs: number): Promise<boolean>
   /**
-   * Consumes for good what was used of a grant of bytes, `used` in all since its beginning, and holds up to `more` for what
-   * comes next. Answers how much that is, 0 when nothing is left; undefined when the lease was lost, and then nothing
-   * changed. Saying it again, for an answer that was lost, consumes nothing more.
+   * Consumes the used bytes of a grant permanently, `used` in total since its start, and holds up to `more` further
+   * ones. Returns the number held, 0 if nothing is left, or undefined without a change if the lease was lost. Repeating
+   * a call, for example after a lost response, consumes nothing more.
    */
   advance(grant: Grant, used: bigint, more: bigint): Promise<bigint | undefined>
-  /** Ends a grant: `used` since its beginning is consumed, the rest goes back. False when the lease was lost; then nothing changed. */
+  /**
+   * Ends a grant: consumes `used` since its start and returns the rest. False without a change if the lease was lost.
+   */
   end(grant: Grant, consequence: Consequence, used: bigint): Promise<boolean>
-  /** Keeps a payment that came too late, for the operator to see and refund. It does not stop a later valid use. */
+  /** Records a late payment, so that the operator can see and refund it. It does not prevent a later valid use. */
   recordLate(payment: PaymentRecord): Promise<void>
   close(): Promise<void>
 }
 
-/** The store cannot be reached or cannot promise durability at this moment. The outcome of the call is unknown. */
+/** The store cannot be reached or cannot guarantee durability now. The outcome of the call is unknown. */
 export class LedgerUnavailable extends PaystileError {
   override readonly name = 'LedgerUnavailable'
   constructor(message: string, options?: ErrorOptions) {

@@ -1,6 +1,6 @@
-/** The outbox as a port: events of payments that listeners outside are told of. */
+/** The outbox as a port: payment events for external listeners. */
 
-/** What came of telling somebody. `why` holds no address. */
+/** The result of sending a message. `why` contains no address. */
 export type Posted =
   | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs: number | undefined }
   | { readonly kind: 'failed'; readonly why: string }
@@ -17,20 +17,23 @@ export const ledgerEventKinds = [
 ] as const
 export type LedgerEventKind = (typeof ledgerEventKinds)[number]
 
-/** Something about a payment, or about what went out, that somebody outside is to be told: at least once, and possibly more than once. */
+/**
+ * An event about a payment or an outgoing transaction. It is delivered to external listeners at least once, possibly
+ * more often.
+ */
 export interface LedgerEvent {
   readonly id: string
   readonly kind: LedgerEventKind
-  /** Who is to be told, by name; empty until it was spread among those who listen. */
+  /** The name of the listener. Empty until the event was distributed to the listeners. */
   readonly target: string
-  /** The payment; of what went out, the id of the dispatch in ASCII. */
+  /** The payment. For an outgoing transaction, its id in ASCII. */
   readonly tx: Uint8Array
   readonly at: number
-  /** How often it was tried, as `told` and `failed` were heard of. */
+  /** The number of attempts with a recorded result. */
   readonly attempts: number
-  /** `waiting` to be told (again), `told`, or `failed`: not tried any more. */
+  /** `waiting` for the next attempt, `told`, or `failed` without further attempts. */
   readonly state: 'waiting' | 'told' | 'failed'
-  /** Why the last attempt came to nothing. */
+  /** The reason of the last failure. */
   readonly why: string
 }
 
@@ -40,28 +43,28 @@ export interface EventListener {
 }
 
 /**
- * Written in the same transaction as what they tell of, once `start` was called on this ledger by anybody: without a
- * listener nothing is written.
+ * Events are written in the same transaction as the change that they report, after any server called `start` on this
+ * ledger. Without listeners, no events are written.
  */
 export interface LedgerEvents {
-  /** Of what had run out before nobody is told. */
+  /** Payments that expired before the start cause no events. */
   start(): Promise<void>
   /**
-   * Writes down which payments ran out of time, unclaimed or undelivered, since it was last asked; some seconds after they
-   * did, since a commit may still be on its way. Answers how many; those that ran out together may be more than `most`.
+   * Records the payments that expired, unclaimed or undelivered, since the last call. It lags by some seconds, because
+   * a commit may still be in flight. Returns their number, which can exceed `most` if several expired at the same time.
    */
   sweep(most: number): Promise<number>
   /**
-   * Makes of notices that are new one for each listener that wants to hear of their kind, in one step. Answers how many
-   * were new. Each listener has notices of its own, so that one that fails or is slow holds up no other.
+   * Copies each new event to every listener that wants its kind, in one step. Returns the number of new events. Each
+   * listener has its own copies, so that a failing or slow listener does not delay others.
    */
   spread(listeners: readonly EventListener[], most: number): Promise<number>
-  /** Those for a listener whose time has come, the oldest first, which nobody else gets for `leaseMs`. */
+  /** The due events of a listener, the oldest first. They are leased to the caller for `leaseMs`. */
   take(target: string, most: number, leaseMs: number): Promise<readonly LedgerEvent[]>
   told(id: string): Promise<void>
-  /** `again` in milliseconds since 1970; undefined gives up. */
+  /** `again` is the time of the next attempt, in milliseconds since 1970. Undefined ends the attempts. */
   failed(id: string, why: string, again: number | undefined): Promise<void>
   list(query: { readonly state?: LedgerEvent['state']; readonly most: number }): Promise<readonly LedgerEvent[]>
-  /** Makes it due again, as if it had never been tried. False when there is none of that id. */
+  /** Makes the event due again, as if it had never been tried. False if the id is unknown. */
   resend(id: string): Promise<boolean>
 }

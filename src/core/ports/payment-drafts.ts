@@ -1,48 +1,48 @@
-/** Payments that the payer signs in a wallet of their own, as a port. */
+/** Payments that the payer signs in their own wallet, as a port. */
 import type { Mint } from '../money/tokens.ts'
 import type { PaymentOption } from '../payment/verify.ts'
 import type { Posting } from '../payouts/outgoing-wallet.ts'
 
-/** A payment that somebody else is to sign. */
+/** An unsigned payment for another wallet. */
 export interface PaymentDraft {
-  /** Who pays, and signs. */
+  /** The wallet that pays and signs. */
   readonly account: string
   readonly recipient: string
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
   readonly units: bigint
   readonly requestId: string
-  /** An address that is only mentioned, so that the payment can be found by it. */
+  /** An address that is only referenced, so that the payment can be found by it. */
   readonly reference: string
 }
 
 export type Drafting =
-  /** The transaction without its signature, base64. */
+  /** The unsigned transaction, base64. */
   | { readonly kind: 'transaction'; readonly transaction: string }
   /** The wallet has too little of the token, or of SOL for the fee. */
   | { readonly kind: 'short'; readonly of: 'token' | 'fee'; readonly has: bigint; readonly needs: bigint }
   | { readonly kind: 'impossible'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-/** A signed transaction, as far as it can be read without running it. */
+/** A signed transaction, as far as it can be read without execution. */
 export interface SignedDraft {
   /** Base64. */
   readonly wire: string
   readonly signature: string
-  /** A slot at which a node knew the block that it is built on. */
+  /** A slot at which a node knew its blockhash. */
   readonly slot: number
 }
 
 export type DraftReading =
-  /** `isFresh`: it is built on a recent block, so that it is known until when it can land. */
+  /** `isFresh`: it has a recent blockhash, so the end of its validity is known. */
   | { readonly kind: 'signed'; readonly signed: SignedDraft; readonly isFresh: boolean }
-  /** Not signed by all who must, or its memo is not the requestId. */
+  /** A required signature is missing, or its memo is not the requestId. */
   | { readonly kind: 'foreign' }
   | { readonly kind: 'unavailable' }
 
-/** One of the ways in which a purchase may be paid. */
+/** One of the ways to pay for a purchase. */
 export interface DraftOption extends Pick<PaymentOption, 'asset' | 'units' | 'destination'> {
-  /** What has to be sent for `units` to arrive, where the token takes a fee. */
+  /** The amount to send so that `units` arrive, if the token charges a fee. */
   readonly gross: bigint
 }
 
@@ -52,14 +52,16 @@ export type DraftTrial =
   | { readonly kind: 'fails' | 'foreign'; readonly why: string }
   | { readonly kind: 'unavailable' }
 
-/** Drafts payments for people who pay with a wallet of their own, and sends what they signed. It has no key. */
+/** Drafts payments for people who pay with their own wallet, and sends the signed transactions. It holds no key. */
 export interface PaymentDrafts {
   draft(draft: PaymentDraft): Promise<Drafting>
-  /** Reads what a wallet signed. */
+  /** Reads a transaction that a wallet signed. */
   read(bytes: Uint8Array, requestId: string): Promise<DraftReading>
-  /** Whether what a wallet signed would succeed now and pay by one of these ways. Nodes see it without its signatures. */
+  /**
+   * Whether a signed transaction would succeed now and pay in one of these ways. Nodes see it without its signatures.
+   */
   simulate(bytes: Uint8Array, options: readonly DraftOption[]): Promise<DraftTrial>
   send(signed: SignedDraft): Promise<Posting>
-  /** `over`: it failed, or can no longer land, so that another may be made. */
+  /** `over`: it failed or can no longer land, so that another may be made. */
   readFate(signed: SignedDraft): Promise<'landed' | 'over' | 'open'>
 }

@@ -4,21 +4,24 @@ import type { History, PaymentListItem, PaymentListStatus } from '../payment/his
 import type { Discrepancy } from '../payouts/discrepancy.ts'
 
 /**
- * What payments add up to. Those that the chain took back, and those that came too late, are not in it. Refunds stand beside
- * them, by the time at which they were final: revenue is worth less what was refunded.
+ * The sum of payments, without reverted and late ones. Refunds are listed beside it, by the time at which they became
+ * final. Net revenue is the value less the refunds.
  */
 export interface Sum {
   readonly token: TokenCode
   readonly payments: number
   /** In base units of the token. */
   readonly received: bigint
-  /** In units of 10⁻¹² of the report token, of those that have a worth. */
+  /** In units of 10⁻¹² of the report token, for payments with a value. */
   readonly worth: bigint
-  /** How many have none. */
+  /** The number of payments without a value. */
   readonly unvalued: number
-  /** What was sent back of payments that were counted, in base units of the token. */
+  /** The refunds of counted payments, in base units of the token. */
   readonly refunded: bigint
-  /** In the same units as `worth`, and by the rates of the payments: what went back whole leaves nothing of them. */
+  /**
+   * In the same units as `worth`, by the rates of the payments, so that a full refund cancels a payment's value
+   * exactly.
+   */
   readonly refundedWorth: bigint
 }
 
@@ -31,13 +34,13 @@ export interface Point extends Sum {
   readonly at: number
 }
 
-/** From a whole hour (UTC) on, and before another, in milliseconds since 1970. By the time of the block. */
+/** From one full hour (UTC) to before another, in milliseconds since 1970, by block time. */
 export interface Period {
   readonly from?: number
   readonly to?: number
 }
 
-/** What requests came to that are not payments themselves. Counted in memory and written down every second. */
+/** Results of requests that are not payments. They are counted in memory and written every second. */
 export const usageEvents = ['challenged', 'free', 'refused', 'reused', 'delivered', 'undelivered'] as const
 export type UsageEvent = (typeof usageEvents)[number]
 
@@ -49,7 +52,7 @@ export interface Usage {
   readonly count: number
 }
 
-/** A place in the list: captures are ordered by time and transaction. */
+/** A position in the list, which is ordered by time and transaction. */
 export interface PaymentListMark {
   readonly at: number
   readonly tx: Uint8Array
@@ -62,20 +65,17 @@ export interface PaymentListQuery {
   readonly token?: TokenCode
   readonly status?: PaymentListStatus
   readonly state?: PaymentListItem['state']
-  /** Pseudonyms, and the transaction itself: exactly. */
+  /** Exact matches of pseudonyms, or of the transaction itself. */
   readonly payer?: string
   readonly request?: string
   readonly tx?: Uint8Array
-  /** Beyond this one, in the order asked for. */
+  /** Entries after this one, in the requested order. */
   readonly after?: PaymentListMark
   readonly order: 'latest' | 'oldest'
   readonly most: number
 }
 
-/**
- * What somebody paid in a period, and was sent back in it: a line for each token, and the times of the first and the last
- * payment in it.
- */
+/** A payer's payments and refunds in a period: one line per token, and the times of the first and last payment. */
 export interface PayerSum {
   readonly payer: string
   readonly sums: readonly Sum[]
@@ -83,7 +83,7 @@ export interface PayerSum {
   readonly last: number
 }
 
-/** A place in a list of payers: by what they paid less what was sent back, or by the last that they paid. */
+/** A position in a list of payers: by net payments, or by the last payment. */
 export type PayerMark = { readonly worth: bigint; readonly payer: string } | PaymentListMark
 
 export interface PayerQuery {
@@ -95,13 +95,13 @@ export interface PayerQuery {
   readonly most: number
 }
 
-/** `next` where there may be more: a page is also cut where too many payments would have to be looked at for it. */
+/** `next` is set if there may be more. A page also ends early if it would have to read too many payments. */
 export interface PayerPage {
   readonly payers: readonly PayerSum[]
   readonly next?: PayerMark
 }
 
-/** What somebody has to look after, each payment by one of them: the first that is true of it. */
+/** The problems that need an operator's attention. Each payment has one kind: the first that applies. */
 export const problemKinds = [
   'reverted',
   'late',
@@ -116,50 +116,48 @@ export type ProblemKind = (typeof problemKinds)[number]
 export interface Problem {
   readonly kind: ProblemKind
   readonly capture: PaymentListItem
-  /** What was asked for, where that is known. */
+  /** The price, if it is known. */
   readonly required: bigint | undefined
-  /** Until when it can be used, or claimed; 0 where it is for nothing of ours. */
+  /** The end of its use or claim period; 0 if its memo is not a requestId of this service. */
   readonly until: number
 }
 
 export interface ProblemQuery {
   readonly kind?: ProblemKind
-  /** The latest first, beyond this one. */
+  /** The latest first, after this one. */
   readonly after?: PaymentListMark
   readonly most: number
 }
 
-/**
- * What payments add up to. Sums change in the same transaction as the payments they count, so they always agree.
- */
+/** Sums of payments. A sum changes in the same transaction as its payments, so both always agree. */
 export interface Books {
   /** By token. */
   sums(period: Period): Promise<readonly Sum[]>
-  /** By endpoint and token, those with most payments first: all lines of the first `most` endpoints. */
+  /** By endpoint and token, the most payments first: all lines of the first `most` endpoints. */
   endpoints(period: Period, most: number): Promise<readonly EndpointSum[]>
-  /** By hour or day, and token, oldest first. Empty ones are left out. */
+  /** By hour or day, and token, the oldest first. Empty ones are left out. */
   series(
     query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string },
   ): Promise<readonly Point[]>
   listPayments(query: PaymentListQuery): Promise<readonly PaymentListItem[]>
   findPayment(tx: Uint8Array): Promise<PaymentListItem | undefined>
-  /** Also of what is in no list, because its memo is none of ours. */
+  /** Includes payments that are in no list because their memo is not a requestId of this service. */
   history(tx: Uint8Array): Promise<History | undefined>
   /**
-   * Who paid in a period. By revenue they are ranked among those who paid most on any day of it, about a thousand; by their
-   * last payment all are listed.
+   * The payers of a period. By revenue, it ranks those who paid most on any of its days, about a thousand. By last
+   * payment, it lists all.
    */
   payers(query: PayerQuery): Promise<PayerPage>
   problems(query: ProblemQuery): Promise<readonly Problem[]>
-  /** Of each kind, `most` at the most. */
+  /** At most `most` of each kind. */
   countProblems(most: number): Promise<Readonly<Record<ProblemKind, number>>>
   count(usage: readonly Usage[]): Promise<void>
-  /** Summed up by endpoint and event; `at` is 0. */
+  /** Summed by endpoint and event; `at` is 0. */
   usage(period: Period): Promise<readonly Usage[]>
-  /** Counts all payments again and compares. */
+  /** Recounts all payments and reports the differences. */
   audit(): Promise<readonly Discrepancy[]>
-  /** Reckons worth and sums anew from the payments, in this token from now on. */
+  /** Recomputes all values and sums from the payments, in this token from now on. */
   rebuild(reportToken: TokenCode): Promise<void>
-  /** The token in which worth is reckoned; undefined before the first start. */
+  /** The token of valuations. Undefined before the first start. */
   reportToken(): Promise<TokenCode | undefined>
 }

@@ -1,17 +1,16 @@
-/** A range of cells in somebody's online spreadsheet, as the exports need it. */
+/** A range of cells in an online spreadsheet, as the exports need it. */
 export interface SheetsPort {
-  /** Empties the range. */
   clear(): Promise<SheetsOutcome>
-  /** Adds rows after the last one, all cells as text: none is ever taken for a formula, a number or a date. */
+  /** Appends rows after the last one. All cells are text, never formulas, numbers or dates. */
   append(rows: readonly (readonly string[])[]): Promise<SheetsOutcome>
 }
 
 export type SheetsOutcome =
   | { readonly kind: 'done' }
-  /** In one sentence that may be shown: without keys, and without what the service answered word by word. */
+  /** One sentence that can be shown: it contains no keys and does not quote the service's response. */
   | { readonly kind: 'failed'; readonly why: string }
 
-/** Posts to an HTTP service. Follows no redirect, has its answer by `timeoutMs` or throws. */
+/** Posts to an HTTP service. It follows no redirects and throws at `timeoutMs`. */
 export type Post = (
   url: string,
   options: {

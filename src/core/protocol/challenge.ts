@@ -1,8 +1,8 @@
 /**
  * The body of a 402: the protocol's seven required fields, then the optional ones.
  *
- * Only the requestId, the resource and the time differ from one request to the next, so everything else is written once
- * per offer and the rest is joined in.
+ * Only the requestId, the resource and the time differ between requests. All other text is written once per offer, and
+ * each challenge joins it with these three.
  */
 import { asciiJson } from '../encoding/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
@@ -24,23 +24,23 @@ export interface Challenge {
   readonly amounts?: Readonly<Partial<Record<TokenCode, string>>>
   readonly mints?: MintTable
   readonly network?: Network
-  /** The chain's genesis hash, on a localnet only: elsewhere the network's name says it. */
+  /** The chain's genesis hash, on a localnet only. Elsewhere the network's name identifies the chain. */
   readonly genesis?: string
   readonly resource?: string
   readonly expiresAt?: string
   readonly allowance?: { readonly unit: string; readonly amount: string }
-  /** Names what an allowance wider than one request is for: requests with the same scope share it. */
+  /** Names the scope of an allowance that covers more than one request. Requests with the same scope share it. */
   readonly scope?: string
   readonly proof?: readonly string[]
   readonly payUrl?: string
   readonly description?: string
 }
 
-/** What is sold, to whom the money goes, and how much of each token it takes. */
+/** The resource for sale, the recipient, and the amount in each token. */
 export interface Offer {
   readonly recipient: string
   readonly currency: TokenCode
-  /** In base units of `currency`, which need not be among the accepted tokens. */
+  /** In base units of `currency`, which can be a token that is not accepted. */
   readonly price: bigint
   readonly acceptedMints: readonly TokenCode[]
   readonly amounts: Readonly<Partial<Record<TokenCode, bigint>>>
@@ -49,13 +49,16 @@ export interface Offer {
   readonly genesis?: string
   readonly allowance: Allowance
   readonly description?: string
-  /** Where people can pay for a requestId that is put behind it; without one, a wallet's link stands there. */
+  /**
+   * Address prefix of the page for human payers; the requestId is appended. Without a page, the challenge contains a
+   * wallet link.
+   */
   readonly payPage?: string
 }
 
 export interface ChallengeParts {
   readonly requestId: string
-  /** Its address, as JSON: in quotes, in ASCII. */
+  /** The resource's address, as JSON: quoted and in ASCII. */
   readonly resource: string
   readonly expiresAt: string
   readonly proof: ProofKind
@@ -63,7 +66,7 @@ export interface ChallengeParts {
   readonly scope?: string
 }
 
-/** Prepares an offer; the function it returns writes one challenge as JSON text. */
+/** Prepares an offer. The returned function writes one challenge as JSON text. */
 export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => string {
   const { recipient, currency, acceptedMints, network, genesis, allowance, description } = offer
   const amounts = Object.fromEntries(
@@ -87,13 +90,13 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   const bought = isOneRequest(allowance)
     ? ''
     : `. This buys ${purposes[allowance.unit](allowance.amount)}, for which the same header is sent again`
-  // The texts between a requestId and the next, the same for all challenges of a second.
+  // The text between two requestIds, which is the same for all challenges of one second.
   const toMemo = `",${spec},"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo `
   let [toProof, toResource, toPayUrl] = ['', '', '']
   let written: Pick<ChallengeParts, 'expiresAt' | 'proof'> | undefined
   const write = ({ expiresAt, proof }: ChallengeParts): void => {
     const extra = proofExtras[proof]
-    // What somebody else pays on a page, only they could sign for.
+    // If another person paid on the page, only that person could sign the `sig` proof.
     const payHead = proof === 'sig' ? payLink : (offer.payPage ?? payLink)
     toProof =
       ` before ${expiresAt}. Then send the same request again with the header ` +
@@ -114,7 +117,7 @@ function scopeIn({ scope }: ChallengeParts): string {
   return scope === undefined ? '' : `,"scope":"${scope}"`
 }
 
-/** What an allowance is, in words. */
+/** Describes an allowance in words. */
 const purposes: Readonly<Record<Allowance['unit'], (amount: bigint) => string>> = {
   request: (amount) => `${amount} requests`,
   second: (amount) => `${amount} seconds from the first use on`,
@@ -150,7 +153,7 @@ function splToken(token: TokenCode, mints: MintTable): string {
 }
 
 /**
- * Reads the body of a 402. Undefined when it is not a challenge of this protocol.
+ * Reads the body of a 402. Undefined if the body is not a challenge of this protocol.
  *
  * The required fields must be present. Optional fields are taken if they are well-formed, and left out otherwise.
  */
@@ -212,7 +215,7 @@ function isMint(value: unknown): value is Mint {
 }
 
 function isDecimal(value: unknown): value is string {
-  // Whether it is too much is for the policy to say, which knows the token.
+  // The policy limits the amount, because it knows the token.
   return typeof value === 'string' && parseDecimal(value, 18) !== undefined
 }
 

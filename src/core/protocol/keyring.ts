@@ -1,9 +1,10 @@
 /**
- * The service's secrets and the keys made from them.
+ * The service's secrets and the keys derived from them.
  *
- * A keyring is `id:secret,id:secret`: the first seals new requestIds, all open old ones, so a key can be replaced while
- * its challenges are being paid. What has to stay the same for years (pseudonyms of wallets, the key that signs
- * receipts, tags) comes from a root that does not rotate: the entry `root:secret`, or else the lowest id.
+ * A keyring is `id:secret,id:secret`. The first secret seals new requestIds and all secrets open old ones, so a key can
+ * be replaced while its challenges are being paid. Pseudonyms of wallets, tags and the key that signs receipts must
+ * stay the same for years. They are derived from a root that does not rotate: the entry `root:secret`, or else the
+ * entry with the lowest id.
  */
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -16,11 +17,11 @@ export interface Keyring {
   readonly tagKey: Uint8Array
   readonly pseudonymKey: Uint8Array
   readonly identitySeed: Uint8Array
-  /** For what the service's own addresses seal: sign-in messages, cursors. */
+  /** Seals data of the service's own endpoints: sign-in messages and cursors. */
   readonly serviceKey: Uint8Array
-  /** Seals signed transactions that go out, as long as they are kept. */
+  /** Encrypts signed outgoing transactions while they are stored. */
   readonly outgoingKey: Uint8Array
-  /** Names the root without telling it: a ledger remembers it and refuses another. */
+  /** Identifies the root without revealing it. A ledger stores it and refuses another root. */
   readonly fingerprint: string
 }
 
@@ -30,7 +31,7 @@ export type KeyringReading =
 
 const shortestSecret = 32
 
-/** Reads `PAYSTILE_SECRET`. What is wrong is said without repeating the secret. */
+/** Reads `PAYSTILE_SECRET`. Problems are reported without repeating the secret. */
 export function readKeyring(text: string): KeyringReading {
   const secrets = new Map<number, string>()
   let root: string | undefined

@@ -1,5 +1,5 @@
 /**
- * The two headers a client writes: `Payment-Accept` on the unpaid request, `Payment-Proof` on the paid one.
+ * The two headers of a client: `Payment-Accept` on the unpaid request, and `Payment-Proof` on the paid one.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { decodeAddress, decodeSignature, encodeBase58 } from '../encoding/base58.ts'
@@ -17,12 +17,12 @@ export interface Proof {
   readonly requestId: string
   readonly payer: string
   readonly payerBytes: Uint8Array
-  /** The secret whose hash was announced before paying. */
+  /** The claim secret. The client announced its hash before the payment. */
   readonly claim?: string
-  /** Seconds since 1970 at which `sig` was made. */
+  /** Time of `sig`, in seconds since 1970. */
   readonly ts?: number
   readonly sig?: Uint8Array
-  /** Who signs where the payer is an address that cannot, such as a multisig. */
+  /** The signer, if the payer is an address that cannot sign, such as a multisig. */
   readonly signer?: string
 }
 
@@ -91,20 +91,20 @@ export function formatProof(proof: Omit<Proof, 'txBytes' | 'payerBytes'>): strin
   return parts.join('; ')
 }
 
-/** What the client announced before paying: how it will show that the payment is its own, and how much it wants. */
+/** The client's announcement before it pays: how it will prove that the payment is its own, and how much it wants. */
 export type Accept = (
   | { readonly kind: 'bare' }
   | { readonly kind: 'claim'; readonly hash: Uint8Array }
   | { readonly kind: 'sig' }
 ) & {
-  /** How many bytes to buy, where the provider sells bytes ahead. */
+  /** The number of bytes to buy, if the provider sells bytes in advance. */
   readonly bytes?: bigint
 }
 
 const bare: Accept = { kind: 'bare' }
 const sig: Accept = { kind: 'sig' }
 
-/** Reads `Payment-Accept`. What it cannot read it ignores: the challenge says in `proof` what was understood. */
+/** Reads `Payment-Accept`. Unreadable parts are ignored; the field `proof` of the challenge states the result. */
 export function parseAccept(header: string | undefined): Accept {
   if (header === undefined) return bare
   const parts = header.split(';').map((part) => part.trim())
@@ -125,7 +125,7 @@ function readBytes(part: string): bigint | undefined {
   return bytes !== undefined && bytes <= mostBytesAhead ? bytes : undefined
 }
 
-/** Undefined where there is nothing to announce. */
+/** Undefined if there is nothing to announce. */
 export function formatAccept(accept: Accept): string | undefined {
   const kind = accept.kind === 'claim' ? `claim=${encodeBase64url(accept.hash)}` : accept.kind === 'sig' ? 'sig' : ''
   const bytes = accept.bytes === undefined ? '' : `bytes=${accept.bytes}`
@@ -134,7 +134,7 @@ export function formatAccept(accept: Accept): string | undefined {
 
 const claimPattern = /^[A-Za-z0-9_-]{16,128}$/
 
-/** What is announced of a claim secret. */
+/** Computes the hash of a claim secret that the client announces. */
 export function hashClaim(secret: string): Uint8Array {
   return sha256(new TextEncoder().encode(secret))
 }
@@ -148,7 +148,7 @@ export interface ProofTextParts {
   readonly ts: number
 }
 
-/** The text under `sig`. The origin is in it, so that a proof shown to one service is worth nothing at another. */
+/** The text that `sig` signs. It contains the origin, so that a proof for one service is invalid at another. */
 export function proofText(parts: ProofTextParts): Uint8Array {
   const { origin, genesis, tx, requestId, payer, ts } = parts
   return new TextEncoder().encode(
@@ -164,5 +164,5 @@ function malformed(why: string): ProofReading {
   return { kind: 'malformed', why }
 }
 
-/** How long after the challenge's end a payment can be claimed, where the provider does not say. */
+/** The default time after the challenge's expiry within which a payment can still be claimed. */
 export const usualProofTtlSeconds = 86_400

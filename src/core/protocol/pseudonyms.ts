@@ -1,4 +1,7 @@
-/** Names for wallets and requestIds that only this service can make: a plain hash could be undone by listing payers. */
+/**
+ * Pseudonyms of wallets and requestIds. They are keyed, because a plain hash could be reversed by hashing all known
+ * payers.
+ */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { padToBlock, prepareHmac } from '../encoding/hmac.ts'
 

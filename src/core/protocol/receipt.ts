@@ -1,6 +1,6 @@
 /**
- * Receipts: what was paid for what, signed by the service, to be checked offline by anybody who has its identity key.
- * The shape is MPP's (`status method reference timestamp`) with our members beside it.
+ * Receipts: the payment and the purchased resource, signed by the service. A receipt can be verified offline with the
+ * service's identity key. Its shape is MPP's (`status method reference timestamp`) plus paystile's own members.
  */
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import type { TokenCode } from '../money/tokens.ts'
@@ -10,9 +10,9 @@ export const receiptHeader = 'Payment-Receipt'
 export interface Receipt {
   readonly status: 'success'
   readonly method: 'solana'
-  /** The transaction. */
+  /** The transaction's signature. */
   readonly reference: string
-  /** RFC 3339, when access was granted. */
+  /** Time of the admission, in RFC 3339. */
   readonly timestamp: string
   readonly requestId: string
   readonly resource: string
@@ -39,7 +39,7 @@ const fields = [
   'payer',
 ] as const satisfies readonly (keyof Receipt)[]
 
-/** The text under a receipt's signature: a domain line, then one line per field in this order. */
+/** The text that a receipt's signature covers: a domain line, then one line per field in this order. */
 export function receiptText(receipt: Receipt): Uint8Array {
   const lines = fields.map((field) => `${field}: ${receipt[field]}`)
   return new TextEncoder().encode(['paystile receipt v1', ...lines].join('\n'))
@@ -51,7 +51,7 @@ export function formatReceipt(receipt: Receipt, sign: (text: Uint8Array) => Uint
   return encodeBase64url(new TextEncoder().encode(JSON.stringify(signed)))
 }
 
-/** Reads a `Payment-Receipt` header; undefined when it is not one. It does not say whether the signature holds. */
+/** Reads a `Payment-Receipt` header. Undefined if it is malformed. The signature is not checked here. */
 export function parseReceipt(header: string): SignedReceipt | undefined {
   const bytes = decodeBase64url(header)
   if (!bytes) return undefined
@@ -68,7 +68,7 @@ export function parseReceipt(header: string): SignedReceipt | undefined {
   }
 }
 
-/** Whether the service with this identity key gave the receipt. */
+/** Whether the service with this identity key signed the receipt. */
 export function isReceiptGenuine(
   receipt: SignedReceipt,
   identityKey: Uint8Array,

@@ -1,8 +1,8 @@
 /**
- * The requestId: a quote that certifies itself.
+ * The requestId: a quote that authenticates itself.
  *
- * It carries everything that was promised (price per token, what it buys, for which request, until when) under a MAC, so
- * a challenge needs no row in any table and every replica can open it. `docs/protocol.md` fixes the layout byte by byte.
+ * It carries all terms of the offer (price per token, allowance, request and expiry) under a MAC. A challenge therefore
+ * needs no row in a table, and every replica can open it. `docs/protocol.md` defines the layout byte by byte.
  */
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import type { Hmac } from '../encoding/hmac.ts'
@@ -22,14 +22,14 @@ const nonceBytes = 8
 const macBytes = 16
 const longestTtlSeconds = 2 ** 31
 
-/** What a proof must carry besides transaction, requestId and payer. */
+/** The evidence that a proof must carry besides transaction, requestId and payer. */
 export const proofKinds = ['bare', 'claim', 'sig'] as const
 export type ProofKind = (typeof proofKinds)[number]
 
 export interface Seal {
   readonly keyId: number
   readonly proof: ProofKind
-  /** Seconds since 1970, as are all times inside a requestId. */
+  /** Seconds since 1970, like all times inside a requestId. */
   readonly issuedAt: number
   readonly ttlSeconds: number
   readonly routeTag: Uint8Array
@@ -40,29 +40,29 @@ export interface Seal {
   readonly amounts: Amounts
 }
 
-/** A requestId taken apart. It is only a claim until `isAuthentic` says otherwise. */
+/** A decoded requestId. It is untrusted until `isAuthentic` has confirmed it. */
 export interface OpenedRequest extends Seal {
   readonly body: Uint8Array
   readonly mac: Uint8Array
 }
 
-/** What is the same for all requestIds of a service: the constant head of what the MAC covers. */
+/** The constant prefix of the MAC's input, common to all requestIds of a service. */
 export function sealContext(network: string, service: string, recipient: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(`paystile/request-id/${version}\n${network}\n${service}\n`)
   return padToBlock(Uint8Array.from([...text, ...recipient]))
 }
 
-/** What is the same for all requestIds of one offer, and what differs from one request to the next. */
+/** The terms that all requestIds of one offer share, and the parts that differ per request. */
 export type Terms = Pick<Seal, 'keyId' | 'ttlSeconds' | 'routeTag' | 'allowance' | 'amounts'>
 export type Subject = Omit<Seal, keyof Terms>
 
-/** base64url of the first `length` bytes. */
+/** Encodes the first `length` bytes as base64url. */
 export type Encode = (bytes: Uint8Array, length: number) => string
 
 const scratch = new Uint8Array(256)
 const tag = new Uint8Array(32)
 
-/** Prepares the terms of an offer; the function it returns writes one requestId, and is called for every 402. */
+/** Prepares the terms of an offer. The returned function writes one requestId and runs for every 402. */
 export function prepareSeal(terms: Terms, mac: Hmac, encode: Encode = encodeBase64url): (subject: Subject) => string {
   const flags = termFlags(terms)
   const [head, tail] = [sealHead(terms), sealTail(terms)]
@@ -84,18 +84,18 @@ export function prepareSeal(terms: Terms, mac: Hmac, encode: Encode = encodeBase
   }
 }
 
-/** Writes one requestId, where there is nothing to prepare for. */
+/** Writes a single requestId without preparation. */
 export function sealRequest(seal: Seal, mac: Hmac): string {
   return prepareSeal(seal, mac)(seal)
 }
 
-/** Between the time and the binding tag. */
+/** The bytes between the time and the binding tag. */
 function sealHead({ ttlSeconds, routeTag }: Terms): Uint8Array {
   const out = new Uint8Array(16)
   return out.slice(0, writeBytes(out, writeVarint(out, 0, BigInt(ttlSeconds)), routeTag))
 }
 
-/** Between the tags and the nonce. */
+/** The bytes between the tags and the nonce. */
 function sealTail({ allowance, amounts }: Terms): Uint8Array {
   const out = new Uint8Array(64)
   let at = writeVarint(out, 0, allowance.amount)
@@ -106,7 +106,7 @@ function sealTail({ allowance, amounts }: Terms): Uint8Array {
   return out.slice(0, at)
 }
 
-/** Takes a requestId apart. Undefined unless it is spelled exactly as `sealRequest` would. */
+/** Decodes a requestId. Undefined unless its spelling is exactly that of `sealRequest`. */
 export function openRequest(text: string): OpenedRequest | undefined {
   if (!requestIdPattern.test(text)) return undefined
   const bytes = decodeBase64url(text)
@@ -176,7 +176,7 @@ function writeVarint(out: Uint8Array, start: number, value: bigint): number {
   return at
 }
 
-/** Reads forward; past the end, or at a padded or oversized varint, it only remembers that the input is bad. */
+/** Reads forward. Past the end, or at a padded or oversized varint, the reader only records that the input is bad. */
 function createReader(bytes: Uint8Array) {
   let at = 0
   let bad = false

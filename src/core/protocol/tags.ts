@@ -1,14 +1,14 @@
 /**
- * Keyed tags that tie a requestId to a route, a request and a claim without writing any of them into it.
+ * Keyed tags that bind a requestId to a route, a request and a claim without revealing them.
  *
- * Their key does not rotate, so a tag means the same before and after the sealing key was replaced.
+ * Their key does not rotate, so tags stay valid when the sealing key is replaced.
  */
 import { padToBlock, prepareHmac } from '../encoding/hmac.ts'
 import { bindingTagBytes, routeTagBytes } from './request-id.ts'
 
 export interface Tags {
   route(scope: string): Uint8Array
-  /** What the payment is for. Neither part ever contains a line break. */
+  /** Tags the request that the payment is for. Neither part contains a line break. */
   binding(method: string, target: string): Uint8Array
   claim(hash: Uint8Array): Uint8Array
 }

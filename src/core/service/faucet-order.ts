@@ -1,17 +1,17 @@
-/** What somebody asks of a faucet: `{address, token?, amount?}`, with amounts as decimal text in tokens. */
+/** The request to a faucet: `{address, token?, amount?}`, with amounts as decimal text in tokens. */
 import { decodeAddress } from '../encoding/base58.ts'
 import { parseUnits } from '../money/money.ts'
 import { findDecimals, isTokenCode, type MintTable, type TokenCode } from '../money/tokens.ts'
 
-/** How much of a token a faucet gives: what it gives unasked, and the most at once. */
+/** The amounts that a faucet gives of a token: the default and the maximum per request. */
 export interface Portion {
   readonly usual: string
   readonly most: string
 }
-/** A token that is left out is not given at all. */
+/** A token that is left out is not given. */
 export type Portions = Readonly<Partial<Record<TokenCode, Portion>>>
 
-/** The amounts that the faucet of a local chain gives. */
+/** The amounts of the localnet faucet. */
 export const localnetPortions: Portions = {
   SOL: { usual: '10', most: '1000' },
   USDC: { usual: '1000', most: '1000000' },
@@ -20,17 +20,17 @@ export const localnetPortions: Portions = {
 
 export interface FaucetOrder {
   readonly address: string
-  /** The token that was asked for, and how much of it; undefined for the usual amounts. */
+  /** The requested token and amount. Undefined for the default amounts. */
   readonly token: TokenCode | undefined
   readonly amount: string | undefined
   readonly units: Readonly<Partial<Record<TokenCode, bigint>>>
-  /** The same as decimal text. */
+  /** The amounts as decimal text. */
   readonly amounts: Readonly<Partial<Record<TokenCode, string>>>
 }
 
 const all: readonly TokenCode[] = ['SOL', 'USDC', 'NATIVE']
 
-/** Reads the body of a request; text says what is wrong with it. */
+/** Reads the body of a request. Returns text that states the problem if the body is invalid. */
 export function readFaucetOrder(body: string, portions: Portions, mints: MintTable): FaucetOrder | string {
   let value: unknown
   try {

@@ -1,13 +1,13 @@
 /**
- * The text that a wallet signs to sign in, in the manner of Sign-In With Solana (CAIP-122). `docs/sign-in.md` fixes it
- * byte by byte. The service writes it; the client reads it before it signs.
+ * The text that a wallet signs to sign in, in the format of Sign-In With Solana (CAIP-122). `docs/sign-in.md` defines
+ * it byte by byte. The service writes it, and the client checks it before signing.
  */
 import { decodeAddress } from '../encoding/base58.ts'
 import type { Network } from '../money/tokens.ts'
 import { isNetwork } from '../money/tokens.ts'
 
 export interface SignInText {
-  /** Name and port as a browser shows them: `api.example.com`. */
+  /** Host name and port as a browser shows them: `api.example.com`. */
   readonly host: string
   /** `https://api.example.com` */
   readonly origin: string
@@ -38,7 +38,7 @@ export function formatSignIn({ host, origin, address, network, nonce, issuedAt, 
   ].join('\n')
 }
 
-/** Undefined for any text that `formatSignIn` would not have written. */
+/** Undefined for text that `formatSignIn` would not produce. */
 export function parseSignIn(text: string): SignInText | undefined {
   const lines = text.split('\n')
   const after = (line: number, name: string) => lines[line]?.slice(`${name}: `.length) ?? ''
@@ -49,6 +49,6 @@ export function parseSignIn(text: string): SignInText | undefined {
   if (!/^[A-Za-z0-9]{8,64}$/.test(nonce) || !decodeAddress(address)) return undefined
   const host = lines[0]?.split(' ')[0] ?? ''
   const read = { host, origin: after(5, 'URI'), address, network, nonce, issuedAt, expiresAt }
-  // Whatever stands elsewhere, or otherwise, makes another text.
+  // Any deviation in position or spelling yields a different text.
   return formatSignIn(read) === text ? read : undefined
 }

@@ -1,9 +1,9 @@
-/** Test mode: what is paid on a test network is worth nothing, and pages have to say so. */
+/** Test mode: payments on a test network have no value, and the pages must state that. */
 import type { Network } from '../money/tokens.ts'
 
 export interface TestMode {
   readonly testMode: boolean
-  /** What pages show above everything else; undefined where money is real. */
+  /** The banner at the top of each page. Undefined on mainnet. */
   readonly banner?: string
 }
 

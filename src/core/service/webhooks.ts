@@ -1,33 +1,34 @@
 /**
- * What is told to those who listen, and when it is told again: the Standard Webhooks specification
- * (standardwebhooks.com), version 1.0.
+ * Webhook messages and their retries, after the Standard Webhooks specification (standardwebhooks.com), version 1.0.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
 import type { LedgerEvent, LedgerEventKind } from '../ports/outbox.ts'
 
-/** An address that is told of payments. */
+/** An address that receives payment events. */
 export interface Webhook {
-  /** Stands for it in ledger, log and metrics: its address may hold a key. */
+  /** Replaces the address in ledger, log and metrics, because the address can contain a key. */
   readonly name: string
   readonly url: string
-  /** The first is the one of today; with more, a message carries a signature by each, so that they can be changed. */
+  /**
+   * The first secret is the current one. A message carries one signature per secret, so that secrets can be rotated.
+   */
   readonly secrets: readonly string[]
   readonly events: readonly LedgerEventKind[]
-  /** Whether it may be in a private network. */
+  /** Whether the address may be in a private network. */
   readonly allowPrivate: boolean
 }
 
 export interface WebhookMessage {
-  /** The same however often it is sent: who receives it twice knows. */
+  /** The same for each attempt, so that the receiver recognises duplicates. */
   readonly id: string
   readonly body: string
 }
 
-/** What a message is about. `webhook.test` is for trying a receiver, and about nothing. */
+/** The subject of a message. `webhook.test` only tests a receiver and has no subject. */
 type About = Pick<LedgerEvent, 'id' | 'at'> & { readonly kind: LedgerEventKind | 'webhook.test' }
 
-/** `data` is the payment as it stands when it is sent, `type` and `timestamp` are what happened and when. */
+/** `data` is the state of the payment at sending. `type` and `timestamp` describe the event. */
 export function formatWebhook({ id, kind, at }: About, data: object): WebhookMessage {
   return { id, body: JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data }) }
 }
@@ -36,7 +37,7 @@ const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** The specification's own: ten attempts in three days. */
+/** The schedule of the specification: ten attempts in three days. */
 export const retryDelaysMs: readonly number[] = [
   5 * second,
   5 * minute,
@@ -49,26 +50,26 @@ export const retryDelaysMs: readonly number[] = [
   24 * hour,
 ]
 const longestDelayMs = 24 * hour
-/** Of the delay, up to this much is added at random: those who failed together need not come back together. */
+/** Adds up to this fraction of the delay at random, so that messages that failed together are not retried together. */
 const jitter = 0.2
 
 export interface FailedAttempt {
-  /** How many failed before this one. */
+  /** The number of earlier failures. */
   readonly attempts: number
-  /** What the other side asked for. */
+  /** The delay that the receiver requested. */
   readonly retryAfterMs: number | undefined
   /** From 0 to 1. */
   readonly chance: number
 }
 
-/** How long to wait after an attempt that failed; undefined where it was the last one. */
+/** Computes the delay after a failed attempt. Undefined after the last attempt. */
 export function retryDelay({ attempts, retryAfterMs = 0, chance }: FailedAttempt): number | undefined {
   const usual = retryDelaysMs[attempts]
   if (usual === undefined) return undefined
   return Math.round(Math.max(usual * (1 + jitter * chance), Math.min(retryAfterMs, longestDelayMs)))
 }
 
-/** The same for the same address, and nothing of a key that may be in it. */
+/** The same name for the same address. It reveals no key that the address contains. */
 export function nameWebhook(url: string): string {
   return encodeBase64url(sha256(new TextEncoder().encode(url)), 6)
 }

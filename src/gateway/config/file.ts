@@ -1,8 +1,8 @@
 /**
- * Reads a gateway's configuration from a file: YAML with `${NAME}` for what comes from the environment, or a module.
+ * Reads a gateway's configuration from a file: YAML with `${NAME}` for environment variables, or a module.
  *
- * What is wrong is told all at once, with line and column where the file has them. Values are never repeated where they
- * came out of the environment: they are mostly secrets.
+ * All problems are reported at once, with line and column if the file has them. Values from the environment are never
+ * printed, because most of them are secrets.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
@@ -15,7 +15,7 @@ import { formatPlace } from './place.ts'
 import type { Plan } from './plan.ts'
 import { readPlan } from './plan.ts'
 
-/** Where `paystile serve` looks, in this order. */
+/** The file names that `paystile serve` looks for, in this order. */
 export const fileNames = [
   'paystile.yaml',
   'paystile.yml',
@@ -28,7 +28,7 @@ export const fileNames = [
 const longestFile = 1_000_000
 const mostAliases = 100
 
-/** The plan that a file describes. Throws a `ConfigurationError` with all problems. */
+/** Reads the plan from a file. Throws a `ConfigurationError` with all problems. */
 export async function readPlanFile(path: string, environment: Environment): Promise<Plan> {
   const name = basename(path)
   const source = /\.(?:ya?ml|json)$/i.test(path)
@@ -47,7 +47,7 @@ interface Source {
   readonly value: unknown
   /** `paystile.yaml:12:5`. */
   locate(problem: OptionProblem): string
-  /** What came out of the environment, with its name. */
+  /** Values from the environment, with their names. */
   readonly secrets: readonly (readonly [name: string, value: string])[]
 }
 
@@ -97,7 +97,7 @@ export function readYaml(text: string, name: string, environment: Environment): 
   return { value: filled, locate, secrets }
 }
 
-/** Without numbers in hex: `0x…` is mostly an address that somebody pasted, and is judged as the text that it is. */
+/** Disables hexadecimal numbers: `0x…` is usually a pasted address, and is checked as text. */
 function withoutHex(tags: Tags): Tags {
   return tags.filter((tag) => typeof tag === 'string' || tag.format !== 'HEX')
 }
@@ -110,7 +110,7 @@ function unfold(document: ReturnType<typeof parseDocument>, name: string): unkno
   }
 }
 
-/** Where a value, or its name, begins; of what is not there, where it would belong. */
+/** The position of a value or of its name. For a missing value, the position where it belongs. */
 function offsetOf(contents: unknown, place: Place, isName = false): number {
   let node = contents as Node | null
   let offset = node?.range?.[0] ?? 0
@@ -130,7 +130,7 @@ function keyOf({ key }: Pair): string | undefined {
   return isScalar(key) ? String(key.value) : undefined
 }
 
-/** Takes what came out of the environment out of a sentence again, also where only its beginning is told. */
+/** Removes environment values from a sentence, even if it contains only the start of a value. */
 function hide(sentence: string, secrets: Source['secrets']): string {
   return secrets.reduce((text, [name, value]) => {
     const shown = [value, JSON.stringify(value).slice(1, -1), `${value.slice(0, 8)}…`]
@@ -138,7 +138,7 @@ function hide(sentence: string, secrets: Source['secrets']): string {
   }, sentence)
 }
 
-/** Node 20 cannot read TypeScript, and newer ones not all of it. */
+/** Node 20 cannot load TypeScript, and newer versions support only a part of it. */
 const needsTranslation: readonly unknown[] = [
   'ERR_UNKNOWN_FILE_EXTENSION',
   'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
@@ -151,7 +151,7 @@ async function loadModule(path: string): Promise<unknown> {
   const file = resolve(path)
   const name = basename(path)
   loads += 1
-  // Node keeps what it has loaded by its address, also when the file has changed.
+  // Node caches modules by address, even if the file has changed.
   const again = loads === 1 ? '' : `?load=${loads}`
   const loaded = await import(/* @vite-ignore */ `${pathToFileURL(file).href}${again}`)
     .catch(async (error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-/** Where a value stands in a gateway's configuration. */
+/** The path of a value in a gateway's configuration. */
 import type { Place } from '../../paywall/config/problems.ts'
 
 /** `routes[2].price`. */

@@ -1,4 +1,4 @@
-/** From a configuration to what a gateway does: every route with its paywall's options and its upstream, or all problems. */
+/** Converts a configuration into a plan: every route with its paywall's options and its upstream, or all problems. */
 import { createHash } from 'node:crypto'
 import type { RoutesOptions } from '../../api/options.ts'
 import { readRoutesConfig } from '../../api/options.ts'
@@ -24,17 +24,17 @@ import { apiNames, configSchema, paywallNames } from './schema.ts'
 export interface UpstreamPlan {
   /** `http://127.0.0.1:3000`. */
   readonly origin: string
-  /** What comes before the path of every request: '' or `/v1`. */
+  /** The prefix of every request path: '' or `/v1`. */
   readonly prefix: string
-  /** What the upstream is told under these names, in lower case, whatever a client says. */
+  /** Headers that the gateway sets, in lower case. They replace the client's. */
   readonly headers: Readonly<Record<string, string>>
-  /** Headers that are let through although they are kept otherwise, in lower case. */
+  /** Headers that are forwarded although they are dropped by default, in lower case. */
   readonly forward: readonly string[]
   readonly preserveHost: boolean
   readonly connectMs: number
   readonly answerMs: number
   readonly idleMs: number
-  /** How it is told whether the upstream is well: by this path, or by connecting to it. */
+  /** The health check of the upstream: this path or, if undefined, a connection. */
   readonly probe: { readonly path: string | undefined; readonly everyMs: number }
 }
 
@@ -42,11 +42,11 @@ export interface RoutePlan extends Row {
   readonly path: string
   /** `GET /api/weather`. */
   readonly name: string
-  /** The configuration of its paywall. Undefined if the route is free of charge. */
+  /** The configuration of its paywall. Undefined for a free route. */
   readonly config: Config | undefined
   readonly upstream: UpstreamPlan
   readonly isWebSocket: boolean
-  /** Whether the paywall may have to read the body before it can tell the price. */
+  /** Whether the paywall may need the body to compute the price. */
   readonly readsBody: boolean
 }
 
@@ -59,7 +59,7 @@ export interface Plan {
   readonly requestMs: number
   readonly trustProxy: number
   readonly publicUrl: string | undefined
-  /** For the service's own endpoints. */
+  /** Options for the service's own endpoints. */
   readonly service: RoutesOptions
   readonly reportToken: TokenCode | undefined
   readonly webhooks: NonNullable<ParsedConfig['webhooks']>
@@ -73,7 +73,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   const whole = withoutUndefined(config)
   const isObject = typeof whole === 'object' && whole !== null && !Array.isArray(whole)
   const { given, variables } = withEnvironment(isObject ? whole : {}, environment, Object.keys(fromEnvironment))
-  /** A wrong value is corrected where it was written. */
+  /** Reports a wrong value at the place where it was written. */
   const locate = (problem: OptionProblem): OptionProblem => {
     const variable = variables.get(String(problem.place[0]))
     return variable === undefined ? problem : { ...problem, why: `(from ${variable}) ${problem.why}` }
@@ -86,7 +86,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
   problems.push(...checkPartners(data))
   const service = readService(data, routes)
-  // The paywalls report problems of the options that they share. A service without prices needs no API.
+  // The paywalls report problems of the shared options. A service without prices needs no API.
   if (problems.length === 0 && routes.some((route) => route.config)) problems.push(...checkApi(service, environment))
   if (problems.length > 0) return { kind: 'problems', problems: distinct(problems).map(locate) }
   const { listen, limits } = data
@@ -106,7 +106,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   return { kind: 'plan', plan }
 }
 
-/** The plan of a configuration; throws a `ConfigurationError` with all problems. */
+/** Creates the plan of a configuration. Throws a `ConfigurationError` with all problems. */
 export function createPlan(config: GatewayConfig, environment: Environment): Plan {
   const reading = readPlan(config, environment)
   if (reading.kind === 'plan') return reading.plan
@@ -180,7 +180,7 @@ function readPaywall(
   return undefined
 }
 
-/** Names a route inside its requestIds, where at most 64 characters without spaces may stand. */
+/** The scope of a route inside its requestIds: at most 64 characters without spaces. */
 function nameScope(name: string): string {
   const text = name.replace(' ', ':')
   return text.length <= 64
@@ -198,7 +198,7 @@ function checkApi(service: RoutesOptions, environment: Environment): readonly Op
   }
 }
 
-/** `rates.SOL: must be …` by its place. */
+/** Converts `rates.SOL: must be …` to a problem with its place. */
 function splitProblem(problem: string): OptionProblem {
   const [, names = '', why = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? []
   return { place: names.split('.').filter(Boolean), why }
@@ -258,7 +258,7 @@ function whyNoHeader(name: string): string | undefined {
   return isKeptHeader(name) ? 'is a header that the gateway writes itself' : undefined
 }
 
-/** What all routes share is wrong once. */
+/** Reports a problem of a shared option once. */
 function distinct(problems: readonly OptionProblem[]): readonly OptionProblem[] {
   return [...new Map(problems.map((problem) => [`${formatPlace(problem.place)}: ${problem.why}`, problem])).values()]
 }

@@ -1,12 +1,12 @@
-/** What a running gateway may take over from a changed configuration. */
+/** Checks the changes that a running gateway can take over from a new configuration. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ServiceConfig } from '../../paywall/config/config.ts'
 import type { Plan } from './plan.ts'
 
-/** What cannot change while a gateway runs. */
+/** Settings that cannot change while a gateway runs. */
 export interface FixedFacts {
   readonly place: readonly unknown[]
-  /** Undefined where nothing has a price. */
+  /** Undefined if no route has a price. */
   readonly service: Pick<ServiceConfig, 'network' | 'ledger' | 'service'> | undefined
 }
 
@@ -16,7 +16,10 @@ export function readFixedFacts(plan: Plan): FixedFacts {
   return { place: [host, port, connections, headMs, requestMs], service }
 }
 
-/** What has changed although it cannot, one sentence each. Another ledger would not know which payments were used. */
+/**
+ * Changes that a running gateway cannot apply, one sentence each. Another ledger, for example, would not know the used
+ * payments.
+ */
 export function findFixed(before: FixedFacts, next: FixedFacts): readonly string[] {
   const [old, fresh] = [before.service, next.service]
   const fixed =

@@ -1,4 +1,4 @@
-/** What is wrong with routes taken together: those that hide behind the service's own addresses, or behind each other. */
+/** Finds conflicts between routes: routes hidden by the service's own endpoints, or by each other. */
 import { isOwnPath } from '../../api/http/paths.ts'
 import type { OptionProblem } from '../../paywall/config/problems.ts'
 import type { Row } from '../routing/match.ts'
@@ -30,7 +30,7 @@ export function checkTable(rows: readonly NamedRow[]): readonly OptionProblem[] 
   })
 }
 
-/** HEAD only follows GET, so it is not worth a word of its own. */
+/** HEAD follows GET, so it is not reported separately. */
 function overlap(left: NamedRow, right: NamedRow): readonly string[] {
   const both = [...right.methods].filter((method) => left.methods.has(method))
   return both.includes('GET') ? both.filter((method) => method !== 'HEAD') : both

@@ -1,7 +1,7 @@
 /**
- * The shape of a gateway's configuration, from which its types and the JSON Schema for editors are made.
+ * The schema of a gateway's configuration. Its types and the JSON Schema for editors are made from it.
  *
- * It is composed of the shapes of the paywall and of the API, so an option has one declaration and one set of rules.
+ * It combines the schemas of the paywall and of the API, so an option has one declaration and one set of rules.
  */
 import { z } from 'zod'
 import { apiShape, type RoutesOptions } from '../../api/options.ts'
@@ -54,8 +54,8 @@ const forwardShape = {
    */
   preserveHost: flag.optional(),
   /**
-   * How the gateway checks that the upstream can deliver: `path` is a health path of the upstream that must answer below 400;
-   * without it, a connection is enough.
+   * How the gateway checks that the upstream can deliver. `path` is a health path of the upstream that must respond
+   * with a status below 400; without it, a connection is enough.
    *
    * @defaultValue `{ seconds: 5 }`
    * @see [Upstreams that are down](gateway.md#upstreams-that-are-down)
@@ -83,7 +83,7 @@ const forwardShape = {
 
 export const methodNames = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-/** Names that stand in a route only. */
+/** Options of a route only. */
 const ownShape = {
   /** The path: `/api/weather`; `/users/:id`, where `:id` is one segment of any value; `/files/*`, all paths below `/files/`. */
   path: text,
@@ -99,7 +99,7 @@ const ownShape = {
     .optional(),
   /** Price of one unit of `per`: a number, decimal text, or (in TypeScript) a function. Every route has a price or `free: true`. */
   price: paywallShape.price.optional(),
-  /** `true`: free of charge. `{ requests, per }` beside a price: free requests for each client address. */
+  /** `true`: free of charge. `{ requests, per }` in addition to a price: free requests for each client address. */
   free: z
     .union([z.literal(true), paywallShape.free.unwrap()], { error: 'must be true, or { requests, per }' })
     .optional(),
@@ -111,14 +111,14 @@ const ownShape = {
    */
   websocket: flag.optional(),
   /**
-   * The name of a partner (`rewards.partners`) who gets a share of the payments.
+   * The name of a partner (`rewards.partners`) that gets a share of the payments.
    *
    * @see [Rewards](rewards.md)
    */
   partner: text.optional(),
 }
 
-/** Recipient and token may stand at the top, in a route, or in the environment. */
+/** Recipient and token can be set at the top level, in a route, or in the environment. */
 const paywallOptions = {
   ...routeShape,
   token: routeShape.token.optional(),
@@ -141,7 +141,7 @@ const port = z.union(
   },
 )
 
-/** Names that stand at the top only. */
+/** Options of the top level only. */
 const topShape = {
   /**
    * The address on which the gateway listens.
@@ -164,7 +164,7 @@ const topShape = {
     .optional(),
 }
 
-/** Collector and hosts of rewards follow from `recipient` and the upstreams. */
+/** Collector and hosts of rewards are derived from `recipient` and the upstreams. */
 export const configSchema = z.strictObject({
   ...serviceShape,
   ...sharedShape,
@@ -176,11 +176,11 @@ export const configSchema = z.strictObject({
 })
 export type ParsedConfig = z.output<typeof configSchema>
 
-/** The names of a paywall's options in a configuration. Those of a route come before those of the top level. */
+/** The paywall options in a configuration. Those of a route override those of the top level. */
 export const paywallNames: ReadonlySet<string> = new Set(
   Object.keys({ ...serviceShape, ...sharedShape, ...routeShape }),
 )
-/** The names of the API's options in a configuration. */
+/** The API options in a configuration. */
 export const apiNames: ReadonlySet<string> = new Set(Object.keys({ ...serviceShape, ...apiShape }))
 
 type ForwardOptions = OptionsInput<typeof forwardShape>
@@ -207,7 +207,7 @@ export function defineGateway(config: GatewayConfig): GatewayConfig {
   return config
 }
 
-/** For editors: `# yaml-language-server: $schema=…`. Functions and objects of a program have no place in it. */
+/** For editors: `# yaml-language-server: $schema=…`. It omits functions and objects of a program. */
 export function jsonSchema(): object {
   return z.toJSONSchema(configSchema, {
     io: 'input',

@@ -1,4 +1,4 @@
-/** Whether an upstream is the gateway itself: then every request would go round until connections run out. */
+/** Detects an upstream that is the gateway itself: every request would loop until connections run out. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -6,7 +6,7 @@ import type { Plan } from './plan.ts'
 
 type Place = Pick<Plan, 'host' | 'port' | 'publicUrl'>
 
-/** One sentence for each route whose upstream is the gateway. */
+/** One sentence for each route with the gateway as its upstream. */
 export async function findSelf(plan: Place & Pick<Plan, 'routes'>): Promise<readonly string[]> {
   const own = new Map<string, Promise<boolean>>()
   const problems: string[] = []

@@ -1,8 +1,8 @@
 /**
- * Sends a request on to its upstream and the answer back, as both come: nothing is kept, and whoever is slow is waited for.
+ * Forwards a request to its upstream and streams the response back with backpressure, without buffering.
  *
- * The response may be tied to a pass. So its real end is what counts: an upstream that breaks off ends the
- * client's connection, never a response that looks whole.
+ * The response may be tied to a pass, so its real end counts: if an upstream breaks off, the client's connection is
+ * closed. A truncated response never looks complete.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
@@ -25,12 +25,12 @@ export interface ProxyRequest {
   readonly upstream: UpstreamPlan
   readonly pool: Pool
   readonly health: RouteHealth
-  /** Where it is paid for. */
+  /** Set for a paid request. */
   readonly paywall: Paywall | undefined
   readonly metered: MeteredResponse | undefined
 }
 
-/** `headers` are those for the upstream, names and values in turn. */
+/** `headers` are the headers for the upstream, names and values in turn. */
 export function forward(proxyRequest: ProxyRequest, headers: string[]): void {
   const { request, target, upstream } = proxyRequest
   const options: Dispatcher.DispatchOptions = {
@@ -45,8 +45,8 @@ export function forward(proxyRequest: ProxyRequest, headers: string[]): void {
     send(proxyRequest, options, isSafe(request))
     return
   }
-  // undici destroys the body it was given when an answer comes early or never. A request of Node's would take the
-  // client's connection with it, on which the answer is still to be sent.
+  // undici destroys the body if a response comes early or never. Destroying Node's request would close the client's
+  // connection, which the response still needs.
   const body = request.pipe(new PassThrough())
   request.once('error', (error) => body.destroy(error))
   request.once('close', () => request.complete || body.destroy(new Error('the client broke off')))
@@ -63,18 +63,18 @@ function isSafe({ method }: IncomingMessage): boolean {
 }
 
 /**
- * One attempt, which undici calls back. This is the form that it speaks itself; the newer one, with a controller, is
- * wrapped around it and makes an object of all headers, which nobody here needs.
+ * One attempt with its undici callbacks. This is undici's internal handler form. The newer form with a controller wraps
+ * it and creates an object of all headers, which is not needed here.
  */
 interface Attempt {
   readonly proxyRequest: ProxyRequest
   readonly options: Dispatcher.DispatchOptions
-  /** Whether a connection that was closed just as it was used may be made up for by another. */
+  /** Whether to retry on another connection if this one was closed just as it was used. */
   readonly again: boolean
   abort: ((reason: Error) => void) | undefined
   resume: (() => void) | undefined
   isOver: boolean
-  /** All that is left of the body, and short: it waits for its end, with which it goes out as one. */
+  /** A short remainder of the body. It waits for the end, so that both are sent together. */
   rest: Buffer | undefined
   onConnect(this: Attempt, abort: (reason: Error) => void): void
   onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean
@@ -103,7 +103,7 @@ function send(proxyRequest: ProxyRequest, options: Dispatcher.DispatchOptions, a
     attempt.isOver = true
     attempt.abort?.(new Error('the client left'))
   }
-  // One listener less, for each of thousands a second.
+  // Saves one listener per request, on a path that runs thousands of times a second.
   if (proxyRequest.metered) proxyRequest.metered.onClose = leave
   else proxyRequest.response.on('close', leave)
   proxyRequest.pool.dispatch(options, attempt)
@@ -115,7 +115,7 @@ function onConnect(this: Attempt, abort: (reason: Error) => void): void {
 }
 
 function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean {
-  // What comes before the answer is of the connection to the upstream; 101 never comes here.
+  // Interim responses belong to the connection to the upstream. 101 never arrives here.
   if (status < 200) return true
   this.resume = resume
   const { response, metered, health } = this.proxyRequest
@@ -128,7 +128,7 @@ function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], re
 
 const shortBytes = 8_192
 
-/** False makes undici wait. */
+/** Returning false makes undici wait. */
 function onData(this: Attempt, chunk: Buffer): boolean {
   const { response, metered } = this.proxyRequest
   if (metered && chunk.length <= shortBytes && isRest(metered, chunk.length)) {
@@ -147,7 +147,7 @@ function onComplete(this: Attempt): void {
 
 function finish({ response, metered }: ProxyRequest, rest?: Buffer): void {
   if (!metered) response.end()
-  // As text of the same bytes Node sends it with the head in one piece.
+  // As latin1 text, Node sends it together with the head.
   else if (rest) endBody(metered, rest.toString('latin1'), 'latin1')
   else endBody(metered)
 }
@@ -166,12 +166,12 @@ function onError(this: Attempt, error: Error): void {
 function fail(proxyRequest: ProxyRequest, error: Error): void {
   const { request, health, metered, upstream } = proxyRequest
   const why = explain(error, upstream)
-  // A client that is slow with its own body is not the upstream's fault.
+  // A client that is slow to send its body is not a failure of the upstream.
   if (request.complete) health.failed(error, why, metered?.pass.facts())
   sendFailure(proxyRequest, why, isTimeout(error) ? 504 : 502)
 }
 
-/** Answers for an upstream that failed before it had said anything. */
+/** Responds for an upstream that failed before it sent a response. */
 function sendFailure({ response, paywall, metered }: ProxyRequest, why: string, status: 502 | 504): void {
   if (response.headersSent || response.destroyed) return
   if (paywall && metered) {
@@ -184,7 +184,7 @@ function codeOf(error: unknown): unknown {
   return (error as { readonly code?: unknown } | undefined)?.code
 }
 
-/** A 304 may say how long the body is that it does not have, which undici takes for one that broke off. */
+/** A 304 can state the length of a body that it does not have, which undici treats as a truncated response. */
 function isWholeWithout({ headersSent, statusCode }: ServerResponse, error: unknown): boolean {
   return headersSent && statusCode === 304 && codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
@@ -193,7 +193,7 @@ function isTimeout(error: unknown): boolean {
   return /TIMEOUT|ETIMEDOUT/.test(String(codeOf(error)))
 }
 
-/** For the log of the operator, to whom our stack says nothing. */
+/** A reason for the operator's log, without a stack. */
 export function explain(error: unknown, { origin, connectMs, answerMs }: UpstreamPlan): string {
   const code = String(codeOf(error) ?? error)
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'ETIMEDOUT')

@@ -1,4 +1,7 @@
-/** One request at the gateway: to the service's own endpoints, to its route's paywall and upstream, or to nowhere. */
+/**
+ * Handles one request at the gateway: by the service's own endpoints, by the paywall and upstream of its route, or with
+ * 404.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Pool } from 'undici'
 import { readIncoming, readTarget, sendAnswer } from '../../adapters/bridge.ts'
@@ -17,15 +20,15 @@ import { sendProblem } from './problem.ts'
 import type { Outgoing } from './request-head.ts'
 import { forwardTraced } from './trace.ts'
 
-/** The service's own endpoints, which come before every route. */
+/** The service's own endpoints, which take precedence over every route. */
 export interface OwnRoutes {
-  /** Of the service's addresses (`endpoints`) those that are served. */
+  /** Whether a path (`endpoints`) is served. */
   owns(path: string): boolean
   listener(request: IncomingMessage, response: ServerResponse): void
   close(): Promise<void>
 }
 
-/** A route that is open for business. */
+/** A route with its open resources. */
 export interface OpenRoute extends RoutePlan {
   readonly paywall: Paywall | undefined
   readonly outgoing: Outgoing
@@ -62,7 +65,7 @@ function sendNothing({ find }: RouteTable, response: ServerResponse, target: str
   }
 }
 
-/** A request on its way to the upstream of its route. */
+/** A request on the way to the upstream of its route. */
 interface Visit {
   readonly table: RouteTable
   readonly route: OpenRoute
@@ -70,7 +73,7 @@ interface Visit {
   readonly response: ServerResponse
   readonly target: string
   readonly waits: boolean
-  /** Where the response is tied to a payment. */
+  /** Set if the response is tied to a payment. */
   metered: MeteredResponse | undefined
 }
 
@@ -100,7 +103,7 @@ function proceed(visit: Visit, entry: RequestOutcome): void {
   deliver(visit)
 }
 
-/** What should not happen: a defect of ours. */
+/** Handles an unexpected error, which is a defect of paystile. */
 function fail({ route, response, metered }: Visit, error: unknown): void {
   const answer = route.paywall?.handlerFailed(error)
   if (metered) wrap(metered)
@@ -127,7 +130,7 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 }
 
-/** Where the upstream speaks to browsers itself, it is asked by them before anything is paid. */
+/** If the upstream handles CORS itself, preflights reach it without payment. */
 function isLeftToUpstream({ config, methods }: OpenRoute, request: IncomingMessage): boolean {
   return config?.route.cors === false && isPreflight(request) && !methods.has('OPTIONS')
 }

@@ -1,4 +1,4 @@
-/** An answer of the gateway itself to what it cannot serve, as RFC 9457 has it. */
+/** Error responses of the gateway itself, in the format of RFC 9457. */
 import type { ServerResponse } from 'node:http'
 import { asciiJson } from '../../core/encoding/http.ts'
 

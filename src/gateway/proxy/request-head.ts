@@ -1,4 +1,4 @@
-/** The head of a request as an upstream gets it: what of the client's passes, who the client is, and what was paid. */
+/** Builds the request headers for an upstream: the forwarded client headers, the client's address, and the payment. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { PaymentFacts } from '../../paywall/delivery/admitted.ts'
@@ -39,9 +39,9 @@ export function createOutgoing(plan: Plan, { upstream, config }: RoutePlan): Out
 }
 
 /**
- * The same for every delivery of one payment for one request, so that an upstream that knows such keys does the work once.
- * What was bought for several requests tells nothing of which are the same: there a client's own key counts, which is
- * mixed with its payment so that it meets nobody else's.
+ * The same key for every delivery of one payment for one request, so that an upstream with idempotency does the work
+ * once. A payment for several requests does not show which of them are repetitions. Then the client's own key counts,
+ * hashed with its payment so that it cannot collide with the key of another client.
  */
 function keyFor({ method, headers }: IncomingMessage, target: string, facts: PaymentFacts): string | undefined {
   const own = headers['idempotency-key']?.toString()

@@ -1,4 +1,7 @@
-/** Forwarding as part of a trace, where somebody collects them: a span up to the end of the response, and its name for the upstream. */
+/**
+ * Traces forwarding if a collector is configured: a span up to the end of the response, with its context for the
+ * upstream.
+ */
 import type { Trace } from '../../core/runtime.ts'
 import type { ProxyRequest } from './forward.ts'
 import { forward } from './forward.ts'
@@ -14,7 +17,7 @@ export function forwardTraced(proxyRequest: ProxyRequest, outgoing: Outgoing, tr
   })
 }
 
-/** What a client says of traces gives way to what is ours; without a collector it passes as it came. */
+/** The gateway's trace context replaces the client's. Without a collector the client's is forwarded unchanged. */
 function withTrace(headers: string[], ours: Readonly<Record<string, string>>): string[] {
   const names = Object.keys(ours)
   if (names.length === 0) return headers

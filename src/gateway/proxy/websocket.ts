@@ -1,8 +1,8 @@
 /**
- * WebSockets: the handshake is the request that is paid for.
+ * WebSockets: the handshake is the paid request.
  *
- * A price for one request is used up when the upstream has agreed and the client was told so; a window or bytes go on
- * being counted while the connection lasts, and end it.
+ * A price per request is used when the upstream has accepted and the client was told. A window or bytes continue to
+ * count while the connection lasts, and end it.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as requestHttp, ServerResponse } from 'node:http'
@@ -24,7 +24,7 @@ import { sendProblem } from './problem.ts'
 
 export interface Upgrades {
   listener(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Ends all connections: nobody else knows of them any more. */
+  /** Ends all connections. Node's server does not track them after the upgrade. */
   close(): void
 }
 
@@ -32,7 +32,7 @@ export function createUpgrades(table: RouteTable): Upgrades {
   const sockets = new Set<Socket>()
   return {
     listener: (request, duplex, head) => {
-      // A server of `node:http` has no others.
+      // A server of `node:http` only has sockets of this type.
       const socket = duplex as Socket
       sockets.add(socket)
       socket.on('error', () => socket.destroy()).once('close', () => sockets.delete(socket))
@@ -44,7 +44,7 @@ export function createUpgrades(table: RouteTable): Upgrades {
       const { target } = readIncoming(request, request.url ?? '/')
       const route = isHandshake(request) ? findRoute(table, request, target) : undefined
       if (hasBody(request)) {
-        // Node stops reading HTTP where an upgrade is asked for, so nobody would know where the body ends.
+        // Node stops parsing HTTP at an upgrade request, so the end of the body would be unknown.
         sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot ask for another protocol.')
       } else if (route?.isWebSocket) shake({ route, request, socket, head, response, target })
       // Whoever asks for a protocol that is not spoken gets the answer in HTTP.
@@ -56,7 +56,7 @@ export function createUpgrades(table: RouteTable): Upgrades {
   }
 }
 
-/** A GET, and nothing else: what comes of HEAD or OPTIONS uses up nothing, and has no bytes that would be counted. */
+/** Only a GET: HEAD and OPTIONS use no allowance and have no bytes to count. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '')
 }
@@ -66,8 +66,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * A response in HTTP on a socket that Node has let go of. It is the last one on it. Undefined where an earlier one is still
- * to be sent: nobody may ask for another protocol before the answer to what was asked in this one.
+ * An HTTP response on a socket that Node has detached. It is the last one on it. Undefined while an earlier response is
+ * pending: a client may not upgrade before it.
  */
 function respondOn(socket: Socket, request: IncomingMessage): ServerResponse | undefined {
   const response = new ServerResponse(request)
@@ -86,7 +86,7 @@ interface Handshake {
   readonly route: OpenRoute
   readonly request: IncomingMessage
   readonly socket: Socket
-  /** What the client has sent after its handshake already. */
+  /** Bytes that the client sent after its handshake. */
   readonly head: Buffer
   readonly response: ServerResponse
   readonly target: string
@@ -140,12 +140,12 @@ function connect(handshake: Handshake, pass: Delivery | undefined): void {
     const { statusCode = 0 } = answer
     route.health.answered(statusCode, pass?.facts())
     if (statusCode < 200) {
-      // Node reads such a status, and throws where it is to be sent.
+      // Node parses such a status, but throws when it sends it.
       answer.destroy()
       fail(new Error(`the upstream answered with status ${statusCode}`), 502)
       return
     }
-    // It said no, or does not know WebSockets: what it says is an answer like any other.
+    // The upstream refused, or does not support WebSockets. Its response is forwarded.
     if (!attachPass(response, pass)) {
       answer.destroy()
       return
@@ -163,10 +163,13 @@ function connect(handshake: Handshake, pass: Delivery | undefined): void {
   asked.end()
 }
 
-/** More than any client sends before it was told that it may. */
+/** More than any client sends before the upgrade is accepted. */
 const mostAheadBytes = 65_536
 
-/** A socket that nobody reads does not tell that its client has left. The function returned ends it, and gives what came. */
+/**
+ * A socket that is not read does not report that its client has left. The returned function stops reading and returns
+ * the received bytes.
+ */
 function readAhead(socket: Socket): () => Buffer {
   const chunks: Buffer[] = []
   let length = 0
@@ -196,7 +199,7 @@ function askUpstream({ route, request, target }: Handshake, pass: Delivery | und
   }
   const ask = protocol === 'https:' ? requestHttps : requestHttp
   const asked = ask({
-    // An address in brackets is one for URLs only.
+    // Brackets around an IPv6 address are for URLs only.
     hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port || undefined,
     path: upstream.prefix + target,
@@ -233,7 +236,7 @@ function join({ socket, head, response }: Handshake, pass: Delivery | undefined,
   let isTold = false
   const told = (error?: Error | null): void => {
     isTold = !error
-    // One request was bought, and that was the handshake.
+    // The payment was for one request, the handshake.
     if (isTold && isRequest) pass?.end('finished', 0)
   }
   socket.write(`HTTP/1.1 101 Switching Protocols\r\n${asLines(lines)}\r\n`, 'latin1', told)
@@ -259,7 +262,7 @@ function asLines(headers: readonly string[]): string {
   return headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
 }
 
-/** From the upstream to the client; as far as the bytes go that were bought, where bytes are what is sold. */
+/** Copies from the upstream to the client; with a byte allowance, up to its end. */
 function deliver(upstream: Socket, socket: Socket, head: Buffer, quota: ByteQuota | undefined): void {
   if (!quota) {
     if (head.length > 0) socket.write(head)

@@ -1,8 +1,8 @@
 /**
- * Which route a request belongs to.
+ * Matches requests to routes.
  *
- * The upstream gets the path exactly as it came, so the question is never what a path becomes when it is tidied up, but
- * whether the upstream could take it for another one than we do. Where it could, there is no route.
+ * The upstream gets the path unchanged. The matcher therefore does not normalize a path. It checks whether an upstream
+ * could read the path differently. Such a path has no route.
  */
 
 /** A segment of a pattern: decoded text, any one segment, or (at the end) one or more of them. */
@@ -41,19 +41,19 @@ export function parsePattern(text: string): PatternReading {
   return { kind: 'pattern', pattern: { segments, endsWithSlash: parts.endsWithSlash } }
 }
 
-/** A path that every upstream reads alike. */
+/** A path that every upstream reads in the same way. */
 export interface Path {
   /** Decoded, for comparison only. */
   readonly texts: readonly string[]
   readonly endsWithSlash: boolean
 }
 
-/** What RFC 3986 lets a path hold, less `;`, and some more that browsers send as they are. */
+/** The characters that RFC 3986 allows in a path, without `;`, and some more that browsers send unescaped. */
 const plainPath = /^\/(?:[\w\-.~!$&'()*+,=:@/[\]|^]|%[0-9A-Fa-f]{2})*$/
-/** What would part, end or change a path once it is decoded. `%2541` is for upstreams that decode twice. */
+/** Escapes that would split, end or change a path after decoding. `%2541` is for upstreams that decode twice. */
 const unclear = /%(?:2[fF3]|5[cC]|3[bBfF]|[01][0-9A-Fa-f]|7[fF]|25[0-9A-Fa-f]{2})/
 
-/** The segments of a path as it came; undefined for one that others may read in another way. */
+/** The segments of a path; undefined for an ambiguous path. */
 export function splitPath(path: string): Path | undefined {
   if (!plainPath.test(path) || path.includes('//') || unclear.test(path)) return undefined
   const endsWithSlash = path.length > 1 && path.endsWith('/')
@@ -64,11 +64,12 @@ export function splitPath(path: string): Path | undefined {
   return { texts, endsWithSlash }
 }
 
-/** Signs that part or end a path. */
+/** Characters that split or end a path. */
 const parting = /[/\\;?#%]/g
 
 /**
- * Windows reads `.. ` as `..` and a space as nothing; programs that normalize Unicode read `．．` and `‥` so, and `／` as a slash.
+ * Windows reads `.. ` as `..` and ignores a space. Programs that normalize Unicode read `．．` and `‥` as `..`, and `／`
+ * as a slash.
  */
 function isUnclear(text: string): boolean {
   if (/^[!-~]*$/.test(text)) return /^\.*$/.test(text)
@@ -92,7 +93,7 @@ export function matches(pattern: Pattern, path: Path): boolean {
   return compare(pattern, path, (segment, text) => segment.text === text)
 }
 
-/** Whether some upstream would take the path for one of this pattern: those that ignore case, for example. */
+/** Whether some upstream, such as one that ignores case, would match the path with this pattern. */
 function mayMatch(pattern: Pattern, path: Path): boolean {
   const loosely = { ...path, endsWithSlash: pattern.endsWithSlash }
   return compare(pattern, loosely, (segment, text) => segment.loose === loosen(text))
@@ -113,7 +114,7 @@ function compare(pattern: Pattern, path: Path, isEqual: (segment: TextSegment, t
   return texts.length === segments.length
 }
 
-/** As the most forgiving file systems and routers see a name. To Windows `a::$DATA` is the file `a`. */
+/** A name as the most tolerant file systems and routers see it. On Windows `a::$DATA` is the file `a`. */
 function loosen(text: string): string {
   return text
     .normalize('NFKC')
@@ -122,7 +123,7 @@ function loosen(text: string): string {
     .replace(/[. ]+$/, '')
 }
 
-/** Whether every path of `inner` is one of `outer`. */
+/** Whether `outer` matches every path of `inner`. */
 export function covers(outer: Pattern, inner: Pattern): boolean {
   if (outer.endsWithSlash !== inner.endsWithSlash) return false
   for (const [index, segment] of outer.segments.entries()) {
@@ -135,7 +136,7 @@ export function covers(outer: Pattern, inner: Pattern): boolean {
   return outer.segments.length === inner.segments.length
 }
 
-/** Whether some path is one of both. */
+/** Whether some path matches both. */
 export function overlaps(one: Pattern, other: Pattern): boolean {
   if (one.endsWithSlash !== other.endsWithSlash) return false
   for (const [index, segment] of one.segments.entries()) {
@@ -147,18 +148,18 @@ export function overlaps(one: Pattern, other: Pattern): boolean {
   return one.segments.length === other.segments.length
 }
 
-/** A row of the route table, as far as finding it goes. */
+/** The part of a route that matching needs. */
 export interface Row {
   readonly pattern: Pattern
   readonly methods: ReadonlySet<string>
 }
 
-/** Finds the route for a method and a path, of which the first that matches counts. */
+/** Finds the route for a method and a path. The first match counts. */
 export type Find<Found extends Row> = (method: string, path: Path) => Found | undefined
 
 /**
- * A path that falls to a wildcard but resembles one that has a route of its own (`/API/Weather` under `/*` beside
- * `/api/weather`) belongs to no route: an upstream that sees no difference would serve the one for the price of the other.
+ * A path that matches a wildcard but resembles a more specific route (`/API/Weather` under `/*` beside `/api/weather`)
+ * has no route: an upstream that ignores the difference would serve one resource for the price of the other.
  */
 export function createFind<Found extends Row>(rows: readonly Found[]): Find<Found> {
   const rivals = new Map(rows.map((row) => [row, rows.filter((other) => isFiner(other.pattern, row.pattern))]))
@@ -172,7 +173,7 @@ export function createFind<Found extends Row>(rows: readonly Found[]): Find<Foun
   }
 }
 
-/** Whether one pattern has text where the other takes anything. */
+/** Whether the pattern has text where the other has a wildcard. */
 function isFiner(pattern: Pattern, other: Pattern): boolean {
   return pattern.segments.some((segment, index) => {
     if (segment.kind !== 'text') return false

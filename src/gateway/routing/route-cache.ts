@@ -1,12 +1,11 @@
 /**
- * Finds the route of a target, and remembers it: to tell that a path is one that every upstream reads alike takes several
- * looks at it, and the same few come again and again.
+ * Finds the route of a target and caches it. The check for ambiguous paths is expensive, and the same few paths recur.
  */
 import { isOwnPath } from '../../api/http/paths.ts'
 import type { Row } from './match.ts'
 import { createFind, splitPath } from './match.ts'
 
-/** The route for a method and a target (path and query). None for what belongs to the service itself. */
+/** The route for a method and a target (path and query). Undefined for the service's own endpoints. */
 export type Finding<Found extends Row> = (method: string, target: string) => Found | undefined
 
 const mostPaths = 1_024
@@ -14,7 +13,7 @@ const longestPath = 256
 
 export function createFinding<Found extends Row>(rows: readonly Found[]): Finding<Found> {
   const find = createFind(rows)
-  /** By method and path. Only what was found is kept, and only as long as it is little: paths are the clients'. */
+  /** By method and path. Only found routes are cached, up to a limit, because clients choose the paths. */
   const known = new Map<string, Found>()
   return (method, target) => {
     if (target.includes('#')) return undefined

@@ -1,27 +1,27 @@
 /**
- * Circuit breakers: whether an upstream, or one route of it, can deliver at this moment. A priced route is paused while a
- * breaker is open, so that nothing is sold that would not be delivered.
+ * Circuit breakers: whether an upstream, or one of its routes, can deliver. A priced route is paused while a breaker is
+ * open, so that the gateway does not sell undeliverable responses.
  */
 import type { PaymentFacts } from '../../paywall/delivery/admitted.ts'
 
 export interface Breaker {
-  /** Why nothing can be delivered, for the operator; undefined while it is closed. */
+  /** The reason for the operator; undefined while the breaker is closed. */
   why(): string | undefined
   trip(why: string): void
-  /** Notes that something was delivered since the last trip: the next trip is a new illness, and is looked at again soon. */
+  /** Records a delivery since the last trip. The next trip is then a new failure, and is probed again soon. */
   note(): void
   stop(): void
 }
 
 export interface BreakerParts {
-  /** Asks the upstream: why it cannot deliver, or undefined. Never rejects. */
+  /** Probes the upstream and returns the reason that it cannot deliver, or undefined. Never rejects. */
   readonly probe: () => Promise<string | undefined>
-  /** How soon an open breaker is looked at again. */
+  /** Delay until an open breaker is probed again. */
   readonly retryMs: number
   readonly onChange: () => void
 }
 
-/** A breaker that trips again before anything was delivered waits twice as long, up to so many times. */
+/** A breaker that trips again before a delivery waits twice as long, up to this many doublings. */
 const mostDoublings = 6
 
 export function createBreaker({ probe, retryMs, onChange }: BreakerParts): Breaker {
@@ -68,21 +68,21 @@ export function createBreaker({ probe, retryMs, onChange }: BreakerParts): Break
   }
 }
 
-/** So many of the last payments must fail for a route to be paused. */
+/** Number of failures among the last payments that pauses a route. */
 const leastFailures = 5
 const windowLength = 10
 
-/** A payment that was answered, and its payer. */
+/** A payment with a response, and its payer. */
 export type AnsweredPayment = Pick<PaymentFacts, 'tx' | 'payer'>
 
 export interface FailureWindow {
-  /** True when the route has failed for too many payments. */
+  /** True if the route failed for too many payments. */
   add(isFailure: boolean, payment: AnsweredPayment): boolean
 }
 
 /**
- * The last answers to payments. A payment that fails again and again counts once. While others are served, a payer counts once,
- * too: whoever sends requests that only fail for them cannot pause a route for all.
+ * The last responses to payments. A payment that fails repeatedly counts once. While other payers are served, a payer
+ * counts once, too, so that one payer with failing requests cannot pause a route for all.
  */
 export function createFailureWindow(): FailureWindow {
   let answers: (AnsweredPayment & { readonly isFailure: boolean })[] = []

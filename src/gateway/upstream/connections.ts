@@ -1,4 +1,4 @@
-/** Connections to upstreams: kept open, one pool for each, and never to where a cloud keeps its secrets. */
+/** Connection pools to upstreams, one for each. They refuse the addresses of cloud metadata services. */
 import type { LookupAddress } from 'node:dns'
 import { lookup as lookUp } from 'node:dns'
 import type { LookupFunction } from 'node:net'
@@ -7,8 +7,8 @@ import { Pool } from 'undici'
 import type { UpstreamPlan } from '../config/plan.ts'
 
 /**
- * Addresses that no name may lead to: whoever can change a name's address could have us fetch a machine's credentials
- * there. Where such an address is meant, the file names it as it is, and then nothing is looked up.
+ * Addresses that no host name may resolve to. Otherwise control of a DNS name would give access to the machine's
+ * credentials. An intended address can be written literally in the file, which needs no look-up.
  */
 const forbidden = new BlockList()
 forbidden.addSubnet('169.254.0.0', 16, 'ipv4')
@@ -18,7 +18,7 @@ forbidden.addAddress('fd20:ce::254', 'ipv6')
 forbidden.addAddress('100.100.100.200', 'ipv4')
 forbidden.addAddress('168.63.129.16', 'ipv4')
 forbidden.addAddress('192.0.0.192', 'ipv4')
-// The first of them once more, as a translator for IPv6-only networks has it.
+// The first of them again, as NAT64 translates it for IPv6-only networks.
 forbidden.addSubnet('64:ff9b::a9fe:0', 112, 'ipv6')
 
 export function isForbidden(address: string): boolean {
@@ -31,7 +31,7 @@ type LookUp = (
   done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
 ) => void
 
-/** Looks a name up and checks the very addresses that are then connected to: a name that changes in between gains nothing. */
+/** Resolves a name and checks the addresses that are then connected to, so a DNS change in between has no effect. */
 export function createLookup(resolve: LookUp = lookUp as unknown as LookUp): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
@@ -52,7 +52,7 @@ export const guardedLookup = createLookup()
 export interface Upstreams {
   poolFor(plan: UpstreamPlan): Pool
   close(): Promise<void>
-  /** The same once the requests that run have ended. */
+  /** The same after the running requests have ended. */
   retire(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Which routes cannot deliver at this moment, by the breakers of their upstreams and their own. */
+/** Tracks which routes can deliver, by the breakers of their upstreams and their own. */
 import type { Log } from '../../core/runtime.ts'
 import type { Paywall } from '../../paywall/paywall.ts'
 import type { UpstreamPlan } from '../config/plan.ts'
@@ -6,21 +6,21 @@ import { type AnsweredPayment, type Breaker, createBreaker, createFailureWindow 
 import type { Probe } from './probe.ts'
 
 export interface UpstreamHealth {
-  /** The health of a route of this upstream, whose paywall is paused while it cannot deliver. */
+  /** The health of a route of this upstream. Its paywall is paused while the route cannot deliver. */
   openRoute(name: string, paywall: Paywall | undefined): RouteHealth
-  /** Asks the upstream for the first time. Until it has answered nothing is sold. */
+  /** Probes the upstream for the first time. Its routes are paused until it responds. */
   start(): Promise<void>
   stop(): void
 }
 
 export interface RouteHealth {
-  /** The upstream answered a request, which a payment may stand behind. */
+  /** The upstream responded to a request, possibly a paid one. */
   answered(status: number, payment: AnsweredPayment | undefined): void
-  /** The upstream failed before it had answered. */
+  /** The upstream failed before it responded. */
   failed(error: unknown, why: string, payment: AnsweredPayment | undefined): void
 }
 
-/** The upstream cannot be reached, or does not answer. */
+/** The upstream is unreachable, or does not respond. */
 function isOutage(error: unknown): boolean {
   const { code = '', syscall } = (error ?? {}) as { readonly code?: unknown; readonly syscall?: unknown }
   if (syscall === 'connect' || syscall === 'getaddrinfo') return true
@@ -29,7 +29,7 @@ function isOutage(error: unknown): boolean {
   )
 }
 
-/** The upstream hung up, or what it sent is no HTTP. */
+/** The upstream closed the connection, or sent invalid HTTP. */
 const brokenAnswer = /^(?:UND_ERR_SOCKET|UND_ERR_HEADERS_OVERFLOW|ECONNRESET|EPIPE|HPE_\w+)$/
 
 export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, probe: Probe, log: Log): UpstreamHealth {
@@ -103,7 +103,7 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
     },
     start: async () => {
       timer = setInterval(() => {
-        // Told again, since a former paywall of the route may have ended meanwhile.
+        // Repeated, because a former paywall of the route may have closed meanwhile.
         tell()
         void look()
       }, everyMs)
@@ -118,5 +118,5 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
   }
 }
 
-/** An upstream that is down is asked at least this often. */
+/** An upstream that is down is probed at least this often. */
 const longestRetryMs = 1_000

@@ -1,13 +1,13 @@
-/** Asks an upstream whether it takes connections, or whether its health path answers. */
+/** Probes an upstream by a connection or by its health path. */
 import { connect } from 'node:net'
 import type { Pool } from 'undici'
 import type { UpstreamPlan } from '../config/plan.ts'
 import { guardedLookup } from './connections.ts'
 
-/** Longer than this no probe waits for an answer. */
+/** Time limit of a probe. */
 const longestMs = 5_000
 
-/** Why the upstream cannot be sold for, or undefined. Never rejects. */
+/** Returns the reason that the upstream cannot deliver, or undefined. Never rejects. */
 export type Probe = () => Promise<string | undefined>
 
 export function createProbe(upstream: UpstreamPlan, pool: Pool): Probe {

@@ -1,4 +1,4 @@
-/** Bytes as the texts in which transactions and signatures travel. */
+/** Converts bytes to and from the text forms of transactions and signatures. */
 
 export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
@@ -21,7 +21,7 @@ export function toBase58(bytes: Uint8Array): string {
   return '1'.repeat(zeros < 0 ? bytes.length : zeros) + text
 }
 
-/** The first signature of a transaction, by which the chain names it. It stands behind their count, a single byte. */
+/** The first signature of a transaction, which is its id. It follows the count of signatures, a single byte. */
 export function readSignature(transaction: Uint8Array): string {
   return toBase58(transaction.subarray(1, 65))
 }

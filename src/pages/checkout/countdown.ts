@@ -1,16 +1,16 @@
-/** The time that is left, by the service's clock. */
+/** The remaining time of the quote, by the service's clock. */
 import type { CheckoutFacts } from '../../core/checkout/messages.ts'
 import { monotonic } from '../look/clock.ts'
 import { find, say } from './screen.ts'
 
 const closeSeconds = 60
 
-/** The service read its clock after the page was asked for, so that the page is rather early than late. */
+/** The service read its clock after the page was requested, so the countdown ends early rather than late. */
 export function remainingMs({ expiresAt, now }: Pick<CheckoutFacts, 'expiresAt' | 'now'>): number {
   return expiresAt - now - monotonic()
 }
 
-/** Calls back once, when the time is over. */
+/** Calls `onOver` once, when the time is over. */
 export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
   const place = find('time')
   let wasClose = remainingMs(facts) < closeSeconds * 1_000

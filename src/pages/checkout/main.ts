@@ -1,4 +1,4 @@
-/** The checkout page's script: the page itself is written by the server, and this brings it to life. */
+/** The script of the checkout page. The server renders the page, and this script makes it interactive. */
 import './checkout.css'
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
 import { isPayable, openedElsewhere } from '../../core/checkout/texts.ts'
@@ -39,7 +39,7 @@ function drawWallets(): void {
   disableChoices(page.step?.isBusy === true, page.isDown)
 }
 
-/** A second click finds it under way, and does nothing. */
+/** Ignores a second click while a payment is in progress. */
 async function start(work: (screen: PaymentScreen) => Promise<void>): Promise<void> {
   if (page.step?.isBusy || page.isDown || !isOffered(page)) return
   const screen: PaymentScreen = {
@@ -78,14 +78,14 @@ function learn(standing: CheckoutState): void {
   if (standing.state === 'paid') void finish(standing.tx)
 }
 
-/** The resource comes by a reload, in one tab. Where that was tried and this page came again, people decide for themselves. */
+/** One tab reloads to open the resource. If a reload led back to this page, the user decides. */
 async function finish(tx: string): Promise<void> {
   if (facts.after === 'return' || page.last) return
   change({ last: words.opening })
   if (!(await tabs.mayOpen(tx))) return change({ last: openedElsewhere(tx) })
   if (wasOpened()) return change({ last: undefined })
   location.reload()
-  // A download leaves the page where it is.
+  // A download does not leave the page.
   setTimeout(() => change({ last: words.downloaded }), 3_000)
 }
 
@@ -110,7 +110,7 @@ async function listen(): Promise<Heard> {
   }
   if (answer.kind !== 'answer') {
     failures += 1
-    // One that is lost says nothing.
+    // A single lost request is not reported.
     if (failures > 1) change({ isDown: true })
     return 'failed'
   }

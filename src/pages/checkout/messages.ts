@@ -1,4 +1,4 @@
-/** What people are told while they pay with a wallet in this browser. Each state has words of its own. */
+/** The messages during a payment with a wallet in this browser. Each state has its own text. */
 import type { CheckoutFacts, CheckoutToken, Preparation } from '../../core/checkout/messages.ts'
 import type { Notice } from '../../core/checkout/texts.ts'
 import { sentence } from '../../core/checkout/texts.ts'
@@ -59,7 +59,7 @@ export const walletFailed = (wallet: string) =>
     `The wallet reported a problem. ${nothing} Try again, or pay with your phone.`,
   )
 
-/** A wallet that sends by itself may have done so before it failed. */
+/** A wallet that sends transactions itself may have sent it before it failed. */
 export const walletUnclear = (wallet: string) =>
   notice(
     'warn',

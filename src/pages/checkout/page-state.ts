@@ -1,37 +1,37 @@
-/** Where the page stands, and what follows from it: what is told, and whether paying is offered. */
+/** The state of the page, and its consequences: the message, and whether payment is offered. */
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
 import type { Notice } from '../../core/checkout/texts.ts'
 import { describeState, isPayable } from '../../core/checkout/texts.ts'
 import * as words from './messages.ts'
 
 export interface PageState {
-  /** The service's last word. */
+  /** The last state that the service reported. */
   readonly standing: CheckoutState
-  /** How far somebody is who pays with a wallet in this page, or how that ended. */
+  /** The progress or the result of a payment with a wallet in this page. */
   readonly step?: Step | undefined
-  /** What was sent from this page, and when by the page's clock. */
+  /** The transaction that this page sent, and its time by the page's clock. */
   readonly sent?: { readonly tx: string; readonly at: number } | undefined
   readonly isDown: boolean
   /** The service has seen the cookie of this purchase, or needs none. */
   readonly isKept: boolean
-  /** Why nothing can be paid here. A payment that was made all the same is still waited for. */
+  /** The reason that payment is not possible here. The page still waits for a payment that was made anyway. */
   readonly objection?: Notice | undefined
-  /** The price's time is over, as far as the page can tell. */
+  /** The quote has expired, by the page's clock. */
   readonly isOver: boolean
-  /** The end of it: nothing else is told any more. */
+  /** The final message. It is not replaced. */
   readonly last?: Notice | undefined
 }
 
 export interface Step {
   readonly notice: Notice
-  /** Under way: nothing else may begin. */
+  /** A step is in progress, and no other may start. */
   readonly isBusy: boolean
 }
 
-/** After this long a transaction can no longer land: what its signer saw of the chain is too old by then. */
+/** A transaction cannot land after this time, because its blockhash has expired. */
 const landingMs = 90_000
 
-/** What is told, the gravest first. */
+/** Selects the message, the most serious first. */
 export function tell(page: PageState, facts: CheckoutFacts, at: number): Notice | undefined {
   const { standing, step, sent, isDown, isOver, last } = page
   if (last) return last
@@ -55,21 +55,24 @@ function confirming({ standing, step, sent, isDown, isOver }: PageState, facts: 
     return { ...(isOver || standing.state === 'expired' ? words.confirmingOver : words.confirming), tx: sent.tx }
   const notice = describeState(standing, facts)
   const seen = notice && isOver ? { ...notice, text: words.confirmingOver.text } : notice
-  // Paid from elsewhere while a wallet here is asked for the same.
+  // Another device paid while a wallet here asks for the same payment.
   return seen && step?.isBusy ? { ...seen, text: `${seen.text} Decline what your wallet is asking here.` } : seen
 }
 
-/** Whether the ways to pay are shown. Nobody is offered to pay twice, or without the cookie that opens what is bought. */
+/**
+ * Whether the ways to pay are shown. The page never offers a second payment, or one without the cookie that opens the
+ * resource.
+ */
 export function isOffered({ standing, step, sent, isOver, isKept, objection, last }: PageState): boolean {
   return !last && !sent && isKept && !objection && isPayable(standing) && (!isOver || step?.isBusy === true)
 }
 
-/** Whether they will be, as far as is known, once the service has seen the cookie. */
+/** Whether they are expected to be shown once the service has seen the cookie. */
 export function isHeldBack(page: PageState): boolean {
   return !page.isKept && !page.isDown && isOffered({ ...page, isKept: true })
 }
 
-/** Whether nothing more can come that would change what is told. */
+/** Whether the state is final. */
 export function isEnded({ standing, last }: PageState): boolean {
   return last !== undefined || ['paid', 'used', 'stranded'].includes(standing.state)
 }

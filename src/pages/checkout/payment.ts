@@ -1,4 +1,4 @@
-/** One payment with a wallet of this browser, from the click to the transaction on its way. */
+/** One payment with a wallet of this browser, from the click to the sent transaction. */
 import type { IdentifierString, WalletAccount } from '@wallet-standard/base'
 import type {
   CheckoutFacts,
@@ -17,16 +17,16 @@ import { type BrowserWallet, isDeclined, sends, signs } from './wallets.ts'
 export interface PaymentScreen {
   readonly facts: CheckoutFacts
   readonly price: CheckoutToken
-  /** Says how far it is; while it is under way nothing else begins. */
+  /** Shows the progress. No other payment starts meanwhile. */
   under(notice: Notice): void
-  /** Says how it ended, when nothing is on its way. */
+  /** Shows the result of a payment that sent nothing. */
   end(notice: Notice | undefined): void
   choose(accounts: readonly WalletAccount[]): Promise<WalletAccount>
-  /** The service says otherwise: paid already, or on its way. */
+  /** The service reports another state: already paid, or pending. */
   learn(state: CheckoutState): void
   sent(tx: string): void
   down(isDown: boolean): void
-  /** Why nothing may be paid any more, if so; empty when it is told already. */
+  /** The reason that payment is no longer possible; empty if it is already shown. */
   objection(): string | undefined
   pause(ms: number): Promise<void>
 }
@@ -55,7 +55,7 @@ export async function pay(wallet: BrowserWallet, screen: PaymentScreen): Promise
   }
 }
 
-/** On a local chain the service pays itself, with money that is worth nothing. */
+/** On a local chain the service pays itself, with worthless tokens. */
 export async function payWithTestMoney(screen: PaymentScreen): Promise<void> {
   const { facts, price } = screen
   screen.under(words.sending)
@@ -68,7 +68,7 @@ export async function payWithTestMoney(screen: PaymentScreen): Promise<void> {
   else screen.end(words.notSent(answer.value.why))
 }
 
-/** The account that pays, on the right network; undefined when it was told why there is none. */
+/** The paying account on the right network; undefined if the page already shows the reason for its absence. */
 async function connect(wallet: BrowserWallet, screen: PaymentScreen): Promise<WalletAccount | undefined> {
   const { facts } = screen
   const knows = ({ chains }: Pick<WalletAccount, 'chains'>) => chains.includes(facts.chain as IdentifierString)
@@ -107,7 +107,7 @@ async function prepare({ address }: WalletAccount, screen: PaymentScreen): Promi
   return undefined
 }
 
-/** Goes on until the service has answered: what is signed lands once, however often it is sent. */
+/** Repeats until the service responds. A signed transaction lands once, regardless of the number of attempts. */
 async function submit(signed: Uint8Array, screen: PaymentScreen): Promise<void> {
   const { requestId } = screen.facts
   const order = { kind: 'submit', requestId, transaction: toBase64url(signed) } as const
@@ -123,7 +123,7 @@ async function submit(signed: Uint8Array, screen: PaymentScreen): Promise<void> 
     const value: Sending = answer.kind === 'refused' ? { kind: 'refused', why: answer.detail } : answer.value
     if (value.kind === 'sent') return screen.sent(value.tx)
     if (value.kind === 'state') return settle(value, screen)
-    // An earlier try may have arrived although its answer did not: then the payment is waited for.
+    // An earlier attempt may have arrived although its response was lost. Then the page waits for the payment.
     return wasTried
       ? screen.sent(readSignature(signed))
       : screen.end(value.why === '' ? undefined : words.notSent(value.why))

@@ -1,13 +1,16 @@
-/** How often the service is asked: often while something happens and is seen, seldom otherwise, at once on coming back. */
+/**
+ * Polls the service: often while a payment is in progress and visible, rarely otherwise, and at once when the user
+ * returns.
+ */
 import { monotonic } from '../look/clock.ts'
 
 const [often, seldom, rarely] = [1_200, 5_000, 30_000]
 const [quietMs, longQuietMs] = [120_000, 900_000]
 
-/** `lively` when something new was heard. */
+/** `lively` means that the state changed. */
 export type Heard = 'lively' | 'quiet' | 'failed' | 'ended'
 
-/** Asks one at a time until it ends. Returns a function that asks at once. */
+/** Sends one request at a time until the end. Returns a function that polls at once. */
 export function keepAsking(listen: () => Promise<Heard>): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let [lastNews, failures] = [monotonic(), 0]

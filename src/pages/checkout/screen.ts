@@ -1,4 +1,4 @@
-/** What is seen: the notice, the wallets' buttons, and where the keyboard goes when something disappears. */
+/** The visible parts: the notice, the wallet buttons, and the focus when an element disappears. */
 import type { WalletAccount } from '@wallet-standard/base'
 import type { Notice } from '../../core/checkout/texts.ts'
 import { type BrowserWallet, findIcon } from './wallets.ts'
@@ -7,7 +7,7 @@ export function find<T extends Element = HTMLElement>(id: string): T {
   return document.getElementById(id) as unknown as T
 }
 
-/** Texts are only ever set as texts: nothing in them can become markup. */
+/** Texts are set as text nodes only, so they cannot become markup. */
 function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   set: Partial<HTMLElementTagNameMap[K]> = {},
@@ -21,7 +21,7 @@ function make<K extends keyof HTMLElementTagNameMap>(
 const title = document.title
 let shown = ''
 
-/** Shows a notice, or none. What has not changed is left alone, so that it is not read out again. */
+/** Shows a notice or none. An unchanged notice is not rewritten, so screen readers do not repeat it. */
 export function show(notice: Notice | undefined, isOffered: boolean, isHeldBack: boolean): void {
   const text = JSON.stringify([notice, isOffered, isHeldBack])
   if (text === shown) return
@@ -40,7 +40,7 @@ function draw({ tone, title: head, text, tx, command, action, isQuiet }: Notice)
   const box = make('div', { className: `notice ${tone}` }, make('h2', {}, head), make('p', {}, text))
   if (command !== undefined) box.append(copyable(command, 'Command'))
   if (tx !== undefined) box.append(make('p', {}, 'Transaction ', make('code', {}, tx)))
-  // An empty address is that of the page itself.
+  // An empty address is the address of the page itself.
   if (action !== undefined)
     box.append(make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href: '' }, action))
   return box
@@ -51,7 +51,7 @@ function copyable(text: string, name: string): HTMLElement {
   return make('p', { className: 'copy' }, code, copyButton(code, name))
 }
 
-/** A button that copies what the element says, and says so itself. */
+/** A button that copies the text of an element and confirms it. */
 export function copyButton(code: HTMLElement, name: string): HTMLElement {
   const button = make('button', { type: 'button', ariaLabel: `Copy ${name.toLowerCase()}` }, 'Copy')
   button.onclick = async () => {
@@ -65,7 +65,7 @@ export function copyButton(code: HTMLElement, name: string): HTMLElement {
   return button
 }
 
-/** Pages without TLS have no clipboard: what is to be copied is selected for them. */
+/** Pages without TLS have no clipboard, so the text is selected instead. */
 async function copy(code: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(code.textContent ?? '')
@@ -76,12 +76,12 @@ async function copy(code: HTMLElement): Promise<boolean> {
   }
 }
 
-/** For those who listen; the eye sees it elsewhere. */
+/** Text for screen readers only. */
 export function say(text: string): void {
   find('said').textContent = text
 }
 
-/** One button for each wallet, and one for test money where there is some. */
+/** One button for each wallet, and one for test tokens if available. */
 export function offerWallets(
   wallets: readonly BrowserWallet[],
   onPay: (wallet: BrowserWallet) => void,
@@ -100,13 +100,13 @@ export function offerWallets(
   find('wallets').replaceChildren(...(buttons.length > 0 ? buttons : [make('p', { className: 'hint' }, none)]))
 }
 
-/** Nothing else begins while one thing is under way. The wallets keep their place in the order of the keyboard. */
+/** Disables the choices while one is in progress. The buttons keep their tab order. */
 export function disableChoices(isBusy: boolean, isDown: boolean): void {
   for (const button of find('wallets').querySelectorAll('.pays')) button.ariaDisabled = String(isBusy || isDown)
   for (const part of document.querySelectorAll<HTMLElement>('#tokens,.phone,#hand')) part.inert = isBusy
 }
 
-/** Resolves with the account that was chosen, and fails when none was. */
+/** Resolves with the chosen account; rejects if none was chosen. */
 export function offerAccounts(accounts: readonly WalletAccount[]): Promise<WalletAccount> {
   return new Promise((resolve, reject) => {
     const button = (words: string, act: () => void) =>

@@ -1,12 +1,12 @@
 /**
- * The tabs of this browser that show one purchase share its cookie, so any of them could open the resource. They agree on
- * one: the tab that paid, or else the tab with the highest rank among those that ask at the same time.
+ * The tabs of this browser that show one purchase share its cookie, so any of them could open the resource. They agree
+ * on one: the tab that paid, or the tab with the highest rank among those that ask at the same time.
  */
 
 export interface Tabs {
-  /** This tab has sent the transaction. */
+  /** This tab sent the transaction. */
   sent(tx: string): void
-  /** Resolves with true in the one tab that opens what the transaction bought. */
+  /** Resolves with true in the one tab that opens the purchased resource. */
   mayOpen(tx: string): Promise<boolean>
 }
 
@@ -15,7 +15,7 @@ interface Claim {
   readonly rank: number
 }
 
-/** Another tab answers in a few milliseconds, also while it is hidden. */
+/** Another tab responds within a few milliseconds, even while it is hidden. */
 const answerMs = 250
 const sentName = 'paystile-sent'
 
@@ -23,7 +23,7 @@ export function joinTabs(requestId: string): Tabs {
   const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(`paystile ${requestId}`) : undefined
   const chance = Math.random()
   let [sent, asking, highest, isLeftToOthers] = ['', '', 0, false]
-  // The tab that sent it comes first, then the tab that sent it before a reload, then chance decides.
+  // Highest rank: the tab that sent it, then the tab that sent it before a reload, then a random tab.
   const computeRank = (tx: string): number => chance + (tx === sent ? 2 : tx === stored() ? 1 : 0)
   const claim = (tx: string): void => channel?.postMessage({ tx, rank: computeRank(tx) } satisfies Claim)
   channel?.addEventListener('message', ({ data }: MessageEvent<Claim>) => {
@@ -38,7 +38,7 @@ export function joinTabs(requestId: string): Tabs {
       store(tx)
     },
     mayOpen: async (tx) => {
-      // A tab that asked earlier does not count on this one any more. A claim now could make both give up.
+      // A tab that asked earlier no longer counts on this one. A claim now could make both give up.
       if (isLeftToOthers && computeRank(tx) < 1) return false
       asking = tx
       claim(tx)
@@ -49,7 +49,7 @@ export function joinTabs(requestId: string): Tabs {
   }
 }
 
-/** A reload keeps it, and other tabs do not see it. */
+/** Survives a reload and is not visible to other tabs. */
 function stored(): string | null {
   try {
     return sessionStorage.getItem(sentName)
@@ -62,6 +62,6 @@ function store(tx: string): void {
   try {
     sessionStorage.setItem(sentName, tx)
   } catch {
-    // Then a tab that is loaded again is a tab like any other.
+    // Without storage, a reloaded tab has no precedence.
   }
 }

@@ -1,4 +1,4 @@
-/** The token that is paid in: choosing another changes price, QR code, link and what is to be sent by hand. */
+/** The choice of the token. It changes the price, QR code, link and the data for a manual transfer. */
 import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout/messages.ts'
 import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
 import { longPrice } from '../../core/checkout/texts.ts'
@@ -9,7 +9,7 @@ export interface Choice {
   price(): CheckoutToken
 }
 
-/** Brings the choice and the copy buttons to life. */
+/** Activates the choice and the copy buttons. */
 export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) => void): Choice {
   let chosen = facts.tokens[0] ?? { token: 'USDC', amount: '' }
   find<HTMLDetailsElement>('hand').open = false
@@ -19,14 +19,14 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
   writeAmount(chosen)
   if (fields) {
     fields.hidden = false
-    // A browser may remember another choice than the one the page was written with.
+    // A browser may restore another choice than the one in the page.
     const radios = [...fields.querySelectorAll('input')]
     for (const radio of radios) radio.checked = radio.value === chosen.token
     fields.onchange = async () => {
       const wanted = facts.tokens.find(({ token }) => radios.some((radio) => radio.checked && radio.value === token))
       if (!wanted) return
       const answer = await ask<CheckoutView>({ kind: 'view', requestId: facts.requestId, token: wanted.token })
-      // Meanwhile yet another may have been chosen.
+      // The user may have chosen another token meanwhile.
       if (!radios.some((radio) => radio.checked && radio.value === wanted.token)) return
       if (answer.kind === 'answer') {
         chosen = wanted
@@ -39,7 +39,7 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
   return { price: () => chosen }
 }
 
-/** Alone, so that it can be copied. */
+/** The amount without its token, so that it can be copied. */
 function writeAmount({ amount, token }: CheckoutToken): void {
   const place = find('amount')
   place.textContent = amount

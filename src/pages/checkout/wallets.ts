@@ -1,4 +1,4 @@
-/** The wallets of this browser, as they announce themselves by the Wallet Standard's two events. */
+/** The wallets of this browser, which announce themselves by the two events of the Wallet Standard. */
 import type {
   SolanaSignAndSendTransactionFeature,
   SolanaSignTransactionFeature,
@@ -16,7 +16,7 @@ export type BrowserWallet = Omit<Wallet, 'features'> & { readonly features: Feat
 export const signs = 'solana:signTransaction'
 export const sends = 'solana:signAndSendTransaction'
 
-/** Calls back now and whenever a wallet comes or goes, with those that can pay here. */
+/** Calls back at once and on every change, with the wallets that can pay here. */
 export function watchWallets(
   { network, chain }: CheckoutFacts,
   onChange: (wallets: readonly BrowserWallet[]) => void,
@@ -25,7 +25,7 @@ export function watchWallets(
   const canPay = ({ features, chains }: Wallet): boolean =>
     'standard:connect' in features &&
     (signs in features || sends in features) &&
-    // A chain of this machine is one that few wallets can be switched to.
+    // Few wallets can be switched to a chain of this machine.
     (network === 'localnet' ? chains.includes(chain as Wallet['chains'][number]) : chains.some(isSolana))
   const tell = () => onChange([...known].filter(canPay) as unknown as readonly BrowserWallet[])
   const api = {
@@ -47,12 +47,12 @@ export function watchWallets(
 
 const isSolana = (chain: string): boolean => chain.startsWith('solana:')
 
-/** Pictures come with the wallet, or not at all. */
+/** Icons are embedded in the wallet's data. Others are not loaded. */
 export function findIcon({ icon }: Pick<Wallet, 'icon'>): string | undefined {
   return /^data:image\/(svg\+xml|webp|png|gif);/.test(icon) ? icon : undefined
 }
 
-/** People say no in many ways. */
+/** Wallets report a refusal by the user in different ways. */
 export function isDeclined(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   return code === 4001 || /reject|declin|denied|cancel|closed/i.test(String(message))

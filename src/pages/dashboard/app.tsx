@@ -1,4 +1,4 @@
-/** Which screen is shown, and the stream that runs while somebody may see it. */
+/** Selects the screen, and runs the stream while the reader is authorized. */
 import { useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -13,7 +13,7 @@ import { Skeleton } from './elements/states.tsx'
 import { Home } from './screens/home.tsx'
 import { Shell } from './screens/shell.tsx'
 
-/** Fetched when they are first wanted: home is what most people open. */
+/** Loaded on demand, because most visits open the home screen. */
 const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentType>>> = {
   payments: async () => (await import('./screens/payments.tsx')).Payments,
   endpoints: async () => (await import('./screens/endpoints.tsx')).Endpoints,
@@ -42,7 +42,7 @@ export function App() {
     document.title = `${titles[screen]} · paystile`
   }, [screen])
   useSignalEffect(() => {
-    // Somebody else may be looking now: nothing of what the one before saw is kept.
+    // Another user may have signed in, so the responses of the previous one are dropped.
     if (turn.value === 0) return
     forgetAnswers()
     forgetRows()

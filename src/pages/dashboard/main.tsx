@@ -1,4 +1,4 @@
-/** The dashboard starts here. */
+/** The entry point of the dashboard. */
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { startRouting } from './data/route.ts'

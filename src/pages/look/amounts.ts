@@ -1,14 +1,14 @@
-/** Numbers as people read them. Amounts keep every digit unless the caller rounds; nothing here goes through a float. */
+/** Numbers for people. Amounts keep every digit unless the caller rounds, and never pass through a float. */
 import { compareDecimals, roundDecimal } from './decimals.ts'
 
-/** Latin digits in every language, so that whole and fraction are written alike. */
+/** Latin digits in every language, so that whole and fraction match. */
 const plain = { numberingSystem: 'latn' } as const
 
 export function formatCount(count: number, locale: string): string {
   return new Intl.NumberFormat(locale, plain).format(count)
 }
 
-/** All digits, groups of thousands, at least two places. Empty text is an amount that is not known. */
+/** All digits, grouped by thousands, at least two places. An empty text is an unknown amount. */
 export function formatAmount(text: string, locale: string, leastPlaces = 2): string {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
   if (!match) return '–'
@@ -18,7 +18,7 @@ export function formatAmount(text: string, locale: string, leastPlaces = 2): str
   return `${sign === '-' ? '−' : ''}${grouped}${digits === '' ? '' : `${formatPoint(locale)}${digits}`}`
 }
 
-/** For headlines: two places, or as many as three digits that count need. */
+/** For headlines: two places, or as many as three significant digits need. */
 export function formatRounded(text: string, locale: string): string {
   return formatAmount(roundDecimal(text, choosePlaces(text)), locale)
 }
@@ -48,22 +48,22 @@ export function formatShare(share: number | undefined, locale: string): string {
 
 export type Change =
   | { readonly kind: 'none' }
-  /** There was nothing before, so there is no percentage. */
+  /** The previous value is zero, so there is no percentage. */
   | { readonly kind: 'new' }
   | { readonly kind: 'up' | 'down' | 'same'; readonly text: string }
 
-/** How an amount or a count has changed against what it was before. */
+/** The change of an amount or a count against its previous value. */
 export function compareAmounts(current: string, previous: string | undefined, locale: string): Change {
   if (previous === undefined) return { kind: 'none' }
   const [isNow, was] = [compareDecimals(current, '0') !== 0, compareDecimals(previous, '0') !== 0]
-  // Of a loss there is no percentage.
+  // A loss has no percentage.
   if (compareDecimals(previous, '0') < 0 || (!was && compareDecimals(current, '0') < 0)) return { kind: 'none' }
   if (!was) return isNow ? { kind: 'new' } : { kind: 'same', text: formatShare(0, locale) }
   const ratio = Number(current) / Number(previous) - 1
   return signed(ratio, (value) => formatShare(value > 9.99 ? Math.round(value) : round(value), locale))
 }
 
-/** How a share has changed, in percentage points. */
+/** The change of a share, in percentage points. */
 export function compareShares(current: number | undefined, previous: number | undefined, locale: string): Change {
   if (current === undefined || previous === undefined) return { kind: 'none' }
   const points = (value: number) =>
@@ -78,7 +78,7 @@ function signed(value: number, write: (value: number) => string): Change {
   return { kind: value > 0 ? 'up' : 'down', text: write(Math.abs(value)) }
 }
 
-/** The two ends of a long name, which is what people compare. */
+/** The two ends of a long name, which are the parts that people compare. */
 export function shorten(text: string, head = 6, tail = 4): string {
   return text.length <= head + tail + 3 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`
 }

@@ -1,22 +1,22 @@
-/** The only place where a page asks for the time. */
+/** The only place where a page reads the time. */
 
-/** How far the service is ahead of this computer. */
+/** The lead of the service's clock over this computer's. */
 let ahead = 0
-/** A little is the way between the two, and the second to which a service tells its time. */
+/** A smaller gap is network latency, and the resolution of one second of `Date`. */
 const littleMs = 30_000
 
-/** The time of day by which the service goes, in milliseconds since 1970: until it has told it, that of this computer. */
+/** The service's time, in milliseconds since 1970. Before the first response, this computer's time. */
 export function now(): number {
   return Date.now() + ahead
 }
 
-/** Takes the `Date` of an answer for the time. */
+/** Sets the clock from the header `Date` of a response. */
 export function takeTime(date: string | null): void {
   const gap = Date.parse(date ?? '') - Date.now()
   if (!Number.isNaN(gap)) ahead = Math.abs(gap) < littleMs ? 0 : gap
 }
 
-/** Milliseconds since the page was asked for. Nobody can set it. */
+/** Milliseconds since the page was requested. Changes of the system clock do not affect it. */
 export function monotonic(): number {
   return performance.now()
 }

@@ -1,4 +1,4 @@
-/** Decimal text, reckoned with exactly: amounts are of any size and have any number of places, and floats lose both. */
+/** Exact arithmetic on decimal texts. Amounts can have any size and any number of places, and floats lose both. */
 interface Exact {
   readonly units: bigint
   readonly places: number
@@ -21,14 +21,14 @@ function write({ units, places }: Exact): string {
 
 const widen = ({ units, places }: Exact, to: number): bigint => units * 10n ** BigInt(to - places)
 
-/** Half away from zero. */
+/** Rounds half away from zero. */
 function divide(units: bigint, by: bigint): bigint {
   const sign = units < 0n === by < 0n ? 1n : -1n
   const [over, under] = [units < 0n ? -units : units, by < 0n ? -by : by]
   return sign * ((2n * over + under) / (2n * under))
 }
 
-/** What is no decimal, such as the empty text of an unknown amount, counts as nothing. */
+/** A text that is not a decimal, such as the empty text of an unknown amount, counts as zero. */
 export function addDecimals(texts: readonly string[]): string {
   const all = texts.flatMap((text) => read(text) ?? [])
   const places = Math.max(0, ...all.map((one) => one.places))
@@ -47,7 +47,7 @@ export function compareDecimals(one: string, other: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** Undefined where there is nothing to divide by. */
+/** Undefined for a division by zero. */
 export function divideDecimal(text: string, by: number, places = 9): string | undefined {
   const value = read(text)
   if (!value || by === 0) return undefined
@@ -63,7 +63,7 @@ export function roundDecimal(text: string, places: number): string {
   return write({ units: divide(value.units, 10n ** BigInt(value.places - places)), places })
 }
 
-/** How large a part is of the whole, as a number to draw with; undefined where there is no whole. */
+/** The part as a share of the whole, as a number for drawing; undefined if the whole is zero. */
 export function computeRatio(part: string, whole: string): number | undefined {
   const [over, under] = [read(part), read(whole)]
   if (!over || !under || under.units === 0n) return undefined

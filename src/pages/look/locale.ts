@@ -1,6 +1,6 @@
 /**
- * The language in which numbers and times are written. A browser on a bare machine may name one that no standard knows
- * (`en-US@posix`), and `Intl` throws at it: then it is American English.
+ * The language of numbers and times. A browser on a minimal system can report a non-standard language (`en-US@posix`),
+ * for which `Intl` throws. Then the page uses American English.
  */
 const fallback = 'en-US'
 
@@ -12,12 +12,12 @@ export function chooseLocale(language: string | undefined): string {
   }
 }
 
-/** That of the browser. */
+/** The language of the browser. */
 export function pageLocale(): string {
   return chooseLocale(globalThis.navigator?.language)
 }
 
-/** For code of others that hands the browser's language to `Intl` as it is: makes it one that `Intl` takes. */
+/** For libraries that pass the browser's language to `Intl` unchanged: replaces it by one that `Intl` accepts. */
 export function mendLanguage(navigator: { readonly language: string }): void {
   const locale = chooseLocale(navigator.language)
   if (locale !== navigator.language)

@@ -1,4 +1,7 @@
-/** Which time the figures are of: the last day, week or month, certain days, or all. Ends are whole hours, as sums are kept. */
+/**
+ * The period of the figures: the last day, week or month, certain days, or all time. Its ends are whole hours, because
+ * sums are kept by the hour.
+ */
 import { dayMs, hourMs, readDay, startOfDay, type Zone } from './times.ts'
 
 const periodNames = ['24h', '7d', '30d', 'all', 'custom'] as const
@@ -13,7 +16,7 @@ export interface Period {
 
 const days = { '7d': 7, '30d': 30 } as const
 
-/** What an address says; `usual` where it says nothing that can be read. */
+/** The period of a query; `usual` if the query has no valid one. */
 export function readPeriod(query: URLSearchParams, now: number, zone: Zone, usual: PeriodName): Period {
   const asked = periodNames.find((name) => name === query.get('period')) ?? usual
   const to = Math.floor(now / hourMs) * hourMs + hourMs
@@ -28,7 +31,7 @@ export function readPeriod(query: URLSearchParams, now: number, zone: Zone, usua
   return { name, from: startOfDay(now, zone, 1 - days[name]), to }
 }
 
-/** The one of the same length before it. */
+/** The preceding period of the same length. */
 export function periodBefore({ from, to }: Period): { readonly from: number; readonly to: number } | undefined {
   return from === undefined || to === undefined ? undefined : { from: 2 * from - to, to: from }
 }
@@ -43,7 +46,7 @@ export function periodWords({ name, from, to }: Period): string {
 
 export type Step = 'hour' | 'day'
 
-/** How finely a period can be drawn; the first is usual. A service gives at most 2,000 points. */
+/** The possible resolutions of a period, the default first. The service returns at most 2,000 points. */
 export function listSteps({ from, to }: Period): readonly Step[] {
   const length = (to ?? 0) - (from ?? 0)
   if (length <= dayMs) return ['hour']

@@ -1,4 +1,4 @@
-/** Moments and periods as people say them, in their own time zone or in UTC. */
+/** Times and periods in words, in the local time zone or in UTC. */
 export type Zone = 'local' | 'utc'
 
 export const hourMs = 3_600_000
@@ -13,7 +13,7 @@ const steps = [
   ['year', 365 * dayMs, Number.POSITIVE_INFINITY],
 ] as const
 
-/** What lies ahead by a little is now: two clocks never agree. */
+/** A time slightly in the future counts as now, because clocks differ. */
 export function formatRelative(at: number, now: number, locale: string): string {
   const ago = now - at
   const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
@@ -54,14 +54,14 @@ export function formatHour(at: number, zone: Zone, locale: string): string {
   return new Intl.DateTimeFormat(locale, { ...time, ...inZone(zone) }).format(at)
 }
 
-/** The midnight at or before this moment; `days` later where they are given. */
+/** The midnight at or before this time, plus `days`. */
 export function startOfDay(at: number, zone: Zone, days = 0): number {
   const date = new Date(at)
   if (zone === 'utc') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + days)
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + days).getTime()
 }
 
-/** `2026-01-31` as the midnight with which that day begins in this zone. */
+/** `2026-01-31` as the midnight at the start of that day in this zone. */
 export function readDay(text: string, zone: Zone): number | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (!match) return undefined

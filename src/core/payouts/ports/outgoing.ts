@@ -1,58 +1,63 @@
 /** Outgoing transactions, as a port of the ledger: payouts, conversions and refunds. */
 import type { PayeeName } from './rewards.ts'
 
-/** One line of a payout: what a payee gets, and what that settles. */
+/** One line of a payout: the amount that a payee receives, and the accruals that it settles. */
 export interface PayoutLine extends PayeeName {
-  /** The accruals it settles: those after `from`, up to `upto`. */
+  /** The settled accruals: those after `from`, up to `upto`. */
   readonly from: number
   readonly upto: number
-  /** What they come to. */
+  /** The sum of these accruals. */
   readonly gross: bigint
-  /** What is sent: the gross less what a lower rate and the opening of an account take. */
+  /** The amount sent: the gross amount less the reductions for a lower rate and for opening an account. */
   readonly units: bigint
-  /** Taken for the rent of the payee's token account, which did not exist. */
+  /** Deducted for the rent of the payee's token account, if it did not exist. */
   readonly opening: bigint
 }
 
 export type OutgoingTransactionKind = 'payout' | 'conversion' | 'refund'
 
 /**
- * `planned`: reserved, nothing signed that could still land. `signed`: its bytes may land. `landed`: they did, for good.
- * `dropped`: given up; what it had reserved is owed again.
+ * `planned`: reserved, without a signed transaction that could still land. `signed`: its bytes can land. `landed`: they
+ * landed and are final. `dropped`: abandoned, and its reservation is released.
  */
 export type OutgoingTransactionState = 'planned' | 'signed' | 'landed' | 'dropped'
 
-/** A signed transaction, as it is kept. */
+/** A stored signed transaction. */
 export interface KeptBytes {
   readonly signature: string
   readonly lastValidBlockHeight: number
-  /** The slot in which its block was read: a node whose memory begins later cannot say that it never landed. */
+  /**
+   * The slot in which its blockhash was read. A node with a history that begins later cannot tell that it never landed.
+   */
   readonly slot: number
-  /** Sealed, and erased once its fate is known. */
+  /** Encrypted, and erased once the outcome is known. */
   readonly sealed: string
 }
 
 export interface OutgoingTransaction {
-  /** Also in the memo of its transaction. */
+  /** Also the memo of its transaction. */
   readonly id: string
   readonly kind: OutgoingTransactionKind
-  /** Of one name only one is under way, and of a refund's only one ever lands; empty for payouts, which reserve by line. */
+  /**
+   * At most one per lane is under way, and at most one refund per lane ever lands. Empty for payouts, which reserve by
+   * line.
+   */
   readonly lane: string
   readonly state: OutgoingTransactionState
   readonly version: number
-  /** When it was planned, and when it last changed. */
+  /** Times of the plan and of the last change. */
   readonly at: number
   readonly changedAt: number
-  /** How often it was signed. */
+  /** Number of signatures. */
   readonly attempts: number
-  /** How often it failed on chain. */
+  /** Number of failures on chain. */
   readonly failures: number
-  /** Of the last bytes; undefined before the first. Without `sealed` once their fate is known. */
+  /** The last signed bytes. Undefined before the first signature; without `sealed` once the outcome is known. */
   readonly signed: KeptBytes | undefined
   readonly slot: number
-  /** Why it was signed anew, or dropped; empty otherwise. */
+  /** The reason why it was signed again or dropped. Empty otherwise. */
   readonly why: string
-  /** What a conversion or a refund is about, and what came of it, as JSON text; empty for payouts. */
+  /** The details and the result of a conversion or refund, as JSON text. Empty for payouts. */
   readonly about: string
 }
 
@@ -63,18 +68,18 @@ export interface PlannedTransaction {
   readonly about: string
   /** Payouts only. */
   readonly lines: readonly PayoutLine[]
-  /** The most that payouts may send that landed since a time or are under way, this one included. */
+  /** The maximum sum of payouts that landed since a time or are under way, including this one. */
   readonly cap?: { readonly since: number; readonly units: bigint }
   /**
-   * Refunds of whole payments: it must still have brought nothing, and cannot be used from then on, until the refund is
-   * dropped. It may have come too late, or be registered nowhere: then nobody can register it any more, whichever proof it has.
+   * The payment that a full refund voids. The payment must be undelivered, and it cannot be used unless the refund is
+   * dropped. A late or unregistered payment can be voided, too; then no proof can register it any more.
    */
   readonly voids?: Uint8Array
-  /** The payment that a refund sends back, and how much of it. When it has landed, the books subtract it. */
+  /** The refunded payment and amount. The books subtract it when the refund has landed. */
   readonly refunds?: { readonly tx: Uint8Array; readonly units: bigint }
 }
 
-/** The most payouts that may be signed since a time, one that is signed again counted again. */
+/** The maximum number of payouts signed since a time. A repeated signature counts again. */
 export interface SigningBudget {
   readonly since: number
   readonly most: bigint
@@ -82,11 +87,13 @@ export interface SigningBudget {
 
 export type Planning =
   | { readonly kind: 'planned'; readonly dispatch: OutgoingTransaction }
-  /** Somebody was first: a payee has moved on, the lane is in use, or (a refund) was used. */
+  /**
+   * Another transaction was first: the payee's balance changed, the lane is in use, or a refund of this lane landed.
+   */
   | { readonly kind: 'taken' }
   /** The cap is reached. */
   | { readonly kind: 'capped' }
-  /** The payment to be refunded was used, is being delivered, was taken back by the chain, or goes back already. */
+  /** The payment was used, is being delivered, was reverted by the chain, or is being refunded already. */
   | { readonly kind: 'in_use' }
 
 export type SigningResult =
@@ -102,43 +109,46 @@ export interface OutgoingTransactionMark {
 }
 
 export interface OutgoingTransactions {
-  /** Reserves and writes down, in one step. */
+  /** Reserves and records in one step. */
   plan(plan: PlannedTransaction): Promise<Planning>
   /** Keeps signed bytes, before they are sent. */
   sign(id: string, version: number, signed: KeptBytes, about?: string, budget?: SigningBudget): Promise<SigningResult>
   /** Each of these returns the transaction as it is now, or undefined when the version has passed; then nothing changed. */
   /** What was signed can no longer land: back to `planned`. It may have failed on chain, and not only missed its time. */
   unsign(id: string, version: number, why: string, hasFailed?: boolean): Promise<OutgoingTransaction | undefined>
-  /** It landed for good: what it paid is paid. */
+  /** The transaction is final, and its lines are paid. */
   land(id: string, version: number, slot: number, about?: string): Promise<OutgoingTransaction | undefined>
-  /** Gives up what is only planned: what it had reserved is owed again. */
+  /** Abandons a planned transaction and releases its reservation. */
   drop(id: string, version: number, why: string): Promise<OutgoingTransaction | undefined>
-  /** All that is planned or signed, the oldest first. */
+  /** All planned and signed transactions, the oldest first. */
   open(): Promise<readonly OutgoingTransaction[]>
   get(id: string): Promise<OutgoingTransaction | undefined>
-  /** The one in a lane that was not dropped; the latest. */
+  /** The latest transaction of a lane that was not dropped. */
   inLane(lane: string): Promise<OutgoingTransaction | undefined>
-  /** The same of many lanes, in their order. */
+  /** Like `inLane` for many lanes, in their order. */
   inLanes(lanes: readonly string[]): Promise<readonly (OutgoingTransaction | undefined)[]>
   lines(id: string): Promise<readonly PayoutLine[]>
-  /** The latest first, beyond one. */
+  /** The latest first, after a given one. */
   list(query: {
     readonly kind?: OutgoingTransactionKind
     readonly state?: OutgoingTransactionState
     readonly after?: OutgoingTransactionMark
     readonly most: number
   }): Promise<readonly OutgoingTransaction[]>
-  /** What a payee was paid, or is about to be, the latest first. */
+  /** The payouts to a payee, landed or under way, the latest first. */
   linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: OutgoingTransaction })[]>
-  /** What payouts send that landed since a time, whenever they were planned, or are under way: those may land any time. */
+  /**
+   * The sum of payouts that landed since a time, regardless of when they were planned, or are under way and can land at
+   * any time.
+   */
   planned(since: number): Promise<bigint>
-  /** How often payouts were signed since a time. */
+  /** Number of payout signatures since a time. */
   signings(since: number): Promise<bigint>
 }
 
-/** Signed bytes are kept so that only this service can read them. */
+/** Encrypts signed bytes, so that only this service can read them. */
 export interface Sealer {
   seal(bytes: Uint8Array, about: string): string
-  /** Undefined for what was not sealed here, or about something else. */
+  /** Undefined for text that this service did not seal, or that it sealed for another subject. */
   open(text: string, about: string): Uint8Array | undefined
 }

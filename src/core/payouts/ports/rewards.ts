@@ -1,10 +1,13 @@
-/** Rewards, as a port of the ledger: final payments become accruals, accruals are owed to payees, and dispatches pay them. */
+/**
+ * Rewards, as a port of the ledger: final payments become accruals, accruals are owed to payees, and outgoing
+ * transactions pay them.
+ */
 import type { FrozenRates } from '../../money/rates.ts'
 import type { TokenCode } from '../../money/tokens.ts'
 import type { Discrepancy } from '../discrepancy.ts'
 import type { NothingWhy, RewardRole, Share } from '../rewards.ts'
 
-/** A final payment that is not shared out yet. */
+/** A final payment without an accrual. */
 export interface Ripening {
   readonly tx: Uint8Array
   readonly recipient: string
@@ -16,11 +19,11 @@ export interface Ripening {
   readonly paidAt: number
   readonly usableUntil: number
   readonly rates: FrozenRates | undefined
-  /** Whether anything of it was delivered. A window is delivered with its beginning. */
+  /** Whether any of it was delivered. A window counts as delivered when it begins. */
   readonly isDelivered: boolean
 }
 
-/** A payment that was shared out, or of which it is settled that nobody earns. */
+/** A payment that was shared out, or for which it is settled that no payee earns. */
 export interface Accrual {
   readonly tx: Uint8Array
   readonly at: number
@@ -31,25 +34,25 @@ export interface Accrual {
   /** The price. */
   readonly units: bigint
   readonly paidAt: number
-  /** By which it was reckoned: those of the payment, or the first there were after it. */
+  /** The rates of the computation: those of the payment, or the first ones after it. */
   readonly rates: FrozenRates | undefined
-  /** The name of the rules that were used. */
+  /** The name of the rules that applied. */
   readonly rules: string
-  /** The verified developer at that time; empty for none. */
+  /** The verified developer at that time. Empty if there was none. */
   readonly developer: string
-  /** What the payer had spent within seven days before, in units of 10⁻¹² USDC. */
+  /** The payer's spending in the preceding seven days, in units of 10⁻¹² USDC. */
   readonly spent: bigint
-  /** The worth of the price, in the same; 0 where nobody earned. */
+  /** The value of the price, in the same units; 0 if no payee earned. */
   readonly worth: bigint
-  /** The price in NATIVE, and what one whole NATIVE was worth in units of 10⁻¹² USDC; 0 where nobody earned. */
+  /** The price in NATIVE, and the value of one whole NATIVE in units of 10⁻¹² USDC; 0 if no payee earned. */
   readonly whole: bigint
   readonly rate: bigint
-  /** Empty where it was shared. */
+  /** Empty if the payment was shared. */
   readonly why: NothingWhy | ''
   readonly shares: readonly Share[]
 }
 
-/** What of a payment was shared out, to all together; 0, and why, where nobody earns. */
+/** The total shared out of a payment. If no payee earns, it is 0 and gives the reason. */
 export interface SharedOut {
   readonly at: number
   /** Base units of NATIVE. */
@@ -57,7 +60,7 @@ export interface SharedOut {
   readonly why: NothingWhy | ''
 }
 
-/** Accruals are numbered in the order in which they were written, from 1 on. */
+/** Accruals are numbered from 1 in the order in which they were written. */
 export interface NumberedAccrual extends Accrual {
   readonly number: number
 }
@@ -68,66 +71,73 @@ export interface PayeeName {
 }
 
 export interface Payee extends PayeeName {
-  /** All that was ever owed; what is owed now and not reserved; what was paid on chain. Base units of NATIVE. */
+  /**
+   * In base units of NATIVE: the total ever accrued; the part that is owed and not reserved; the part paid on chain.
+   */
   readonly accrued: bigint
   readonly owed: bigint
   readonly paid: bigint
-  /** Reserved for a dispatch that is under way. */
+  /** Reserved for an outgoing transaction that is under way. */
   readonly reserved: bigint
-  /** Up to which accrual it was paid or reserved. */
+  /** The last accrual that is paid or reserved. */
   readonly upto: number
-  /** Why nothing is paid at present, and until when that is so; empty and 0 otherwise. */
+  /** The reason why payment is suspended, and the end of the suspension. Empty and 0 otherwise. */
   readonly why: string
   readonly parkedUntil: number
 }
 
-/** What is owed to a payee beyond what was paid or reserved: sums by rate, after one accrual and up to another. */
+/** The amount owed to a payee beyond paid and reserved accruals: sums by rate, after one accrual and up to another. */
 export interface Owed {
   readonly from: number
   readonly upto: number
   readonly units: bigint
   readonly atRates: readonly { readonly rate: bigint; readonly units: bigint }[]
-  /** The last payment that it comes from, by which a payer's address can be read from the chain again. */
+  /** The latest payment among its sources. A payer's address can be read from the chain again by it. */
   readonly tx: Uint8Array
 }
 
-/** A wallet that has shown that it owns a host, from a time on, until another. */
+/** The proof that a wallet owns a host, valid for a period. */
 export interface Verification {
   readonly host: string
   readonly wallet: string
   readonly from: number
-  /** When it runs out unless it is verified again, or was revoked. */
+  /** The end of its validity, by expiry or by revocation. */
   readonly until: number
   readonly isRevoked: boolean
 }
 
 export interface Rewards {
-  /** From now on payments that become final ripen, those that are final already do not. */
+  /** Payments that become final from now on are accruable. Payments that are final already are not. */
   start(): Promise<void>
-  /** Those whose time has come, the first paid first, and the number of the last accrual. */
+  /** The accruable payments that are due, in the order of payment, and the number of the last accrual. */
   accruable(most: number): Promise<{ readonly payments: readonly Ripening[]; readonly last: number }>
-  /** What a payer spent by accruals that were shared, paid after `from` and up to `to`, in units of 10⁻¹² USDC. */
+  /**
+   * A payer's spending in accruals that were shared, for payments after `from` and up to `to`, in units of 10⁻¹² USDC.
+   */
   spent(payer: string, from: number, to: number): Promise<bigint>
   /**
-   * Writes accruals down and adds their shares to what is owed, in one step, and they ripen no more. False, and nothing
-   * changed, when `last` is not the number of the last accrual any more. One of a payment that has an accrual is left out.
+   * Records accruals and adds their shares to the payees' balances in one step; the payments are no longer accruable.
+   * Returns false without a change if `last` is no longer the number of the last accrual. An accrual is skipped if its
+   * payment already has one.
    */
   accrue(last: number, accruals: readonly Accrual[]): Promise<boolean>
-  /** Ripens on until then. */
+  /** The payments are not due before that time. */
   postpone(txs: readonly Uint8Array[], until: number): Promise<void>
-  /** Keeps the text of rules under their name. */
+  /** Stores the text of rules under their name. */
   keepRules(id: string, text: string): Promise<void>
   rules(id: string): Promise<string | undefined>
-  /** By number, after one. */
+  /** By number, after a given one. */
   accruals(after: number, most: number): Promise<readonly NumberedAccrual[]>
-  /** What of these payments was shared out, in their order; undefined where one has no accrual. */
+  /** The shared amounts of these payments, in their order. Undefined for a payment without an accrual. */
   shared(txs: readonly Uint8Array[]): Promise<readonly (SharedOut | undefined)[]>
-  /** How many payments ripen. */
+  /** Number of accruable payments. */
   countAccruable(): Promise<number>
 
-  /** Those who are owed at least so much, have nothing under way and are not parked: whom most is owed first. */
+  /**
+   * Payees that are owed at least this much, have nothing under way and are not parked. The largest amount comes first.
+   */
   due(least: bigint, most: number): Promise<readonly Payee[]>
-  /** In the order of their texts, role first, beyond one. */
+  /** Sorted by text, role first, after a given one. */
   payees(query: {
     readonly role?: RewardRole
     readonly after?: PayeeName
@@ -135,22 +145,22 @@ export interface Rewards {
   }): Promise<readonly Payee[]>
   payee(name: PayeeName): Promise<Payee | undefined>
   /**
-   * Undefined where nothing is. Exactly this is what a line of a payout settles. With `most`, the first accruals only that come
-   * to no more together; the very first in any case.
+   * The amount that one line of a payout settles. Undefined if nothing is owed. With `most`, only the first accruals up
+   * to that sum, but at least one.
    */
   owed(name: PayeeName, most?: bigint): Promise<Owed | undefined>
-  /** Until then it is not due; a payout that is planned for it ends that. */
+  /** The payee is not due before that time. A planned payout for it ends the suspension. */
   park(name: PayeeName, why: string, until: number): Promise<void>
-  /** By role; without those to whom nothing was ever owed. */
+  /** By role, without payees that never earned. */
   sums(): Promise<readonly RoleSum[]>
-  /** Adds everything up again, by payee and by role: all that was shared is owed, reserved or paid. */
+  /** Recomputes all sums by payee and by role: every shared amount is owed, reserved or paid. */
   audit(): Promise<readonly Discrepancy[]>
 
-  /** Writes down that a host is verified for a wallet from now until then; the one before ends now. */
+  /** Records the verification of a host for a wallet, from now until its end. The previous one ends now. */
   verify(verification: Omit<Verification, 'isRevoked'>): Promise<void>
-  /** Ends what holds now. False when nothing does. */
+  /** Ends the current verification. False if there is none. */
   revoke(host: string, at: number): Promise<boolean>
-  /** All that ever held, oldest first; of one host or of all. */
+  /** All verifications, past and current, the oldest first; of one host or of all. */
   verifications(host?: string): Promise<readonly Verification[]>
 }
 

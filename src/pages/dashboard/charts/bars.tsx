@@ -1,4 +1,4 @@
-/** Shares of a whole, as bars: by token, and from being asked to being served. */
+/** Shares of a total as bars: by token, and from challenge to delivery. */
 import { useEffect, useRef } from 'preact/hooks'
 import { formatRounded, formatShare } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
@@ -6,7 +6,7 @@ import { pageLocale } from '../../look/locale.ts'
 import type { Funnel, TokenLine } from '../data/answers.ts'
 import { Count } from '../elements/cells.tsx'
 
-/** Its length is set by script: a style in the markup would be refused by the page's policy. */
+/** A script sets the length: the page's policy forbids inline styles. */
 export function Bar({ share, tone }: { readonly share: number; readonly tone: string }) {
   const fill = useRef<HTMLSpanElement>(null)
   useEffect(() => {

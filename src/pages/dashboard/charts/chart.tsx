@@ -1,4 +1,4 @@
-/** What came in over time: a drawing to look at, and the same as a table for who cannot. */
+/** Revenue over time: a chart, and the same data as a table for screen readers. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
@@ -33,7 +33,7 @@ function addRevenue(points: readonly Revenue[]): Required<Revenue> {
   }
 }
 
-/** A service sums up by days of UTC: days of another zone are put together from hours. */
+/** The service sums by UTC days. Days of another zone are summed from hours. */
 function inDays(points: readonly SeriesPoint[]): readonly Drawn[] {
   const days = new Map<number, SeriesPoint[]>()
   for (const point of points) {
@@ -47,7 +47,7 @@ function inDays(points: readonly SeriesPoint[]): readonly Drawn[] {
   }))
 }
 
-/** So many hours a service tells at once. */
+/** Limit of hours in one response of the service. */
 const mostHours = 1_900
 
 export function RevenueChart({ period }: { readonly period: Period }) {
@@ -192,7 +192,7 @@ interface PlotProps extends Pick<DrawingProps, 'points' | 'step' | 'measure'> {
 function Plot({ points, step, measure, label, onPoint }: PlotProps) {
   const locale = pageLocale()
   const place = useRef<HTMLDivElement>(null)
-  // `shape` holds everything that is drawn.
+  // `shape` contains all inputs of the drawing.
   const shape = JSON.stringify([points, step, measure, zone.value, theme.value])
   useEffect(() => {
     const box = place.current
@@ -214,7 +214,7 @@ function Plot({ points, step, measure, label, onPoint }: PlotProps) {
       end = plot.destroy
     }
     draw().catch(() => {})
-    // Colours are read when it is drawn.
+    // The colours are read at drawing time.
     const scheme = matchMedia('(prefers-color-scheme: dark)')
     const redraw = () => {
       end()

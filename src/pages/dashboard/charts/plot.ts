@@ -1,4 +1,4 @@
-/** The drawing itself, on uPlot: bars for a few points, an area for many, in the colours of the theme. */
+/** The chart on uPlot: bars for a few points, an area for many, in the colours of the theme. */
 import uPlot from 'uplot'
 
 export interface PlotPoint {
@@ -11,7 +11,7 @@ export interface PlotParts {
   readonly stepMs: number
   readonly formatTick: (at: number) => string
   readonly formatValue: (value: number) => string
-  /** Undefined when nothing is pointed at. */
+  /** Undefined if the pointer is not on a point. */
   readonly onPoint: (index: number | undefined) => void
 }
 
@@ -22,7 +22,7 @@ export interface Plot {
 const height = 232
 const mostBars = 80
 
-/** What a colour of the theme is at this moment; a canvas knows no custom properties. */
+/** The current value of a theme colour. A canvas cannot read custom properties. */
 function readColour(place: HTMLElement, name: string): string {
   const probe = document.createElement('i')
   probe.style.color = `var(--${name})`
@@ -58,7 +58,7 @@ export function drawPlot(place: HTMLElement, parts: PlotParts): Plot {
     },
     scales: {
       x: { time: true, range: () => [first - half, last + half] },
-      // More may be sent back than comes in.
+      // Refunds can exceed receipts.
       y: { range: (_plot, least, most) => [Math.min(0, least * 1.12), most > 0 ? most * 1.12 : least < 0 ? 0 : 1] },
     },
     axes: [

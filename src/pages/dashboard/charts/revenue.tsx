@@ -1,11 +1,11 @@
-/** Revenue beside what it is made of: what was earned, and what was sent back. */
+/** Revenue with its parts: earnings and refunds. */
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Revenue } from '../data/answers.ts'
 import type { Column } from '../elements/table.tsx'
 
-/** An older service tells of no refunds. */
+/** An older service reports no refunds. */
 export function readGross({ revenue, gross }: Revenue): string {
   return gross ?? revenue
 }
@@ -18,14 +18,14 @@ export function isRefunded(line: Pick<Revenue, 'refunded'>): boolean {
   return compareDecimals(readRefunded(line), '0') !== 0
 }
 
-/** Undefined where nothing was sent back: then there is nothing to tell apart. */
+/** Undefined without refunds. */
 export function refundWords(line: Revenue): string | undefined {
   if (!isRefunded(line)) return undefined
   const locale = pageLocale()
   return `${formatRounded(readGross(line), locale)} earned, ${formatRounded(readRefunded(line), locale)} refunded`
 }
 
-/** The revenue, after what was earned and refunded where any line has a refund. */
+/** The revenue column. If any line has a refund, columns for earnings and refunds precede it. */
 export function revenueColumns<Line extends Revenue>(
   lines: readonly Line[],
   token: string,
@@ -49,7 +49,7 @@ export function revenueColumns<Line extends Revenue>(
   ]
 }
 
-/** With all digits, for who points at it. */
+/** All digits, for the tooltip. */
 export function exactRevenue(line: Revenue, token: string): string {
   const locale = pageLocale()
   const net = `${formatAmount(line.revenue, locale)} ${token}`

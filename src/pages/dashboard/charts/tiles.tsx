@@ -1,4 +1,4 @@
-/** The four figures at the top, each beside what it was in the period before. */
+/** The four figures at the top, each compared with the period before. */
 import type { ComponentChildren } from 'preact'
 import {
   compareAmounts,
@@ -19,7 +19,7 @@ interface TileProps {
   readonly value: ComponentChildren
   readonly unit?: string
   readonly exact?: string
-  /** A line below it. */
+  /** The line below the figure. */
   readonly children: ComponentChildren
 }
 
@@ -35,7 +35,7 @@ export function Tile({ name, value, unit, exact, children }: TileProps) {
   )
 }
 
-/** A person may be asked several times for one payment, and may pay in the next hour: more than all is all. */
+/** A payment can follow several challenges, and can fall into the next hour, so the ratio is limited to 1. */
 function computeConversion({ funnel: { challenged, paid } }: Totals): number | undefined {
   return challenged === 0 ? undefined : Math.min(1, paid / challenged)
 }
@@ -48,7 +48,7 @@ interface TilesProps {
 
 export function Tiles({ summary, previous, than }: TilesProps) {
   const locale = pageLocale()
-  // What went back was paid all the same.
+  // The average includes refunded payments.
   const computeAverage = (totals: Totals) => divideDecimal(totals.gross ?? totals.totalRevenue, totals.payments)
   const average = computeAverage(summary)
   const unit = summary.revenueToken

@@ -1,6 +1,6 @@
 /**
- * What a screen shows of an address: the latest answer, and whether a newer one is under way. Answers are kept for a
- * while, so that going back shows them at once; a change of the question ends the one that runs.
+ * The data of a screen: the latest response to a path, and whether a newer one is loading. Responses are cached for a
+ * while, so going back shows them at once. A change of the path cancels the running request.
  */
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -9,18 +9,18 @@ import { ask, type Outcome, type Trouble } from './ask.ts'
 import { access, noteAccess, turn } from './session.ts'
 
 export interface Loaded<Answer> {
-  /** May be that of the question before, while the next is asked: see `isStale`. */
+  /** Can belong to the previous path while the next one loads: see `isStale`. */
   readonly value: Answer | undefined
   readonly trouble: Trouble | undefined
   readonly isLoading: boolean
-  /** The answer shown is one to another question. */
+  /** The value belongs to another path. */
   readonly isStale: boolean
   reload(): void
 }
 
-/** Rises when payments came in: sums are then asked for again. */
+/** Increases when payments arrive. Sums are then loaded again. */
 export const news = signal(0)
-/** Rises when the stream may have left something out: lists that it fills are then asked for again. */
+/** Increases when the stream may have skipped events. Lists that it fills are then loaded again. */
 export const gaps = signal(0)
 
 const kept = new Map<string, unknown>()
@@ -34,12 +34,12 @@ type Asking = (path: string, signal: AbortSignal) => Promise<Outcome<unknown>>
 const plainly: Asking = (path, abort) => ask(path, { signal: abort })
 
 interface Way {
-  /** Asks again whenever it rises. */
+  /** Loads again whenever it increases. */
   readonly follows?: ReadonlySignal<number> | undefined
   readonly asking?: Asking
 }
 
-/** `path` undefined asks nothing. */
+/** An undefined `path` loads nothing. */
 export function useAnswer<Answer>(path: string | undefined, { follows, asking = plainly }: Way = {}): Loaded<Answer> {
   const [state, setState] = useState<{ path: string | undefined; trouble?: Trouble; isLoading: boolean }>({
     path,
@@ -49,7 +49,7 @@ export function useAnswer<Answer>(path: string | undefined, { follows, asking = 
   const last = useRef<unknown>(undefined)
   const liveTurn = follows?.value
   const ownTurn = turn.value
-  // The turns are what makes it ask again.
+  // The turns trigger the reload.
   useEffect(() => {
     if (path === undefined) return setState({ path, isLoading: false })
     const abort = new AbortController()

@@ -1,4 +1,4 @@
-/** What the service answers, as this page reads it. Parts marked optional came later: an older service has none of them. */
+/** The responses of the service, as this page reads them. Optional parts are newer: an older service omits them. */
 import type { Network, TokenCode } from '../../../core/money/tokens.ts'
 import type { Refund, Refundable } from './outgoing.ts'
 
@@ -24,12 +24,12 @@ export interface FeedRecord {
   readonly recipient: string
   readonly shared?: string
   readonly refundedAt?: string
-  /** What was sent back, in the token; empty where nothing was. */
+  /** The refunded amount, in the token; empty without a refund. */
   readonly refunded?: string
   readonly revenue?: string
 }
 
-/** What was earned less what was sent back, and both beside it. */
+/** Earnings less refunds, with both parts. */
 export interface Revenue {
   readonly revenue: string
   readonly gross?: string
@@ -44,7 +44,7 @@ export interface TimelineEntry {
   readonly at: string | null
   readonly event: string
   readonly note?: string
-  /** Of what went out. */
+  /** The amount of an outgoing transaction. */
   readonly amount?: string
   readonly token?: TokenCode
   readonly tx?: string

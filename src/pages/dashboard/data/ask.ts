@@ -1,14 +1,14 @@
-/** Asking the service. Whatever it answers, or does not, is one of a few outcomes that a screen knows how to show. */
+/** Requests to the service. Every result is one of a few outcomes that a screen can show. */
 import { takeTime } from '../../look/clock.ts'
 import { catchUp } from './settings.ts'
 
 export type Trouble =
-  /** Somebody has to sign in. */
+  /** Sign-in is required. */
   | { readonly kind: 'signed-out' }
   | { readonly kind: 'not-owner' }
-  /** This service has no such address: it is older than the page, or there is no such thing. */
+  /** The service does not have this path: it is older than the page, or the record does not exist. */
   | { readonly kind: 'missing'; readonly detail: string }
-  /** It does not take the question as it was put. */
+  /** The service rejects the query. */
   | { readonly kind: 'unread'; readonly detail: string }
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'failed'; readonly status: number; readonly detail: string }
@@ -47,7 +47,7 @@ export function post<Answer>(path: string, body: unknown = {}): Promise<Outcome<
   })
 }
 
-/** An address with what is known of its query. */
+/** A path with the known parameters of its query. */
 export function formatPath(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()

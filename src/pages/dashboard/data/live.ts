@@ -1,4 +1,4 @@
-/** Payments as they happen, over server-sent events: connected once for the page, and again whenever it breaks. */
+/** Payments over server-sent events. The page has one connection, and reconnects after a failure. */
 import { batch, signal } from '@preact/signals'
 import { monotonic } from '../../look/clock.ts'
 import { gaps, news } from './answer.ts'
@@ -10,21 +10,21 @@ export type Line = 'connecting' | 'live' | 'reconnecting'
 
 export interface Row {
   readonly record: FeedRecord
-  /** When it came over the stream, since the page was asked for; undefined for what was there before. */
+  /** Time of arrival over the stream, since the page was requested; undefined for earlier records. */
   readonly arrivedAt: number | undefined
 }
 
 export const line = signal<Line>('connecting')
 export const rows = signal<readonly Row[]>([])
 export const isPaused = signal(false)
-/** What came during the pause. */
+/** Records that arrived during a pause. */
 export const held = signal<readonly FeedRecord[]>([])
-/** What is told to those who listen to the page instead of looking at it. */
+/** Text for screen readers. */
 export const spoken = signal('')
 
 const mostRows = 60
 const mostHeld = 500
-/** So soon are sums asked for again when a payment came in, and so often at the most while more do. */
+/** Delay until sums are loaded again after a payment, and the minimum interval between two loads. */
 const soonMs = 800
 const restMs = 5_000
 const longestWaitMs = 30_000
@@ -35,7 +35,7 @@ function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt
     const known = byId.get(record.id)
     byId.set(record.id, { record, arrivedAt: known ? known.arrivedAt : arrivedAt })
   }
-  // A block's time is in seconds: of one second, what came last is above.
+  // Block times are in seconds. Within one second, the latest arrival comes first.
   return [...byId.values()]
     .sort(
       (one, other) =>
@@ -44,7 +44,7 @@ function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt
     .slice(0, mostRows)
 }
 
-/** The list as the service has it. What is in a later one and was not in the first is as new as what is streamed. */
+/** The list of the service. A record in a later list that was missing in the first is as new as a streamed one. */
 export function takeList(records: readonly FeedRecord[]): void {
   if (isPaused.value) return
   rows.value = merge(rows.value, records, rows.value.length === 0 ? undefined : monotonic())
@@ -65,7 +65,7 @@ export function resume(): void {
     isPaused.value = false
     rows.value = merge(rows.value, held.value, monotonic())
     held.value = []
-    // More may have come than was held.
+    // More records may have arrived than were held.
     gaps.value += 1
   })
 }
@@ -85,7 +85,7 @@ function announce(): void {
   if (isAnnounced) return
   isAnnounced = true
   const tell = () => {
-    // Nobody looks: it can wait until somebody does.
+    // A hidden page waits until it is visible.
     if (document.hidden) return document.addEventListener('visibilitychange', tell, { once: true })
     isAnnounced = false
     lastNews = monotonic()
@@ -107,7 +107,7 @@ export function listen(): () => void {
   const open = (): void => {
     source = new EventSource('/analytics/stream')
     source.onopen = () => {
-      // What happened while nobody listened is in the list.
+      // The list has the events that occurred during the interruption.
       if (line.value === 'reconnecting') fillGap()
       line.value = 'live'
       waitMs = 1_000
@@ -119,7 +119,8 @@ export function listen(): () => void {
     source.addEventListener('skipped', fillGap)
     source.onerror = () => {
       line.value = 'reconnecting'
-      // The browser comes back by itself after a break, but not after a refusal: then it is asked why.
+      // The browser reconnects after an interruption, but not after an error response. Then the page asks for the
+      // reason.
       if (source?.readyState !== EventSource.CLOSED) return
       timer = setTimeout(() => {
         ask('/api/analytics').then(noteAccess, () => {})

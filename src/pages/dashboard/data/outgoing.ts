@@ -1,10 +1,10 @@
-/** What the service answers of money that goes out, as this page reads it. */
+/** Responses about outgoing transactions, as this page reads them. */
 import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { RewardRole } from '../../../core/payouts/rewards.ts'
 
 export type OutState = 'planned' | 'signed' | 'landed' | 'dropped'
 
-/** One transaction that goes out. */
+/** One outgoing transaction. */
 export interface Outgoing {
   readonly id: string
   readonly state: OutState
@@ -54,7 +54,7 @@ export interface Rewards {
   readonly rules: RewardsRules | null
   readonly wallet: { readonly address: string; readonly native: string; readonly sol: string } | null
   readonly roles: readonly RoleLine[]
-  /** The latest. */
+  /** The latest payouts. */
   readonly payouts: readonly Payout[]
 }
 
@@ -63,7 +63,7 @@ export interface Payouts {
   readonly next: string | null
 }
 
-/** What was owed to somebody, and what came of it. */
+/** A payable, and its payment. */
 export interface PayoutLine {
   readonly role: RewardRole
   readonly payee: string
@@ -94,7 +94,7 @@ export interface PayeeDetail extends Payee {
   readonly payouts: readonly (Outgoing & PayoutLine)[]
 }
 
-/** What can be sent back of a payment. */
+/** The refundable amount of a payment. */
 export interface Refundable {
   readonly token: TokenCode
   readonly amount: string
@@ -102,7 +102,7 @@ export interface Refundable {
 }
 
 export interface Refund extends Outgoing, Refundable {
-  /** Its transaction; missing beside the payment itself. */
+  /** The transaction of the payment; missing in a list beside the payment itself. */
   readonly payment?: string
 }
 

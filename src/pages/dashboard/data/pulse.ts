@@ -1,8 +1,8 @@
-/** A signal that rises again and again while somebody looks, for answers that change without a payment. */
+/** A signal that increases periodically while the page is visible, for data that changes without a payment. */
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
-/** 0 for never. */
+/** 0 means never. */
 export function usePulse(everyMs: number): ReadonlySignal<number> {
   const pulse = useSignal(0)
   useEffect(() => {

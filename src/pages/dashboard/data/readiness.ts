@@ -1,4 +1,4 @@
-/** What keeps the service from selling, asked for while somebody looks. */
+/** The reasons that keep the service from selling, polled while the page is visible. */
 import { signal } from '@preact/signals'
 
 /** One sentence each; empty while everything is sold. */
@@ -6,7 +6,7 @@ export const faults = signal<readonly string[]>([])
 
 const everyMs = 15_000
 
-/** Asks until the returned function is called. */
+/** Polls until the returned function is called. */
 export function watchReadiness(): () => void {
   const look = async (): Promise<void> => {
     if (document.hidden) return
@@ -14,7 +14,7 @@ export function watchReadiness(): () => void {
     const { why } = (await answer.json()) as { readonly why?: unknown }
     faults.value = Array.isArray(why) ? why.map(String) : []
   }
-  // A service that cannot be reached is told of elsewhere.
+  // Another part of the page reports an unreachable service.
   const again = (): void => void look().catch(() => {})
   again()
   const timer = setInterval(again, everyMs)

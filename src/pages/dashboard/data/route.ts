@@ -1,4 +1,4 @@
-/** Where one is: the screen and what it is asked to show, both in the address, so that it can be kept and sent. */
+/** The location: the screen and its query. Both are in the address, so that it can be bookmarked and shared. */
 import { signal } from '@preact/signals'
 
 const screens = ['home', 'payments', 'endpoints', 'payers', 'rewards', 'settlement', 'problems', 'sign-in'] as const
@@ -27,7 +27,7 @@ export function startRouting(): void {
 
 export type Query = Readonly<Record<string, string | undefined>>
 
-/** These go along from screen to screen. */
+/** Parameters that are kept between screens. */
 const lasting = ['period', 'from', 'to']
 
 export function formatAddress(screen: Screen, query: Query = {}): string {
@@ -41,13 +41,13 @@ export function formatAddress(screen: Screen, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`
 }
 
-/** The same screen, asked otherwise; what is undefined or empty goes. */
+/** The same screen with another query. Undefined and empty values are removed. */
 export function changeAddress(changes: Query): string {
   const { screen, query } = place.value
   return formatAddress(screen, { ...Object.fromEntries(query), ...changes })
 }
 
-/** The class of a row whose record the address has open. */
+/** The class of a row if the address has its record open. */
 export function markOpen(name: string, id: string): string | undefined {
   return place.value.query.get(name) === id ? 'is-open' : undefined
 }
@@ -59,7 +59,7 @@ export function go(address: string, { isReplacing = false } = {}): void {
   place.value = readPlace()
   if (!isOtherPath) return
   scrollTo(0, 0)
-  // Who listens to the page, or tabs through it, goes on where the new screen begins.
+  // Keyboard and screen reader users continue at the start of the new screen.
   document.getElementById('main')?.focus({ preventScroll: true })
 }
 
@@ -67,7 +67,7 @@ export function change(changes: Query, options?: { readonly isReplacing?: boolea
   go(changeAddress(changes), options)
 }
 
-/** Follows a link within the page, unless the person wants it in a window of its own. */
+/** Follows a link within the page, unless the user wants a new window. */
 export function follow(event: MouseEvent): void {
   const link = event.currentTarget as HTMLAnchorElement
   if (event.defaultPrevented || event.button !== 0) return

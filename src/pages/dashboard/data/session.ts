@@ -1,4 +1,4 @@
-/** Who is looking, and whether they may. Any answer of the service can say that they may not. */
+/** The signed-in wallet and its access. Every response of the service can revoke the access. */
 import { signal } from '@preact/signals'
 import type { Session, WellKnown } from './answers.ts'
 import { ask, type Outcome, post } from './ask.ts'
@@ -8,10 +8,10 @@ export type Access = 'unknown' | 'granted' | 'signed-out' | 'not-owner'
 export const access = signal<Access>('unknown')
 export const session = signal<Session>({ signedIn: false })
 export const service = signal<WellKnown | undefined>(undefined)
-/** Rises when everything has to be asked anew, because somebody else is looking now. */
+/** Increases when all data must be loaded again, because another user has signed in. */
 export const turn = signal(0)
 
-/** What an answer says about the one who asked. */
+/** Updates the access from the outcome of a request. */
 export function noteAccess(outcome: Outcome<unknown>): void {
   if (outcome.kind === 'answer') access.value = 'granted'
   if (outcome.kind === 'signed-out' || outcome.kind === 'not-owner') access.value = outcome.kind
@@ -27,7 +27,7 @@ export async function learnService(): Promise<void> {
   if (outcome.kind === 'answer') service.value = outcome.value
 }
 
-/** After a sign-in or its end. */
+/** Called after sign-in and sign-out. */
 export async function renew(): Promise<void> {
   await learnSession()
   access.value = 'unknown'

@@ -1,4 +1,4 @@
-/** What a person has chosen for this browser: the theme and the time zone. And the clock by which times are told. */
+/** The user's settings in this browser: theme and time zone. Also the clock for relative times. */
 import { effect, signal } from '@preact/signals'
 import { now } from '../../look/clock.ts'
 import type { Zone } from '../../look/times.ts'
@@ -6,7 +6,7 @@ import type { Zone } from '../../look/times.ts'
 export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
-/** Storage may be shut off; then a choice lasts as long as the page. */
+/** Storage may be disabled. Then a setting lasts as long as the page. */
 function recall(name: string): string | null {
   try {
     return localStorage.getItem(`paystile.${name}`)
@@ -24,11 +24,11 @@ function keep(name: string, value: string): void {
 export const theme = signal<Theme>(themes.find((one) => one === recall('theme')) ?? 'system')
 export const zone = signal<Zone>(recall('zone') === 'utc' ? 'utc' : 'local')
 const tickMs = 10_000
-/** Moves on every ten seconds, so that what was a moment ago does not stay one. */
+/** Advances every ten seconds, so that relative times stay correct. */
 export const tick = signal(now())
 export const isOnline = signal(true)
 
-/** Where the service has told another time than was thought, all moments are told anew. */
+/** Updates all relative times if the service reports another time than expected. */
 export function catchUp(): void {
   if (Math.abs(now() - tick.value) > 2 * tickMs) tick.value = now()
 }

@@ -1,4 +1,4 @@
-/** Wallets in this browser (Wallet Standard) that can sign a message, and signing in with one of them. */
+/** Wallets in this browser (Wallet Standard) that can sign a message, and sign-in with one of them. */
 import type { SolanaSignMessageFeature } from '@solana/wallet-standard-features'
 import { getWallets } from '@wallet-standard/app'
 import type { Wallet, WalletAccount } from '@wallet-standard/base'
@@ -25,7 +25,7 @@ function canSign(wallet: Wallet): wallet is Signer {
   return 'solana:signMessage' in wallet.features && 'standard:connect' in wallet.features
 }
 
-/** Tells of the wallets now, and whenever one comes or goes, until the returned function is called. */
+/** Reports the wallets at once and on every change, until the returned function is called. */
 export function watchWallets(tell: (wallets: readonly Signer[]) => void): () => void {
   const { get, on } = getWallets()
   const update = () => tell(get().filter(canSign))
@@ -36,7 +36,7 @@ export function watchWallets(tell: (wallets: readonly Signer[]) => void): () => 
   }
 }
 
-/** The text to be signed. Only one that names this very site and wallet is shown to anybody. */
+/** The text to sign. A text for another site or wallet is not shown. */
 export async function fetchMessage(
   address: string,
 ): Promise<{ readonly kind: 'message'; readonly text: string } | Refused> {

@@ -1,4 +1,4 @@
-/** A panel above the page. The browser keeps the focus inside, closes it on Esc, and gives the focus back. */
+/** A panel above the page. The browser keeps the focus inside, closes it on Esc, and restores the focus. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon } from '../elements/icons.tsx'

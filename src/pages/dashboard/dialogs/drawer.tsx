@@ -7,13 +7,13 @@ import { Dialog } from './dialog.tsx'
 
 interface RecordDrawerProps<Detail> {
   readonly title: string
-  /** The parameter of the address that holds the record's id. */
+  /** The parameter of the address with the id of the record. */
   readonly parameter: string
-  /** The path of the service below which the record is found by its id. */
+  /** The path of the service that precedes the id of the record. */
   readonly path: string
-  /** How often the record is read again; without it, whenever a payment comes in. */
+  /** Interval of reloads; without it, every payment triggers a reload. */
   readonly everyMs?: number
-  /** The title where there is no such record, and the advice. */
+  /** The title and the advice for a missing record. */
   readonly missing: readonly [title: string, advice: string]
   readonly children: (detail: Detail) => ComponentChildren
 }

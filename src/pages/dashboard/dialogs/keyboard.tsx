@@ -1,11 +1,11 @@
-/** The keyboard: moving among rows, opening, searching. And a list of the keys. */
+/** Keyboard shortcuts: moving among rows, opening, searching. Also the list of the keys. */
 import { signal } from '@preact/signals'
 import { change, formatAddress, go, place } from '../data/route.ts'
 import { Dialog } from './dialog.tsx'
 
 const isHelpOpen = signal(false)
 export const searchId = 'search'
-/** The search is wanted, and its screen may still have to be loaded. */
+/** The search was requested, and its screen may still be loading. */
 const isSearchWanted = signal(false)
 
 export function showKeys(): void {
@@ -15,7 +15,7 @@ export function showKeys(): void {
 const rowLinks = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('[data-row]')]
 const findRow = (link: HTMLElement | undefined): string | undefined => link?.dataset['row']
 
-/** To the next row, or the one before; in an open drawer, to the next payment. */
+/** Moves to the next or previous row; in an open drawer, to the next payment. */
 function move(step: 1 | -1): void {
   const links = rowLinks()
   const open = place.value.query.get('payment')
@@ -33,7 +33,7 @@ function search(): void {
   else go(formatAddress('payments'))
 }
 
-/** Puts the focus into the search, where somebody asked for it. */
+/** Focuses the search field if it was requested. */
 export function giveSearch(): void {
   if (isSearchWanted.value) document.getElementById(searchId)?.focus()
   isSearchWanted.value = false
@@ -51,7 +51,7 @@ function press(event: KeyboardEvent): void {
   const acts: Readonly<Record<string, (() => void) | undefined>> = {
     j: () => move(1),
     k: () => move(-1),
-    // Elsewhere the arrows scroll.
+    // Outside rows the arrow keys scroll.
     ArrowDown: isOnRow ? () => move(1) : undefined,
     ArrowUp: isOnRow ? () => move(-1) : undefined,
     '/': place.value.query.has('payment') ? undefined : search,

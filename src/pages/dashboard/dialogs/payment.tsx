@@ -1,4 +1,4 @@
-/** One payment, in a drawer: what was paid, what was checked, what became of it, and its names. */
+/** One payment in a drawer: amount, checks, timeline and identifiers. */
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -19,7 +19,7 @@ import { Link } from '../elements/link.tsx'
 import { ExplorerLink, Transaction } from '../elements/outgoing.tsx'
 import { RecordDrawer } from './drawer.tsx'
 
-/** Open whenever the address names a payment, whatever the screen. */
+/** Open on every screen if the address names a payment. */
 export function PaymentDrawer() {
   return (
     <RecordDrawer<PaymentDetail>
@@ -123,7 +123,7 @@ const eventWords: Readonly<Record<string, string>> = {
   refunded: 'Refunded',
 }
 
-/** What can be said without a timeline of the service's own. */
+/** The timeline of an older service, which sends none. */
 function shortTimeline({ timestamp, state, delivery }: PaymentDetail): readonly TimelineEntry[] {
   const isDelivered = delivery !== 'none'
   return [

@@ -1,4 +1,4 @@
-/** Sending a payment back: the question, the order, and how it stands. */
+/** Refunding a payment: the confirmation, the order, and its state. */
 
 import { useSignal } from '@preact/signals'
 import { formatAmount } from '../../look/amounts.ts'
@@ -17,12 +17,12 @@ import { type Column, Table } from '../elements/table.tsx'
 import { Dialog } from './dialog.tsx'
 
 const words: StateWords = { planned: 'Planned', signed: 'On its way', landed: 'Sent back', dropped: 'Not sent' }
-/** The refunds that were ordered on this screen, by the record of their payment. */
+/** Refunds that were ordered on this screen, by the record of their payment. */
 export type Ordered = ReadonlyMap<string, Refund>
 
 export const isUnderWay = ({ state }: Refund): boolean => state === 'planned' || state === 'signed'
 
-/** The refund of a payment as it stands now, if there is one. */
+/** The current refund of a payment, if there is one. */
 export function findRefund(one: ProblemRecord, ordered: Ordered, refunds: readonly Refund[]): Refund | undefined {
   const known = ordered.get(one.id ?? '') ?? one.refund
   return refunds.find(({ id }) => id === known?.id) ?? known
@@ -34,7 +34,7 @@ interface RefundCellProps {
   readonly onAsk: () => void
 }
 
-/** In the row of a problem. */
+/** The cell in the row of a problem. */
 export function RefundCell({ one, refund, onAsk }: RefundCellProps) {
   const canAsk = one.refundable !== undefined && (refund === undefined || refund.state === 'dropped')
   if (!refund && !canAsk) return null
@@ -58,7 +58,7 @@ export function RefundCell({ one, refund, onAsk }: RefundCellProps) {
 interface RefundDialogProps {
   readonly one: ProblemRecord
   readonly canSend: boolean
-  /** With the refund that was ordered, if one was. */
+  /** Called with the ordered refund, if there is one. */
   readonly onClose: (refund?: Refund) => void
 }
 
@@ -139,7 +139,7 @@ function describeReason(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>):
   return 'Sign in as an owner to send money back.'
 }
 
-/** Where no key is at hand: whoever has one does it with the command. */
+/** Without a key in the service, its holder refunds with the command. */
 function ByHand({ one: { tx } }: { readonly one: ProblemRecord }) {
   return (
     <>

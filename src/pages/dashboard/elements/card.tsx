@@ -1,4 +1,4 @@
-/** A box with a heading; the page's other parts refer to it by its heading's id. */
+/** A box with a heading. Other parts of the page refer to it by the id of the heading. */
 import type { ComponentChildren } from 'preact'
 
 interface CardProps {

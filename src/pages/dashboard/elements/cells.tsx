@@ -1,11 +1,11 @@
-/** The small things that every table shows: times, amounts, names, badges. */
+/** The common cells of tables: times, amounts, names, badges. */
 import { type Change, formatAmount, formatCount, shorten } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatExact, formatMoment, formatRelative } from '../../look/times.ts'
 import type { FeedRecord, State, Status } from '../data/answers.ts'
 import { tick, zone } from '../data/settings.ts'
 
-/** A moment: how long ago, or when, and the other of the two when one points at it. */
+/** A time, relative or absolute, with the other form as its tooltip. */
 export function Moment({ at, isExact = false }: { readonly at: string; readonly isExact?: boolean }) {
   const ms = Date.parse(at)
   const relative = formatRelative(ms, tick.value, pageLocale())
@@ -17,7 +17,7 @@ export function Moment({ at, isExact = false }: { readonly at: string; readonly 
   )
 }
 
-/** Every digit of it. */
+/** The amount with all digits. */
 export function Amount({ amount, token }: { readonly amount: string; readonly token: string }) {
   return (
     <span class="amount">
@@ -30,7 +30,7 @@ export function Count({ count }: { readonly count: number }) {
   return <>{formatCount(count, pageLocale())}</>
 }
 
-/** A long name by its ends; the whole of it when one points at it. */
+/** The two ends of a long name, with the whole name as its tooltip. */
 export function Name({ text }: { readonly text: string }) {
   if (text === '') return <span class="muted">unknown</span>
   return (
@@ -49,7 +49,7 @@ const stateWords: Readonly<Record<State, string>> = {
   reverted: 'Taken back by the chain.',
 }
 
-/** The status, and the state where it says more. */
+/** The status, and the state if it says more. */
 export function Standing({ record: { status, state } }: { readonly record: Pick<FeedRecord, 'status' | 'state'> }) {
   const isTelling = state !== 'finalized' && state !== 'confirmed'
   return (

@@ -1,4 +1,4 @@
-/** One of a few, side by side or as links, or one of many from a list. */
+/** A choice of a few options side by side or as links, or of many from a list. */
 import { changeAddress } from '../data/route.ts'
 import { Count } from './cells.tsx'
 import { Link } from './link.tsx'
@@ -26,7 +26,7 @@ export function Choice<Value extends string>({ label, options, value, onChange }
 
 interface PickProps {
   readonly label: string
-  /** What stands for no choice. */
+  /** The label of no choice. */
   readonly any: string
   readonly options: readonly string[]
   readonly value: string
@@ -34,7 +34,7 @@ interface PickProps {
 }
 
 export function Pick({ label, any, options, value, onChange }: PickProps) {
-  // What an address asks for is shown, even where there is no such option.
+  // Shows the value of the address even if it is not an option.
   const all = value === '' || options.includes(value) ? options : [value, ...options]
   return (
     <label class={value === '' ? 'pick' : 'pick is-chosen'}>
@@ -53,7 +53,7 @@ export function Pick({ label, any, options, value, onChange }: PickProps) {
 
 interface KindLinksProps<Kind extends string> {
   readonly label: string
-  /** The parameter of the address that holds the choice. */
+  /** The parameter of the address with the choice. */
   readonly parameter: string
   readonly kinds: readonly (readonly [kind: Kind, name: string, count: number])[]
   readonly value: Kind | undefined

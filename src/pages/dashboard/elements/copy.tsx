@@ -1,4 +1,4 @@
-/** Text that one can take along. */
+/** Text with a copy button. */
 import { useSignal } from '@preact/signals'
 import { Icon } from './icons.tsx'
 
@@ -9,7 +9,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
       await navigator.clipboard.writeText(text)
       state.value = 'done'
     } catch {
-      // Without https a page may not write there.
+      // A page without https cannot write to the clipboard.
       state.value = 'failed'
     }
     setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Taking a table along: from the service where it can give all of it, from what is shown otherwise. */
+/** Exports of a table: all records from the service if it supports it, otherwise the visible rows. */
 import { byteOrderMark, formatCsvLine } from '../../../core/encoding/csv.ts'
 import { now } from '../../look/clock.ts'
 import { writeDay } from '../../look/times.ts'
@@ -14,7 +14,7 @@ const formats = [
 
 interface ExportMenuProps {
   readonly query: Readonly<Record<string, string | number | undefined>>
-  /** Whether the table shows only what was searched for. */
+  /** Whether the table shows the result of a search. */
   readonly isSought?: boolean
 }
 
@@ -37,9 +37,9 @@ export function ExportMenu({ query, isSought = false }: ExportMenuProps) {
 
 interface CsvButtonProps {
   readonly name: string
-  /** The first is the header. */
+  /** The first row is the header. */
   readonly rows: () => readonly (readonly string[])[]
-  /** Only the icon. */
+  /** Shows the icon only. */
   readonly isQuiet?: boolean
 }
 

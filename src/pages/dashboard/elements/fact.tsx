@@ -1,4 +1,4 @@
-/** A name and what it says, in a list of such; and a part of a drawer. */
+/** A name with its value, as an entry of a list; and a section of a drawer. */
 import type { ComponentChildren } from 'preact'
 import { Amount } from './cells.tsx'
 

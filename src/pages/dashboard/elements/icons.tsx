@@ -1,4 +1,4 @@
-/** Our own small icons, drawn with the colour of the text around them. */
+/** The icons of the page, in the colour of the surrounding text. */
 const paths = {
   home: 'M3 9.5 10 3.5l7 6M5 8.5V16.5h10V8.5',
   payments: 'M3 5.5h14v9H3zM3 8.5h14M6 12h3',

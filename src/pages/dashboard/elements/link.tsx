@@ -8,7 +8,7 @@ interface LinkProps {
   readonly class?: string | undefined
   readonly isCurrent?: boolean
   readonly label?: string
-  /** The id of the payment that it opens: keys move between such links. */
+  /** The id of the payment that the link opens. The keyboard moves between such links. */
   readonly row?: string
 }
 

@@ -1,4 +1,4 @@
-/** A button that opens a small panel under it; Esc, or a click elsewhere, closes it. */
+/** A button that opens a small panel below it. Esc or a click elsewhere closes the panel. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from './icons.tsx'
@@ -6,7 +6,7 @@ import { Icon, type IconName } from './icons.tsx'
 interface MenuProps {
   readonly icon: IconName
   readonly label: string
-  /** The words stand beside the icon, and not only behind it. */
+  /** Shows the label beside the icon, not only to screen readers. */
   readonly isWordy?: boolean
   readonly children: ComponentChildren
 }

@@ -1,4 +1,4 @@
-/** What is shown of everything that goes out: how it stands, and its names on the chain. */
+/** The common parts of outgoing transactions: the state, and the identifiers on chain. */
 import type { ComponentChildren } from 'preact'
 import type { Outgoing, OutState } from '../data/outgoing.ts'
 import { service } from '../data/session.ts'
@@ -15,7 +15,7 @@ const means: Readonly<Record<OutState, string>> = {
   dropped: 'Given up. Nothing was sent, and what it had reserved is free again.',
 }
 
-/** What a state is called of a payout, a conversion or a refund. */
+/** The names of the states of a payout, a conversion or a refund. */
 export type StateWords = Readonly<Record<OutState, string>>
 
 export function OutBadge({
@@ -43,7 +43,7 @@ export function Transaction({ tx }: { readonly tx: string | null }) {
   )
 }
 
-/** The columns that every list of outgoing transactions has. */
+/** The common columns of all lists of outgoing transactions. */
 export function stateColumn(words: StateWords): Column<Outgoing> {
   return {
     name: 'State',
@@ -64,14 +64,14 @@ export const lastColumns: readonly Column<Outgoing>[] = [
   { name: 'When', class: 'when wide', cell: ({ changedAt }) => <Moment at={changedAt} /> },
 ]
 
-/** Where anybody can look at a transaction; undefined for a chain that only this machine has. */
+/** The address of a public explorer; undefined for a chain of this machine. */
 function findExplorer(tx: string): string | undefined {
   const network = service.value?.network
   if (network !== 'mainnet' && network !== 'devnet') return undefined
   return `https://explorer.solana.com/tx/${tx}${network === 'devnet' ? '?cluster=devnet' : ''}`
 }
 
-/** Nothing where nobody else could look. */
+/** Empty for a chain without a public explorer. */
 export function ExplorerLink({ tx }: { readonly tx: string }) {
   const href = findExplorer(tx)
   if (href === undefined) return null
@@ -82,7 +82,7 @@ export function ExplorerLink({ tx }: { readonly tx: string }) {
   )
 }
 
-/** Its names, and how it came to be. */
+/** The identifiers and the history. */
 export function OutFacts({ one, children }: { readonly one: Outgoing; readonly children?: ComponentChildren }) {
   const { id, tx, slot, attempts, why, at, changedAt, state } = one
   return (
@@ -126,14 +126,14 @@ export function OutFacts({ one, children }: { readonly one: Outgoing; readonly c
 
 const lastWords = { signed: 'Signed', landed: 'Final', dropped: 'Given up' } as const
 
-/** How anybody finds out what a transaction did, without a word of this service. */
+/** A command that reads the transaction from a node, independently of this service. */
 export function checkCommand(tx: string): string {
   const params = JSON.stringify([tx, { encoding: 'jsonParsed', maxSupportedTransactionVersion: 0 }])
   const body = `{"jsonrpc":"2.0","id":1,"method":"getTransaction","params":${params}}`
   return `curl -s $RPC -H 'Content-Type: application/json' -d '${body}'`
 }
 
-/** Reasons come as a part of a sentence. */
+/** Reasons arrive as parts of a sentence. */
 export function sentence(text: string): string {
   return text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 }

@@ -1,15 +1,15 @@
-/** Going from page to page of a list. */
+/** Paging through a list. */
 import { useSignal } from '@preact/signals'
 import { Icon } from './icons.tsx'
 
 export interface Turning {
-  /** Where the page begins; undefined for the first. */
+  /** The start of the page; undefined for the first page. */
   readonly cursor: string | undefined
-  /** For `Pages`, with the cursor of the next page or null. */
+  /** The properties of `Pages`. `next` is the cursor of the next page, or null. */
   pages(next: string | null): PagesProps
 }
 
-/** The pages one has turned; another `shape` of the list begins anew. */
+/** The visited pages. Another `shape` of the list starts again. */
 export function useTurning(shape = ''): Turning {
   const turned = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
   const list = turned.value.shape === shape ? turned.value.list : []
@@ -32,7 +32,7 @@ interface PagesProps {
   readonly onNext: (() => void) | undefined
 }
 
-/** From page to page; nothing where one page is all. */
+/** The controls of the pages; empty for a single page. */
 export function Pages({ number, onBefore, onNext }: PagesProps) {
   if (!onBefore && !onNext) return null
   return (

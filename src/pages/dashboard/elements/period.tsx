@@ -1,4 +1,4 @@
-/** Which time is shown: the last day, week or month, or certain days. */
+/** The choice of the period: the last day, week or month, or certain days. */
 import { useSignal } from '@preact/signals'
 import { now } from '../../look/clock.ts'
 import { type Period, type PeriodName, readPeriod } from '../../look/periods.ts'
@@ -15,7 +15,7 @@ const words: Readonly<Record<PeriodName, string>> = {
   custom: 'Custom',
 }
 
-/** The period that the address names; the usual one where it names all time and that is not to be had. */
+/** The period of the address. `usual` replaces all time if that is not available. */
 export function usePeriod(usual: PeriodName, hasAll = true): Period {
   const period = readPeriod(place.value.query, now(), zone.value, usual)
   return hasAll || period.name !== 'all' ? period : readPeriod(new URLSearchParams(), now(), zone.value, usual)
@@ -23,7 +23,7 @@ export function usePeriod(usual: PeriodName, hasAll = true): Period {
 
 interface PeriodBarProps {
   readonly period: Period
-  /** Whether all time can be asked for. */
+  /** Whether all time is available. */
   readonly hasAll?: boolean
 }
 
@@ -39,7 +39,7 @@ export function PeriodBar({ period, hasAll = false }: PeriodBarProps) {
   const setDay = (which: 'from' | 'to', day: string) => {
     if (day === '') return
     const days = { from: first, to: last, [which]: day }
-    // Whoever moves one end past the other means that day.
+    // A user who moves one end past the other means that single day.
     const ends = days.from <= days.to ? days : { from: day, to: day }
     change({ period: 'custom', ...ends }, { isReplacing: true })
   }

@@ -1,4 +1,4 @@
-/** What a screen shows when there is nothing to show yet: it loads, it is empty, it failed, or the service lacks it. */
+/** The states of a screen without data: loading, empty, failed, or not supported by the service. */
 import type { ComponentChildren } from 'preact'
 import type { Loaded } from '../data/answer.ts'
 import type { Trouble } from '../data/ask.ts'
@@ -25,7 +25,7 @@ export function Notice({ title, children }: { readonly title: string; readonly c
   )
 }
 
-/** What one types to see the first payment. */
+/** The command that makes the first payment. */
 function firstCommand(): string {
   const offer = service.value?.endpoints.find(({ path }) => path !== null)
   const path = offer?.path?.replace(/^[A-Z]+ /, '').replace(/\*+$/, '') ?? '/<resource>'
@@ -79,7 +79,7 @@ interface WhenProps<Answer> {
   readonly children: (value: Answer) => ComponentChildren
 }
 
-/** The answer when it is there; an old one is shown, dimmed, while a new one comes. */
+/** Shows the data when loaded. Old data is dimmed while new data loads. */
 export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>) {
   const { value, trouble, isStale, reload } = loaded
   if (trouble && (value === undefined || trouble.kind === 'missing' || trouble.kind === 'unread'))

@@ -1,4 +1,4 @@
-/** What is asked for, paid for and served, endpoint by endpoint. */
+/** Requests, payments and deliveries of each endpoint. */
 import { formatShare } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -23,7 +23,7 @@ function readRevenue(line: RevenueLine | undefined): Revenue {
   return line ? { revenue: line.revenue, gross: readGross(line), refunded: readRefunded(line) } : { revenue: '0' }
 }
 
-/** Usage and revenue come as two lists, each cut at its own end. */
+/** Usage and revenue are two lists, each with its own limit. */
 function joinLines(usage: readonly UsageLine[], revenue: readonly RevenueLine[]): readonly Line[] {
   const earned = new Map(revenue.map((line) => [line.endpoint, line]))
   const used = new Set(usage.map(({ endpoint }) => endpoint))

@@ -1,4 +1,4 @@
-/** How it goes, at a glance: what came in, from where, and what is coming in right now. */
+/** The overview: revenue, its sources, and payments as they arrive. */
 
 import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
 import { FunnelBars, TokenBars } from '../charts/bars.tsx'
@@ -20,7 +20,7 @@ import { Feed } from '../tables/live-payments.tsx'
 import { ScreenHead } from './shell.tsx'
 
 export function Home() {
-  // Sums of all time have nothing before them, and no drawing.
+  // All time has no period before it and no chart.
   const period = usePeriod('7d', false)
   const { from, to } = period
   const loaded = useAnswer<Summary>(formatPath('/api/analytics', { from, to }), { follows: news })
@@ -101,7 +101,7 @@ function tokenCells(answer: Analytics | undefined): readonly (readonly string[])
 
 function Figures({ summary, period }: { readonly summary: Summary; readonly period: Period }) {
   const before = periodBefore(period)
-  // An older service does not tell of the period before by itself, but when it is asked.
+  // An older service reports the period before only on request.
   const path = summary.previous || !before ? undefined : formatPath('/api/analytics', before)
   const { value } = useAnswer<Summary>(path)
   return (

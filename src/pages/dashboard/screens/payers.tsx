@@ -1,4 +1,4 @@
-/** Who pays, by pseudonym: wallets are kept as keyed hashes only. */
+/** Payers by pseudonym: the service stores wallets as keyed hashes only. */
 import { useSignal } from '@preact/signals'
 import { tokenCodes } from '../../../core/money/tokens.ts'
 import { formatAmount } from '../../look/amounts.ts'

@@ -1,4 +1,4 @@
-/** All payments, page by page: searched, filtered, each to be opened. */
+/** All payments, page by page, with search, filters and details. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { tokenCodes } from '../../../core/money/tokens.ts'
@@ -21,7 +21,7 @@ import { ScreenHead } from './shell.tsx'
 const pageSize = 25
 const filterNames = ['q', 'endpoint', 'token', 'status', 'state', 'payer'] as const
 
-/** A service that cannot search still finds a record by its id; what is no name of anything is found nowhere. */
+/** A service without search still finds a record by its id. Any other text has no result. */
 async function search(path: string, signal: AbortSignal): Promise<Outcome<Analytics>> {
   const outcome = await ask<Analytics>(path, { signal })
   const sought = new URL(path, location.href).searchParams.get('q')
@@ -37,7 +37,7 @@ export function Payments() {
   const period = usePeriod('all')
   const filters = Object.fromEntries(filterNames.map((name) => [name, query.get(name) ?? '']))
   const { q = '', endpoint = '', token = '', status = '', state = '', payer = '' } = filters
-  // Something sought by its name is sought everywhere.
+  // A search by name covers all time.
   const time = q === '' ? { from: period.from, to: period.to } : {}
   const asked = { ...time, ...filters }
   const { cursor, pages } = useTurning(JSON.stringify(asked))

@@ -1,4 +1,4 @@
-/** Money that did not go the usual way: what each kind means, and what to do about it. */
+/** Payments with a problem: an explanation and a remedy for each kind. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
@@ -115,10 +115,10 @@ export function Problems() {
   )
 }
 
-/** So soon it is looked how a refund stands that is under way. */
+/** Interval of the state checks of a refund in progress. */
 const refundMs = 2_000
 
-/** The refunds there are, followed until the last has landed; then the problems are asked for again. */
+/** The refunds, polled until the last has landed. Then the problems are loaded again. */
 function useRefunds(problems: Loaded<ProblemsAnswer>): Loaded<Refunds> {
   const isOpen = useSignal(false)
   const pulse = usePulse(isOpen.value ? refundMs : 0)

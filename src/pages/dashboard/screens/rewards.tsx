@@ -1,4 +1,4 @@
-/** What payments are shared out to others: accrued, due, under way and paid, to whom, by which rules and from which wallet. */
+/** Rewards: accrued, due, in progress and paid, with the payees, the rules and the outgoing wallet. */
 
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { addDecimals, compareDecimals } from '../../look/decimals.ts'
@@ -39,7 +39,7 @@ export function Rewards() {
   )
 }
 
-/** Nothing is shared out here, and nothing ever was. */
+/** Rewards are off, and the service has no payees. */
 function isEmpty({ isOn, roles }: RewardsAnswer): boolean {
   return !isOn && roles.every(({ payees }) => payees === 0)
 }

@@ -1,4 +1,4 @@
-/** How what comes in becomes the token that is settled in: balances against thresholds, and conversions. */
+/** The conversion of received tokens into the settlement token: balances against thresholds, and conversions. */
 
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
@@ -71,7 +71,7 @@ export function Settlement() {
   )
 }
 
-/** Nothing is converted here, and nothing ever was. */
+/** Settlement is off, and the service has no conversions. */
 function isEmpty({ isOn, conversions }: SettlementAnswer): boolean {
   return !isOn && conversions.length === 0
 }
@@ -105,7 +105,7 @@ function createCells(conversions: readonly Conversion[]): readonly (readonly str
   return [columns, ...conversions.map((one) => columns.map((column) => one[column] ?? ''))]
 }
 
-/** Tokens of a wallet that are being converted now, among the latest conversions. */
+/** Tokens of a wallet that are being converted, among the latest conversions. */
 function openIn({ conversions }: SettlementAnswer, { wallet }: SettlementWallet): ReadonlySet<string> {
   const open = conversions.filter((one) => one.wallet === wallet && (one.state === 'planned' || one.state === 'signed'))
   return new Set(open.map(({ sell }) => sell))

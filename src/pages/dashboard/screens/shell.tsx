@@ -1,4 +1,4 @@
-/** What stands around every screen: the way between them, the settings, and what has to be said above all. */
+/** The frame of every screen: the navigation, the settings, and global messages. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
@@ -26,7 +26,7 @@ const entries = [
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const ways = useRef<HTMLUListElement>(null)
   const { screen } = place.value
-  // On a phone there are more of them than fit.
+  // On a phone the navigation is wider than the screen.
   useEffect(() => {
     ways.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [screen])

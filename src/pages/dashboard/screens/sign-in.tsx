@@ -1,4 +1,4 @@
-/** Signing in with the wallet that is paid: one in this browser, or any that can sign a text. */
+/** Sign-in with the recipient's wallet: a wallet in this browser, or any that can sign a text. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
@@ -106,10 +106,10 @@ interface ByHandProps {
   readonly isOpen: boolean
 }
 
-/** For keys that are in a file or a device: the text is signed elsewhere, and the signature brought here. */
+/** For keys in a file or a device: the user signs the text elsewhere and pastes the signature. */
 function ByHand({ finish, isOpen }: ByHandProps) {
   const written = useSignal<string | undefined>(undefined)
-  // Who is paid is most often who looks.
+  // The recipient is usually the reader.
   const address = (written.value ?? service.value?.recipients[0] ?? '').trim()
   const message = useSignal('')
   const signature = useSignal('')

@@ -1,4 +1,4 @@
-/** Conversions: what was quoted, what had to come at the least, and what came. */
+/** Conversions: the quoted, the minimum and the received amount. */
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -14,7 +14,7 @@ import { type Column, Table } from '../elements/table.tsx'
 
 const words: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Converted', dropped: 'Given up' }
 
-/** How much less than quoted came, in percent; undefined before it is known. */
+/** The shortfall against the quote in percent; undefined until the amount is known. */
 function computeSlippage({ quoted, received }: Conversion): number | undefined {
   return received === null ? undefined : computeRatio(subtractDecimal(quoted, received), quoted)
 }
@@ -74,7 +74,7 @@ export function ConversionsTable({ conversions }: { readonly conversions: readon
   )
 }
 
-/** Open whenever the address names a conversion that is in the list. */
+/** Open if the address names a conversion of the list. */
 export function ConversionDrawer({ conversions }: { readonly conversions: readonly Conversion[] }) {
   const one = conversions.find(({ id }) => id === place.value.query.get('conversion'))
   if (!one) return null

@@ -1,4 +1,4 @@
-/** Payments as they come in, with a pause and filters. */
+/** Payments as they arrive, with a pause and filters. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { tokenCodes } from '../../../core/money/tokens.ts'
@@ -17,13 +17,13 @@ import { NoPayments, Notice, When } from '../elements/states.tsx'
 import { PaymentsTable } from './payments.tsx'
 
 const mostShown = 12
-/** For so long a new row is marked. */
+/** Time for which a new row is marked. */
 const newMs = 20_000
 
 const lineWords = { connecting: 'Connecting…', live: 'Live', reconnecting: 'Reconnecting…' } as const
 
 function isNew({ arrivedAt }: Row): boolean {
-  // With every tick it is looked at again.
+  // Evaluated again with every tick.
   return arrivedAt !== undefined && tick.value > 0 && monotonic() - arrivedAt < newMs
 }
 

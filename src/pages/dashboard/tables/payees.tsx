@@ -1,4 +1,4 @@
-/** Who is owed and was paid what, what waits and why; and one of them with all its payouts. */
+/** Payees with their amounts owed and paid, and the reasons for waiting; and one payee with all its payouts. */
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -25,7 +25,7 @@ import { computeTaken, roleName, roleNames } from './roles.tsx'
 const token = 'NATIVE'
 const everyMs = 10_000
 
-/** Why what is due is not paid yet, in a few words; undefined where nothing is due. */
+/** The reason that an amount due is not paid yet; undefined if nothing is due. */
 function describeWait({ due, waits, waitsUntil }: Payee, { threshold, paused }: Pick<Rewards, 'threshold' | 'paused'>) {
   if (waits !== '') return { text: sentence(waits), until: waitsUntil }
   if (compareDecimals(due, '0') <= 0) return undefined
@@ -130,7 +130,7 @@ function Again({ at }: { readonly at: string }) {
   )
 }
 
-/** Open whenever the address names a payee. */
+/** Open if the address names a payee. */
 export function PayeeDrawer({ rewards }: { readonly rewards: Rewards }) {
   return (
     <RecordDrawer<PayeeDetail>

@@ -1,4 +1,4 @@
-/** The wallet that pays rewards, what it holds, and what it lacks. */
+/** The outgoing wallet of the rewards, its balance, and its shortfall. */
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -6,12 +6,12 @@ import type { Rewards } from '../data/outgoing.ts'
 import { Command, IdLine } from '../elements/copy.tsx'
 import { AmountFact, Fact } from '../elements/fact.tsx'
 
-/** Some thousand fees, or the rent of a handful of token accounts. */
+/** Enough for some thousand fees, or for the rent of a few token accounts. */
 const littleSol = '0.01'
 
 interface PayingWalletProps {
   readonly wallet: Rewards['wallet']
-  /** What is due, and what is planned and not sent yet. */
+  /** The amount due, and the amount that is planned but not sent. */
   readonly due: string
   readonly threshold: string | null
 }

@@ -8,7 +8,7 @@ import { type Column, Table } from '../elements/table.tsx'
 export interface PaymentsTableProps {
   readonly caption: string
   readonly records: readonly FeedRecord[]
-  /** With the time of day instead of how long ago. */
+  /** Shows the time of day instead of the relative time. */
   readonly isExact?: boolean
   readonly isNew?: (record: FeedRecord) => boolean
   readonly isOpen?: (record: FeedRecord) => boolean

@@ -1,4 +1,4 @@
-/** Payouts, and one of them line by line: what was owed, what was taken and what was sent. */
+/** Payouts, and the lines of one payout: owed, deducted and sent. */
 
 import { addDecimals } from '../../look/decimals.ts'
 import { useAnswer } from '../data/answer.ts'
@@ -20,7 +20,7 @@ import { roleName } from './roles.tsx'
 
 export const payoutWords: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Paid', dropped: 'Given up' }
 const token = 'NATIVE'
-/** Payouts come without a payment. */
+/** Payouts occur without a payment, so they are polled. */
 const everyMs = 5_000
 
 export function PayoutsCard() {
@@ -81,7 +81,7 @@ function PayeeCount({ payees }: { readonly payees: number }) {
   )
 }
 
-/** Open whenever the address names a payout. */
+/** Open if the address names a payout. */
 export function PayoutDrawer() {
   return (
     <RecordDrawer<PayoutDetail>
@@ -141,7 +141,7 @@ function Line({ line }: { readonly line: PayoutLine }) {
   )
 }
 
-/** Owed, less what was taken, is what was sent. */
+/** The amount owed, less deductions, equals the amount sent. */
 export function LineSums({ line: { owed, rate, opening, sent } }: { readonly line: PayoutLine }) {
   const sums = [
     ['Owed', owed],

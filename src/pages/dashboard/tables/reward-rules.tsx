@@ -1,4 +1,4 @@
-/** By what payments are shared out, in words. */
+/** The rules of the rewards, in words. */
 import type { ComponentChildren } from 'preact'
 import { Fragment } from 'preact'
 import { formatAmount } from '../../look/amounts.ts'

@@ -1,4 +1,4 @@
-/** Who shares in payments, by role: what was accrued, and what has become of it. */
+/** Rewards by role: the accrued amount, and its parts. */
 import { useEffect, useRef } from 'preact/hooks'
 import type { RewardRole } from '../../../core/payouts/rewards.ts'
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
@@ -19,14 +19,14 @@ export const roleNames: Readonly<Record<RewardRole, string>> = {
   incentives: 'Incentives',
 }
 
-/** Of one payee. */
+/** The singular, for one payee. */
 export const roleName: Readonly<Record<RewardRole, string>> = {
   ...roleNames,
   partner: 'Partner',
   developer: 'Developer',
 }
 
-/** What was accrued and neither waits nor was paid: the lower rate and the rent of new accounts took it. */
+/** The accrued amount that is neither due nor paid: deductions for a lower rate and for the rent of new accounts. */
 export function computeTaken({ accrued, due, underWay, paid }: Sums): string {
   return subtractDecimal(accrued, addDecimals([due, underWay, paid]))
 }
@@ -38,7 +38,7 @@ export function sumUp(lines: readonly Sums[]): Sums {
 
 const parts = ['paid', 'underWay', 'due', 'taken'] as const
 
-/** As long as the largest role is wide; its lengths are set by script, as the page's policy wants it. */
+/** The largest role has the full width. A script sets the lengths, because the page's policy forbids inline styles. */
 function StackedBar({ line, most }: { readonly line: Sums; readonly most: string }) {
   const box = useRef<HTMLSpanElement>(null)
   const amounts = { ...line, taken: computeTaken(line) }
