@@ -6,6 +6,7 @@ import { formatText } from '../stored-text.ts'
 import { isUnclaimed, noticeId } from './effects.ts'
 import { createTable } from './given.ts'
 import { isHeldAt } from './rows.ts'
+import { noteSightings } from './sightings.ts'
 import { addLines, countColumns, sums } from './totals.ts'
 
 /** Registrations wait so long at the most: behind one that takes longer, a refund is given up for now. */
@@ -28,6 +29,7 @@ export const createPostgresDialect = (lane: number): Dialect => ({
   total: (column) => raw(`coalesce(sum(${column}), 0)`),
   given: createTable,
   noticeId: raw(noticeId),
+  noteSightings,
   nextVersion: raw(', version = version + 1'),
   countColumns: raw(countColumns.join(', ')),
   sums: (isSigned) => raw(sums(isSigned ? 'sign * ' : '')),

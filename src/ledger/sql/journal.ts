@@ -1,39 +1,17 @@
 /** The journal: payments that were seen on chain, up to where the chain was read, and payments that are not final yet. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Conclusion, Journal, Sighting } from '../../core/ports/journal.ts'
+import type { Conclusion, Journal } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { readTime } from '../rules/grants.ts'
 import type { SightingRow } from '../rules/observations.ts'
-import {
-  mostUnproven,
-  oldColumns,
-  readSighting,
-  replacing,
-  seenColumns,
-  sightingColumns,
-} from '../rules/observations.ts'
+import { mostUnproven, readSighting, sightingColumns } from '../rules/observations.ts'
 import { changesBetween, listLines } from '../rules/totals.ts'
-import { formatText } from '../stored-text.ts'
 import type { BookedRow } from './books/totals.ts'
 import { bookedColumns, readBooked } from './books/totals.ts'
 import { writeEvents } from './events.ts'
 import type { Columns, Dialect, SqlStore, Whole, Work } from './work.ts'
 import { all, first, formatHex, raw, readMoney, sql } from './work.ts'
 
-const columns: Columns<Sighting> = {
-  tx: ['bytea', ({ tx }) => tx],
-  recipient: ['text', ({ recipient }) => recipient],
-  request: ['text', ({ request }) => request],
-  payer: ['text', ({ payer }) => payer],
-  token: ['text', ({ token }) => token],
-  received: ['numeric', ({ received }) => String(received)],
-  slot: ['bigint', ({ slot }) => slot],
-  paid_at: ['bigint', ({ paidAt }) => paidAt],
-  endpoint: ['text', ({ endpoint }) => formatText(endpoint)],
-  claimable_until: ['bigint', ({ claimableUntil }) => claimableUntil],
-  required: ['numeric', ({ required }) => (required === undefined ? null : String(required))],
-  payable_until: ['bigint', ({ payableUntil }) => payableUntil],
-}
 const txColumn: Columns<{ readonly tx: Uint8Array }> = { tx: ['bytea', ({ tx }) => tx] }
 
 export function createJournal(store: SqlStore, clock: Clock): Journal {
@@ -48,7 +26,7 @@ export function createJournal(store: SqlStore, clock: Clock): Journal {
       }),
     async sight(sightings, done) {
       const noted = await store.transact(function* () {
-        const fresh = yield* note(dialect, sightings, readTime(clock))
+        const fresh = sightings.length === 0 ? [] : yield* dialect.noteSightings(sightings, readTime(clock))
         if (done)
           yield sql`INSERT INTO {marks} AS kept (address, signature, slot)
             VALUES (${done.address}, ${done.mark.signature}, ${done.mark.slot})
@@ -81,23 +59,6 @@ export function createJournal(store: SqlStore, clock: Clock): Journal {
         return rows.map(({ recipient, payer, token, units }) => ({ recipient, payer, token, units: readMoney(units) }))
       }),
   }
-}
-
-/** In the order of their keys, as everywhere: two servers that note the same payments would wait for each other for ever. */
-function* note(dialect: Dialect, sightings: readonly Sighting[], now: number): Work<readonly Sighting[]> {
-  if (sightings.length === 0) return []
-  const rows = yield* all<{ readonly tx: Uint8Array }>(sql`INSERT INTO {sightings} AS kept (${raw(seenColumns)})
-    SELECT ${raw(oldColumns)}, CAST(${now} AS bigint) FROM ${dialect.given(sightings, columns)} WHERE true ORDER BY tx
-    ON CONFLICT (tx) DO UPDATE SET ${raw(replacing(seenColumns))} WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx`)
-  const noted = new Set(rows.map(({ tx }) => formatHex(tx)))
-  const fresh = sightings.filter(({ tx }) => noted.has(formatHex(tx)))
-  if (fresh.length === 0) return []
-  yield sql`INSERT INTO {unclaimed} (${raw(sightingColumns)}, late, told)
-    SELECT ${raw(sightingColumns.replaceAll(/\w+/g, 'given.$&'))}, paid.tx IS NOT NULL, false
-    FROM ${dialect.given(fresh, columns)} LEFT JOIN {payments} AS paid ON paid.tx = given.tx
-    WHERE paid.tx IS NULL OR ${dialect.late('paid')} ORDER BY given.tx
-    ON CONFLICT (tx) DO UPDATE SET ${raw(replacing(sightingColumns))}, told = false`
-  return fresh
 }
 
 function* forgetOldest({ given, lock }: Dialect): Work<void> {

@@ -5,6 +5,7 @@
  * that it shares with others; PostgreSQL sends each statement and waits. So the work is written once, and neither database
  * has to behave like the other.
  */
+import type { Sighting } from '../../core/ports/journal.ts'
 import type { Period, Usage } from '../../core/ports/reports.ts'
 import type { Line } from '../rules/totals.ts'
 
@@ -98,6 +99,8 @@ export interface Dialect {
   given<Item>(items: readonly Item[], columns: Columns<Item>): Query
   /** A new name of a notice. */
   readonly noticeId: Query
+  /** Writes down payments that were seen. Returns those that are new, or that a node has shown for the first time. */
+  noteSightings(sightings: readonly Sighting[], now: number): Work<readonly Sighting[]>
   /** Part of an UPDATE of payments: nobody writes back the row as it was before. */
   readonly nextVersion: Query
   /** The columns in which the books count. */

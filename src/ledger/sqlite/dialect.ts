@@ -2,6 +2,7 @@
 import type { Dialect } from '../sql/work.ts'
 import { all, formatHex, raw, sql } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
+import { noteSightings } from './sightings.ts'
 import { addLines, countColumns, isAnyCounted, sums } from './totals.ts'
 
 const nothing = raw('')
@@ -41,6 +42,7 @@ export const sqliteDialect: Dialect = {
     return sql`(SELECT ${raw(names.join(', '))} FROM json_each(${JSON.stringify(rows)})) AS given`
   },
   noticeId: raw("'msg_' || lower(hex(randomblob(16)))"),
+  noteSightings,
   nextVersion: nothing,
   countColumns: raw(countColumns),
   sums: (isSigned) => raw(sums(isSigned ? 'sign * ' : '')),
