@@ -98,7 +98,7 @@ async function claim(ledger, payments) {
     const { tx, request } = payment
     const taken = await ledger.take({ tx, request, payment, amount: 1n, leaseMs: 30_000 })
     if (taken.kind !== 'granted') throw new Error(`The ledger granted nothing: ${taken.kind}`)
-    await ledger.end(taken.grant, 'settle', 1n)
+    await ledger.end(taken.grant, 'delivered', 1n)
   }
 }
 

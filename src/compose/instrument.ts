@@ -44,7 +44,7 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
       }),
     renew: timed('renew', (grant, leaseMs) => ledger.renew(grant, leaseMs)),
     advance: timed('advance', (grant, used, more) => ledger.advance(grant, used, more)),
-    end: timed('end', (grant, consequence, used) => ledger.end(grant, consequence, used)),
+    end: timed('end', (grant, outcome, used) => ledger.end(grant, outcome, used)),
     recordLate: timed('recordLate', (payment) => ledger.recordLate(payment)),
     close: () => ledger.close(),
   }

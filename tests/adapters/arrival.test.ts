@@ -140,7 +140,7 @@ const breathe = (times = 2) =>
   )
 
 const endings = (shop: Shop, proof: string) =>
-  shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : []))
+  shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.outcome] : []))
 
 /** Asks for a path that was paid for, and reads so much of it; or all of it, and its head. */
 async function take(shop: Shop, proof: string, path: string, bytes = wholeOf(path), headers = {}): Promise<Reader> {
@@ -178,7 +178,7 @@ describe.each(places)('%s', (_name, serve) => {
         // By now the kernel has taken all that it can.
         await breathe()
         reader.socket.resetAndDestroy()
-        await expect.poll(() => endings(shop, proof)).toEqual(['count'])
+        await expect.poll(() => endings(shop, proof)).toEqual(['partial'])
         const again = await shop.claim(proof, path)
         expect([again.status, (await again.arrayBuffer()).byteLength]).toEqual([200, sizes[path.split('?')[0] ?? '']])
       },
@@ -189,7 +189,7 @@ describe.each(places)('%s', (_name, serve) => {
       const proof = await shop.buy(fixture.payer, '/2')
       const reader = await take(shop, proof, '/2', wholeOf('/2'), headers)
       reader.socket.end()
-      await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+      await expect.poll(() => endings(shop, proof)).toEqual(['delivered'])
     })
 
     it('settles a large body after a quiet time, and lets its client go', async () => {
@@ -200,14 +200,14 @@ describe.each(places)('%s', (_name, serve) => {
       expect(endings(shop, proof)).toEqual([])
       expect(await codeOf(await shop.claim(proof, '/2'))).toBe('409 payment_in_progress')
       pass()
-      await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+      await expect.poll(() => endings(shop, proof)).toEqual(['delivered'])
       expect(await codeOf(await shop.claim(proof, '/2'))).toBe('409 payment_replay')
       // A connection that ends with its response is closed on both sides by then.
       const isClosed = () => !socket.resume().write('\r\n') && socket.destroyed
       if ('Connection' in headers) await expect.poll(isClosed).toBe(true)
       else socket.resetAndDestroy()
       await breathe()
-      expect(endings(shop, proof)).toEqual(['settle'])
+      expect(endings(shop, proof)).toEqual(['delivered'])
     })
   })
 
@@ -220,7 +220,7 @@ describe.each(places)('%s', (_name, serve) => {
     reader.ask('/other')
     await reader.read(100)
     expect(reader.status()).toBe(402)
-    await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+    await expect.poll(() => endings(shop, proof)).toEqual(['delivered'])
     // The proof on the connection itself finds its payment settled already.
     const second = await shop.buy(fixture.payer, '/2')
     const once = await take(shop, second, '/2')
@@ -228,10 +228,10 @@ describe.each(places)('%s', (_name, serve) => {
     once.ask('/2', { 'Payment-Proof': second })
     await once.read(100)
     await expect.poll(once.text).toContain('"payment_replay"')
-    expect(endings(shop, second)).toEqual(['settle'])
+    expect(endings(shop, second)).toEqual(['delivered'])
     once.socket.resetAndDestroy()
     await breathe()
-    expect(endings(shop, second)).toEqual(['settle'])
+    expect(endings(shop, second)).toEqual(['delivered'])
   })
 
   it('awaits many bodies on one connection without a warning of Node, and gives all of them back at a reset', async () => {
@@ -254,10 +254,10 @@ describe.each(places)('%s', (_name, serve) => {
     }
     const ends = () => proofs.map((proof) => endings(shop, proof).at(-1))
     ;(await askAll()).socket.resetAndDestroy()
-    await expect.poll(ends).toEqual(paths.map(() => 'count'))
+    await expect.poll(ends).toEqual(paths.map(() => 'partial'))
     await askAll()
     pass()
-    await expect.poll(ends).toEqual(paths.map(() => 'settle'))
+    await expect.poll(ends).toEqual(paths.map(() => 'delivered'))
     process.off('warning', note)
     expect(warnings.filter((message) => message.includes('listeners'))).toEqual([])
   })
@@ -278,7 +278,7 @@ describe.each(places)('%s', (_name, serve) => {
     for (const path of ['/64k', '/secret']) {
       const proof = await shop.buy(fixture.payer, path)
       await take(shop, proof, path)
-      await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+      await expect.poll(() => endings(shop, proof)).toEqual(['delivered'])
     }
   })
 
@@ -288,7 +288,7 @@ describe.each(places)('%s', (_name, serve) => {
     const reader = await open(shop)
     reader.ask('/missing', { 'Payment-Proof': proof })
     await reader.read(wholeOf('/missing'))
-    await expect.poll(() => endings(shop, proof)).toEqual(['count'])
+    await expect.poll(() => endings(shop, proof)).toEqual(['partial'])
   })
 
   it('keeps the lease while it waits, so nobody else is served', async () => {
@@ -300,7 +300,7 @@ describe.each(places)('%s', (_name, serve) => {
       codes.add(await codeOf(await leased.claim(proof, '/2')))
       await breathe()
     }
-    expect(endings(leased, proof)).toEqual(['settle'])
+    expect(endings(leased, proof)).toEqual(['delivered'])
     expect([...codes]).toContain('409 payment_in_progress')
     expect(await codeOf(await leased.claim(proof, '/2'))).toBe('409 payment_replay')
   })
@@ -313,7 +313,7 @@ describe.each(places)('%s', (_name, serve) => {
     await breathe()
     expect(endings(leased, proof)).toEqual([])
     for (const until = performance.now() + 150; performance.now() < until; );
-    await expect.poll(() => endings(leased, proof)).toEqual(['settle'])
+    await expect.poll(() => endings(leased, proof)).toEqual(['delivered'])
     reader.ask('/other')
     await reader.read(100)
     expect(reader.status()).toBe(402)
@@ -336,10 +336,10 @@ describe.each(places)('%s', (_name, serve) => {
     const ends = () => proofs.map((proof) => endings(stopping, proof))
     expect([ends(), isStopped]).toEqual([[[], []], false])
     broken?.socket.resetAndDestroy()
-    await expect.poll(ends).toEqual([['count'], []])
+    await expect.poll(ends).toEqual([['partial'], []])
     pass()
     await stopped
-    expect(ends()).toEqual([['count'], ['settle']])
+    expect(ends()).toEqual([['partial'], ['delivered']])
   })
 })
 
@@ -364,10 +364,10 @@ it('counts a delivery once, and each reset before it', async () => {
   const reader = await take(shop, proof, '/2', 64 * kilobyte)
   await breathe()
   reader.socket.resetAndDestroy()
-  await expect.poll(() => endings(shop, proof)).toEqual(['count'])
+  await expect.poll(() => endings(shop, proof)).toEqual(['partial'])
   const whole = await take(shop, proof, '/2')
   whole.socket.end()
-  await expect.poll(() => endings(shop, proof)).toEqual(['count', 'settle'])
+  await expect.poll(() => endings(shop, proof)).toEqual(['partial', 'delivered'])
   await expect.poll(async () => [await counted(shop, 'delivered'), await counted(shop, 'undelivered')]).toEqual([1, 1])
 })
 
@@ -379,7 +379,7 @@ describe('awaits nothing where a reset takes nothing away', () => {
     const proof = await buyClaimed(shop, '/2')
     for (let time = 1; time <= 3; time += 1) {
       const reader = await take(shop, proof, '/2', 64 * kilobyte)
-      await expect.poll(() => endings(shop, proof)).toEqual(Array(time).fill('settle'))
+      await expect.poll(() => endings(shop, proof)).toEqual(Array(time).fill('delivered'))
       reader.socket.resetAndDestroy()
     }
     expect(await codeOf(await shop.claim(proof, '/2'))).toBe('409 payment_replay')
@@ -389,10 +389,10 @@ describe('awaits nothing where a reset takes nothing away', () => {
     const shop = await fixture.open({ per: 'megabyte', price: 0.01, prepay: 5 }, undefined, sell)
     const proof = await buyClaimed(shop, '/2')
     const reader = await take(shop, proof, '/2', 64 * kilobyte)
-    await expect.poll(() => endings(shop, proof)).toEqual(['settle'])
+    await expect.poll(() => endings(shop, proof)).toEqual(['delivered'])
     reader.socket.resetAndDestroy()
     await breathe()
-    expect(endings(shop, proof)).toEqual(['settle'])
+    expect(endings(shop, proof)).toEqual(['delivered'])
     const again = await shop.claim(proof, '/2')
     expect(again.headers.get('payment-allowance')).toContain(`remaining=${5_000_000 - 2 * megabyte};`)
   })
@@ -402,7 +402,7 @@ describe('awaits nothing where a reset takes nothing away', () => {
     const proof = await buyClaimed(shop, '/2')
     for (let time = 1; time <= 5; time += 1) {
       const reader = await take(shop, proof, '/2', 64 * kilobyte)
-      await expect.poll(() => endings(shop, proof)).toEqual(Array(time).fill('settle'))
+      await expect.poll(() => endings(shop, proof)).toEqual(Array(time).fill('delivered'))
       reader.socket.resetAndDestroy()
     }
   })
@@ -421,5 +421,5 @@ it('bytes of the request itself, which come after an early answer, show nothing'
   await breathe()
   expect(endings(shop, proof)).toEqual([])
   reader.socket.resetAndDestroy()
-  await expect.poll(() => endings(shop, proof)).toEqual(['count'])
+  await expect.poll(() => endings(shop, proof)).toEqual(['partial'])
 })

@@ -127,7 +127,7 @@ describe.each(places)('%s', (_name, serve, ledger) => {
       )
     }
     expect(shop.events.filter((event) => event.kind === 'ended' && proof.includes(event.tx))).toMatchObject(
-      Array.from({ length: 3 }, () => ({ consequence: 'count' })),
+      Array.from({ length: 3 }, () => ({ outcome: 'partial' })),
     )
     expect(await codeOf(await shop.claim(proof, '/large'))).toBe('409 payment_replay')
   })
@@ -143,11 +143,11 @@ describe.each(places)('%s', (_name, serve, ledger) => {
   })
 
   it.each([
-    ['/empty', 204, 'settle'],
-    ['/moved', 302, 'settle'],
-    ['/missing', 404, 'count'],
-    ['/unchanged', 304, 'free'],
-  ])('%s: a %i means %s', async (path, status, consequence) => {
+    ['/empty', 204, 'delivered'],
+    ['/moved', 302, 'delivered'],
+    ['/missing', 404, 'partial'],
+    ['/unchanged', 304, 'no_body'],
+  ])('%s: a %i means %s', async (path, status, outcome) => {
     const proof = await shop.buy(payer, path)
     const response = await shop.claim(proof, path, { redirect: 'manual' })
     expect(response.status).toBe(status)
@@ -156,7 +156,7 @@ describe.each(places)('%s', (_name, serve, ledger) => {
       () => shop.events.find((event) => event.kind === 'ended' && proof.includes(event.tx)),
       Boolean,
     )
-    expect(ended).toMatchObject({ consequence })
+    expect(ended).toMatchObject({ outcome })
   })
 
   it('T114: keeps the payment when the handler breaks, and says that the same proof works again', async () => {

@@ -85,7 +85,7 @@ function isRefused(shop: Shop): Promise<boolean> {
 }
 
 const endings = (shop: Shop, proof: string) =>
-  shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : []))
+  shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.outcome] : []))
 
 describe.each(adapters)('%s', (_name, serve) => {
   it('T122: lets a running response end, turns new proofs away, and waits for no idle connection', async () => {
@@ -117,7 +117,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     await stopped
     expect(performance.now() - began).toBeLessThan(2_000)
     await eventually(paid.isConnected, (isConnected) => !isConnected)
-    expect(endings(shop, running)).toEqual(['settle'])
+    expect(endings(shop, running)).toEqual(['delivered'])
   })
 
   it('T122: breaks off after thirty seconds what would never end, and gives it back', async () => {
@@ -134,7 +134,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     vi.useRealTimers()
     await stopped
     expect(await paid.over).toBe('broken')
-    expect(endings(shop, proof)).toEqual(['release'])
+    expect(endings(shop, proof)).toEqual(['not_started'])
     expect(fixture.logged.filter((line) => line.includes('lease lost')).at(-1)).toContain('the service is stopping')
   })
 })

@@ -37,8 +37,7 @@ const large = 'A'.repeat(32 * 1024 * 1024)
 /** How the deliveries of a payment ended, once there are as many. */
 const endings = (shop: Shop, proof: string, times = 1) =>
   eventually(
-    () =>
-      shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : [])),
+    () => shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.outcome] : [])),
     (all) => all.length >= times,
   )
 
@@ -66,10 +65,10 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
     const shop = await fixture.open({}, serve, () => ({ body: large }))
     const proof = await shop.buy(payer)
     await readAndReset(`${shop.url}/data`, { 'Payment-Proof': proof }, 1_000_000)
-    expect(await endings(shop, proof)).toEqual(['count'])
+    expect(await endings(shop, proof)).toEqual(['partial'])
     const again = await shop.claim(proof)
     expect([again.status, (await again.text()).length]).toEqual([200, large.length])
-    expect(await endings(shop, proof, 2)).toEqual(['count', 'settle'])
+    expect(await endings(shop, proof, 2)).toEqual(['partial', 'delivered'])
   })
 })
 
@@ -78,7 +77,7 @@ describe.each(stacks)('%s', (_name, stack) => {
     const shop = await fixture.open({}, stack())
     const proof = await shop.buy(payer)
     await expectServed(shop.claim(proof))
-    expect(await endings(shop, proof)).toEqual(['settle'])
+    expect(await endings(shop, proof)).toEqual(['delivered'])
     await expectRefused(shop.claim(proof), 'payment_replay')
     expect(fixture.logged).toEqual([])
   })
@@ -88,7 +87,7 @@ describe.each(stacks)('%s', (_name, stack) => {
     const proof = await shop.buy(payer)
     await expectRefused(shop.claim(proof), 'handler_failed')
     expect(fixture.logged).toEqual([expect.stringContaining('two paywalls before one resource')])
-    expect(await endings(shop, proof)).toEqual(['release'])
+    expect(await endings(shop, proof)).toEqual(['not_started'])
   })
 })
 
@@ -118,7 +117,7 @@ describe.each<[string, (strike: Misfortune) => Serve]>([
       const proof = await shop.buy(payer)
       await expectRefused(shop.claim(proof), 'handler_failed')
       expect(fixture.logged).toEqual([expect.stringMatching(/"handler failed".*the handler broke/)])
-      expect(await endings(shop, proof)).toEqual(['release'])
+      expect(await endings(shop, proof)).toEqual(['not_started'])
       await expectServed(shop.claim(proof))
     },
   )
@@ -134,7 +133,7 @@ describe('node:http', () => {
     const proof = await shop.buy(payer)
     const response = await shop.claim(proof)
     expect([response.status, (await response.text()).length]).toEqual([200, large.length])
-    expect(await endings(shop, proof)).toEqual(['settle'])
+    expect(await endings(shop, proof)).toEqual(['delivered'])
     expect(fixture.logged).toEqual([expect.stringContaining('handler failed')])
   })
 
@@ -146,7 +145,7 @@ describe('node:http', () => {
     const shop = await fixture.open({}, serve)
     const proof = await shop.buy(payer)
     await expect(shop.claim(proof).then((response) => response.text())).rejects.toThrow()
-    expect(await endings(shop, proof)).toEqual(['count'])
+    expect(await endings(shop, proof)).toEqual(['partial'])
   })
 })
 
@@ -154,7 +153,7 @@ describe('Next', () => {
   const throwing = (digest: string) => onNext(() => raise(Object.assign(new Error('thrown'), { digest })))
 
   it('ends the answer to HEAD at once, whose body nobody will take, and keeps the payment', async () => {
-    const consequences: string[] = []
+    const outcomes: string[] = []
     const paid = nextMiddleware({
       price: 0.01,
       token: 'USDC',
@@ -163,7 +162,7 @@ describe('Next', () => {
       rpc: fixture.world.localnet.rpcUrl,
       ledger: 'memory:',
       log: fixture.log,
-      onEvent: (event) => event.kind === 'ended' && consequences.push(event.consequence),
+      onEvent: (event) => event.kind === 'ended' && outcomes.push(event.outcome),
     })
     fixture.defer(() => paid.close())
     let cancelled = 0
@@ -179,7 +178,7 @@ describe('Next', () => {
     for (const times of [1, 2]) {
       const response = await ask({ 'Payment-Proof': proof })
       expect([response.status, response.body, response.headers.get('content-length')]).toEqual([200, null, '10'])
-      expect(consequences).toEqual(Array(times).fill('free'))
+      expect(outcomes).toEqual(Array(times).fill('no_body'))
       expect(cancelled).toBe(times)
     }
   })
@@ -190,7 +189,7 @@ describe('Next', () => {
     const proof = await shop.buy(payer)
     const response = await shop.claim(proof)
     expect([response.status, await response.text()]).toEqual([418, digest])
-    expect(await endings(shop, proof)).toEqual(['settle'])
+    expect(await endings(shop, proof)).toEqual(['delivered'])
     await expectRefused(shop.claim(proof), 'payment_replay')
     expect(fixture.logged).toEqual([])
   })
@@ -203,7 +202,7 @@ describe('Next', () => {
       for (const time of [1, 2]) {
         const response = await shop.claim(proof)
         expect([time, response.status, await response.text()]).toEqual([time, 418, digest])
-        expect(await endings(shop, proof, time)).toEqual(Array(time).fill('count'))
+        expect(await endings(shop, proof, time)).toEqual(Array(time).fill('partial'))
       }
       expect(fixture.logged).toEqual([])
     },
@@ -215,7 +214,7 @@ describe('Next', () => {
       const shop = await fixture.open({}, throwing(digest))
       const proof = await shop.buy(payer)
       await expectRefused(shop.claim(proof), 'handler_failed')
-      expect(await endings(shop, proof)).toEqual(['release'])
+      expect(await endings(shop, proof)).toEqual(['not_started'])
     },
   )
 })
@@ -288,7 +287,7 @@ describe('a status', () => {
     )
     const proof = await shop.buy(payer)
     expect((await shop.claim(proof)).status).toBe(304)
-    expect(await endings(shop, proof)).toEqual(['free'])
+    expect(await endings(shop, proof)).toEqual(['no_body'])
   })
 
   it.each<[string, (response: ServerResponse) => unknown]>([
@@ -311,7 +310,7 @@ describe('a status', () => {
     const response = await shop.claim(proof)
     expect(response.headers.get('payment-receipt')).toBeNull()
     await expectRefused(response, 'handler_failed')
-    expect(await endings(shop, proof)).toEqual(['release'])
+    expect(await endings(shop, proof)).toEqual(['not_started'])
   })
 })
 

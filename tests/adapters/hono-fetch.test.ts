@@ -11,7 +11,7 @@ let shop: ShopFixture
 let app: Hono
 let served = 0
 const events: PaywallEvent[] = []
-const consequences = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
+const outcomes = () => events.flatMap((event) => (event.kind === 'ended' ? [event.outcome] : []))
 
 beforeAll(async () => {
   shop = await createShopFixture()
@@ -59,11 +59,11 @@ async function buy(path: string): Promise<Record<string, string>> {
 it('sells once, when the whole of the response was taken', async () => {
   const headers = await buy('/data')
   const response = await ask('/data', { headers })
-  expect(consequences()).toEqual([])
+  expect(outcomes()).toEqual([])
   await expectRefused(ask('/data', { headers }), 'payment_in_progress')
   await expectServed(response)
   expect(response.headers.has('payment-receipt')).toBe(true)
-  expect(consequences()).toEqual(['settle'])
+  expect(outcomes()).toEqual(['delivered'])
   await expectRefused(ask('/data', { headers }), 'payment_replay')
 })
 
@@ -72,7 +72,7 @@ it('keeps the payment when the handler breaks', async () => {
   const response = await ask('/throws', { headers })
   expect([response.status, response.headers.get('payment-status')]).toEqual([500, 'retry'])
   await response.text()
-  expect(consequences()).toEqual(['release'])
+  expect(outcomes()).toEqual(['not_started'])
   const again = await ask('/throws', { headers })
   expect([again.status, await again.text()]).toEqual([500, 'broken'])
 })
@@ -80,7 +80,7 @@ it('keeps the payment when the handler breaks', async () => {
 it('keeps the payment when the response ends before all it had announced', async () => {
   const headers = await buy('/short')
   expect(await (await ask('/short', { headers })).text()).toBe('the se')
-  expect(consequences()).toEqual(['count'])
+  expect(outcomes()).toEqual(['partial'])
   await expectServed(ask('/short', { headers }))
 })
 
@@ -94,6 +94,6 @@ it('gives back what the client did not wait for', async () => {
   served = 0
   await ask('/data', { headers, signal: stop.signal })
   expect(served).toBe(0)
-  expect(consequences()).toEqual(['free', 'free', 'release'])
+  expect(outcomes()).toEqual(['no_body', 'no_body', 'not_started'])
   await expectServed(ask('/data', { headers }))
 })

@@ -146,7 +146,7 @@ describe.each(servers)('%s', (_name, open) => {
   }
   const ended = async (proof: string, times: number) => {
     const mine = () =>
-      events.flatMap((event) => (event.kind === 'ended' && proof.includes(event.tx) ? event.consequence : []))
+      events.flatMap((event) => (event.kind === 'ended' && proof.includes(event.tx) ? event.outcome : []))
     await eventually(mine, (all) => all.length === times)
     return mine()
   }
@@ -156,7 +156,7 @@ describe.each(servers)('%s', (_name, open) => {
     for (const path of ['/small', '/big']) {
       const proof = await buy(path)
       expect((await get(path, proof)).body.length).toBe(bodyOf(path).length)
-      expect(await ended(proof, 1)).toEqual(['settle'])
+      expect(await ended(proof, 1)).toEqual(['delivered'])
       expect((await get(path, proof)).status).toBe(409)
     }
   })
@@ -164,9 +164,9 @@ describe.each(servers)('%s', (_name, open) => {
   it('one that was broken off counts, and can be had again', async () => {
     const proof = await buy('/big')
     expect((await get('/big', proof, 20_000)).body.length).toBeLessThan(big.length)
-    expect(await ended(proof, 1)).toEqual(['count'])
+    expect(await ended(proof, 1)).toEqual(['partial'])
     expect((await get('/big', proof)).body.length).toBe(big.length)
-    expect(await ended(proof, 2)).toEqual(['count', 'settle'])
+    expect(await ended(proof, 2)).toEqual(['partial', 'delivered'])
   })
 
   const goaway = frame(7, 0, 0, Buffer.concat([number(0), number(0)]))
@@ -182,7 +182,7 @@ describe.each(servers)('%s', (_name, open) => {
     for (const one of frames) socket.write(one)
     await expect.poll(() => goaways).toBe(frames.length)
     socket.resetAndDestroy()
-    expect(await ended(proof, 1)).toEqual(['count'])
+    expect(await ended(proof, 1)).toEqual(['partial'])
     expect((await get('/big', proof)).body.length).toBe(big.length)
   })
 
@@ -191,11 +191,11 @@ describe.each(servers)('%s', (_name, open) => {
     const [first, second] = [await buy('/big'), await buy('/big')]
     const socket = await readRaw(port, '/big', first, big.length)
     socket.resume().end()
-    expect(await ended(first, 1)).toEqual(['settle'])
+    expect(await ended(first, 1)).toEqual(['delivered'])
     await readRaw(port, '/big', second, big.length)
     await expect.poll(() => sent(second)).toBe(1)
     expect(await ended(second, 0)).toEqual([])
     pass()
-    expect(await ended(second, 1)).toEqual(['settle'])
+    expect(await ended(second, 1)).toEqual(['delivered'])
   })
 })

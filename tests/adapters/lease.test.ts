@@ -49,8 +49,7 @@ async function readOne(response: Response) {
 
 const endings = (shop: Shop, proof: string) =>
   eventually(
-    () =>
-      shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.consequence] : [])),
+    () => shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === txOf(proof) ? [event.outcome] : [])),
     (all) => all.length > 0,
   )
 
@@ -76,7 +75,7 @@ describe.each(chosen)('%s', (_name, serve) => {
     }
     goOn()
     expect(await rest()).toBe('the second half')
-    expect(await endings(shop, proof)).toEqual(['settle'])
+    expect(await endings(shop, proof)).toEqual(['delivered'])
   })
 })
 
@@ -106,7 +105,7 @@ describe.each(chosen)('%s', (_name, serve) => {
     const { got, over } = await read(shop, proof).catch(() => ({ got: [], over: 'broken' }))
     await over
     expect(Buffer.concat(got).toString()).not.toContain('the secret')
-    expect(await endings(shop, proof)).toEqual(['release'])
+    expect(await endings(shop, proof)).toEqual(['not_started'])
   })
 })
 
@@ -197,8 +196,8 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
     const last = written().at(-1) ?? 0
     expect(last).toBeGreaterThan(cutAt)
     expect(last).toBeLessThan(Math.min(begun, cutAt + leaseMs))
-    expect(await endings(one, proof)).toEqual(['release'])
-    expect(await endings(other, proof)).toEqual(['settle'])
+    expect(await endings(one, proof)).toEqual(['not_started'])
+    expect(await endings(other, proof)).toEqual(['delivered'])
   })
 
   it('T119: nor what waits for a slow client, when its handler has nothing to write and the database is silent', async () => {
@@ -217,7 +216,7 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
     pause()
     wire.cut()
     const begun = await takeOver(proof)
-    expect(one.events.filter((event) => event.kind === 'ended')).toMatchObject([{ consequence: 'release' }])
+    expect(one.events.filter((event) => event.kind === 'ended')).toMatchObject([{ outcome: 'not_started' }])
     expect(begun).toBeGreaterThan(0)
     resume()
     expect(await over).toBe('broken')
@@ -243,6 +242,6 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
     // The one that has no connection to break says it in words.
     if (response) expect([response.status, response.headers.get('payment-status')]).toEqual([503, 'retry'])
     expect(await response?.text()).not.toBe('the secret')
-    expect(await endings(one, proof)).toEqual(['release'])
+    expect(await endings(one, proof)).toEqual(['not_started'])
   })
 })

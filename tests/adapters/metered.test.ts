@@ -35,7 +35,7 @@ async function buy(shop: Shop): Promise<string> {
 
 const ended = (shop: Shop, times: number) =>
   eventually(
-    () => shop.events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : [])),
+    () => shop.events.flatMap((event) => (event.kind === 'ended' ? [event.outcome] : [])),
     ({ length }) => length >= times,
   )
 
@@ -80,7 +80,7 @@ describe.each(units)('%s', (unit, options) => {
     })
     const proof = await buy(shop)
     await expect(shop.claim(proof).then((response) => response.text())).rejects.toThrow()
-    expect(await ended(shop, 1)).toEqual([unit === 'bytes' ? 'settle' : 'count'])
+    expect(await ended(shop, 1)).toEqual([unit === 'bytes' ? 'delivered' : 'partial'])
     isBroken = false
     expect(await (await shop.claim(proof)).text()).toBe('the secret')
     if (unit !== 'bytes' && unit !== 'a file') await expectRefused(shop.claim(proof), 'payment_replay')

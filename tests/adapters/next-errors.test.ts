@@ -20,7 +20,7 @@ it('a Next handler whose answer cannot be sent has used up nothing', async () =>
     rpc: world.localnet.rpcUrl,
     ledger: 'memory:',
     log: { info: () => {}, warn: () => {}, error: () => {} },
-    onEvent: (event) => event.kind === 'ended' && ends.push(event.consequence),
+    onEvent: (event) => event.kind === 'ended' && ends.push(event.outcome),
   })
   onTestFinished(() => paid.close())
   await paid.ready()
@@ -28,5 +28,5 @@ it('a Next handler whose answer cannot be sent has used up nothing', async () =>
   const challenge = (await (await route(new Request('http://shop/a'))).json()) as Challenge
   const headers = { 'payment-proof': proofOf(await world.pay(challenge, payer), challenge, payer) }
   expect((await route(new Request('http://shop/a', { headers }))).status).toBe(502)
-  expect(ends).toEqual(['release'])
+  expect(ends).toEqual(['not_started'])
 })

@@ -41,7 +41,7 @@ const base = () => ({
 
 function endsOf(shop: Shop, proof: string): readonly string[] {
   const tx = txOf(proof)
-  return shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === tx ? event.consequence : []))
+  return shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === tx ? event.outcome : []))
 }
 
 describe.each(adapters)('%s', (_name, serve) => {
@@ -81,7 +81,7 @@ describe.each(adapters)('%s', (_name, serve) => {
       )
     }
     await expectRefused(shop.claim(proof), 'payment_replay')
-    expect([runs, new Set(endsOf(shop, proof))]).toEqual([20, new Set(['free'])])
+    expect([runs, new Set(endsOf(shop, proof))]).toEqual([20, new Set(['no_body'])])
     go()
   })
 })

@@ -486,7 +486,7 @@ describe('what a client gets', () => {
     await expect(broken.text()).rejects.toThrow()
     await eventually(
       () => gate.events.at(-1),
-      (event) => event?.kind === 'ended' && event.consequence === 'count',
+      (event) => event?.kind === 'ended' && event.outcome === 'partial',
     )
     fixture.upstream.answer((_request, response) => response.end('all of it'))
     expect(await (await gate.claim(proof, '/data')).text()).toBe('all of it')

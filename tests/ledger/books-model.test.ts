@@ -30,7 +30,7 @@ type Step =
     }
   | { readonly act: 'late' | 'wait'; readonly which: number }
   | { readonly act: 'refund'; readonly which: number; readonly whole: boolean }
-  | { readonly act: 'end'; readonly which: number; readonly consequence: 'settle' | 'count' | 'release' }
+  | { readonly act: 'end'; readonly which: number; readonly outcome: 'delivered' | 'partial' | 'not_started' }
   | { readonly act: 'conclude'; readonly which: number; readonly finality: 'finalized' | 'reverted' }
   | { readonly act: 'sight'; readonly which: number; readonly proven: boolean; readonly ours: boolean }
 
@@ -53,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       act: fc.constant('end' as const),
       which,
-      consequence: fc.constantFrom('settle' as const, 'count' as const, 'release' as const),
+      outcome: fc.constantFrom('delivered' as const, 'partial' as const, 'not_started' as const),
     }),
   },
   {
@@ -172,7 +172,7 @@ async function play(
       return clock.advance(leaseMs)
     case 'end': {
       const grant = grants.get(step.which)
-      if (grant) await ask(({ ledger }) => ledger.end(grant, step.consequence, 1n))
+      if (grant) await ask(({ ledger }) => ledger.end(grant, step.outcome, 1n))
       return
     }
     case 'conclude':

@@ -71,9 +71,9 @@ function endsForAnybody(ledger) {
       if (taken.kind === 'granted') last.set(Buffer.from(take.tx).toString('hex'), taken.grant.fence)
       return taken
     },
-    end: (grant, consequence, used) => {
+    end: (grant, outcome, used) => {
       const fence = last.get(Buffer.from(grant.tx).toString('hex')) ?? grant.fence
-      return ledger.end({ ...grant, fence }, consequence, used)
+      return ledger.end({ ...grant, fence }, outcome, used)
     },
   }
 }

@@ -29,7 +29,7 @@ for (let number = Number(first); ; number++) {
   say(`granted ${number}`)
   // Some are left open, as if the response were still on its way.
   if (number % 5 === 0) continue
-  if (await ledger.end(taken.grant, 'settle', 1n)) say(`settled ${number}`)
+  if (await ledger.end(taken.grant, 'delivered', 1n)) say(`settled ${number}`)
 }
 
 /** A payment of which nobody keeps account: it comes late, lands, is taken back and lands again, in whatever order it happens. */

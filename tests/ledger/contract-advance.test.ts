@@ -18,7 +18,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(await leftOf(payment)).toBe(740n)
     expect(await desk.ledger.advance(grant, 260n, 50n)).toBe(50n)
     expect(await leftOf(payment)).toBe(690n)
-    expect(await desk.ledger.end(grant, 'settle', 275n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 275n)).toBe(true)
     expect(await leftOf(payment)).toBe(725n)
   })
 
@@ -31,7 +31,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     }
     expect(await desk.ledger.advance(grant, 40n, 100n)).toBe(100n)
     expect(await leftOf(payment)).toBe(800n)
-    expect(await desk.ledger.end(grant, 'settle', 100n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 100n)).toBe(true)
     expect(await leftOf(payment)).toBe(900n)
   })
 
@@ -40,7 +40,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     expect(await desk.ledger.advance(grant, 150n, 100n)).toBe(100n)
     expect(await leftOf(payment)).toBe(800n)
-    expect(await desk.ledger.end(grant, 'settle', 5000n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 5000n)).toBe(true)
     expect(await leftOf(payment)).toBe(800n)
   })
 
@@ -54,7 +54,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(await desk.ledger.advance(grant, 250n, 100n)).toBe(0n)
     expect(await desk.kindOf(againOf(payment))).toBe('spent')
     expect(await desk.ledger.advance(grant, 250n, 100n)).toBe(0n)
-    expect(await desk.ledger.end(grant, 'settle', 250n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 250n)).toBe(true)
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
@@ -62,9 +62,9 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     const payment = bytes(100n)
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     expect(await desk.ledger.advance(grant, 30n, 0n)).toBe(0n)
-    expect(await desk.use(againOf(payment, { amount: 100n }), 'settle', 50n)).toBe(true)
+    expect(await desk.use(againOf(payment, { amount: 100n }), 'delivered', 50n)).toBe(true)
     expect(await desk.ledger.advance(grant, 30n, 100n)).toBe(20n)
-    expect(await desk.ledger.end(grant, 'settle', 50n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 50n)).toBe(true)
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
@@ -74,9 +74,9 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     const other = await desk.grantOf(takeOf(payment, { amount: 700n }))
     expect(await desk.ledger.advance(one, 100n, 500n)).toBe(200n)
     expect(await desk.kindOf(againOf(payment))).toBe('busy')
-    expect(await desk.ledger.end(other, 'settle', 300n)).toBe(true)
+    expect(await desk.ledger.end(other, 'delivered', 300n)).toBe(true)
     expect(await desk.ledger.advance(one, 300n, 500n)).toBe(400n)
-    expect(await desk.ledger.end(one, 'settle', 700n)).toBe(true)
+    expect(await desk.ledger.end(one, 'delivered', 700n)).toBe(true)
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
@@ -86,7 +86,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     const grants = await Promise.all(Array.from({ length: 10 }, take))
     const held = await Promise.all(grants.map((grant) => desk.ledger.advance(grant, 50n, 90n)))
     expect(held.reduce<bigint>((sum, amount) => sum + (amount ?? 0n), 0n)).toBe(500n)
-    await Promise.all(grants.map((grant) => desk.ledger.end(grant, 'settle', 1000n)))
+    await Promise.all(grants.map((grant) => desk.ledger.end(grant, 'delivered', 1000n)))
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
@@ -120,7 +120,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(await leftOf(payment)).toBe(200n)
     expect(await desk.ledger.renew(grant, leaseMs)).toBe(true)
     expect(await leftOf(payment)).toBe(100n)
-    expect(await desk.ledger.end(grant, 'settle', 200n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 200n)).toBe(true)
     expect(await leftOf(payment)).toBe(100n)
   })
 
@@ -131,7 +131,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     const held = await desk.grantOf(takeOf(payment, { amount: 100n }))
     expect(await desk.ledger.advance(lost, 100n, 100n)).toBeUndefined()
     expect(await leftOf(payment)).toBe(200n)
-    expect(await desk.ledger.end(held, 'settle', 100n)).toBe(true)
+    expect(await desk.ledger.end(held, 'delivered', 100n)).toBe(true)
     expect(await desk.ledger.advance(held, 200n, 100n)).toBeUndefined()
     expect(await desk.ledger.advance({ ...held, tx: createPayment().tx }, 1n, 1n)).toBeUndefined()
     expect(await leftOf(payment)).toBe(200n)
@@ -146,25 +146,25 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
       const quick = await desk.grantOf(takeOf(payment, { amount: 500n }))
       desk.clock.advance(leaseMs / 2)
       expect(await desk.ledger.advance(quick, 500n, 500n)).toBe(500n)
-      if (deed === 'ends') expect(await desk.ledger.end(slow, 'settle', 500n)).toBe(false)
+      if (deed === 'ends') expect(await desk.ledger.end(slow, 'delivered', 500n)).toBe(false)
       if (deed === 'goes on') expect(await desk.ledger.advance(slow, 500n, 500n)).toBeUndefined()
       if (deed === 'is renewed') expect(await desk.ledger.renew(slow, leaseMs)).toBe(false)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'busy', remaining: 0n })
-      expect(await desk.ledger.end(quick, 'settle', 1000n)).toBe(true)
+      expect(await desk.ledger.end(quick, 'delivered', 1000n)).toBe(true)
       expect(await desk.stateOf(payment)).toBe('spent')
     },
   )
 
   it('gives back and counts as ever, but not what was consumed on the way', async () => {
     const payment = bytes(10_000n)
-    for (const [consequence, left] of [
-      ['release', 9_900n],
-      ['count', 9_800n],
-      ['free', 9_700n],
+    for (const [outcome, left] of [
+      ['not_started', 9_900n],
+      ['partial', 9_800n],
+      ['no_body', 9_700n],
     ] as const) {
       const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
       expect(await desk.ledger.advance(grant, 100n, 5_000n)).toBe(5_000n)
-      expect(await desk.ledger.end(grant, consequence, 700n)).toBe(true)
+      expect(await desk.ledger.end(grant, outcome, 700n)).toBe(true)
       expect(await leftOf(payment)).toBe(left)
     }
   })
@@ -186,6 +186,6 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     const before = await desk.ledger.peek(payment.tx)
     await expect(desk.ledger.advance(grant, 100n, 200n)).rejects.toThrow(/^Ledger: only bytes are advanced\.$/)
     expect(await desk.ledger.peek(payment.tx)).toEqual(before)
-    expect(await desk.ledger.end(grant, 'release', 0n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'not_started', 0n)).toBe(true)
   })
 })

@@ -51,7 +51,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       () => desk.ledger.take(takeOf(payment)),
       () => desk.ledger.renew(grant, leaseMs),
       () => desk.ledger.advance(grant, 1n, 1n),
-      () => desk.ledger.end(grant, 'settle', 1n),
+      () => desk.ledger.end(grant, 'delivered', 1n),
       () => desk.ledger.recordLate(createPayment()),
       ...besidePayments(desk.ledger),
     ]
@@ -94,10 +94,10 @@ describe.each(stores)('the %s ledger', (_name, open) => {
   it('throws on ends and renewals that make no sense, and changes nothing', async () => {
     const payment = createPayment()
     const grant = await desk.grantOf(takeOf(payment))
-    await expect(desk.ledger.end(grant, 'settle', -1n)).rejects.toThrow(RangeError)
+    await expect(desk.ledger.end(grant, 'delivered', -1n)).rejects.toThrow(RangeError)
     await expect(desk.ledger.renew(grant, -1)).rejects.toThrow(RangeError)
     await expect(desk.ledger.recordLate({ ...payment, slot: -0.5 })).rejects.toThrow(RangeError)
-    expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
   })
 
   it('never writes when it peeks', async () => {
@@ -105,7 +105,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     const grant = await desk.grantOf(takeOf(payment))
     desk.clock.advance(leaseMs)
     expect(await desk.stateOf(payment)).toBe('open')
-    expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
     expect(await desk.ledger.peek(createPayment().tx)).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 /** What every ledger promises, whatever keeps it, of files: each byte position is sent three times at the most. */
 import { describe, expect, it } from 'vitest'
-import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import type { PaymentRecord, Take } from '../../src/core/ports/ledger.ts'
 import { granted, useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
@@ -16,9 +16,9 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
   const range = (payment: PaymentRecord, from: bigint, amount: bigint): Take => takeOf(payment, { from, amount })
   const whole = (payment: PaymentRecord) => range(payment, 0n, size)
   /** Sends what it gets of a range, or as much as `used`, and says what it got. */
-  const send = async (take: Take, consequence: Consequence, used?: bigint) => {
+  const send = async (take: Take, outcome: DeliveryOutcome, used?: bigint) => {
     const { grant } = granted(await desk.ledger.take(take))
-    expect(await desk.ledger.end(grant, consequence, used ?? grant.amount)).toBe(true)
+    expect(await desk.ledger.end(grant, outcome, used ?? grant.amount)).toBe(true)
     return [grant.from, grant.from + grant.amount]
   }
 
@@ -31,7 +31,7 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     ]) {
       const { grant, remaining } = granted(await desk.ledger.take(whole(payment)))
       expect([grant.from, grant.amount, remaining]).toEqual([0n, size, missing])
-      expect(await desk.ledger.end(grant, 'settle', size)).toBe(true)
+      expect(await desk.ledger.end(grant, 'delivered', size)).toBe(true)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state, remaining: 0n })
     }
     expect(await desk.kindOf(whole(payment))).toBe('spent')
@@ -40,7 +40,7 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
   it('are spent when three responses were broken off at the last byte', async () => {
     const payment = file()
     for (const state of ['open', 'open', 'spent']) {
-      expect(await send(whole(payment), 'count')).toEqual([0n, size])
+      expect(await send(whole(payment), 'partial')).toEqual([0n, size])
       expect(await desk.stateOf(payment)).toBe(state)
     }
     expect(await desk.kindOf(whole(payment))).toBe('spent')
@@ -49,13 +49,13 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
   it('are resumed where they broke, as often as that happens', async () => {
     const payment = file()
     for (let from = 0n; from < size; from += 10n) {
-      expect(await send(range(payment, from, size), 'count', 10n)).toEqual([from, size])
+      expect(await send(range(payment, from, size), 'partial', 10n)).toEqual([from, size])
       expect(await leftOf(payment)).toBe(size)
     }
     expect(await desk.stateOf(payment)).toBe('open')
-    expect(await send(whole(payment), 'settle')).toEqual([0n, size])
+    expect(await send(whole(payment), 'delivered')).toEqual([0n, size])
     expect(await leftOf(payment)).toBe(0n)
-    expect(await send(whole(payment), 'count')).toEqual([0n, size])
+    expect(await send(whole(payment), 'partial')).toEqual([0n, size])
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
@@ -65,35 +65,37 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
       [600n, 600n],
       [0n, 200n],
     ] as const) {
-      await send(range(payment, from, 400n), 'settle')
+      await send(range(payment, from, 400n), 'delivered')
       expect(await leftOf(payment)).toBe(left)
     }
-    await send(range(payment, 300n, 200n), 'settle')
+    await send(range(payment, 300n, 200n), 'delivered')
     expect(await leftOf(payment)).toBe(100n)
-    await send(range(payment, 500n, 99n), 'settle')
+    await send(range(payment, 500n, 99n), 'delivered')
     expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'open', remaining: 1n })
-    await send(range(payment, 599n, 1n), 'settle')
+    await send(range(payment, 599n, 1n), 'delivered')
     expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'open', remaining: 0n })
   })
 
   it('are granted without a gap, up to what was sent too often', async () => {
     const payment = file()
-    for (let time = 0; time < 3; time++) await send(range(payment, 400n, 100n), 'count')
-    expect(await send(whole(payment), 'release')).toEqual([0n, 400n])
+    for (let time = 0; time < 3; time++) await send(range(payment, 400n, 100n), 'partial')
+    expect(await send(whole(payment), 'not_started')).toEqual([0n, 400n])
     expect(await desk.kindOf(range(payment, 400n, 1n))).toBe('spent')
     expect(await desk.kindOf(range(payment, 499n, size))).toBe('spent')
-    expect(await send(range(payment, 500n, size), 'release')).toEqual([500n, size])
+    expect(await send(range(payment, 500n, size), 'not_started')).toEqual([500n, size])
     expect(await desk.stateOf(payment)).toBe('open')
   })
 
   it('count only what was sent, and never more than was granted', async () => {
     const payment = file()
-    for (let time = 0; time < 3; time++) await send(range(payment, 0n, 100n), 'count', 30n)
-    expect(await send(whole(payment), 'release').catch((error: Error) => error.message)).toBe('not granted but spent')
-    expect(await send(range(payment, 30n, size), 'release')).toEqual([30n, size])
-    for (let time = 0; time < 3; time++) await send(range(payment, 100n, 50n), 'count', 5000n)
-    expect(await send(range(payment, 30n, size), 'release')).toEqual([30n, 100n])
-    expect(await send(range(payment, 150n, size), 'settle', 5000n)).toEqual([150n, size])
+    for (let time = 0; time < 3; time++) await send(range(payment, 0n, 100n), 'partial', 30n)
+    expect(await send(whole(payment), 'not_started').catch((error: Error) => error.message)).toBe(
+      'not granted but spent',
+    )
+    expect(await send(range(payment, 30n, size), 'not_started')).toEqual([30n, size])
+    for (let time = 0; time < 3; time++) await send(range(payment, 100n, 50n), 'partial', 5000n)
+    expect(await send(range(payment, 30n, size), 'not_started')).toEqual([30n, 100n])
+    expect(await send(range(payment, 150n, size), 'delivered', 5000n)).toEqual([150n, size])
     expect(await leftOf(payment)).toBe(150n)
   })
 
@@ -105,10 +107,10 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     expect(answers.filter(({ kind }) => kind === 'busy')).toHaveLength(27)
     for (const grant of grants) {
       expect(await desk.kindOf(whole(payment))).toBe('busy')
-      expect(await desk.ledger.end(grant, 'count', 1n)).toBe(true)
+      expect(await desk.ledger.end(grant, 'partial', 1n)).toBe(true)
     }
     expect(await desk.kindOf(whole(payment))).toBe('spent')
-    expect(await send(range(payment, 1n, size), 'settle')).toEqual([1n, size])
+    expect(await send(range(payment, 1n, size), 'delivered')).toEqual([1n, size])
     expect(await leftOf(payment)).toBe(1n)
   })
 
@@ -120,22 +122,22 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     )
     expect(grants.map(({ amount }) => amount)).toEqual(Array(30).fill(100n))
     expect(await desk.kindOf(range(payment, 950n, 1n))).toBe('busy')
-    await Promise.all(grants.slice(10, 20).map((grant) => desk.ledger.end(grant, 'settle', 100n)))
+    await Promise.all(grants.slice(10, 20).map((grant) => desk.ledger.end(grant, 'delivered', 100n)))
     expect(await leftOf(payment)).toBe(0n)
     expect(await desk.kindOf(whole(payment))).toBe('busy')
-    for (const grant of grants.slice(0, 10)) expect(await desk.ledger.end(grant, 'count', 100n)).toBe(true)
-    for (const grant of grants.slice(20)) expect(await desk.ledger.end(grant, 'settle', 100n)).toBe(true)
+    for (const grant of grants.slice(0, 10)) expect(await desk.ledger.end(grant, 'partial', 100n)).toBe(true)
+    for (const grant of grants.slice(20)) expect(await desk.ledger.end(grant, 'delivered', 100n)).toBe(true)
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
   it('grant up to the first position that others are sending', async () => {
     const payment = file()
     const holders = [await desk.grantOf(range(payment, 700n, 100n)), await desk.grantOf(range(payment, 600n, 150n))]
-    await send(range(payment, 720n, 10n), 'count')
-    expect(await send(range(payment, 500n, size), 'release')).toEqual([500n, 720n])
+    await send(range(payment, 720n, 10n), 'partial')
+    expect(await send(range(payment, 500n, size), 'not_started')).toEqual([500n, 720n])
     expect(await desk.kindOf(range(payment, 725n, 1n))).toBe('busy')
-    for (const holder of holders) await desk.ledger.end(holder, 'release', 0n)
-    expect(await send(range(payment, 725n, size), 'release')).toEqual([725n, size])
+    for (const holder of holders) await desk.ledger.end(holder, 'not_started', 0n)
+    expect(await send(range(payment, 725n, size), 'not_started')).toEqual([725n, size])
   })
 
   it('T115: give back what lapsed, which counts for nothing', async () => {
@@ -144,10 +146,10 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
       const lost = await Promise.all([1, 2, 3].map(() => desk.grantOf(whole(payment))))
       expect(await desk.kindOf(whole(payment))).toBe('busy')
       desk.clock.advance(leaseMs)
-      expect(await send(whole(payment), 'release')).toEqual([0n, size])
-      for (const grant of lost) expect(await desk.ledger.end(grant, 'count', size)).toBe(false)
+      expect(await send(whole(payment), 'not_started')).toEqual([0n, size])
+      for (const grant of lost) expect(await desk.ledger.end(grant, 'partial', size)).toBe(false)
     }
-    expect(await send(whole(payment), 'settle')).toEqual([0n, size])
+    expect(await send(whole(payment), 'delivered')).toEqual([0n, size])
   })
 
   it('keep the place of a lease that was renewed', async () => {
@@ -156,28 +158,28 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     for (const grant of grants) expect(await desk.ledger.renew(grant, leaseMs * 3)).toBe(true)
     desk.clock.advance(leaseMs * 2)
     expect(await desk.kindOf(range(payment, 599n, 1n))).toBe('busy')
-    expect(await send(whole(payment), 'release')).toEqual([0n, 500n])
-    expect(await send(range(payment, 600n, size), 'release')).toEqual([600n, size])
-    for (const grant of grants) expect(await desk.ledger.end(grant, 'count', 100n)).toBe(true)
+    expect(await send(whole(payment), 'not_started')).toEqual([0n, 500n])
+    expect(await send(range(payment, 600n, size), 'not_started')).toEqual([600n, size])
+    for (const grant of grants) expect(await desk.ledger.end(grant, 'partial', 100n)).toBe(true)
     expect(await desk.kindOf(range(payment, 599n, 1n))).toBe('spent')
   })
 
   it.each([size, size + 1n, 2n ** 70n])('give their last byte to one who wants them from %d on', async (from) => {
     const payment = file()
-    expect(await send(range(payment, from, 50n), 'free')).toEqual([size - 1n, size])
-    expect(await send(range(payment, size - 1n, 2n ** 70n), 'release')).toEqual([size - 1n, size])
+    expect(await send(range(payment, from, 50n), 'no_body')).toEqual([size - 1n, size])
+    expect(await send(range(payment, size - 1n, 2n ** 70n), 'not_started')).toEqual([size - 1n, size])
   })
 
   it('T170: count the twentieth free use and each one after it as if what it held had been sent', async () => {
     const payment = file()
-    for (let time = 1; time <= 19; time++) expect(await send(whole(payment), 'free')).toEqual([0n, size])
-    expect(await send(range(payment, 0n, 100n), 'free')).toEqual([0n, 100n])
+    for (let time = 1; time <= 19; time++) expect(await send(whole(payment), 'no_body')).toEqual([0n, size])
+    expect(await send(range(payment, 0n, 100n), 'no_body')).toEqual([0n, 100n])
     expect(await leftOf(payment)).toBe(size)
-    expect(await send(range(payment, 0n, 100n), 'free')).toEqual([0n, 100n])
-    expect(await send(whole(payment), 'free')).toEqual([0n, size])
+    expect(await send(range(payment, 0n, 100n), 'no_body')).toEqual([0n, 100n])
+    expect(await send(whole(payment), 'no_body')).toEqual([0n, size])
     expect(await desk.kindOf(whole(payment))).toBe('spent')
-    expect(await send(range(payment, 100n, size), 'settle')).toEqual([100n, size])
-    expect(await send(range(payment, 100n, size), 'settle')).toEqual([100n, size])
+    expect(await send(range(payment, 100n, size), 'delivered')).toEqual([100n, size])
+    expect(await send(range(payment, 100n, size), 'delivered')).toEqual([100n, size])
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
@@ -186,25 +188,25 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     const grant = await desk.grantOf(whole(payment))
     desk.clock.advance(11)
     expect(await desk.kindOf(againOf(payment, { from: 0n, amount: size }))).toBe('spent')
-    expect(await desk.ledger.end(grant, 'settle', size)).toBe(true)
+    expect(await desk.ledger.end(grant, 'delivered', size)).toBe(true)
   })
 
   it('may be as large as anything', async () => {
     const most = 2n ** 63n - 1n
     const payment = createPayment({ allowance: { unit: 'file', amount: most } })
-    expect(await send(range(payment, most - 5n, 100n), 'settle')).toEqual([most - 5n, most])
+    expect(await send(range(payment, most - 5n, 100n), 'delivered')).toEqual([most - 5n, most])
     expect(await leftOf(payment)).toBe(most - 5n)
     for (const state of ['open', 'open', 'spent']) {
-      expect((await send(range(payment, 0n, 2n ** 70n), 'settle'))[0]).toBe(0n)
+      expect((await send(range(payment, 0n, 2n ** 70n), 'delivered'))[0]).toBe(0n)
       expect(await desk.stateOf(payment)).toBe(state)
     }
   })
 
   it('are of one byte, too', async () => {
     const payment = createPayment({ allowance: { unit: 'file', amount: 1n } })
-    expect(await send(whole(payment), 'count', 0n)).toEqual([0n, 1n])
+    expect(await send(whole(payment), 'partial', 0n)).toEqual([0n, 1n])
     for (const state of ['open', 'open', 'spent']) {
-      expect(await send(whole(payment), 'settle')).toEqual([0n, 1n])
+      expect(await send(whole(payment), 'delivered')).toEqual([0n, 1n])
       expect(await desk.stateOf(payment)).toBe(state)
     }
   })
@@ -217,12 +219,12 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
 
   it('stay in pieces, however many they are broken into', async () => {
     const payment = createPayment({ allowance: { unit: 'file', amount: 120n } })
-    for (let from = 0n; from < 120n; from += 2n) await send(range(payment, from, 1n), 'settle')
-    for (let from = 0n; from < 120n; from += 3n) await send(range(payment, from, 1n), 'count')
+    for (let from = 0n; from < 120n; from += 2n) await send(range(payment, from, 1n), 'delivered')
+    for (let from = 0n; from < 120n; from += 3n) await send(range(payment, from, 1n), 'partial')
     expect(await leftOf(payment)).toBe(60n)
-    expect(await send(range(payment, 0n, size), 'release')).toEqual([0n, 120n])
-    for (let from = 0n; from < 120n; from += 6n) await send(range(payment, from, 1n), 'count')
-    expect(await send(range(payment, 1n, size), 'release')).toEqual([1n, 6n])
+    expect(await send(range(payment, 0n, size), 'not_started')).toEqual([0n, 120n])
+    for (let from = 0n; from < 120n; from += 6n) await send(range(payment, from, 1n), 'partial')
+    expect(await send(range(payment, 1n, size), 'not_started')).toEqual([1n, 6n])
     expect(await desk.kindOf(range(payment, 6n, size))).toBe('spent')
   })
 })

@@ -19,7 +19,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       expect(new Set(grants.map(({ fence }) => fence)).size).toBe(5)
       for (const [index, grant] of grants.entries()) {
         expect(await desk.kindOf(takeOf(payment))).toBe('busy')
-        expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
+        expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
         expect(await desk.stateOf(payment)).toBe(index < 4 ? 'busy' : 'spent')
       }
     })
@@ -29,7 +29,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       const { grant, remaining } = granted(await desk.ledger.take(takeOf(payment)))
       expect(remaining).toBe(2n)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'open', remaining: 2n })
-      await desk.ledger.end(grant, 'release', 0n)
+      await desk.ledger.end(grant, 'not_started', 0n)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'open', remaining: 3n })
       expect(granted(await desk.ledger.take(takeOf(payment, { amount: 2n }))).remaining).toBe(1n)
     })
@@ -41,26 +41,26 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       const held = await desk.grantOf(takeOf(payment))
       desk.clock.advance(leaseMs / 2)
       expect(granted(await desk.ledger.take(takeOf(payment, { amount: 3n }))).grant.amount).toBe(2n)
-      expect(await desk.ledger.end(lost, 'settle', 1n)).toBe(false)
-      expect(await desk.ledger.end(held, 'settle', 1n)).toBe(true)
+      expect(await desk.ledger.end(lost, 'delivered', 1n)).toBe(false)
+      expect(await desk.ledger.end(held, 'delivered', 1n)).toBe(true)
     })
 
     it('allow three deliveries for each request', async () => {
       const payment = bundle(4n)
-      for (let time = 1; time <= 12; time++) await desk.use(takeOf(payment), 'count')
+      for (let time = 1; time <= 12; time++) await desk.use(takeOf(payment), 'partial')
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
 
     it('pay one request for the twentieth free use and each one after it', async () => {
       const payment = bundle(4n)
       const left = async () => (await desk.ledger.peek(payment.tx))?.remaining
-      for (let time = 1; time <= 19; time++) await desk.use(takeOf(payment), 'free')
+      for (let time = 1; time <= 19; time++) await desk.use(takeOf(payment), 'no_body')
       expect(await left()).toBe(4n)
-      await desk.use(takeOf(payment), 'free')
-      await desk.use(takeOf(payment), 'free')
+      await desk.use(takeOf(payment), 'no_body')
+      await desk.use(takeOf(payment), 'no_body')
       expect(await left()).toBe(2n)
-      expect(await desk.use(takeOf(payment), 'settle')).toBe(true)
-      expect(await desk.use(takeOf(payment), 'free')).toBe(true)
+      expect(await desk.use(takeOf(payment), 'delivered')).toBe(true)
+      expect(await desk.use(takeOf(payment), 'no_body')).toBe(true)
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
   })
@@ -81,25 +81,25 @@ describe.each(stores)('the %s ledger', (_name, open) => {
 
     it('give back what was not sent, and never consume more than was leased', async () => {
       const payment = bytes()
-      expect(await desk.use(takeOf(payment, { amount: 400_000n }), 'settle', 150_000n)).toBe(true)
+      expect(await desk.use(takeOf(payment, { amount: 400_000n }), 'delivered', 150_000n)).toBe(true)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ remaining: 850_000n })
-      expect(await desk.use(takeOf(payment, { amount: 400_000n }), 'settle', 900_000n)).toBe(true)
+      expect(await desk.use(takeOf(payment, { amount: 400_000n }), 'delivered', 900_000n)).toBe(true)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ remaining: 450_000n })
-      expect(await desk.use(takeOf(payment, { amount: 900_000n }), 'settle', 450_000n)).toBe(true)
+      expect(await desk.use(takeOf(payment, { amount: 900_000n }), 'delivered', 450_000n)).toBe(true)
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
 
     it('pay a thousand bytes for the twentieth free use and each one after it, or what was leased if that is less', async () => {
       const payment = bytes()
       const left = async () => (await desk.ledger.peek(payment.tx))?.remaining
-      const free = (amount: bigint) => desk.use(takeOf(payment, { amount }), 'free', 0n)
+      const free = (amount: bigint) => desk.use(takeOf(payment, { amount }), 'no_body', 0n)
       for (let time = 1; time <= 19; time++) await free(400_000n)
       expect(await left()).toBe(1_000_000n)
       await free(400_000n)
       expect(await left()).toBe(999_000n)
       await free(300n)
       expect(await left()).toBe(998_700n)
-      await desk.use(takeOf(payment, { amount: 998_500n }), 'settle', 998_500n)
+      await desk.use(takeOf(payment, { amount: 998_500n }), 'delivered', 998_500n)
       await free(400_000n)
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
@@ -131,13 +131,13 @@ describe.each(stores)('the %s ledger', (_name, open) => {
 
     it('take no exclusive lease, and no kind of use shortens them', async () => {
       const payment = hour()
-      for (const consequence of ['settle', 'count', 'free', 'release'] as const) {
+      for (const outcome of ['delivered', 'partial', 'no_body', 'not_started'] as const) {
         const answers = await Promise.all(Array.from({ length: 30 }, () => desk.ledger.take(takeOf(payment))))
         for (const { grant, remaining } of answers.map(granted)) {
           expect(remaining).toBe(3600n)
           expect(grant.amount).toBe(0n)
-          expect(await desk.ledger.end(grant, consequence, 1n)).toBe(true)
-          expect(await desk.ledger.end(grant, consequence, 1n)).toBe(false)
+          expect(await desk.ledger.end(grant, outcome, 1n)).toBe(true)
+          expect(await desk.ledger.end(grant, outcome, 1n)).toBe(false)
         }
       }
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'open', remaining: 3600n })

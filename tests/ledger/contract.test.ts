@@ -1,6 +1,6 @@
 /** What every ledger promises, whatever keeps it: registration, and the grants of one request. */
 import { describe, expect, it } from 'vitest'
-import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import { granted, useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
@@ -18,7 +18,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
 
     it('is spent by a settled delivery, for ever', async () => {
       const payment = createPayment()
-      expect(await desk.use(takeOf(payment), 'settle')).toBe(true)
+      expect(await desk.use(takeOf(payment), 'delivered')).toBe(true)
       for (const wait of [0, leaseMs, 3_600_000]) {
         desk.clock.advance(wait)
         expect(await desk.kindOf(takeOf(payment))).toBe('spent')
@@ -28,14 +28,14 @@ describe.each(stores)('the %s ledger', (_name, open) => {
 
     it('T114: works again after it was given back', async () => {
       const payment = createPayment()
-      for (let time = 0; time < 50; time++) expect(await desk.use(takeOf(payment), 'release')).toBe(true)
-      expect(await desk.use(againOf(payment), 'settle')).toBe(true)
+      for (let time = 0; time < 50; time++) expect(await desk.use(takeOf(payment), 'not_started')).toBe(true)
+      expect(await desk.use(againOf(payment), 'delivered')).toBe(true)
     })
 
     it('T117: is spent by the third delivery that was given back', async () => {
       const payment = createPayment()
       for (const state of ['open', 'open', 'spent']) {
-        await desk.use(takeOf(payment), 'count')
+        await desk.use(takeOf(payment), 'partial')
         expect(await desk.stateOf(payment)).toBe(state)
       }
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
@@ -45,7 +45,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       const payment = createPayment()
       for (let time = 1; time <= 20; time++) {
         expect(await desk.stateOf(payment)).toBe(time === 1 ? undefined : 'open')
-        await desk.use(takeOf(payment), 'free')
+        await desk.use(takeOf(payment), 'no_body')
       }
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
@@ -62,17 +62,17 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       }
     })
 
-    it.each<Consequence>(['settle', 'count', 'free', 'release'])(
+    it.each<DeliveryOutcome>(['delivered', 'partial', 'no_body', 'not_started'])(
       'does not let a holder whose lease was retaken %s it',
-      async (consequence) => {
+      async (outcome) => {
         const payment = createPayment()
         const lost = await desk.grantOf(takeOf(payment))
         desk.clock.advance(leaseMs)
         const held = await desk.grantOf(takeOf(payment))
         expect(await desk.ledger.renew(lost, leaseMs)).toBe(false)
-        expect(await desk.ledger.end(lost, consequence, 1n)).toBe(false)
+        expect(await desk.ledger.end(lost, outcome, 1n)).toBe(false)
         expect(await desk.kindOf(takeOf(payment))).toBe('busy')
-        expect(await desk.ledger.end(held, 'settle', 1n)).toBe(true)
+        expect(await desk.ledger.end(held, 'delivered', 1n)).toBe(true)
       },
     )
 
@@ -80,7 +80,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       const [settled, kept] = [createPayment(), createPayment()]
       const [first, second] = [await desk.grantOf(takeOf(settled)), await desk.grantOf(takeOf(kept))]
       desk.clock.advance(leaseMs)
-      expect(await desk.ledger.end(first, 'settle', 1n)).toBe(true)
+      expect(await desk.ledger.end(first, 'delivered', 1n)).toBe(true)
       expect(await desk.kindOf(takeOf(settled))).toBe('spent')
       expect(await desk.ledger.renew(second, leaseMs)).toBe(true)
       expect(await desk.kindOf(takeOf(kept))).toBe('busy')
@@ -100,9 +100,9 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     it('ends a grant once', async () => {
       const payment = createPayment({ allowance: { unit: 'request', amount: 5n } })
       const grant = await desk.grantOf(takeOf(payment))
-      expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
-      for (const consequence of ['settle', 'count', 'free', 'release'] as const) {
-        expect(await desk.ledger.end(grant, consequence, 1n)).toBe(false)
+      expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
+      for (const outcome of ['delivered', 'partial', 'no_body', 'not_started'] as const) {
+        expect(await desk.ledger.end(grant, outcome, 1n)).toBe(false)
       }
       expect(await desk.ledger.renew(grant, leaseMs)).toBe(false)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'open', remaining: 4n })
@@ -111,11 +111,11 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     it('gives every grant of a payment a higher fence', async () => {
       const payment = createPayment()
       let last = 0n
-      for (const consequence of ['release', 'count', 'free', 'release', 'settle'] as const) {
+      for (const outcome of ['not_started', 'partial', 'no_body', 'not_started', 'delivered'] as const) {
         const grant = await desk.grantOf(takeOf(payment))
         expect(grant.fence).toBeGreaterThan(last)
         last = grant.fence
-        await desk.ledger.end(grant, consequence, 1n)
+        await desk.ledger.end(grant, outcome, 1n)
       }
     })
 
@@ -127,16 +127,16 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       expect(await desk.stateOf(payment)).toBe('spent')
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
       expect(await desk.ledger.renew(grant, leaseMs)).toBe(true)
-      expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
+      expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
     })
 
     it('knows grants only of their own payment', async () => {
       const [left, right] = [createPayment(), createPayment()]
       const grant = await desk.grantOf(takeOf(left))
       await desk.grantOf(takeOf(right))
-      expect(await desk.ledger.end({ ...grant, fence: grant.fence + 1n }, 'settle', 1n)).toBe(false)
-      expect(await desk.ledger.end({ ...grant, tx: createPayment().tx }, 'settle', 1n)).toBe(false)
-      expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
+      expect(await desk.ledger.end({ ...grant, fence: grant.fence + 1n }, 'delivered', 1n)).toBe(false)
+      expect(await desk.ledger.end({ ...grant, tx: createPayment().tx }, 'delivered', 1n)).toBe(false)
+      expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
       expect(await desk.stateOf(right)).toBe('busy')
     })
   })
@@ -146,13 +146,13 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       const payment = createPayment()
       expect(await desk.kindOf(againOf(payment))).toBe('unknown')
       expect(await desk.ledger.peek(payment.tx)).toBeUndefined()
-      expect(await desk.use(takeOf(payment), 'release')).toBe(true)
-      expect(await desk.use(againOf(payment), 'settle')).toBe(true)
+      expect(await desk.use(takeOf(payment), 'not_started')).toBe(true)
+      expect(await desk.use(againOf(payment), 'delivered')).toBe(true)
     })
 
     it('T29: refuses a transaction that was used for another request', async () => {
       const payment = createPayment()
-      await desk.use(takeOf(payment), 'release')
+      await desk.use(takeOf(payment), 'not_started')
       const other = { ...payment, request: 'request-2' }
       expect(await desk.kindOf(takeOf(other))).toBe('foreign')
       expect(await desk.kindOf(againOf(other))).toBe('foreign')
@@ -162,12 +162,12 @@ describe.each(stores)('the %s ledger', (_name, open) => {
 
     it('T91: gives each of two payments of one request a use of its own', async () => {
       const payments = [createPayment(), createPayment()]
-      for (const payment of payments) expect(await desk.use(takeOf(payment), 'settle')).toBe(true)
+      for (const payment of payments) expect(await desk.use(takeOf(payment), 'delivered')).toBe(true)
     })
 
     it('stays as it was first made', async () => {
       const payment = createPayment()
-      await desk.use(takeOf(payment), 'release')
+      await desk.use(takeOf(payment), 'not_started')
       const richer = { ...payment, scope: 'other', allowance: { unit: 'request', amount: 9n } } as const
       expect(await desk.ledger.take(takeOf(richer))).toMatchObject({ kind: 'granted', remaining: 0n })
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ scope: payment.scope, remaining: 0n })
@@ -198,7 +198,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
 
     it('is not undone by a late record', async () => {
       const payment = createPayment()
-      await desk.use(takeOf(payment), 'settle')
+      await desk.use(takeOf(payment), 'delivered')
       await desk.ledger.recordLate(payment)
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
@@ -222,7 +222,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
         const payment = createPayment({ scope, required: most, received: most, allowance })
         const { grant } = granted(await desk.ledger.take(takeOf(payment, { amount: most })))
         expect(grant.amount).toBe(allowance.amount)
-        expect(await desk.ledger.end(grant, 'settle', most)).toBe(true)
+        expect(await desk.ledger.end(grant, 'delivered', most)).toBe(true)
         expect(await desk.ledger.peek(payment.tx)).toEqual({
           request: payment.request,
           payer: payment.payer,
@@ -239,7 +239,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
 
     it('T41: tells payments apart by all 64 bytes, wherever they lie in memory', async () => {
       const payment = createPayment()
-      await desk.use(takeOf(payment), 'settle')
+      await desk.use(takeOf(payment), 'delivered')
       for (const place of [0, 31, 32, 63]) {
         const near = payment.tx.slice()
         near[place] = (near[place] ?? 0) ^ 1

@@ -167,7 +167,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     const { id } = plannedBy(
       await dispatchesOf(other).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: payment.tx })),
     )
-    if (taken.kind === 'granted') expect(await one.end(taken.grant, 'settle', 1n)).toBe(false)
+    if (taken.kind === 'granted') expect(await one.end(taken.grant, 'delivered', 1n)).toBe(false)
     expect((await one.take(takeOf(payment))).kind).toBe('spent')
     await one.journal.conclude([{ tx: payment.tx, finality: 'finalized' }])
     expect((await one.peek(payment.tx))?.state).toBe('spent')

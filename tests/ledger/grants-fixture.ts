@@ -1,6 +1,6 @@
 /** A ledger on a shelf of its own for every test, and the few things that most tests do with it. */
 import { afterEach, beforeEach } from 'vitest'
-import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import type { Journal } from '../../src/core/ports/journal.ts'
 import type { Grant, Ledger, PaymentRecord, PaymentStatus, Take, Taken } from '../../src/core/ports/ledger.ts'
 import type { Books } from '../../src/core/ports/reports.ts'
@@ -19,7 +19,7 @@ export interface Desk {
   /** A payment of its own, with a first response under way. */
   registered(changes?: Partial<PaymentRecord>): Promise<PaymentRecord>
   /** Takes, and ends what was granted. */
-  use(take: Take, consequence: Consequence, used?: bigint): Promise<boolean>
+  use(take: Take, outcome: DeliveryOutcome, used?: bigint): Promise<boolean>
 }
 
 export function useDesk(open: OpenShelf): Desk {
@@ -51,7 +51,7 @@ export function useDesk(open: OpenShelf): Desk {
       await grantOf(takeOf(payment))
       return payment
     },
-    use: async (take, consequence, used = 1n) => kv.ledger.end(await grantOf(take), consequence, used),
+    use: async (take, outcome, used = 1n) => kv.ledger.end(await grantOf(take), outcome, used),
   }
 }
 

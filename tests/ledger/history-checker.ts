@@ -6,7 +6,7 @@
  * Of a file it counts every position by itself.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import type { Grant, PaymentRecord, PaymentStatus, Take, Taken } from '../../src/core/ports/ledger.ts'
 
 interface Seen {
@@ -23,7 +23,7 @@ export interface Witness {
   sawTake(take: Take, taken: Taken, now: number): void
   sawRenew(fence: bigint, leaseMs: number, kept: boolean, now: number): void
   sawAdvance(fence: bigint, used: bigint, more: bigint, held: bigint | undefined, now: number): void
-  sawEnd(fence: bigint, consequence: Consequence, used: bigint, done: boolean): void
+  sawEnd(fence: bigint, outcome: DeliveryOutcome, used: bigint, done: boolean): void
   sawStanding(standing: PaymentStatus | undefined, now: number): void
 }
 
@@ -125,26 +125,26 @@ export function createWitness(payment: PaymentRecord): Witness {
       equal(got, more < left ? more : left)
       grant.amount = got
     },
-    sawEnd(fence, consequence, used, done) {
+    sawEnd(fence, outcome, used, done) {
       const grant = find(fence)
       equal(done, grant !== undefined)
       if (!grant) return
       grant.state = 'ended'
-      if (consequence === 'free') free += 1n
+      if (outcome === 'no_body') free += 1n
       if (unit === 'file') {
-        const isFree = consequence === 'free'
-        if (consequence === 'release' || (isFree && free < 20n)) return
+        const isFree = outcome === 'no_body'
+        if (outcome === 'not_started' || (isFree && free < 20n)) return
         const end = grant.from + (used < grant.amount && !isFree ? used : grant.amount)
         for (let place = Number(grant.from); place < end; place += 1) {
           sent[place] = (sent[place] ?? 0) + 1
-          arrived[place] ||= consequence === 'settle'
+          arrived[place] ||= outcome === 'delivered'
         }
         return checkPlaces()
       }
-      if (consequence === 'settle') consumed += usedOf(grant, used)
-      if (consequence === 'count') counted += 1n
+      if (outcome === 'delivered') consumed += usedOf(grant, used)
+      if (outcome === 'partial') counted += 1n
       const price = unit === 'request' ? 1n : unit === 'byte' ? 1000n : 0n
-      if (consequence === 'free' && free >= 20n) consumed += price < grant.amount ? price : grant.amount
+      if (outcome === 'no_body' && free >= 20n) consumed += price < grant.amount ? price : grant.amount
       ok(consumed <= amount)
     },
     sawStanding(standing, now) {

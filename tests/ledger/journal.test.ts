@@ -87,29 +87,29 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
   })
 
   describe('T62: a payment that the chain took back', () => {
-    const taken = async (consequence: 'settle' | 'release') => {
+    const taken = async (outcome: 'delivered' | 'not_started') => {
       const payment = createPayment()
-      await desk.use(takeOf(payment), consequence)
+      await desk.use(takeOf(payment), outcome)
       await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
       return payment
     }
 
     it('gives nothing, not even to a proof that would register it', async () => {
-      const payment = await taken('release')
+      const payment = await taken('not_started')
       expect(await desk.kindOf(againOf(payment))).toBe('unknown')
       expect(await desk.kindOf(takeOf(payment))).toBe('unknown')
       expect(await desk.stateOf(payment)).toBe('reverted')
     })
 
     it('is worth what was left of it when it lands again for good', async () => {
-      const payment = await taken('release')
+      const payment = await taken('not_started')
       const landed = { ...payment, slot: 99, finality: 'finalized' as const }
-      expect(await desk.use(takeOf(landed), 'settle')).toBe(true)
+      expect(await desk.use(takeOf(landed), 'delivered')).toBe(true)
       expect(await desk.stateOf(payment)).toBe('spent')
     })
 
     it('stays used when it lands again, and counts as received', async () => {
-      const payment = await taken('settle')
+      const payment = await taken('delivered')
       const landed = { ...payment, slot: 99, finality: 'finalized' as const }
       expect(await desk.kindOf(takeOf(landed))).toBe('spent')
       expect(await desk.stateOf(payment)).toBe('spent')
@@ -117,7 +117,7 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
     })
 
     it('is still another request that cannot have it', async () => {
-      const payment = await taken('release')
+      const payment = await taken('not_started')
       const landed = { ...payment, request: 'request-2', finality: 'finalized' as const }
       expect(await desk.kindOf(takeOf(landed))).toBe('foreign')
     })
@@ -127,7 +127,7 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
       const grant = await desk.grantOf(takeOf(payment))
       await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
       expect(await desk.ledger.renew(grant, 1000)).toBe(true)
-      expect(await desk.ledger.end(grant, 'settle', 1n)).toBe(true)
+      expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
       expect(await desk.kindOf(takeOf({ ...payment, finality: 'finalized' }))).toBe('spent')
     })
   })

@@ -27,8 +27,8 @@ const end = (
   to: number,
   fence: number,
   held = true,
-  consequence: Extract<Asked, { act: 'end' }>['consequence'] = 'settle',
-): Call => call(from, to, { act: 'end', fence, consequence, used: 1 }, { kind: 'done', held })
+  outcome: Extract<Asked, { act: 'end' }>['outcome'] = 'delivered',
+): Call => call(from, to, { act: 'end', fence, outcome, used: 1 }, { kind: 'done', held })
 const renew = (from: number, to: number, fence: number, held: boolean, leaseMs = lease): Call =>
   call(from, to, { act: 'renew', fence, leaseMs }, { kind: 'done', held })
 const advance = (from: number, to: number, fence: number, used: number, more: number, amount?: number): Call => {
@@ -63,7 +63,7 @@ describe('accepts', () => {
     ],
     [
       'a use between the release of one that ended later and a grant that began earlier',
-      [take(0, 1, granted(1)), take(2, 20, granted(2)), end(3, 19, 1, true, 'release'), take(4, 18, busy)],
+      [take(0, 1, granted(1)), take(2, 20, granted(2)), end(3, 19, 1, true, 'not_started'), take(4, 18, busy)],
     ],
     ['two grants of an allowance of two', [take(0, 5, granted(2)), take(1, 4, granted(1, 1))], twice],
     ['a rival who came first', [take(0, 9, granted(1), { request: 'two' }), take(1, 8, foreign)]],
@@ -146,11 +146,14 @@ describe('rejects', () => {
     ],
     ['a look that shows more than is left', [take(0, 1, granted(1, 1)), peek(2, 3, shown('open', 2))], twice],
     ['a grant of more than is left', [take(0, 1, granted(1, 1)), take(2, 3, granted(2, 0, 2), { amount: 2 })], twice],
-    ['a refusal of what is free', [take(0, 1, granted(1)), end(2, 3, 1, true, 'release'), take(4, 5, busy)]],
+    ['a refusal of what is free', [take(0, 1, granted(1)), end(2, 3, 1, true, 'not_started'), take(4, 5, busy)]],
     ['a refusal for ever of what is only busy', [take(0, 1, granted(1)), take(2, 3, spent)]],
     ['a use that ends twice', [take(0, 1, granted(1)), end(2, 9, 1), end(3, 8, 1)]],
     ['an end under a fence that was never given', [take(0, 1, granted(1)), end(2, 3, 2)]],
-    ['a fence that is given twice', [take(0, 1, granted(1)), end(2, 3, 1, true, 'release'), take(4, 5, granted(1))]],
+    [
+      'a fence that is given twice',
+      [take(0, 1, granted(1)), end(2, 3, 1, true, 'not_started'), take(4, 5, granted(1))],
+    ],
     ['an end that is not known of while the lease is held', [take(0, 1, granted(1)), end(2, 3, 1, false)]],
     ['a stranger who is served', [take(0, 1, granted(1, 1)), take(2, 3, granted(2), { request: 'two' })], twice],
     ['two requests of which each came first', [take(0, 9, foreign), take(1, 8, foreign, { request: 'two' })]],
@@ -206,7 +209,9 @@ it('shows how far it came and where it stopped', () => {
 it('judges many calls at once that tell the same', () => {
   const crowd = Array.from({ length: 200 }, (_, index) => take(index / 1000, 9, busy))
   expect(kindOf([...crowd, take(1, 8, granted(1))])).toBe('linearizable')
-  expect(kindOf([...crowd, take(1, 8, granted(1)), end(8.5, 8.9, 1, true, 'free'), take(10, 11, busy)])).toBe('anomaly')
+  expect(kindOf([...crowd, take(1, 8, granted(1)), end(8.5, 8.9, 1, true, 'no_body'), take(10, 11, busy)])).toBe(
+    'anomaly',
+  )
 })
 
 it('judges many changes at once that fit in no order', () => {
@@ -254,7 +259,7 @@ describe('any short history', () => {
       fc.record({
         act: fc.constant('end' as const),
         fence: fc.constantFrom(1, 2),
-        consequence: fc.constantFrom('settle' as const, 'release' as const, 'count' as const),
+        outcome: fc.constantFrom('delivered' as const, 'not_started' as const, 'partial' as const),
         used: fc.constantFrom(0, 1),
       }),
       fc.boolean().map((held): Told => ({ kind: 'done', held })),

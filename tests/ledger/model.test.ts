@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { it, onTestFinished } from 'vitest'
 import type { Unit } from '../../src/core/payment/allowance.ts'
-import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { size } from '../harness/length.ts'
@@ -26,12 +26,20 @@ type Step =
   | { readonly act: 'renew'; readonly which: number; readonly leaseMs: number }
   /** Where bytes are sold; else it is passed over. */
   | { readonly act: 'advance'; readonly which: number; readonly used: bigint; readonly more: bigint }
-  | { readonly act: 'end'; readonly which: number; readonly consequence: Consequence; readonly used: bigint }
+  | { readonly act: 'end'; readonly which: number; readonly outcome: DeliveryOutcome; readonly used: bigint }
   | { readonly act: 'wait'; readonly ms: number }
   | { readonly act: 'late' }
   | { readonly act: 'crash' }
 
-const consequences = fc.constantFrom<Consequence>('settle', 'count', 'count', 'free', 'free', 'free', 'release')
+const outcomes = fc.constantFrom<DeliveryOutcome>(
+  'delivered',
+  'partial',
+  'partial',
+  'no_body',
+  'no_body',
+  'no_body',
+  'not_started',
+)
 const lease = fc.integer({ min: 1, max: 60 })
 const which = fc.nat({ max: 5 })
 
@@ -67,7 +75,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       act: fc.constant('end' as const),
       which,
-      consequence: consequences,
+      outcome: outcomes,
       used: fc.bigInt({ min: 0n, max: 5n }),
     }),
   },
@@ -77,10 +85,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** The same use over and over, so that limits are reached. */
-const burst = fc.tuple(consequences, fc.integer({ min: 2, max: 21 })).map(([consequence, times]) =>
+const burst = fc.tuple(outcomes, fc.integer({ min: 2, max: 21 })).map(([outcome, times]) =>
   Array.from({ length: times }, (): readonly Step[] => [
     { act: 'take', amount: 1n, at: 0n, leaseMs: 60, from: 'payer' },
-    { act: 'end', which: 0, consequence, used: 1n },
+    { act: 'end', which: 0, outcome, used: 1n },
   ]).flat(),
 )
 const passage = fc.oneof({ weight: 30, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: burst })
@@ -159,8 +167,8 @@ async function play(payment: PaymentRecord, steps: readonly Step[], scale: bigin
     }
     if (step.act === 'end' && grant) {
       const used = step.used * scale
-      const done = await ask((ledger) => ledger.end(grant, step.consequence, used))
-      nodeReader.sawEnd(grant.fence, step.consequence, used, done)
+      const done = await ask((ledger) => ledger.end(grant, step.outcome, used))
+      nodeReader.sawEnd(grant.fence, step.outcome, used, done)
     }
     nodeReader.sawStanding(await ask((ledger) => ledger.peek(payment.tx)), clock.now())
   }

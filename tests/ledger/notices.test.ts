@@ -108,21 +108,24 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     it('tell of one that ran out with nothing delivered, once', async () => {
       await notices().start()
       const usableUntil = startOfTests + minute
-      const given = async (changes: Partial<PaymentRecord>, consequence: 'settle' | 'count' | 'free' | 'release') => {
+      const given = async (
+        changes: Partial<PaymentRecord>,
+        outcome: 'delivered' | 'partial' | 'no_body' | 'not_started',
+      ) => {
         const payment = createPayment({ usableUntil, ...changes })
-        await desk.use(takeOf(payment), consequence)
+        await desk.use(takeOf(payment), outcome)
         return payment
       }
-      const nothing = [await given({}, 'release'), await given({}, 'free')]
+      const nothing = [await given({}, 'not_started'), await given({}, 'no_body')]
       const file = { allowance: { unit: 'file', amount: 5n } } as const
       const something = [
-        await given({}, 'settle'),
-        await given({}, 'count'),
-        await given(file, 'count'),
-        await given({ allowance: { unit: 'second', amount: 5n } }, 'release'),
-        await given({ usableUntil: startOfTests + 2 * minute }, 'release'),
+        await given({}, 'delivered'),
+        await given({}, 'partial'),
+        await given(file, 'partial'),
+        await given({ allowance: { unit: 'second', amount: 5n } }, 'not_started'),
+        await given({ usableUntil: startOfTests + 2 * minute }, 'not_started'),
       ]
-      const reverted = await given({}, 'release')
+      const reverted = await given({}, 'not_started')
       await conclude(reverted, 'reverted')
       desk.clock.advance(minute + settlingMs - 1)
       expect(await notices().sweep(100)).toBe(0)
@@ -140,18 +143,18 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       const usableUntil = startOfTests + minute
       const held = createPayment({ usableUntil })
       const grant = await desk.grantOf(takeOf(held, { leaseMs: 10 * minute }))
-      await desk.use(takeOf(createPayment({ usableUntil: usableUntil - 1 })), 'release')
-      await desk.use(takeOf(createPayment({ usableUntil: usableUntil + 1 })), 'release')
+      await desk.use(takeOf(createPayment({ usableUntil: usableUntil - 1 })), 'not_started')
+      await desk.use(takeOf(createPayment({ usableUntil: usableUntil + 1 })), 'not_started')
       desk.clock.advance(2 * minute)
       expect(await notices().sweep(100)).toBe(1)
       expect(await notices().sweep(100)).toBe(0)
-      await desk.ledger.end(grant, 'release', 0n)
+      await desk.ledger.end(grant, 'not_started', 0n)
       expect(await notices().sweep(100)).toBe(2)
       expect(await kinds(held)).toEqual(['payment.confirmed', 'payment.undelivered'])
       // But not for ever.
       const endless = createPayment({ usableUntil: usableUntil + 5 * minute })
       await desk.grantOf(takeOf(endless, { leaseMs: 1000 * minute }))
-      await desk.use(takeOf(createPayment({ usableUntil: usableUntil + 6 * minute })), 'release')
+      await desk.use(takeOf(createPayment({ usableUntil: usableUntil + 6 * minute })), 'not_started')
       desk.clock.advance(65 * minute)
       expect(await notices().sweep(100)).toBe(1)
       expect(await kinds(endless)).toEqual(['payment.confirmed'])
@@ -162,7 +165,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       for (let number = 0; number < 7; number += 1) {
         await desk.ledger.journal.sight([aSighting({ claimableUntil: startOfTests + number })])
         const usableUntil = startOfTests + Math.floor(number / 2)
-        await desk.use(takeOf(createPayment({ usableUntil })), 'release')
+        await desk.use(takeOf(createPayment({ usableUntil })), 'not_started')
       }
       desk.clock.advance(minute)
       const counts: number[] = []

@@ -218,7 +218,7 @@ async function use(act: 'take' | 'use', number: number, scene: Scene): Promise<v
   if (scene.book.isRefunded(number)) equal(taken.kind, 'spent')
   if (taken.kind !== 'granted') return
   const isUsed = act === 'use'
-  if (isUsed) equal(await ask(scene, (ledger) => ledger.end(taken.grant, 'settle', 1n)), true)
+  if (isUsed) equal(await ask(scene, (ledger) => ledger.end(taken.grant, 'delivered', 1n)), true)
   scene.book.use(number, isUsed, scene.clock.now() + leaseMs)
 }
 

@@ -35,7 +35,7 @@ describe('servers on one database', () => {
       await ledger.journal.sight([sightingOf(payment.tx)])
       const { grant } = granted(await ledger.take(takeOf(payment)))
       if (number % 3 === 0) await ledger.journal.conclude([{ tx: payment.tx, finality: 'reverted' }])
-      await ledger.end(grant, 'settle', 1n)
+      await ledger.end(grant, 'delivered', 1n)
     }
     await Promise.all(
       Array.from({ length: 400 }, (_, number) => pay(ledgers[number % 4] as (typeof ledgers)[number], number)),

@@ -135,8 +135,8 @@ describe('many servers on one database', () => {
     expect((await two.take(takeOf(payment))).kind).toBe('busy')
     clock.advance(1_001)
     const second = granted(await two.take(againOf(payment))).grant
-    expect([await one.renew(first, 1_000), await one.end(first, 'settle', 1n)]).toEqual([false, false])
-    expect(await two.end(second, 'settle', 1n)).toBe(true)
+    expect([await one.renew(first, 1_000), await one.end(first, 'delivered', 1n)]).toEqual([false, false])
+    expect(await two.end(second, 'delivered', 1n)).toBe(true)
     expect((await one.take(againOf(payment))).kind).toBe('spent')
   })
 
@@ -147,7 +147,7 @@ describe('many servers on one database', () => {
     const use = async (ledger: typeof one, order: typeof payments) => {
       for (let round = 0; round < 10; round += 1) {
         const taken = await Promise.all(order.map((payment) => ledger.take(takeOf(payment))))
-        const ended = taken.map((one) => ledger.end(granted(one).grant, 'settle', 1n))
+        const ended = taken.map((one) => ledger.end(granted(one).grant, 'delivered', 1n))
         expect((await Promise.all(ended)).every(Boolean)).toBe(true)
       }
     }
@@ -192,7 +192,7 @@ describe('an outage', () => {
     const ledger = await open(await server.place())
     const [paid, used] = [createPayment(), createPayment()]
     granted(await ledger.take(takeOf(paid)))
-    expect(await ledger.end(granted(await ledger.take(takeOf(used))).grant, 'settle', 1n)).toBe(true)
+    expect(await ledger.end(granted(await ledger.take(takeOf(used))).grant, 'delivered', 1n)).toBe(true)
     await server.kill()
     for (const call of [() => ledger.peek(paid.tx), () => ledger.take(takeOf(createPayment()))]) {
       await expect(call()).rejects.toThrow(LedgerUnavailable)

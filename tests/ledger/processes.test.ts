@@ -151,7 +151,7 @@ async function audit(path: string, served: readonly number[], settled: ReadonlyS
   expect(left.length).toBeGreaterThan(0)
   clock.advance(60_000)
   for (const payment of left) {
-    expect(await ledger.end(granted(await ledger.take(takeOf(payment))).grant, 'settle', 1n)).toBe(true)
+    expect(await ledger.end(granted(await ledger.take(takeOf(payment))).grant, 'delivered', 1n)).toBe(true)
     expect((await ledger.take(takeOf(payment))).kind).toBe('spent')
   }
 }

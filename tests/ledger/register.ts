@@ -4,7 +4,7 @@
  * It shares no code with the ledger. Of time it knows only that a call judged leases at some millisecond between its
  * beginning and its end: a deadline is a span, and everything that saw a lease alive or lapsed narrows it.
  */
-import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 
 export type Asked =
   | {
@@ -18,7 +18,7 @@ export type Asked =
   | { readonly act: 'peek' }
   | { readonly act: 'renew'; readonly fence: number; readonly leaseMs: number }
   | { readonly act: 'advance'; readonly fence: number; readonly used: number; readonly more: number }
-  | { readonly act: 'end'; readonly fence: number; readonly consequence: Consequence; readonly used: number }
+  | { readonly act: 'end'; readonly fence: number; readonly outcome: DeliveryOutcome; readonly used: number }
 
 export type Told =
   | { readonly kind: 'granted'; readonly fence: number; readonly amount: number; readonly remaining: number }
@@ -112,7 +112,7 @@ export function after(terms: Terms, register: Register, call: Call): readonly Re
       if (told.kind !== 'done' || told.held !== (lease !== undefined)) return []
       if (!lease) return [register]
       const rest = { ...register, leases: register.leases.filter((one) => one !== lease) }
-      return [tallied(terms, rest, asked.consequence, usedOf(lease, asked.used), lease.amount)]
+      return [tallied(terms, rest, asked.outcome, usedOf(lease, asked.used), lease.amount)]
     }
   }
 }
@@ -167,10 +167,10 @@ function usedOf({ said, amount }: Lease, used: number): number {
   return Math.min(Math.max(used - said, 0), amount)
 }
 
-function tallied(terms: Terms, register: Register, consequence: Consequence, used: number, leased: number): Register {
-  if (consequence === 'settle') return { ...register, used: register.used + used }
-  if (consequence === 'count') return { ...register, counted: register.counted + 1 }
-  if (consequence === 'release') return register
+function tallied(terms: Terms, register: Register, outcome: DeliveryOutcome, used: number, leased: number): Register {
+  if (outcome === 'delivered') return { ...register, used: register.used + used }
+  if (outcome === 'partial') return { ...register, counted: register.counted + 1 }
+  if (outcome === 'not_started') return register
   const free = register.free + 1
   const costs = free < mostFree ? 0 : Math.min(freeUseCosts[terms.unit], leased)
   return { ...register, free, used: register.used + costs }

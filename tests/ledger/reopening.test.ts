@@ -19,9 +19,9 @@ describe.each(places)('a %s ledger', (_name, make) => {
     const place = await make()
     const first = await place.open()
     const file = payment('file', 1000n)
-    await first.end(await grantOf(first, file, { amount: 100n }), 'settle', 100n)
+    await first.end(await grantOf(first, file, { amount: 100n }), 'delivered', 100n)
     for (let time = 0; time < 3; time++) {
-      await first.end(await grantOf(first, file, { from: 300n, amount: 50n }), 'count', 50n)
+      await first.end(await grantOf(first, file, { from: 300n, amount: 50n }), 'partial', 50n)
     }
     const held = [1, 2, 3].map(() => grantOf(first, file, { from: 600n, amount: 10n }))
     const grants = await Promise.all(held)
@@ -32,12 +32,12 @@ describe.each(places)('a %s ledger', (_name, make) => {
     const reach = async (from: bigint) => {
       const taken = await second.take(againOf(file, { from, amount: 1000n }))
       if (taken.kind !== 'granted') return taken.kind
-      await second.end(taken.grant, 'release', 0n)
+      await second.end(taken.grant, 'not_started', 0n)
       return taken.grant.amount
     }
     expect([await reach(0n), await reach(349n), await reach(350n)]).toEqual([300n, 'spent', 250n])
     expect([await reach(609n), await reach(610n)]).toEqual(['busy', 390n])
-    for (const grant of grants) expect(await second.end(grant, 'settle', 10n)).toBe(true)
+    for (const grant of grants) expect(await second.end(grant, 'delivered', 10n)).toBe(true)
     expect(await reach(609n)).toBe('spent')
     expect((await second.peek(file.tx))?.remaining).toBe(890n)
   })
@@ -55,7 +55,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
     expect(await second.advance(grant, 80n, 200n)).toBe(200n)
     expect((await second.peek(bytes.tx))?.remaining).toBe(720n)
     expect(await second.renew(grant, leaseMs)).toBe(true)
-    expect(await second.end(grant, 'settle', 130n)).toBe(true)
+    expect(await second.end(grant, 'delivered', 130n)).toBe(true)
     expect((await second.peek(bytes.tx))?.remaining).toBe(870n)
   })
 
@@ -117,22 +117,22 @@ describe.each(places)('a %s ledger', (_name, make) => {
       expect(await standing(late)).toEqual(['late', 0n])
       expect(await standing(odd)).toEqual(['open', 1n])
 
-      expect(await ledger.end(grantIn(bundle), 'free', 0n)).toBe(true)
+      expect(await ledger.end(grantIn(bundle), 'no_body', 0n)).toBe(true)
       expect(await standing(bundle)).toEqual(['open', 2n])
       const next = await grantOf(ledger, bundle.payment)
       expect(next.fence).toBe(8n)
-      expect(await ledger.end(next, 'count', 1n)).toBe(true)
+      expect(await ledger.end(next, 'partial', 1n)).toBe(true)
       expect(await standing(bundle)).toEqual(['spent', 0n])
 
       expect(await ledger.advance(grantIn(bytes), 150n, 100n)).toBe(100n)
       expect(await standing(bytes)).toEqual(['open', 450n])
-      expect(await ledger.end({ ...grantIn(bytes), fence: 2n }, 'settle', 150n)).toBe(false)
-      expect(await ledger.end(grantIn(bytes), 'settle', 160n)).toBe(true)
+      expect(await ledger.end({ ...grantIn(bytes), fence: 2n }, 'delivered', 150n)).toBe(false)
+      expect(await ledger.end(grantIn(bytes), 'delivered', 160n)).toBe(true)
       expect(await standing(bytes)).toEqual(['open', 540n])
 
       place.clock.advance(leaseMs)
       expect(await ledger.renew(grantIn(hour), leaseMs)).toBe(true)
-      expect(await ledger.end(grantIn(hour), 'settle', 1n)).toBe(true)
+      expect(await ledger.end(grantIn(hour), 'delivered', 1n)).toBe(true)
       expect((await ledger.take(againOf(late.payment))).kind).toBe('unknown')
       expect((await ledger.take(takeOf(late.payment))).kind).toBe('granted')
     })

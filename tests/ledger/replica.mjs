@@ -51,8 +51,8 @@ function choose({ fences, lasting, unit }) {
   const fence = chance(0.5) ? Math.max(latest, 1) : chance(0.8) ? latest + between(1, 3) : between(1, latest + 1)
   if (dice < 0.7) return { act: 'renew', fence, leaseMs }
   if (unit === 'byte' && dice < 0.85) return { act: 'advance', fence, used: between(0, 4), more: between(0, 3) }
-  const consequence = pick(['release', 'release', 'release', 'free', 'free', 'count', 'settle'])
-  return { act: 'end', fence, consequence, used: between(0, 2) }
+  const outcome = pick(['not_started', 'not_started', 'not_started', 'no_body', 'no_body', 'partial', 'delivered'])
+  return { act: 'end', fence, outcome, used: between(0, 2) }
 }
 
 async function ask({ tx, unit, amount }, asked) {
@@ -89,7 +89,7 @@ async function ask({ tx, unit, amount }, asked) {
     }
     case 'end': {
       const grant = { tx, fence: BigInt(asked.fence), amount: 1n, from: 0n }
-      return { kind: 'done', held: await ledger.end(grant, asked.consequence, BigInt(asked.used)) }
+      return { kind: 'done', held: await ledger.end(grant, asked.outcome, BigInt(asked.used)) }
     }
     default:
       throw new Error(`there is no act "${asked.act}"`)

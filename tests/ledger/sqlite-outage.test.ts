@@ -19,10 +19,10 @@ describe('an outage', () => {
     const rival = new DatabaseSync(path)
     rival.exec('BEGIN IMMEDIATE')
     await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
-    await expect(ledger.end(grant, 'settle', 1n)).rejects.toThrow(/ledger\.db cannot be used at this moment/)
+    await expect(ledger.end(grant, 'delivered', 1n)).rejects.toThrow(/ledger\.db cannot be used at this moment/)
     expect(await ledger.peek(payment.tx)).toMatchObject({ state: 'busy' })
     rival.close()
-    expect(await ledger.end(grant, 'settle', 1n)).toBe(true)
+    expect(await ledger.end(grant, 'delivered', 1n)).toBe(true)
   })
 
   it('T119: of the disk leaves nothing half done, and passes when there is room', async () => {

@@ -155,10 +155,10 @@ describe('a file', () => {
     const path = newPath()
     const first = await open(path)
     const [spent, held, tired, late] = [createPayment(), createPayment(), createPayment(), createPayment()]
-    await first.end(granted(await first.take(takeOf(spent))).grant, 'settle', 1n)
+    await first.end(granted(await first.take(takeOf(spent))).grant, 'delivered', 1n)
     const { grant } = granted(await first.take(takeOf(held)))
     for (let time = 0; time < 2; time++) {
-      await first.end(granted(await first.take(takeOf(tired))).grant, 'count', 1n)
+      await first.end(granted(await first.take(takeOf(tired))).grant, 'partial', 1n)
     }
     await first.recordLate(late)
     await first.close()
@@ -167,9 +167,9 @@ describe('a file', () => {
     expect((await second.take(takeOf(spent))).kind).toBe('spent')
     expect((await second.take(againOf(held))).kind).toBe('busy')
     expect(await second.renew(grant, leaseMs)).toBe(true)
-    expect(await second.end(grant, 'release', 0n)).toBe(true)
+    expect(await second.end(grant, 'not_started', 0n)).toBe(true)
     expect(granted(await second.take(againOf(held))).grant.fence).toBe(grant.fence + 1n)
-    await second.end(granted(await second.take(againOf(tired))).grant, 'count', 1n)
+    await second.end(granted(await second.take(againOf(tired))).grant, 'partial', 1n)
     expect((await second.take(takeOf(tired))).kind).toBe('spent')
     expect((await second.peek(late.tx))?.state).toBe('late')
   })

@@ -6,7 +6,7 @@
  */
 import { equal, ok } from 'node:assert/strict'
 import type { Unit } from '../../src/core/payment/allowance.ts'
-import type { Consequence } from '../../src/core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import type { Grant } from '../../src/core/ports/ledger.ts'
 import { createPayment, createTestClock } from './payments.ts'
 import { createReferenceLedger } from './reference/ledger.ts'
@@ -86,28 +86,29 @@ export function createShopFixture({ unit, amount, scale }: Goods) {
     sent += to - stream.sent
     stream.sent = to
   }
-  const end = async (stream: Stream, consequence: Consequence) => {
+  const end = async (stream: Stream, outcome: DeliveryOutcome) => {
     // Who has sent all that it held may think that it was even more.
     const extra = stream.sent - stream.told === stream.held ? 7 : 0
     const used = unit === 'request' ? 1n : BigInt(stream.sent + extra)
-    const done = await ledger.end(stream.grant, consequence, used)
-    equal(await ledger.end(stream.grant, consequence, used), false)
+    const done = await ledger.end(stream.grant, outcome, used)
+    equal(await ledger.end(stream.grant, outcome, used), false)
     if (isLive(stream)) ok(done, 'a live lease was lost')
     if (!done) return lose(stream)
     drop(stream)
-    if (consequence === 'free') {
+    if (outcome === 'no_body') {
       free += 1
       const price = unit === 'byte' ? Math.min(1_000, stream.held) : unit === 'request' ? 1 : 0
       if (free >= mostFree) freeCosts += price
       // As if it had been sent.
       if (free >= mostFree) for (const place of placesOf(stream, 0, stream.held)) place.sent += 1
     }
-    if (consequence === 'count') counted += 1
-    if (consequence !== 'settle') return
+    if (outcome === 'partial') counted += 1
+    if (outcome !== 'delivered') return
     settled += 1
     for (const place of placesOf(stream, 0, stream.sent)) place.arrived = true
   }
-  const abort = (stream: Stream) => end(stream, stream.sent === 0 ? 'free' : unit === 'byte' ? 'settle' : 'count')
+  const abort = (stream: Stream) =>
+    end(stream, stream.sent === 0 ? 'no_body' : unit === 'byte' ? 'delivered' : 'partial')
   /** Accounts for what was sent, once or as often as the answer is lost; the last time it may be lost, too. */
   const advance = async (stream: Stream, size: number, dice: number) => {
     const isHeard = dice % 3 !== 0
@@ -138,7 +139,7 @@ export function createShopFixture({ unit, amount, scale }: Goods) {
   }
   /** Nobody sends any more, and whatever was forgotten has lapsed. */
   const rest = async () => {
-    for (const stream of [...streams]) await (stream.grant.fence % 2n === 0n ? end(stream, 'settle') : abort(stream))
+    for (const stream of [...streams]) await (stream.grant.fence % 2n === 0n ? end(stream, 'delivered') : abort(stream))
     clock.advance(leaseMs)
     await checkUsable()
   }
@@ -170,7 +171,7 @@ export function createShopFixture({ unit, amount, scale }: Goods) {
     const had = async (place = 0) => {
       const taken = await take(amount, place)
       if (taken.kind !== 'granted') return taken.kind
-      ok(await ledger.end(taken.grant, 'release', 0n))
+      ok(await ledger.end(taken.grant, 'not_started', 0n))
       if (unit === 'file') equal(taken.grant.from, BigInt(place))
       return Number(taken.grant.amount)
     }
@@ -214,7 +215,7 @@ export function createShopFixture({ unit, amount, scale }: Goods) {
       // Rarely so many that they cost something.
       for (let head = which === 0 ? steps * 2 : 1; head > 0; head -= 1) {
         const asked = await open(size, place)
-        if (asked) await end(asked, 'free')
+        if (asked) await end(asked, 'no_body')
       }
       return
     }
@@ -223,7 +224,7 @@ export function createShopFixture({ unit, amount, scale }: Goods) {
     if (act === 'advance') return unit === 'byte' ? advance(stream, size, place) : send(stream, size)
     if (act === 'finish') {
       if (place % 2 === 0) send(stream, stream.limit)
-      return end(stream, 'settle')
+      return end(stream, 'delivered')
     }
     if (act === 'abort') return abort(stream)
     if (act === 'renew') return renew(stream)

@@ -71,7 +71,7 @@ describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
     const worker = server(events.ledger)
     await worker.run()
     const payment = createPayment({ usableUntil: events.clock.now() + 60_000 })
-    await events.use(takeOf(payment), 'release')
+    await events.use(takeOf(payment), 'not_started')
     events.clock.advance(90_000)
     await worker.run()
     expect(

@@ -211,11 +211,11 @@ function connect(fixture: SimulationFixture): Ledger {
         }
         return taken
       }),
-    end: (grant, consequence, used) =>
+    end: (grant, outcome, used) =>
       call(async () => {
-        const ended = await store.end(grant, consequence, used)
+        const ended = await store.end(grant, outcome, used)
         const delivery = deliveries.get(grant)
-        if (ended && consequence === 'settle' && delivery) delivery.settledAt = schedule.now()
+        if (ended && outcome === 'delivered' && delivery) delivery.settledAt = schedule.now()
         return ended
       }),
   }

@@ -387,7 +387,7 @@ async function earn({ schedule, store }: SimulationFixture, payment: PaymentReco
   const { tx, request } = payment
   const taken = await store.take({ tx, request, payment, amount: 1n, leaseMs: 60_000 })
   await schedule.sleep(schedule.between(0, 5_000))
-  if (taken.kind === 'granted') await store.end(taken.grant, 'settle', 1n)
+  if (taken.kind === 'granted') await store.end(taken.grant, 'delivered', 1n)
 }
 
 async function readPayment(

@@ -42,7 +42,7 @@ export const releasesWithoutFence: CreateStore = (schedule) => {
       return taken
     },
     renew: (grant, leaseMs) => ledger.renew(latest(grant), leaseMs),
-    end: (grant, consequence, used) => ledger.end(latest(grant), consequence, used),
+    end: (grant, outcome, used) => ledger.end(latest(grant), outcome, used),
   }
 
   function latest(grant: Parameters<Ledger['end']>[0]): Parameters<Ledger['end']>[0] {

@@ -97,7 +97,7 @@ export async function createEarnings({ chain, fund, collector, service, count, e
       try {
         const taken = await ledger.take({ tx, request: requestId, payment, amount: 1n, leaseMs })
         if (taken.kind === 'spent') return
-        if (taken.kind === 'granted' && (await ledger.end(taken.grant, 'settle', 1n))) return
+        if (taken.kind === 'granted' && (await ledger.end(taken.grant, 'delivered', 1n))) return
       } catch (error) {
         if (!(error instanceof Error) || error.name !== 'LedgerUnavailable') throw error
       }

@@ -119,7 +119,7 @@ export function describeEvent(event: PaywallEvent, now: number): string | undefi
     case 'verified':
       return `${time}  ${paint.green('paid')}  ${event.method} ${event.target}  ${event.amount} ${event.token} by ${short(event.payer)}, transaction ${short(event.tx)}${event.first ? '' : ' (again)'}`
     case 'ended':
-      return event.consequence === 'settle'
+      return event.outcome === 'delivered'
         ? `${time}  ${paint.green('200')}   GET ${event.target}  delivered`
         : undefined
   }

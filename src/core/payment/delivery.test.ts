@@ -1,47 +1,47 @@
 import { describe, expect, it } from 'vitest'
-import { computeConsequence, dependsOnArrival } from './delivery.ts'
+import { computeOutcome, dependsOnArrival } from './delivery.ts'
 
-describe('consequenceOf', () => {
+describe('computeOutcome', () => {
   it.each([
-    ['GET', 200, 10, 'finished', 'settle'],
-    ['GET', 200, 0, 'finished', 'settle'],
-    ['POST', 201, 5, 'finished', 'settle'],
-    ['GET', 302, 0, 'finished', 'settle'],
-    ['GET', 206, 5, 'finished', 'settle'],
-    ['GET', 200, 5, 'aborted', 'count'],
-    ['GET', 200, 5, 'failed', 'count'],
-    ['GET', 200, 0, 'aborted', 'free'],
-    ['GET', 200, 0, 'failed', 'release'],
-    ['GET', 304, 0, 'finished', 'free'],
-    ['HEAD', 200, 0, 'finished', 'free'],
-    ['OPTIONS', 204, 0, 'finished', 'free'],
-    ['OPTIONS', 200, 10, 'finished', 'settle'],
-    ['GET', 404, 9, 'finished', 'count'],
-    ['GET', 400, 0, 'aborted', 'free'],
-    ['GET', 400, 1, 'aborted', 'count'],
-    ['GET', 500, 9, 'finished', 'release'],
-    ['GET', 503, 9, 'aborted', 'release'],
-    ['HEAD', 500, 0, 'finished', 'release'],
-    ['GET', undefined, 0, 'aborted', 'free'],
-    ['GET', undefined, 0, 'failed', 'release'],
-  ] as const)('%s %s with %i body bytes, %s: %s', (method, status, bodyBytes, ending, consequence) => {
-    expect(computeConsequence({ unit: 'request', method, status, bodyBytes, ending })).toBe(consequence)
+    ['GET', 200, 10, 'finished', 'delivered'],
+    ['GET', 200, 0, 'finished', 'delivered'],
+    ['POST', 201, 5, 'finished', 'delivered'],
+    ['GET', 302, 0, 'finished', 'delivered'],
+    ['GET', 206, 5, 'finished', 'delivered'],
+    ['GET', 200, 5, 'aborted', 'partial'],
+    ['GET', 200, 5, 'failed', 'partial'],
+    ['GET', 200, 0, 'aborted', 'no_body'],
+    ['GET', 200, 0, 'failed', 'not_started'],
+    ['GET', 304, 0, 'finished', 'no_body'],
+    ['HEAD', 200, 0, 'finished', 'no_body'],
+    ['OPTIONS', 204, 0, 'finished', 'no_body'],
+    ['OPTIONS', 200, 10, 'finished', 'delivered'],
+    ['GET', 404, 9, 'finished', 'partial'],
+    ['GET', 400, 0, 'aborted', 'no_body'],
+    ['GET', 400, 1, 'aborted', 'partial'],
+    ['GET', 500, 9, 'finished', 'not_started'],
+    ['GET', 503, 9, 'aborted', 'not_started'],
+    ['HEAD', 500, 0, 'finished', 'not_started'],
+    ['GET', undefined, 0, 'aborted', 'no_body'],
+    ['GET', undefined, 0, 'failed', 'not_started'],
+  ] as const)('%s %s with %i body bytes, %s: %s', (method, status, bodyBytes, ending, outcome) => {
+    expect(computeOutcome({ unit: 'request', method, status, bodyBytes, ending })).toBe(outcome)
   })
 
   it.each([
-    ['byte', 200, 5, 'aborted', 'settle'],
-    ['byte', 200, 5, 'failed', 'settle'],
-    ['byte', 200, 0, 'failed', 'release'],
-    ['byte', 204, 0, 'finished', 'free'],
-    ['byte', 404, 9, 'finished', 'free'],
-    ['byte', 500, 9, 'aborted', 'release'],
-    ['file', 200, 5, 'finished', 'settle'],
-    ['file', 206, 5, 'aborted', 'count'],
-    ['file', 416, 5, 'finished', 'free'],
-    ['second', 200, 5, 'finished', 'settle'],
-    ['second', 404, 5, 'finished', 'count'],
-  ] as const)('of a %s: %s with %i body bytes, %s: %s', (unit, status, bodyBytes, ending, consequence) => {
-    expect(computeConsequence({ unit, method: 'GET', status, bodyBytes, ending })).toBe(consequence)
+    ['byte', 200, 5, 'aborted', 'delivered'],
+    ['byte', 200, 5, 'failed', 'delivered'],
+    ['byte', 200, 0, 'failed', 'not_started'],
+    ['byte', 204, 0, 'finished', 'no_body'],
+    ['byte', 404, 9, 'finished', 'no_body'],
+    ['byte', 500, 9, 'aborted', 'not_started'],
+    ['file', 200, 5, 'finished', 'delivered'],
+    ['file', 206, 5, 'aborted', 'partial'],
+    ['file', 416, 5, 'finished', 'no_body'],
+    ['second', 200, 5, 'finished', 'delivered'],
+    ['second', 404, 5, 'finished', 'partial'],
+  ] as const)('of a %s: %s with %i body bytes, %s: %s', (unit, status, bodyBytes, ending, outcome) => {
+    expect(computeOutcome({ unit, method: 'GET', status, bodyBytes, ending })).toBe(outcome)
   })
 })
 

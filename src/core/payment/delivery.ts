@@ -31,28 +31,28 @@ export interface SentResponse {
   readonly ending: Ending
 }
 
-export type Consequence =
+export type DeliveryOutcome =
   /** The use is consumed. */
-  | 'settle'
+  | 'delivered'
   /** The use is returned, and counts against `maxDeliveries`. */
-  | 'count'
+  | 'partial'
   /** The use is returned, and counts against `maxFreeUses`: no body was sent, but the handler may have worked. */
-  | 'free'
+  | 'no_body'
   /** The use is returned without any record. */
-  | 'release'
+  | 'not_started'
 
 /** Bytes that were sold ahead are gone when they were sent, however it ended. */
-export function computeConsequence(delivery: SentResponse): Consequence {
+export function computeOutcome(delivery: SentResponse): DeliveryOutcome {
   const { unit, method, status, bodyBytes, ending } = delivery
-  if (ending === 'aborted' && bodyBytes === 0) return 'free'
-  if (status === undefined || status >= 500) return 'release'
-  if (method === 'HEAD' || status === 304 || (method === 'OPTIONS' && bodyBytes === 0)) return 'free'
+  if (ending === 'aborted' && bodyBytes === 0) return 'no_body'
+  if (status === undefined || status >= 500) return 'not_started'
+  if (method === 'HEAD' || status === 304 || (method === 'OPTIONS' && bodyBytes === 0)) return 'no_body'
   // A 204 has no body and so uses none of the sold bytes.
-  if (status === 204 && unit === 'byte') return 'free'
+  if (status === 204 && unit === 'byte') return 'no_body'
   // The body of an error contains none of the sold bytes.
-  if (status >= 400) return unit === 'byte' || unit === 'file' ? 'free' : 'count'
-  if (ending === 'finished' || (unit === 'byte' && bodyBytes > 0)) return 'settle'
-  return bodyBytes > 0 ? 'count' : 'release'
+  if (status >= 400) return unit === 'byte' || unit === 'file' ? 'no_body' : 'partial'
+  if (ending === 'finished' || (unit === 'byte' && bodyBytes > 0)) return 'delivered'
+  return bodyBytes > 0 ? 'partial' : 'not_started'
 }
 
 /**
@@ -61,5 +61,5 @@ export function computeConsequence(delivery: SentResponse): Consequence {
  */
 export function dependsOnArrival(sent: Omit<SentResponse, 'ending'>): boolean {
   if (sent.unit !== 'request') return false
-  return computeConsequence({ ...sent, ending: 'finished' }) !== computeConsequence({ ...sent, ending: 'aborted' })
+  return computeOutcome({ ...sent, ending: 'finished' }) !== computeOutcome({ ...sent, ending: 'aborted' })
 }

@@ -3,7 +3,7 @@ import { PaystileError } from '../errors/paystile-error.ts'
 import type { FrozenRates } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import type { Allowance } from '../payment/allowance.ts'
-import type { Consequence } from '../payment/delivery.ts'
+import type { DeliveryOutcome } from '../payment/delivery.ts'
 import type { OutgoingTransactions } from '../payouts/ports/outgoing.ts'
 import type { Rewards } from '../payouts/ports/rewards.ts'
 import type { Clock } from '../runtime.ts'
@@ -126,7 +126,7 @@ export interface Ledger {
   /**
    * Ends a grant: consumes `used` since its start and returns the rest. False without a change if the lease was lost.
    */
-  end(grant: Grant, consequence: Consequence, used: bigint): Promise<boolean>
+  end(grant: Grant, outcome: DeliveryOutcome, used: bigint): Promise<boolean>
   /** Records a late payment, so that the operator can see and refund it. It does not prevent a later valid use. */
   recordLate(payment: PaymentRecord): Promise<void>
   close(): Promise<void>

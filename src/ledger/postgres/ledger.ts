@@ -209,13 +209,13 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
         const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
         const leases = new Map([...live, [fence, next.lease] as const])
         const moved = { ...before.account, used: next.used }
-        const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'settle', now) } : moved
+        const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'delivered', now) } : moved
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: next.lease.amount }
       })
       if (entry) keep(tx, fence, entry)
       return answer
     },
-    async end({ tx, fence }, consequence, used) {
+    async end({ tx, fence }, outcome, used) {
       checkTx(tx)
       checkUsed(used)
       const name = nameOf(tx, fence)
@@ -225,8 +225,8 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
         const lease = before?.leases.get(fence)
         if (!before || !lease) return { answer: false }
         const leases = new Map([...before.leases].filter(([held]) => held !== fence))
-        const ended = { ...before.account, ...tallyAfter(before.account, lease, consequence, used) }
-        const account = { ...ended, ...advanceTimeline(ended, consequence, readTime(clock)) }
+        const ended = { ...before.account, ...tallyAfter(before.account, lease, outcome, used) }
+        const account = { ...ended, ...advanceTimeline(ended, outcome, readTime(clock)) }
         return { entry: { ...before, account, leases, version: before.version + 1n }, answer: true }
       })
       return answer

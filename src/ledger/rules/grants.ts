@@ -10,7 +10,7 @@ import { largestWorth } from '../../core/money/valuation.ts'
 import type { Allowance, Unit } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
 import { findMissing, isWornOut, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
-import type { Consequence } from '../../core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../core/payment/delivery.ts'
 import { maxDeliveries, maxFreeUses } from '../../core/payment/delivery.ts'
 import type { PaymentRecord, PaymentStatus, Take, Taken } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -188,21 +188,21 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
  * after it, costs a request or a thousand bytes, or counts as if what was leased of a file had been sent: nothing is lost
  * over a few HEADs, and nobody watches a resource for nothing.
  */
-export function tallyAfter(account: PaymentAccount, lease: Lease, consequence: Consequence, used: bigint): Tally {
+export function tallyAfter(account: PaymentAccount, lease: Lease, outcome: DeliveryOutcome, used: bigint): Tally {
   const { deliveries, freeUses, positions } = account
   const { unit } = account.allowance
   const tally = { used: account.used, deliveries, freeUses, positions }
   const sent = { from: lease.from, to: lease.from + smaller(used, lease.amount) }
-  switch (consequence) {
-    case 'settle':
+  switch (outcome) {
+    case 'delivered':
       return unit === 'file'
         ? { ...tally, positions: sendAgain(positions, sent, true) }
         : { ...tally, used: account.used + usedSince(lease, used) }
-    case 'count':
+    case 'partial':
       return unit === 'file'
         ? { ...tally, positions: sendAgain(positions, sent, false) }
         : { ...tally, deliveries: deliveries + 1n }
-    case 'free': {
+    case 'no_body': {
       const isBeyond = freeUses + 1n >= maxFreeUses
       const costs = isBeyond ? freeCosts[unit] : 0n
       return {
@@ -212,7 +212,7 @@ export function tallyAfter(account: PaymentAccount, lease: Lease, consequence: C
         ...(isBeyond && unit === 'file' && { positions: sendAgain(positions, spanOf(lease), false) }),
       }
     }
-    case 'release':
+    case 'not_started':
       return tally
   }
 }

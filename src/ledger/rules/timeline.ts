@@ -1,7 +1,7 @@
 /** When what a payment bought was delivered, and when its fate on chain was known: what people ask afterwards. */
 import type { Allowance } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
-import type { Consequence } from '../../core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../core/payment/delivery.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 
 /** In milliseconds since 1970; undefined for what did not happen. */
@@ -36,13 +36,13 @@ export function isUntouched({ allowance, used, deliveries, positions }: Use): bo
 /** After the end of a use, or a step of it, that has changed the account to what is given. A look that is free is neither. */
 export function advanceTimeline(
   account: Use & PaymentTimeline,
-  consequence: Consequence,
+  outcome: DeliveryOutcome,
   now: number,
 ): PaymentTimeline {
   const { deliveredAt, deliveredLast, undeliveredAt, concludedAt } = account
-  const isBrought = consequence === 'settle' || consequence === 'count'
+  const isBrought = outcome === 'delivered' || outcome === 'partial'
   const times = isBrought ? { deliveredAt: deliveredAt ?? now, deliveredLast: now } : { deliveredAt, deliveredLast }
-  const since = consequence === 'release' ? (undeliveredAt ?? now) : undeliveredAt
+  const since = outcome === 'not_started' ? (undeliveredAt ?? now) : undeliveredAt
   return { ...times, undeliveredAt: isUntouched(account) && !isBrought ? since : undefined, concludedAt }
 }
 

@@ -119,11 +119,11 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         rows.lapseOthers.run(held.id, BigInt(now), grant.fence)
         rows.setPart.run(next.lease.amount, next.lease.from, held.id, grant.fence)
         const account = { ...held.account, used: next.used }
-        if (next.used > 0n) rows.setTally(held.id, { ...account, ...advanceTimeline(account, 'settle', now) })
+        if (next.used > 0n) rows.setTally(held.id, { ...account, ...advanceTimeline(account, 'delivered', now) })
         return next.lease.amount
       })
     },
-    async end(grant, consequence, used) {
+    async end(grant, outcome, used) {
       checkTx(grant.tx)
       checkUsed(used)
       return file.write(() => {
@@ -131,9 +131,9 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         const held = rows.find(grant.tx, now)
         const lease = held?.leases.get(grant.fence)
         if (!held || !lease) return false
-        const account = { ...held.account, ...tallyAfter(held.account, lease, consequence, used) }
+        const account = { ...held.account, ...tallyAfter(held.account, lease, outcome, used) }
         rows.drop.run(held.id, grant.fence)
-        rows.setTally(held.id, { ...account, ...advanceTimeline(account, consequence, now) })
+        rows.setTally(held.id, { ...account, ...advanceTimeline(account, outcome, now) })
         return true
       })
     },

@@ -1,6 +1,6 @@
 /** What happens at the paywall, told to whoever listens. */
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Consequence } from '../../core/payment/delivery.ts'
+import type { DeliveryOutcome } from '../../core/payment/delivery.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 
 export type PaywallEvent =
@@ -40,4 +40,4 @@ export type PaywallEvent =
   | { readonly kind: 'finalized'; readonly tx: string }
   /** The chain took a payment back: what was delivered for it was not paid. */
   | { readonly kind: 'reverted'; readonly tx: string }
-  | { readonly kind: 'ended'; readonly target: string; readonly tx: string; readonly consequence: Consequence }
+  | { readonly kind: 'ended'; readonly target: string; readonly tx: string; readonly outcome: DeliveryOutcome }

@@ -58,7 +58,7 @@ function open() {
   const pass = openDelivery(claim as unknown as Claim, admission)
   const lost = vi.fn()
   pass.onLost(lost)
-  const endings = () => events.flatMap((event) => (event.kind === 'ended' ? [event.consequence] : []))
+  const endings = () => events.flatMap((event) => (event.kind === 'ended' ? [event.outcome] : []))
   return { pass, lost, running, used, endings, watched }
 }
 
@@ -72,7 +72,7 @@ describe('a delivery within a window', () => {
     expect([pass.isAlive(), lost.mock.calls.length]).toEqual([false, 1])
     // What we break off does not count against the payer.
     pass.end('aborted', 5)
-    expect([endings(), used, running.count()]).toEqual([['release'], ['/a undelivered'], 0])
+    expect([endings(), used, running.count()]).toEqual([['not_started'], ['/a undelivered'], 0])
   })
 
   it('is no longer alive when its time is over, whether or not the timer has said so', () => {
@@ -97,7 +97,7 @@ describe('a delivery within a window', () => {
     running.breakOff()
     pass.lose('late')
     vi.advanceTimersByTime(100_000)
-    expect([endings(), lost.mock.calls.length, pass.isAlive()]).toEqual([['settle'], 0, false])
+    expect([endings(), lost.mock.calls.length, pass.isAlive()]).toEqual([['delivered'], 0, false])
     expect(used).toEqual(['/a delivered', '/a reused'])
     expect(running.count()).toBe(0)
   })
@@ -110,16 +110,16 @@ describe('a delivery within a window', () => {
   })
 
   it.each([
-    ['finished', 404, 10, 'count'],
-    ['finished', 502, 10, 'release'],
-    ['aborted', 200, 10, 'count'],
-    ['aborted', 200, 0, 'free'],
-    ['failed', 200, 0, 'release'],
-  ] as const)('that %s with %d after %d bytes comes to %s', (ending, status, bytes, consequence) => {
+    ['finished', 404, 10, 'partial'],
+    ['finished', 502, 10, 'not_started'],
+    ['aborted', 200, 10, 'partial'],
+    ['aborted', 200, 0, 'no_body'],
+    ['failed', 200, 0, 'not_started'],
+  ] as const)('that %s with %d after %d bytes comes to %s', (ending, status, bytes, outcome) => {
     const { pass, endings } = open()
     pass.begin({ ...head, status })
     pass.end(ending, bytes)
-    expect(endings()).toEqual([consequence])
+    expect(endings()).toEqual([outcome])
   })
 
   it('says the same of every good answer, and of a bad one that it is to be tried again', () => {

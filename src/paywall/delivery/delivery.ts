@@ -8,8 +8,8 @@
 import { formatContentRange, parseContentRange } from '../../core/encoding/content-range.ts'
 import type { Answer } from '../../core/encoding/http.ts'
 import { isShared } from '../../core/payment/allowance.ts'
-import type { Consequence, Ending } from '../../core/payment/delivery.ts'
-import { computeConsequence, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'
+import type { DeliveryOutcome, Ending } from '../../core/payment/delivery.ts'
+import { computeOutcome, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import type { Grant } from '../../core/ports/ledger.ts'
 import type { Admission } from '../claim/admit.ts'
@@ -100,10 +100,10 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
       lease.stop()
       const { status, quota } = body
       const sent = quota?.sent() ?? bodyBytes
-      const consequence =
-        isOurs && unit !== 'byte' ? 'release' : computeConsequence({ unit, method, status, bodyBytes: sent, ending })
-      const recorded = grant && recordEnd(claim, grant, lease, consequence, countUsed(paid, body, grant, consequence))
-      emitEnded(paid, consequence)
+      const outcome =
+        isOurs && unit !== 'byte' ? 'not_started' : computeOutcome({ unit, method, status, bodyBytes: sent, ending })
+      const recorded = grant && recordEnd(claim, grant, lease, outcome, countUsed(paid, body, grant, outcome))
+      emitEnded(paid, outcome)
       if (recorded) followRecord(claim, recorded, finished)
       else finished()
     },
@@ -178,12 +178,12 @@ function refuseRange(claim: Claim): Answer {
 }
 
 /** What was used of the grant, counted from its beginning. */
-function countUsed({ admission }: PaidRequest, body: Body, grant: Grant, consequence: Consequence): bigint {
-  if (consequence !== 'settle' && consequence !== 'count') return 0n
+function countUsed({ admission }: PaidRequest, body: Body, grant: Grant, outcome: DeliveryOutcome): bigint {
+  if (outcome !== 'delivered' && outcome !== 'partial') return 0n
   const { quota, isWhole, status } = body
-  if (!quota) return consequence === 'settle' ? grant.amount : 0n
+  if (!quota) return outcome === 'delivered' ? grant.amount : 0n
   // A file that came whole is done with, also where it turned out shorter than it was said to be.
-  const isDone = consequence === 'settle' && admission.allowance.unit === 'file' && isWhole && status === 200
+  const isDone = outcome === 'delivered' && admission.allowance.unit === 'file' && isWhole && status === 200
   return isDone ? grant.amount : BigInt(quota.sent())
 }
 
@@ -192,18 +192,18 @@ async function recordEnd(
   { routeRuntime }: Claim,
   grant: Grant,
   lease: HeldLease,
-  consequence: Consequence,
+  outcome: DeliveryOutcome,
   used: bigint,
 ): Promise<void> {
   const { ledger, clock, log } = routeRuntime.runtime
   for (let wait = 50; ; wait *= 2) {
     try {
-      const held = await ledger.end(grant, consequence, used)
-      if (!held) log.warn('grant ended without its lease', { consequence })
+      const held = await ledger.end(grant, outcome, used)
+      if (!held) log.warn('grant ended without its lease', { outcome })
       return
     } catch (error) {
       if (clock.monotonic() + wait >= lease.deadline()) {
-        log.error('grant left to lapse', { consequence, why: String(error) })
+        log.error('grant left to lapse', { outcome, why: String(error) })
         return
       }
     }
@@ -235,12 +235,12 @@ function emitVerified(paid: PaidRequest): void {
 }
 
 /** Counts the end of a response and tells it. */
-function emitEnded({ claim, admission, receipts }: PaidRequest, consequence: Consequence): void {
+function emitEnded({ claim, admission, receipts }: PaidRequest, outcome: DeliveryOutcome): void {
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route, listener } = routeRuntime
-  if (listener) emit(routeRuntime, { kind: 'ended', target: incoming.target, tx: proof.tx, consequence })
+  if (listener) emit(routeRuntime, { kind: 'ended', target: incoming.target, tx: proof.tx, outcome })
   receipts.endpoint ??= nameEndpoint(route.config.endpoint, incoming)
-  const isDelivered = consequence === 'settle'
+  const isDelivered = outcome === 'delivered'
   runtime.usage.count(receipts.endpoint, isDelivered ? 'delivered' : 'undelivered')
   // What is bought for one request, or is one file, is delivered once, however many attempts that takes.
   if (isDelivered && !admission.first && isShared(admission.allowance)) runtime.usage.count(receipts.endpoint, 'reused')

@@ -115,11 +115,11 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
       const next = advanced(held, found.lease, used, more, time)
       const leases = new Map([...live(found.entry, time), [grant.fence, next.lease] as const])
       const moved = { ...found.entry.account, used: next.used }
-      const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'settle', time) } : moved
+      const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'delivered', time) } : moved
       entries.set(formatKey(grant.tx), { ...found.entry, account, leases })
       return next.lease.amount
     },
-    async end(grant, consequence, used) {
+    async end(grant, outcome, used) {
       checkTx(grant.tx)
       checkUsed(used)
       const time = now()
@@ -127,8 +127,8 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
       if (!found) return false
       const { leases } = found.entry
       const left = new Map([...leases].filter(([fence]) => fence !== grant.fence))
-      const account = { ...found.entry.account, ...tallyAfter(found.entry.account, found.lease, consequence, used) }
-      const traced = { ...account, ...advanceTimeline(account, consequence, time) }
+      const account = { ...found.entry.account, ...tallyAfter(found.entry.account, found.lease, outcome, used) }
+      const traced = { ...account, ...advanceTimeline(account, outcome, time) }
       entries.set(formatKey(grant.tx), { ...found.entry, account: traced, leases: left })
       return true
     },
