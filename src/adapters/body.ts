@@ -1,4 +1,4 @@
-/** Reads a request's body ahead of the handler, who finds it unread. */
+/** Reads a request's body before the handler, which can still read it. */
 import type { IncomingMessage } from 'node:http'
 import type { BodyReading } from '../core/encoding/http.ts'
 
@@ -6,9 +6,9 @@ const gone: BodyReading = { kind: 'gone' }
 const broken: BodyReading = { kind: 'broken' }
 
 /**
- * Takes the bytes out of Node's stream and puts them back before the stream has noticed its end.
+ * Takes the bytes out of Node's stream and puts them back before the stream notices its end.
  *
- * Of a body that is too long the beginning is lost: its answer is a refusal, and nobody is to read it.
+ * The start of a body that is too long is lost. The request is refused, so the body is not read again.
  */
 export function readNodeBody(request: IncomingMessage, mostBytes: number): Promise<BodyReading> {
   if (Number(request.headers['content-length'] ?? 0) > mostBytes) return Promise.resolve({ kind: 'too_long' })
@@ -24,7 +24,7 @@ export function readNodeBody(request: IncomingMessage, mostBytes: number): Promi
     }
     const finish = (): void => {
       const bytes = Buffer.concat(chunks)
-      // Not empty, so that the stream is not at its end yet.
+      // Not empty, so the stream is not at its end yet.
       if (bytes.length > 0 && !request.readableEnded) request.unshift(bytes)
       settle({ kind: 'body', bytes })
     }
@@ -41,7 +41,7 @@ export function readNodeBody(request: IncomingMessage, mostBytes: number): Promi
   })
 }
 
-/** Who looks into an empty stream ends it, and a handler that listens later would wait for that end in vain. */
+/** Reading an empty stream ends it, and a handler that listens later would wait for the end forever. */
 function isEmpty(request: IncomingMessage): boolean {
   const { stream } = request as { readonly stream?: { readonly endAfterHeaders: boolean } }
   if (stream) return stream.endAfterHeaders
@@ -49,7 +49,7 @@ function isEmpty(request: IncomingMessage): boolean {
   return encoding === undefined ? !(Number(length) > 0) : request.complete && request.readableLength === 0
 }
 
-/** A copy of a `Request`'s body, which stays as it was. */
+/** Reads a copy of a `Request`'s body. The original stays unread. */
 export async function readWebBody(request: Request, mostBytes: number): Promise<BodyReading> {
   if (request.bodyUsed) return gone
   if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return { kind: 'too_long' }
@@ -63,7 +63,7 @@ export async function readWebBody(request: Request, mostBytes: number): Promise<
     chunks.push(part.value)
     length += part.value.length
     if (length > mostBytes) {
-      // Not waited for: it is done only when the other copy is given up, too.
+      // Not awaited: it resolves only when the other copy is cancelled, too.
       void reader?.cancel().catch(() => {})
       return { kind: 'too_long' }
     }

@@ -1,4 +1,4 @@
-/** Between Node's request and response and the paywall. All Node frameworks go through here, so a rule is kept once. */
+/** Connects Node's request and response to the paywall. All Node frameworks use this file, so each rule exists once. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, Incoming } from '../core/encoding/http.ts'
 import type { Delivery } from '../paywall/delivery/delivery.ts'
@@ -6,7 +6,7 @@ import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
 
-/** Sends a request through the paywall. `fail` takes what should not happen: a defect of ours. */
+/** Sends a request through the paywall. `fail` receives unexpected errors, which are defects of paystile. */
 export function enterNode(
   paywall: Paywall,
   request: IncomingMessage,
@@ -24,7 +24,7 @@ export function enterNode(
   else proceed(entry)
 }
 
-/** `own` is the framework's own request, where it has one: an application may answer several inside one of Node's. */
+/** `own` is the framework's own request, if it has one: an application can handle several inside one of Node's. */
 export function readIncoming(request: IncomingMessage, target: string, own?: Request): Incoming {
   const { headers } = request
   return {
@@ -47,7 +47,7 @@ export function readTarget(target: string): string {
   return target.startsWith('/') ? target : pathOf(target)
 }
 
-/** `GET http://host/path` asks for the path. The host in it is the client's word and no more than the Host header. */
+/** `GET http://host/path` requests the path. The host in it comes from the client, like the Host header. */
 function pathOf(target: string): string {
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path === '' || path.startsWith('?') ? `/${path}` : path
@@ -57,7 +57,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
   if (answer.headers['Set-Cookie'] === undefined) response.writeHead(answer.status, answer.headers)
   else {
     const { 'Set-Cookie': cookie, ...others } = answer.headers
-    // Beside the cookies that the application has set by then.
+    // In addition to the cookies that the application has set.
     response.appendHeader('Set-Cookie', [cookie, ...(answer.cookies ?? [])])
     response.writeHead(answer.status, others)
   }

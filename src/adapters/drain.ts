@@ -1,8 +1,8 @@
-/** The end of a server on Node, in the order in which nobody loses a response. */
+/** Shuts down a server on Node without losing a response. */
 import { hasListeningServer, listOpen } from '../compose/open-paywalls.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
-/** A server of `node:http` or `node:https`, or what a framework makes of one. */
+/** A server of `node:http` or `node:https`, or a framework's wrapper of one. */
 interface Drainable {
   close(done: () => void): unknown
   prependListener(event: 'request', listener: (request: unknown, response: object) => void): unknown
@@ -10,14 +10,14 @@ interface Drainable {
   closeAllConnections?(): void
 }
 
-/** How long what is not paid may hold up the end: as long as what is paid, which a paywall sees to. */
+/** Time limit for unpaid responses: as long as the paywall's limit for paid ones. */
 const longestMs = 31_000
 const sweepMs = 50
 
 /**
- * Stops a server and its paywalls: no new connections, `503 shutting_down` for new proofs, running responses end (30 s at
- * the most), what is left is given back, and no connection that waits for its next request keeps the process. A paywall that
- * was left out is named in the log, and closed once no server of the process takes connections.
+ * Stops a server and its paywalls. The server accepts no new connections, new proofs get `503 shutting_down`, and
+ * running responses finish (within 30 s). Remaining grants are returned, and idle connections do not keep the process
+ * alive. A paywall that was left out is named in the log, and closed once no server of the process accepts connections.
  *
  * @example
  * process.once('SIGTERM', () => drain(server, paid))
@@ -30,9 +30,9 @@ export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecy
     throw new TypeError('drain: after the server come the paywalls, one by one: drain(server, paid)')
   }
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // A client that is told in time sends its next request elsewhere.
+  // Tells clients to send their next request over another connection.
   server.prependListener('request', (_request, response) => void Object.assign(response, { shouldKeepAlive: false }))
-  // Those of running responses become idle one by one.
+  // Connections of running responses become idle one by one.
   const sweep = setInterval(() => server.closeIdleConnections?.(), sweepMs)
   const limit = setTimeout(() => server.closeAllConnections?.(), longestMs)
   try {
@@ -45,9 +45,9 @@ export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecy
   }
 }
 
-/** A paywall holds its ledger and its nodes, and so the process, although no request can reach it any more. */
+/** A paywall holds its ledger and nodes, and so keeps the process alive, although no request can reach it. */
 async function closeForgotten(): Promise<void> {
-  // The handle of a closed server is let go of at the end of a turn.
+  // The handle of a closed server is released at the end of a turn.
   for (let turns = 0; turns < 3; turns += 1) await new Promise((resolve) => setImmediate(resolve))
   if (hasListeningServer(process.getActiveResourcesInfo())) return
   const forgotten = listOpen()

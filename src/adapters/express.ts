@@ -1,4 +1,4 @@
-/** Express 4 and 5, and anything else that speaks Connect. */
+/** Express 4 and 5, and any other framework with Connect middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PaystileOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'

@@ -1,4 +1,4 @@
-/** `createPaystile`: one service, the routes that it charges for, and its own endpoints, for any framework. */
+/** `createPaystile`: one service, its charged routes, and its own endpoints, for any framework. */
 import type { ChargeOptions, EndpointOptions, PaystileOptions } from '../api/factory-options.ts'
 import { readSharedOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
@@ -11,18 +11,18 @@ import { createPaystileRoutes } from './routes.ts'
 
 /** `Middleware` and `Endpoints` have the form of the framework. */
 export interface Paystile<Middleware, Endpoints> {
-  /** Charges for one route. Throws a `ConfigurationError` for options that are wrong or belong to `createPaystile`. */
+  /** Charges for one route. Throws a `ConfigurationError` for invalid options and for options of `createPaystile`. */
   charge(options: ChargeOptions): Middleware & Lifecycle
   /** The service's own endpoints: dashboard, analytics, verification, health, discovery. Mount them first. */
   routes(options?: EndpointOptions): Endpoints & PaystileRoutes
   /**
-   * Closes everything that `charge` and `routes` opened: turns new proofs away, waits for running responses, and closes ledger
-   * and nodes. `drain(server, paystile)` does this, and closes the server too.
+   * Closes everything that `charge` and `routes` opened: refuses new proofs, waits for running responses, and closes
+   * ledger and nodes. `drain(server, paystile)` does this, and closes the server too.
    */
   close(): Promise<void>
 }
 
-/** The two translations that make an adapter. */
+/** The two functions that an adapter provides. */
 export interface Adapter<Middleware, Endpoints> {
   protect(paywall: Paywall): Middleware
   mount(routes: PaystileRoutes): Endpoints

@@ -42,7 +42,7 @@ export function create402Middleware(options: ProviderOptions): onRequestHookHand
 function protect(paywall: Paywall): onRequestHookHandler {
   return (request, reply, done) => {
     enterNode(paywall, request.raw, request.originalUrl, {
-      // Past Fastify's own sending, which costs more than our answer; what plugins have set so far goes with it.
+      // Bypasses Fastify's own sending, which costs more than the response itself. Headers of plugins are included.
       answer: (answer) => {
         const set = reply.getHeaders()
         for (const name in set) reply.raw.setHeader(name, set[name] ?? '')

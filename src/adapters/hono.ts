@@ -1,4 +1,4 @@
-/** Hono 4. On Node it watches the socket itself; on other runtimes the response's stream. */
+/** Hono 4. On Node it observes the socket, on other runtimes the stream of the response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import type { PaystileOptions } from '../api/factory-options.ts'
@@ -18,7 +18,9 @@ import { beginDelivery, createResponse, deliver, ignoreNext, readWebIncoming } f
 export { drain } from './drain.ts'
 export { paymentOf } from './payment-of.ts'
 
-/** What `@hono/node-server` puts into the environment. */
+/**
+ * The values that `@hono/node-server` puts into the environment.
+ */
 interface NodeBindings {
   readonly incoming?: IncomingMessage
   readonly outgoing?: ServerResponse
@@ -55,7 +57,7 @@ function protect(paywall: Paywall): MiddlewareHandler {
     const visit = incoming ? incomingOfNode(incoming, targetOf(raw.url), raw) : readWebIncoming(raw)
     const entry = paywall.enter(visit)
     if (entry instanceof Promise) return entry.then((decided) => proceed(decided, context, next))
-    // At once, not as a promise: this is the path of every unpaid request, and the type does not know of it.
+    // Returned directly, not as a promise, because every unpaid request takes this path. The type does not allow it.
     return entry.kind === 'answer'
       ? (createResponse(entry) as unknown as Promise<Response>)
       : proceed(entry, context, next)

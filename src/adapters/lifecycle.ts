@@ -1,18 +1,18 @@
-/** What every adapter's middleware carries besides its own call: when it is ready, and how it ends. */
+/** The lifecycle methods of every adapter's middleware: readiness, pause and close. */
 import type { Paywall } from '../paywall/paywall.ts'
 import type { Readiness, ReadinessReport } from '../paywall/runtime/catalog.ts'
 
 export interface Lifecycle {
   /**
-   * Resolves when ledger and chain are there and some token can be paid with, and says which; rejects with the reason why
-   * not. Waiting for it is optional.
+   * Resolves when ledger and chain are available and at least one token can be paid with, and names the tokens. Rejects
+   * with the reason otherwise. Waiting for it is optional.
    */
   ready(): Promise<Readiness>
   /** The same for health checks: never rejects. */
   readiness(): Promise<ReadinessReport>
   /**
-   * Says "not now", for as long as the handler could not deliver: unpaid requests get 503 instead of a challenge, proofs get 503
-   * and stay unused, and health checks tell `why`. For this process only.
+   * Stops sales while the handler cannot deliver: unpaid requests get 503 instead of a challenge, proofs get 503 and
+   * stay unused, and health checks report `why`. Applies to this process only.
    *
    * @example
    * database.on('lost', () => paid.pause('the database is out of reach'))
@@ -20,11 +20,11 @@ export interface Lifecycle {
    */
   pause(why: string): void
   resume(): void
-  /** Turns new proofs away, waits for running responses, and closes ledger and nodes. */
+  /** Refuses new proofs, waits for running responses, and closes ledger and nodes. */
   close(): Promise<void>
-  /** What was counted so far, in Prometheus's text format. */
+  /** The metrics in Prometheus's text format. */
   metrics(): Promise<string>
-  /** The public key under the service's receipts, base58. */
+  /** The public key of the service's receipts, base58. */
   identity(): Promise<string>
 }
 

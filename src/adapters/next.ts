@@ -72,7 +72,7 @@ function mount({ fetch }: PaystileRoutes): Endpoint {
   return (request) => fetch(request)
 }
 
-/** Next's `redirect()` and `notFound()` answer by throwing. They are answers all the same, and count as such. */
+/** Next's `redirect()` and `notFound()` respond by throwing. They count as responses. */
 function statusThrown(error: unknown): number | undefined {
   const digest = typeof error === 'object' && error !== null && 'digest' in error ? String(error.digest) : ''
   if (digest.startsWith('NEXT_REDIRECT;')) return 307

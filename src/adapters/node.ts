@@ -1,4 +1,4 @@
-/** Plain `node:http`: stands in front of a handler. */
+/** Plain `node:http`: a function before the handler. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PaystileOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
@@ -33,9 +33,9 @@ export function createPaystile(options: PaystileOptions = {}): Paystile<NodeHand
 }
 
 /**
- * `createPaystile(…).charge(…)` for one route, with all options in one object. Protects what `next` serves.
+ * `createPaystile(…).charge(…)` for one route, with all options in one object. Protects the responses of `next`.
  *
- * An exception or a rejected promise of `next` is answered 502 `handler_failed`, and the payment is kept.
+ * An exception or a rejected promise of `next` gets 502 `handler_failed`, and the payment is kept.
  *
  * @example
  * const paid = create402Middleware({ price: 0.01, token: 'USDC', recipient, network: 'localnet' })

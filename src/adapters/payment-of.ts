@@ -1,9 +1,11 @@
-/** The payment behind a request, by the request of any framework. */
+/** Finds the payment of a request, for the request types of all frameworks. */
 import type { IncomingMessage } from 'node:http'
 import type { PaymentFacts } from '../paywall/delivery/admitted.ts'
 import { paymentOf as readPayment } from '../paywall/delivery/admitted.ts'
 
-/** A request of Node, Express or the platform; that of Fastify or Hono, which has it as `raw`; or Hono's context. */
+/**
+ * A request of Node, Express or the platform; a request of Fastify or Hono, which has it as `raw`; or Hono's context.
+ */
 export type FrameworkRequest =
   | IncomingMessage
   | Request
@@ -11,15 +13,15 @@ export type FrameworkRequest =
   | { readonly req: { readonly raw: Request } }
 
 /**
- * The payment behind a request that a paywall has let in, for its handler; undefined where there is none.
+ * The payment of a request that a paywall has admitted, for its handler; undefined without one.
  *
- * It takes the request that the framework gives to the handler (in Hono, the context does too), and not a copy of it.
+ * It takes the request that the framework passes to the handler (in Hono also the context), not a copy of it.
  *
  * @example
  * app.get('/report', paid, (request, response) => response.json({ thanks: paymentOf(request)?.amount }))
  */
 export function paymentOf(request: FrameworkRequest): PaymentFacts | undefined {
   const { raw, req } = request as { readonly raw?: object; readonly req?: { readonly raw?: object } }
-  // The request itself comes first: an application may have put a `raw` of its own on it.
+  // The request itself comes first, because an application may have set its own `raw` on it.
   return readPayment(request) ?? readPayment(raw ?? req?.raw ?? {})
 }

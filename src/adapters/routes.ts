@@ -1,4 +1,4 @@
-/** The service's own addresses for every framework: by `fetch`, and by Node's request and response. */
+/** The service's own endpoints for every framework: by `fetch`, and by Node's request and response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Visitor } from '../api/http/access.ts'
 import { problem } from '../api/http/errors.ts'
@@ -8,24 +8,27 @@ import { openRoutes } from '../compose/api.ts'
 import { rememberOpen } from '../compose/open-paywalls.ts'
 import { openLog } from '../compose/paywall.ts'
 
-/** Who asks: as the server knows it, or Node's own request, from which that can be read. */
+/** The client as the server knows it, or Node's own request, from which it can be read. */
 export type VisitInfo = Partial<Visitor> | { readonly incoming: IncomingMessage }
 
 export interface PaystileRoutes {
-  /** Whether a path is one of the service's own. */
+  /** Whether a path belongs to the service's own endpoints. */
   owns(path: string): boolean
-  /** Without `info` nobody is taken to be at the machine itself. With `@hono/node-server` give it the context's `env`. */
+  /**
+   * Without `info` no client counts as being on the machine itself. With `@hono/node-server`, pass the context's `env`.
+   */
   fetch(request: Request, info?: VisitInfo): Promise<Response>
-  /** For `node:http`, Express and Connect. What is none of its own goes to `next`, or is answered 404. */
+  /** For `node:http`, Express and Connect. Other paths go to `next`, or get 404. */
   listener(request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void
-  /** Ends streams, and lets go of the service. */
+  /** Ends streams, and releases the service. */
   close(): Promise<void>
 }
 
 /**
  * Analytics, verification, health and discovery, beside the paywalls of an application.
  *
- * They share a service, and so a ledger, with paywalls that have the same `network`, `rpc`, `ledger`, `secret` and `service`.
+ * They share a service, and so a ledger, with paywalls that have the same `network`, `rpc`, `ledger`, `secret` and
+ * `service`.
  *
  * @example
  * const routes = createPaystileRoutes({ network: 'localnet', ledger: 'payments.sqlite' })
@@ -52,7 +55,7 @@ export function createPaystileRoutes(options: RoutesOptions = {}): PaystileRoute
   }
 }
 
-/** The platform has no request for TRACE and its like, and throws: that must reach nobody but who sent it. */
+/** `Request` does not support TRACE and similar methods, and throws. Such an error must affect only its sender. */
 async function serveNode(routes: Routes, incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
   if (/^(?:TRACE|TRACK|CONNECT)$/i.test(incoming.method ?? ''))
     return problem('method_not_allowed', { headers: { Allow: 'GET, HEAD, POST, OPTIONS' } })
@@ -66,7 +69,7 @@ function visitorFrom(info: VisitInfo): Visitor {
 
 const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|::ffff:127(?:\.\d{1,3}){3})$/
 
-/** What counts is the address that the server listens on: one that listens on all of them is within everybody's reach. */
+/** The listening address counts: a server that listens on all addresses is reachable from everywhere. */
 export function readVisitor({ socket }: IncomingMessage): Visitor {
   const { server } = socket as { readonly server?: { address?(): unknown } }
   const bound = server?.address?.()
@@ -76,7 +79,7 @@ export function readVisitor({ socket }: IncomingMessage): Visitor {
   return { peer, isLoopback: isBound && peer !== undefined && loopback.test(peer) }
 }
 
-/** Node's request as the platform's. A body that a parser has read already is written again. */
+/** Converts Node's request to a `Request`. A body that a parser has already read is written again. */
 export function createRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', headers } = incoming
   const host = headers.host ?? headers[':authority'] ?? ''
@@ -106,14 +109,14 @@ function bodyOf(incoming: IncomingMessage): BodyInit {
         if (done) controller.close()
         else controller.enqueue(value)
       },
-      // The connection stays: the answer is to go out on it.
+      // Keeps the connection, because the response needs it.
       cancel: () => void incoming.resume(),
     },
     { highWaterMark: 0 },
   )
 }
 
-/** Sends an answer as it comes, no faster than the client takes it. */
+/** Streams a response with backpressure. */
 export async function sendResponse(response: ServerResponse, answer: Response): Promise<void> {
   const cookies = answer.headers.getSetCookie()
   for (const [name, value] of answer.headers) if (name !== 'set-cookie') response.setHeader(name, value)
@@ -121,7 +124,7 @@ export async function sendResponse(response: ServerResponse, answer: Response): 
   response.statusCode = answer.status
   const reader = answer.body?.getReader()
   if (!reader) return void response.end()
-  // Who left before there was an answer is not heard leaving any more, and what was opened for them is to end all the same.
+  // The close of a client that left before the response is not observed. The body must still be cancelled.
   if (response.destroyed) return void reader.cancel().catch(() => {})
   response.flushHeaders()
   response.once('close', () => void reader.cancel().catch(() => {}))

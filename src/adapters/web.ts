@@ -1,7 +1,7 @@
 /**
- * Frameworks that speak `Request` and `Response` and hide the socket. The nearest to the response's real end that they
- * show is the last chunk being asked for and taken; a client that leaves cancels the stream, and that gives back. Whether a
- * large body arrived is seen on Node's own response, where there is one.
+ * Frameworks with `Request` and `Response` that hide the socket. The closest observable event to the real end of a
+ * response is that its last chunk is requested and taken. A client that leaves cancels the stream, which returns the
+ * grant. Node's own response, if there is one, shows whether a large body arrived.
  */
 import type { ServerResponse } from 'node:http'
 import type { Answer, Incoming } from '../core/encoding/http.ts'
@@ -22,7 +22,7 @@ export function readWebIncoming(request: Request): Incoming {
     target: `${url.pathname}${url.search}`,
     header: (name) => request.headers.get(name) ?? undefined,
     rawHeaders: () => [...request.headers].flat(),
-    // Some frameworks (Next) write a name of their own into the URL; the client knows the one it has sent.
+    // Some frameworks (Next) write their own name into the URL. The Host header has the name that the client sent.
     origin: () => `${url.protocol}//${request.headers.get('host') ?? url.host}`,
     peer: () => undefined,
     body: (mostBytes) => readWebBody(request, mostBytes),
@@ -30,7 +30,7 @@ export function readWebIncoming(request: Request): Incoming {
 }
 
 export function createResponse(answer: Answer): Response {
-  // A 204 may not carry a body, not even an empty one.
+  // A 204 must not have a body, not even an empty one.
   const { status, headers, cookies = [] } = answer
   const response = new Response(answer.body === '' ? null : answer.body, { status, headers })
   for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
@@ -55,12 +55,12 @@ export function beginDelivery(pass: Delivery, { method, signal }: Request): WebD
   return undefined
 }
 
-/** The answer to nobody. */
+/** The response for a client that has left. */
 export function ignoreNext(): Response {
   return new Response(null, { status: 499 })
 }
 
-/** The answer of a handler whose lease ran out before it had one: another may be delivering by now. */
+/** The response if the lease expired before the handler finished: another request may be using the payment by now. */
 function lateAnswer(): Response {
   const headers = { [statusHeader]: 'retry', 'Retry-After': '1', 'Cache-Control': 'no-store' }
   return new Response(null, { status: 503, headers })
@@ -100,7 +100,7 @@ export function deliver(delivery: WebDelivery, response: Response): Response {
   const statusText = status === response.status ? response.statusText : ''
   const given = response.body ?? (wrapping ? new Response('').body : null)
   if (given === null || delivery.method === 'HEAD') {
-    // Nobody will read it: frameworks leave the body of an answer to HEAD where it is.
+    // Frameworks do not read the body of a response to HEAD.
     response.body?.cancel().catch(() => {})
     const whole = new Response(null, { status, statusText, headers })
     pass.end('finished', 0)
@@ -114,15 +114,18 @@ export function deliver(delivery: WebDelivery, response: Response): Response {
 
 const flushMs = 25
 
-/** A body as far as its gauge allows. One that is cut short of what was announced breaks off: it must not look whole. */
+/**
+ * A body as far as its quota allows. A body that is cut before its announced length breaks off, so that it does not
+ * look complete.
+ */
 function metered(quota: ByteQuota, source: ReadableStream<Uint8Array>, announced: number): ReadableStream<Uint8Array> {
   const reader = source.getReader()
   let rest: Uint8Array = new Uint8Array()
   const stop = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    // Not at once: Node's own streams do not bear it while a chunk is on its way, and end the process.
+    // Delayed: Node's own streams cannot be cancelled while a chunk is pending, and would end the process.
     setTimeout(() => reader.cancel().catch(() => {}), flushMs)
     if (quota.sent() === announced) return controller.close()
-    // An error overtakes what is still on its way out, and nobody here can tell when that has left.
+    // An error discards bytes that are still being sent, and their departure cannot be observed here.
     await new Promise((resolve) => setTimeout(resolve, flushMs))
     controller.error(new Error('the allowance is used up'))
   }
@@ -187,7 +190,7 @@ function watch(
           tail = ''
         } else {
           controller.close()
-          // One that ends before all that was announced leaves the client waiting for the rest.
+          // A body that ends before its announced length leaves the client waiting for the rest.
           if (delivery.bodyBytes < announced) pass.end('aborted', delivery.bodyBytes)
           else finish(delivery)
         }
@@ -201,7 +204,7 @@ function watch(
       await reader.cancel(reason)
     },
   }
-  // No read-ahead: a chunk is asked for only when the one before was taken.
+  // No read-ahead: a chunk is requested only after the one before was taken.
   return new ReadableStream(stream, { highWaterMark: 0 })
 }
 

@@ -39,8 +39,8 @@ export type ClientEvent =
 
 export interface ClientOptions extends PolicyOptions {
   /**
-   * The wallet that pays: `await initAgentWallet()`, a kit signer, a web3.js `Keypair`, 64 secret bytes, or a Wallet Standard
-   * `{ wallet, account }`.
+   * The wallet that pays: `await initAgentWallet()`, a kit signer, a web3.js `Keypair`, 64 secret bytes, or a Wallet
+   * Standard `{ wallet, account }`.
    */
   readonly wallet: WalletSource
   /**

@@ -228,7 +228,7 @@ function isAddress(text: unknown): boolean {
   return typeof text === 'string' && decodeAddress(text) !== undefined
 }
 
-/** A limit with more decimals than the token is truncated, so that 0.1 + 0.2 does not become an invalid limit. */
+/** Truncates a limit to the token's decimals. Otherwise 0.1 + 0.2 would not parse, and there would be no limit. */
 function readLimit(amounts: TokenAmounts, token: TokenCode, decimals: number): bigint | undefined {
   const text = amountText(amounts[token])
   if (text === undefined) return undefined

@@ -1,7 +1,7 @@
-/** Processes of this machine, as others can tell whether they are alive. */
+/** Checks whether processes of this machine are alive. */
 import { readFileSync } from 'node:fs'
 
-/** Whether a process is alive, also one of another user. */
+/** Whether a process is alive, including processes of other users. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -11,10 +11,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Its number, with the time it started where the system tells: numbers are given again, above all in containers. */
+/** The process number, with its start time if the system provides it: numbers are reused, above all in containers. */
 export function processName(pid: number): string {
   try {
-    // The name of the program comes first and may contain anything, even parentheses.
+    // The name of the program comes first and can contain any character, even parentheses.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')
     return `${pid}:${fields?.[19]}`
   } catch {
@@ -22,7 +22,7 @@ export function processName(pid: number): string {
   }
 }
 
-/** Whether the process that had this name is alive. */
+/** Whether the process with this name is alive. */
 export function isNameAlive(name: string): boolean {
   const pid = Number.parseInt(name, 10)
   return isAlive(pid) && processName(pid) === name

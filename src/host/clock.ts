@@ -1,6 +1,4 @@
-/**
- * The machine's time. This is the only file of the product that asks for it (the localnet, which makes time, has its own).
- */
+/** The machine's clock. Only this file reads it, except for the localnet, which has its own clock. */
 import type { Clock } from '../core/runtime.ts'
 
 export function createWallClock(): Clock {
@@ -15,7 +13,7 @@ export interface FollowingClock extends Clock {
 
 /**
  * A clock that follows another, such as the movable one of a localnet: this machine's time plus an offset, measured
- * again every `everyMs`. Differences below a second and a half are the other clock's coarseness and do not count.
+ * again every `everyMs`. Differences below a second and a half are within the other clock's resolution and are ignored.
  */
 export function createFollowingClock(read: () => Promise<number | undefined>, everyMs = 200): FollowingClock {
   const wall = createWallClock()

@@ -7,7 +7,7 @@ export const envFileName = '.env'
 
 export type EnvReading =
   | { readonly kind: 'absent' }
-  /** It is there and cannot be read. */
+  /** The file exists but cannot be read. */
   | { readonly kind: 'unreadable'; readonly why: string }
   | {
       readonly kind: 'read'
@@ -16,7 +16,7 @@ export type EnvReading =
       readonly isOpen: boolean
     }
 
-/** Reads `.env` in a directory. Never throws, and never repeats what it holds. */
+/** Reads `.env` in a directory. Never throws, and never prints its content. */
 export function readEnvFile(directory: string): EnvReading {
   const path = join(directory, envFileName)
   try {
@@ -31,13 +31,13 @@ export function readEnvFile(directory: string): EnvReading {
 
 type Variables = Record<string, string | undefined>
 
-/** Keeps an environment in step with `.env` of a directory while a program runs. */
+/** Keeps an environment in step with the file `.env` of a directory. */
 export interface EnvFollower {
-  /** Reads the file again. The function returned takes it back. */
+  /** Reads the file again. The returned function reverts the changes. */
   load(): { readonly reading: EnvReading; undo(): void }
 }
 
-/** What was set before the file was first read is never overruled by it. */
+/** The file never overrides variables that were set before it was first read. */
 export function followEnvFile(directory: string, environment: Variables = process.env): EnvFollower {
   const given = new Set(Object.keys(environment))
   let loaded: readonly string[] = []
@@ -58,8 +58,8 @@ export function followEnvFile(directory: string, environment: Variables = proces
 }
 
 /**
- * Puts what `.env` in a directory says into the environment. What is set there already wins, so that a variable given on
- * the command line is never overruled by a file.
+ * Loads `.env` of a directory into the environment. Existing variables take precedence, so a file never overrides a
+ * variable from the command line.
  */
 export function loadEnvFile(directory: string, environment: Variables = process.env): EnvReading {
   const reading = readEnvFile(directory)

@@ -1,10 +1,9 @@
 /**
- * Where things are kept: `PAYSTILE_HOME`, or `.paystile` in the user's home.
+ * The data directory: `PAYSTILE_HOME`, or `.paystile` in the user's home.
  *
- * Each local chain has a directory named by its genesis hash, with everything that belongs to that chain and is worthless
- * without it. While it runs, `localnet.json` in there tells other programs of the same user how to reach it: a client
- * never takes a node's address from a challenge, because whoever names the node could have a payment signed for
- * another chain.
+ * Each local chain has a directory named by its genesis hash, with all data that is useless without that chain. While
+ * the chain runs, its `localnet.json` tells other programs of the same user how to reach it. A client never takes a
+ * node's address from a challenge, because such a node could have a payment signed for another chain.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +20,7 @@ export function localnetDirectory(genesis: string): string {
   return join(homeDirectory(), 'localnets', genesis)
 }
 
-/** A local chain that runs, as other programs find it. */
+/** A running local chain, as other programs find it. */
 export interface LocalnetNote {
   readonly genesis: string
   readonly rpcUrl: string
@@ -32,7 +31,7 @@ export interface LocalnetNote {
 }
 
 const noteName = 'localnet.json'
-/** Its presence means that the chain was kept on purpose. */
+/** This file exists only for a chain that is kept on purpose. */
 const chainFileName = 'chain.sqlite'
 
 export function announceLocalnet(about: Omit<LocalnetNote, 'pid' | 'startedAt'>): void {
@@ -42,14 +41,14 @@ export function announceLocalnet(about: Omit<LocalnetNote, 'pid' | 'startedAt'>)
   writeFileSync(join(directory, noteName), `${JSON.stringify(note)}\n`, { mode: 0o600 })
 }
 
-/** Takes the announcement back, and with it everything of a chain that is not kept. */
+/** Removes the announcement, and all data of a chain that is not kept. */
 export function withdrawLocalnet(genesis: string): void {
   const directory = localnetDirectory(genesis)
   if (existsSync(join(directory, chainFileName))) rmSync(join(directory, noteName), { force: true })
   else rmSync(directory, { recursive: true, force: true })
 }
 
-/** The local chains whose processes are alive, in the order they started; what dead ones left behind is cleared away. */
+/** The running local chains, in the order of their start. Data of dead processes is removed. */
 export function findLocalnets(): readonly LocalnetNote[] {
   const parent = join(homeDirectory(), 'localnets')
   if (!existsSync(parent)) return []
@@ -62,12 +61,12 @@ export function findLocalnets(): readonly LocalnetNote[] {
   return notes.sort((one, other) => one.startedAt - other.startedAt)
 }
 
-/** The one that started last, or the one with that genesis hash. */
+/** The chain that started last, or the chain with this genesis hash. */
 export function findLocalnet(genesis?: string): LocalnetNote | undefined {
   return findLocalnets().findLast((note) => genesis === undefined || note.genesis === genesis)
 }
 
-/** The chains kept by `--keep`, by their genesis hash. */
+/** The genesis hashes of the chains that were started with `--keep`. */
 export function keptLocalnets(): readonly string[] {
   const parent = join(homeDirectory(), 'localnets')
   if (!existsSync(parent)) return []
@@ -85,12 +84,12 @@ function readNote(path: string): LocalnetNote | undefined {
   }
 }
 
-/** The ledger of those who sell on a local chain and name no other. */
+/** The default ledger of services on a local chain. */
 export function localLedgerFile(directory: string): string {
   return join(directory, 'ledger.sqlite')
 }
 
-/** What the demo has its service set to, so that commands beside it know: options, and paths of keys. */
+/** The options of the demo's service, including key paths, for commands beside it. */
 export function localServiceFile(directory: string): string {
   return join(directory, 'service.json')
 }
@@ -99,11 +98,11 @@ export function localSecretFile(directory: string): string {
   return join(directory, 'secret')
 }
 
-/** The keyring of a local chain: made once, kept beside its data, and shared by all who find it there. */
+/** The keyring of a local chain: created once, stored with its data, and shared by all services on it. */
 export function localSecret(directory: string): string {
   const path = localSecretFile(directory)
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  // Linked into place, so that nobody reads a half-written file and the first of two rivals wins.
+  // Linked into place, so that no process reads a partial file and the first of two writers wins.
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   writeFileSync(draft, freshSecret(), { mode: 0o600 })
   try {
@@ -120,7 +119,7 @@ export function freshSecret(): string {
   return `1:${randomBytes(32).toString('base64url')}`
 }
 
-/** Where a service keeps its ledger if it names no place: below the directory it is started in. */
+/** The default ledger of a service, below its working directory. */
 export function usualLedger(network: string): string {
   mkdirSync('.paystile', { recursive: true, mode: 0o700 })
   return join('.paystile', `${network}.sqlite`)

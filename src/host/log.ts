@@ -1,6 +1,6 @@
 /**
- * Structured lines on stderr. Values are escaped by JSON and cut, so that nobody writes into the log from outside, and
- * secrets are taken out wherever they stand.
+ * Structured log lines on stderr. Values are escaped as JSON and truncated, so that input cannot inject log lines, and
+ * secrets are redacted.
  */
 import { createRedact, redactFacts } from '../core/encoding/redact.ts'
 import type { Facts, Log } from '../core/runtime.ts'
@@ -12,7 +12,7 @@ type Level = (typeof levels)[number]
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `PAYSTILE_LOG` says how much is written: `error`, `warn` (errors too) or `info` (all, and the default). */
+/** `PAYSTILE_LOG` sets the level: `error`, `warn` (errors too) or `info` (all, and the default). */
 export function createLog(
   write: (line: string) => void = (line) => process.stderr.write(line),
   env: Environment = process.env,
@@ -26,14 +26,14 @@ export function createLog(
       const time = new Date(clock.now()).toISOString()
       const head = { time, level, event: cut(`paystile: ${redact(event)}`) }
       const rest = Object.entries(redactFacts(facts, redact)).map(([name, value]) => [cut(name), cut(value)])
-      // Said twice: for the order of the names, and so that no fact takes the place of one of these.
+      // Spread twice: for the order of the names, and so that no fact replaces one of these.
       write(`${escapeRest(JSON.stringify({ ...head, ...Object.fromEntries(rest), ...head }))}\n`)
     }
   }
   return { info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** JSON lets some characters through that end a line, turn it round or hide in it. */
+/** JSON does not escape some characters that end a line, reverse it or are invisible. */
 function escapeRest(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,

@@ -1,4 +1,4 @@
-/** The pages for people, as they were built into `dist/pages`: read once, and kept. */
+/** The built pages in `dist/pages`, read once and kept. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -16,10 +16,10 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The files of a page by their path below it, such as `assets/index.js`; none where they cannot be found. */
+/** The files of a page by their path below it, such as `assets/index.js`; empty if they are not found. */
 export function readPage(name: 'checkout' | 'dashboard'): ReadonlyMap<string, PageFile> {
   try {
-    // The same distance from the sources and from what is compiled of them. In a bundle there may be no such place.
+    // The distance is the same from the sources and from the compiled files. In a bundle the directory may not exist.
     const folder = new URL(`../../dist/pages/${name}/`, import.meta.url)
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'))
     return new Map(

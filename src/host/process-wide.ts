@@ -1,6 +1,6 @@
 /**
- * State of the process rather than of one copy of this code. `paystile` and `@paystile/client` contain the same modules, and a
- * process may load both: without this, each copy would take what the other holds for abandoned by a dead process.
+ * State of the process, not of one copy of this code. `paystile` and `@paystile/client` contain the same modules, and a
+ * process can load both. Without shared state, each copy would treat resources of the other as left by a dead process.
  */
 export function shareInProcess<Value extends object>(name: string, create: () => Value): Value {
   const shared = globalThis as unknown as Record<symbol, Value | undefined>

@@ -1,6 +1,6 @@
 /**
- * Which JavaScript runtimes paystile supports. On Bun, for example, the RPC transport fails: a server would quote prices
- * and take payments that it cannot verify.
+ * The JavaScript runtimes that paystile supports. On Bun, for example, the RPC transport fails: a server would quote
+ * prices and receive payments that it cannot verify.
  */
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 
@@ -14,12 +14,12 @@ export interface RuntimeGlobals {
   readonly navigator?: { readonly userAgent?: string }
 }
 
-/** The oldest Node that paystile supports; `engines` in package.json says the same. */
+/** The oldest supported Node. `engines` in package.json has the same value. */
 export const oldestNode = '20.19'
 
 const supported = `use Node ${oldestNode} or later (the client also runs in browsers)`
 
-/** Returns one sentence that names the runtime and the supported ones, or nothing where paystile can run. */
+/** Returns one sentence that names the runtime and the supported ones, or undefined for a supported runtime. */
 export function findRuntimeProblem(globals: RuntimeGlobals): string | undefined {
   const { node } = globals.process?.versions ?? {}
   const foreign = nameForeignRuntime(globals, node)
@@ -28,7 +28,7 @@ export function findRuntimeProblem(globals: RuntimeGlobals): string | undefined 
   return undefined
 }
 
-/** Throws a `ConfigurationError` where paystile cannot run. */
+/** Throws a `ConfigurationError` in an unsupported runtime. */
 export function requireRuntime(globals: RuntimeGlobals): void {
   const problem = findRuntimeProblem(globals)
   if (problem !== undefined) throw new ConfigurationError([problem])

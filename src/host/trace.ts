@@ -1,6 +1,6 @@
 /**
- * Spans by OpenTelemetry, through its API alone: an application that has set up a collector sees them among its own, and
- * without one nothing is made.
+ * OpenTelemetry spans, through its API only. An application with a collector sees them among its own. Without a
+ * collector no span is created.
  */
 import {
   type Attributes,
@@ -19,13 +19,13 @@ export function createTrace(): Trace {
   }
   return {
     isOn,
-    // Asked for anew each time: a tracer goes on with the collector that it met first.
+    // Looked up each time, because a tracer stays bound to its first collector.
     span: (name, facts, work) =>
       tracing.getTracer('paystile').startActiveSpan(name, { attributes: readAttributes(facts) }, async (span) => {
         try {
           return await work((more) => void span.setAttributes(readAttributes(more)))
         } catch (error) {
-          // Its name and no more: messages may hold addresses and secrets, and traces go far.
+          // Only the name: messages can contain addresses and secrets, and traces leave the machine.
           span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : typeof error })
           throw error
         } finally {

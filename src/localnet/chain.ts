@@ -1,4 +1,4 @@
-/** Puts a chain together: a new one, or the one a data directory holds. */
+/** Assembles a chain: a new one, or the one in a data directory. */
 import { randomBytes } from 'node:crypto'
 import { decodeAddress, encodeBase58 } from '../core/encoding/base58.ts'
 import { createAccounts } from './accounts/accounts.ts'
@@ -19,13 +19,16 @@ import { createKeypair, newSecret } from './transaction/signature.ts'
 export const usualSlotMs = 400
 
 export interface ChainOptions {
-  /** Length of a slot; 400 as on a cluster. With a very long one (2 ** 31 - 1) slots pass only when a test says so. */
+  /**
+   * Length of a slot; 400 as on a cluster. With a very large value (2 ** 31 - 1), slots pass only when a test advances
+   * them.
+   */
   readonly slotMs?: number
-  /** Keeps the chain here, and goes on with it when it is there already. Default: memory. */
+  /** Stores the chain here, or continues the one that exists. Default: memory. */
   readonly dataDir?: string
-  /** Chain time of the first slot, in milliseconds since 1970. Default: now. Only a new chain asks. */
+  /** Chain time of the first slot, in milliseconds since 1970. Default: now. Only for a new chain. */
   readonly startTime?: number
-  /** Genesis hash of a new chain, so that its directory can bear its name. Default: random. */
+  /** Genesis hash of a new chain, so that its directory can have the same name. Default: random. */
   readonly genesisHash?: string
 }
 
@@ -53,7 +56,7 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   const identity = createKeypair(readMeta(store, 'identity')).address
   if (store.isNew) {
     const ms = clock.now()
-    // Slot 0 is the genesis block: closed from the start.
+    // Slot 0 is the genesis block, which is closed from the start.
     ledger.addAnchors([
       { slot: 0, ms },
       { slot: 1, ms },
@@ -62,7 +65,7 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   }
   const history = createHistory(store)
   const timeline = createTimeline({ slotMs, ...readTimeline(store, ledger, slotMs, clock) })
-  // The machine's clock may have been set back while the chain was closed; the chain's own is not.
+  // The machine's clock may have been set back while the chain was closed. The chain's clock never goes back.
   const last = Math.max(history.lastSlot(), timeline.tipAt(clock.now()))
   clock.shift(Math.max(0, timeline.timeOf(last) - clock.now()))
   const accounts = createAccounts()
@@ -71,7 +74,7 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   accounts.forget(0)
   vm.put(stored)
   const bank = createBank({ vm, clock, timeline, accounts, history, ledger, store, identity })
-  // How accounts were before the last slots is not kept, so what the file holds is final from here on.
+  // The previous states of the last slots are not stored, so the content of the file is final from here on.
   if (history.countAfter(bank.view().finalized) > 0) bank.jump(finalityDepth + 1, 0)
   return {
     bank,
@@ -82,7 +85,7 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
   }
 }
 
-/** The past keeps the slot length it had: a chain reopened with another one goes on from an anchor. */
+/** The past keeps its slot length. A chain reopened with another length continues from a new anchor. */
 function readTimeline(store: Store, ledger: Ledger, slotMs: number, clock: Clock): Omit<TimelineParts, 'slotMs'> {
   const parts = { seed: readMeta(store, 'seed'), anchors: ledger.anchors(), gaps: ledger.gaps() }
   const before = Number(Buffer.from(store.getMeta('slotMs') ?? Buffer.from(String(slotMs))).toString())

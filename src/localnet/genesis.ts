@@ -1,4 +1,4 @@
-/** The accounts of a new chain: programs and sysvars of the VM, our mock mints, the faucet and the node itself. */
+/** The accounts of a new chain: the VM's programs and sysvars, the mock mints, the faucet and the node itself. */
 import { knownMints, type Mint } from '../core/money/tokens.ts'
 import { type Account, decodeKey, emptyAccount } from './accounts/account.ts'
 import { programs, sysvars } from './accounts/addresses.ts'
@@ -7,7 +7,7 @@ import type { Vm } from './bank/vm.ts'
 const faucetLamports = 500_000_000n * 1_000_000_000n
 const nodeLamports = 500n * 1_000_000_000n
 
-/** Sysvars that change from slot to slot are made when somebody looks, and are never stored. */
+/** Sysvars that change with each slot are created on access and never stored. */
 const changing: ReadonlySet<string> = new Set([
   sysvars.clock,
   sysvars.slotHashes,
@@ -15,12 +15,12 @@ const changing: ReadonlySet<string> = new Set([
   sysvars.slotHistory,
 ])
 
-/** What every chain has, and what therefore need not be kept in its file. */
+/** Accounts that every chain has, so they need not be stored in its file. */
 export function builtinAccounts(vm: Vm): readonly (readonly [string, Account])[] {
   return vm.genesis.filter(([address]) => !changing.has(address))
 }
 
-/** What this chain begins with of its own. */
+/** Accounts specific to a new localnet. */
 export function firstAccounts(faucet: string, identity: string, vm: Vm): readonly (readonly [string, Account])[] {
   const mints = Object.entries(knownMints.localnet)
   return [
@@ -30,7 +30,7 @@ export function firstAccounts(faucet: string, identity: string, vm: Vm): readonl
   ]
 }
 
-/** USDC can be frozen by its issuer on mainnet, so its double here can too. */
+/** On mainnet, the issuer of USDC can freeze accounts, so the mock mint allows it, too. */
 function mintAccount(mint: Mint, authority: string, freezable: boolean, vm: Vm): Account {
   const data = new Uint8Array(82)
   const view = new DataView(data.buffer)

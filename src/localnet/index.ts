@@ -1,7 +1,7 @@
 /**
- * Solana in the process: real programs, real signatures, real fees, on ports of this machine.
+ * Solana in the process: real programs, signatures and fees, on local ports.
  *
- * `network: 'localnet'` runs on this. Clients of a cluster (@solana/kit, @solana/web3.js) work with it unchanged.
+ * `network: 'localnet'` uses it. Clients of a cluster (@solana/kit, @solana/web3.js) work with it unchanged.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { knownMints, type MintTable } from '../core/money/tokens.ts'
@@ -24,7 +24,7 @@ export type { FaultRule, Faults, Intercept, RpcAnswer } from './rpc/wire/faults.
 export { LocalnetDataError } from './store/data-error.ts'
 
 export interface LocalnetOptions extends ChainOptions {
-  /** JSON-RPC port, HTTP and WebSocket. The next port is taken too, for WebSockets. Default: a free pair. */
+  /** JSON-RPC port for HTTP and WebSocket. The next port is also used, for WebSockets. Default: a free pair. */
   readonly port?: number
 }
 
@@ -33,7 +33,7 @@ export interface Localnet {
   readonly wsUrl: string
   readonly genesisHash: string
   readonly mints: MintTable
-  /** Holds the mint authority of the mock tokens. */
+  /** Has the mint authority of the mock tokens. */
   readonly faucetAddress: string
   readonly faults: Faults
   /** Chain time in milliseconds since 1970. */
@@ -41,32 +41,32 @@ export interface Localnet {
   /** The slot that is open. */
   slot(): number
   /**
-   * Moves the clock. As many slots pass as fit into the time (of 400 ms at most), at least one; or exactly `slots` of them, where a test
-   * wants time to pass without making anything final.
+   * Advances the clock. As many slots pass as fit into the time (at 400 ms or less each), but at least one; or exactly
+   * `slots`, so that a test can let time pass without finalizing anything.
    */
   advance(seconds: number, slots?: number): void
-  /** Lets slots pass, and the time they take: `slotMs`, but at most 400 ms each. */
+  /** Lets slots pass, with their time: `slotMs`, but at most 400 ms each. */
   advanceSlots(slots: number): void
-  /** Pays test money, creating token accounts that are missing: 0n creates an empty one. Confirmed when it resolves. */
+  /** Pays test money and creates missing token accounts; 0n creates an empty one. Confirmed when it resolves. */
   fund(address: string, amounts: Amounts): Promise<readonly string[]>
-  /** Drops the last slots, the open one included, as a fork that lost. Returns the signatures that vanished. */
+  /** Drops the last slots, including the open one, as a losing fork. Returns the signatures that vanished. */
   rollback(slots: number): readonly string[]
   getAccount(address: string): Account | undefined
-  /** Plants an account as if it had always been so; undefined removes it. */
+  /** Sets an account as if it had always been so. Undefined removes it. */
   setAccount(address: string, account: Account | undefined): void
   /**
-   * Lets a wallet that does not exist yet hold so many lamports, as if it always had: there is no transaction that the
-   * wallet's owner would have to take for a payment.
+   * Sets the balance of a new wallet as if it always had it. There is no transaction that the wallet's owner could
+   * mistake for a payment.
    */
   endow(address: string, lamports: bigint): void
   /** Deploys a program from its ELF bytes. */
   setProgram(address: string, elf: Uint8Array): void
-  /** Ends sockets and timers, and writes what is left to write. Closing twice is closing once. */
+  /** Closes sockets and timers, and writes pending data. Can be called twice. */
   close(): Promise<void>
 }
 
 /**
- * Starts a chain of its own.
+ * Starts a new chain, or continues the one in `dataDir`.
  *
  * @example
  * const localnet = await startLocalnet()
@@ -76,7 +76,7 @@ export interface Localnet {
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
   const { bank, faucet, mempool, genesisHash, slotMs } = await openChain(options)
   const state = createFaults()
-  // A chain whose clock stands still has slots without end; those that a test lets pass are of the usual length.
+  // A chain with a stopped clock has endless slots. Slots that a test advances have the usual length.
   const passingMs = Math.min(slotMs, usualSlotMs)
   const admin: Admin = {
     advance(seconds, slots) {
@@ -101,7 +101,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const hub = createHub(bank, createNode({}))
   const fund = async (address: string, amounts: Amounts) => {
     const signatures = [faucet.pay(address, amounts)]
-    // Closing the slot early makes the money confirmed, so that the caller can spend it at once.
+    // Closing the slot early confirms the payment, so that the caller can spend it at once.
     bank.jump(1, 0)
     return signatures
   }
@@ -134,7 +134,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     fund,
     rollback: (slots) => bank.rollback(slots),
     getAccount: (address) => bank.read(address, bank.sync()),
-    // An account without lamports is no account.
+    // An account without lamports does not exist.
     setAccount: (address, account) => bank.plant([[address, account?.lamports ? account : undefined]]),
     endow: (address, lamports) => {
       if (!bank.read(address, bank.sync())) bank.plant([[address, emptyAccount(programs.system, lamports)]])

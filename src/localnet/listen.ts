@@ -1,4 +1,6 @@
-/** Two neighbouring ports on loopback: RPC on the first, WebSockets alone on the second, where web3.js looks for them. */
+/**
+ * Opens two adjacent loopback ports: RPC on the first, and only WebSockets on the second, where web3.js expects them.
+ */
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 

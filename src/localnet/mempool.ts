@@ -1,16 +1,17 @@
 /**
- * What happens between "sent" and "landed".
+ * Holds transactions between submission and execution.
  *
- * Normally a transaction runs the moment it arrives. Tests can make it wait for some slots, or get lost, as on a busy
- * cluster; and one that cannot land yet (its payer has no money so far) is tried again while its blockhash is alive.
+ * Normally a transaction runs when it arrives. Tests can delay it by some slots or lose it, as on a busy cluster. A
+ * transaction that cannot land yet (for example because its payer has no money) is retried while its blockhash is
+ * valid.
  */
 import type { Bank, Submission } from './bank/bank.ts'
 import type { Transaction } from './transaction/wire.ts'
 
 export interface Delivery {
-  /** Slots a transaction waits before it runs. */
+  /** The number of slots that a transaction waits. */
   readonly delaySlots: number
-  /** Accepted with a smile, and never seen again. */
+  /** The transaction is accepted and then lost. */
   readonly lose: boolean
 }
 
@@ -57,7 +58,7 @@ export function createMempool(bank: Bank): Mempool {
   }
 }
 
-/** Whether time may mend it. An expired blockhash never comes back, and a transaction lands only once. */
+/** Whether a later attempt can succeed. An expired blockhash stays expired, and a transaction lands only once. */
 function canRetry(result: Submission): boolean {
   if (result.kind === 'landed') return false
   return result.failure === 'AccountNotFound' || result.failure === 'InsufficientFundsForFee'

@@ -1,8 +1,8 @@
 /**
- * Rates that move: a source asked again and again, and what is believed of it at this moment.
+ * Rates that change: asks a source repeatedly and provides the currently accepted rates.
  *
- * Looking asks nobody and waits for nothing, so that a quote costs no I/O. The age is judged with every look: a token
- * drops out in time even if no question is ever answered again.
+ * Reading the rates sends no request and does not wait, so a quote needs no I/O. The age is checked at every read, so a
+ * token is withdrawn in time even if the source never answers again.
  */
 import type { Moment, RatedToken, RateLimits, RateOffer, RateSource, RateState } from '../core/money/rate-feed.ts'
 import {
@@ -32,18 +32,21 @@ export interface RateFeedParts {
 
 export interface RateFeed {
   /**
-   * Plain rates, of the tokens that can be offered now. USDC is always there, and worth one. The same object as long as it
-   * says the same.
+   * The rates of the tokens that can be offered now, without the spread. USDC is always present and worth one. The
+   * object stays the same while its content does.
    */
   current(): RateTable
-  /** Why a token is not offered, in one sentence. */
+  /** The reason why a token is not offered, in one sentence. */
   why(token: TokenCode): string | undefined
-  /** Resolves when the source was asked once, whatever came of it. */
+  /** Resolves when the source was asked once, with any result. */
   ready(): Promise<void>
   stop(): void
 }
 
-/** Begins to ask. Never throws for what a source does: the tokens it fails are left out, and `why` says so. */
+/**
+ * Starts to ask the source. It never throws because of the source: affected tokens are left out, and `why` gives the
+ * reason.
+ */
 export function createRateFeed({ source, clock, log, limits, onChange = () => {} }: RateFeedParts): RateFeed {
   const board = createBoard(limits, log, onChange)
   let failure: string | undefined
@@ -71,7 +74,7 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
     }
     board.look(readMoment(clock))
   }
-  // Whatever is thrown on the way, by a provider's log as well: the next question is asked.
+  // After any exception, even from a provider's log, the next question is asked.
   const ask = (): Promise<void> => askOnce().catch(() => {})
   const later = (): void => {
     if (isStopped) return
@@ -100,7 +103,7 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
   }
 }
 
-/** What is known of every token, and the table that follows from it. */
+/** The state of every token, and the resulting table. */
 function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
   const states = new Map<RatedToken, RateState>()
   const kinds = new Map<RatedToken, RateOffer['kind']>()
@@ -131,7 +134,7 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
         else states.set(token, weigh(state, reading, asked, limits))
       }
     },
-    /** Notes why there was no reading at all. Of tokens that were never named there is nothing to say. */
+    /** Records why there was no reading at all. Tokens that were never named are left out. */
     remark(why: string): void {
       for (const [token, state] of states) if (state !== unreadRate) states.set(token, { ...state, remark: why })
     },
@@ -150,7 +153,7 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
   }
 }
 
-/** A source that neither answers nor heeds the signal is left behind; its answer, should it come, goes nowhere. */
+/** A source that neither answers nor obeys the signal is abandoned, and a late answer is ignored. */
 async function readInTime(source: RateSource, question: AbortController): Promise<unknown> {
   const { signal } = question
   const timer = setTimeout(() => question.abort(new Error('the source did not answer in time')), rateQuestionMs)
@@ -167,7 +170,7 @@ async function readInTime(source: RateSource, question: AbortController): Promis
 
 const longestReason = 200
 
-/** The text of some network errors is empty, and their code all they say. */
+/** Some network errors have an empty message and only a code. */
 function explain(error: unknown): string {
   const { message, code } = (error instanceof Error ? error : {}) as { message?: unknown; code?: unknown }
   if (typeof message === 'string' && message !== '') return message.slice(0, longestReason)

@@ -1,4 +1,7 @@
-/** One question to a price service over HTTP. What it answers is not trusted, and its address, which may hold a key, not told. */
+/**
+ * Sends one request to a price service over HTTP. Its response is not trusted. Its address is not revealed, because it
+ * can contain a key.
+ */
 import { rateQuestionMs } from '../core/money/rate-feed.ts'
 import { rateDecimals } from '../core/money/rates.ts'
 import type { Get } from '../core/runtime.ts'
@@ -12,7 +15,7 @@ export interface Question {
   readonly signal: AbortSignal
 }
 
-/** The JSON object that was answered. Throws with one sentence on anything else. */
+/** Returns the JSON object of the response. Throws one sentence for any other content. */
 export async function askObject({ get, url, headers, signal }: Question): Promise<Json> {
   const { status, text } = await get(url, { timeoutMs: rateQuestionMs, signal, headers })
   if (status === 401 || status === 403) throw new Error(`the source answered ${status}: it wants another API key`)
@@ -35,13 +38,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A decimal number, exactly: `units` times ten to the power of `exponent`. */
+/** An exact decimal number: `units` times ten to the power of `exponent`. */
 export interface Decimal {
   readonly units: bigint
   readonly exponent: number
 }
 
-/** What one price is in units of the other, with twelve decimals. Both are above zero. */
+/** Divides one price by the other, with twelve decimals. Both must be above zero. */
 export function readWorth(price: Decimal, one: Decimal): bigint {
   const shift = rateDecimals + price.exponent - one.exponent
   const scale = 10n ** BigInt(Math.abs(shift))

@@ -1,8 +1,8 @@
 /**
  * Rates from Jupiter's price service (v3): the dollar price of the last swaps of a mint.
  *
- * It says neither how sure it is nor when a price was made, so that a reading is as old as the question. A mint that
- * is not traded is missing from the answer.
+ * The service gives neither a confidence nor a time, so a reading is as old as the question. A mint that is not traded
+ * is missing from the response.
  */
 import { formatNumber, parseDecimal } from '../core/money/money.ts'
 import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
@@ -17,18 +17,18 @@ export interface JupiterParts {
   readonly get: Get
   readonly url: string
   readonly apiKey?: string | undefined
-  /** USDC must be among them. */
+  /** Must include USDC. */
   readonly mints: MintTable
 }
 
 export const jupiterUrl = 'https://api.jup.ag/price/v3'
 
-/** SOL goes under the mint of wrapped SOL there. */
+/** Jupiter lists SOL under the mint of wrapped SOL. */
 const solMint = { address: 'So11111111111111111111111111111111111111112', decimals: solDecimals }
 
 type PricedMint = Pick<typeof solMint, 'address' | 'decimals'>
 
-/** Asks Jupiter for the prices of SOL, USDC and, where it has a mint, NATIVE. */
+/** Asks Jupiter for the prices of SOL, USDC and, if it has a mint, NATIVE. */
 export function createJupiterSource({ get, url, apiKey, mints }: JupiterParts): RateSource {
   const dollar = mints.USDC
   if (dollar === undefined) throw new Error('Jupiter is asked for the price of USDC, so its mint must be known')
@@ -57,10 +57,10 @@ function createUrl(base: string, ids: readonly string[]): string {
   return url.href
 }
 
-/** Enough for the shortest text of any price that a float can hold and a token can have. */
+/** Sufficient for the shortest decimal of any price that a float can hold and a token can have. */
 const priceDecimals = 40
 
-/** The price of one mint in dollars, or why it cannot be used. */
+/** The price of one mint in dollars, or the reason why it is not usable. */
 function readPrice(answer: Json, mint: PricedMint): Decimal | string {
   const entry = answer[mint.address]
   if (entry === undefined || entry === null) return 'the source has no price for its mint'

@@ -1,8 +1,8 @@
 /**
- * Rates from Pyth, over Hermes.
+ * Rates from Pyth, through Hermes.
  *
- * Pyth tells prices in dollars, each with the width of its publishers' disagreement, a moving average and the second it
- * was made. A token's worth in USDC is its price over that of USDC.
+ * Pyth reports prices in dollars, each with a confidence interval, a moving average and a time in seconds. The rate of
+ * a token is its price divided by that of USDC.
  */
 import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
 import { ratedTokens } from '../core/money/rate-feed.ts'
@@ -14,7 +14,7 @@ export interface PythParts {
   readonly get: Get
   readonly url: string
   readonly apiKey?: string | undefined
-  /** 64 hex digits each, with or without 0x. NATIVE has none of its own. */
+  /** 64 hex digits each, with or without 0x. There is no default feed for NATIVE. */
   readonly feeds?: FeedIds | undefined
 }
 
@@ -25,7 +25,7 @@ const usualFeeds = {
   USDC: 'eaa020c61cc479712813461ce153894a96a6c00b21ed0cfc2798d1f9a9e9c94a',
 }
 
-/** Asks Hermes for the latest prices of SOL, USDC and, where a feed is given, NATIVE. */
+/** Asks Hermes for the latest prices of SOL, USDC and, if a feed is configured, NATIVE. */
 export function createPythSource({ get, url, apiKey, feeds }: PythParts): RateSource {
   const ids: FeedIds = mapFeeds({ ...usualFeeds, ...feeds })
   const { USDC: dollar = '', ...others } = ids
@@ -70,7 +70,7 @@ function createUrl(base: string, ids: readonly string[]): string {
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/v2/updates/price/latest`
   for (const id of ids) url.searchParams.append('ids[]', id)
   url.searchParams.set('parsed', 'true')
-  // A feed that does not exist would otherwise cost the answer for all others.
+  // Otherwise one feed that does not exist would fail the whole request.
   url.searchParams.set('ignore_invalid_price_ids', 'true')
   return url.href
 }
@@ -82,7 +82,7 @@ interface FeedPrice {
   readonly at: number
 }
 
-/** The price of one feed, or why it cannot be used. */
+/** The price of one feed, or the reason why it is not usable. */
 function readFeed(parsed: readonly unknown[], id: string): FeedPrice | string {
   const [entry, ...more] = parsed.filter(
     (one) => isObject(one) && typeof one['id'] === 'string' && plainId(one['id']) === id,
@@ -98,7 +98,7 @@ function readFeed(parsed: readonly unknown[], id: string): FeedPrice | string {
 }
 
 const mostDoubtPercent = 2n
-/** Feeds have exponents around -8. Far beyond, a price would be a bomb of digits. */
+/** Feeds have exponents around -8. An extreme exponent would produce a number with too many digits. */
 const leastExponent = -18
 
 function readPrice(value: unknown): (Decimal & { readonly confidence: bigint; readonly at: number }) | undefined {
@@ -107,7 +107,7 @@ function readPrice(value: unknown): (Decimal & { readonly confidence: bigint; re
   if (typeof price !== 'string' || !/^-?\d{1,19}$/.test(price)) return undefined
   if (typeof conf !== 'string' || !/^\d{1,20}$/.test(conf)) return undefined
   if (typeof expo !== 'number' || !Number.isInteger(expo) || expo < leastExponent || expo > 0) return undefined
-  // In seconds: milliseconds would be the year 50000.
+  // The time is in seconds. Milliseconds would be in the year 50000.
   if (typeof time !== 'number' || !Number.isInteger(time) || time <= 0 || time > 1e11) return undefined
   return { units: BigInt(price), confidence: BigInt(conf), exponent: expo, at: time * 1000 }
 }

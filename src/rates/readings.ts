@@ -1,11 +1,11 @@
-/** What a source answered, checked: it may be a provider's own code, and say anything. */
+/** Validates the answer of a source, which can be a provider's own code and return anything. */
 import type { RateReading, RateRefusal } from '../core/money/rate-feed.ts'
 import { isTokenCode, type TokenCode } from '../core/money/tokens.ts'
 import { isObject } from './http-source.ts'
 
 export type Readings = ReadonlyMap<TokenCode, RateReading | RateRefusal>
 
-/** By token. Tokens that we do not know are left out; throws when it is no list. */
+/** Readings by token. Unknown tokens are left out. Throws if the answer is not a list. */
 export function readReadings(answer: unknown): Readings {
   if (!Array.isArray(answer)) throw new Error('the source gave no list of readings')
   const readings = new Map<TokenCode, RateReading | RateRefusal>()

@@ -1,4 +1,6 @@
-/** What a desk and its customers have, asked of the nodes: nobody is promised what is not there. */
+/**
+ * Reads the balances of a desk and its customers from the nodes, so that the desk never promises tokens that it lacks.
+ */
 import { readFunds } from '../chain/accounts/balances.ts'
 import { readGenesis } from '../chain/rpc/genesis.ts'
 import { readNumber } from '../chain/rpc/results.ts'
@@ -10,7 +12,7 @@ export interface StockParts {
   readonly genesis: string
 }
 
-/** Stays with the desk, so that its wallet goes on existing; and with the taker, for the fee and a new account. */
+/** Reserved at the desk, so that its wallet continues to exist, and at the taker for the fee and a new account. */
 const lamportsKept = 10_000_000n
 
 export type StockReading =
@@ -19,11 +21,11 @@ export type StockReading =
   | { readonly kind: 'unavailable'; readonly why: string }
 
 export interface Stock {
-  /** Whether the taker could pay, and what the desk holds of what it is to give. */
+  /** Whether the taker can pay, and the desk's balance of the token that it gives. */
   look(terms: ExchangeTerms): Promise<StockReading>
-  /** Whether every node that answers speaks for the desk's chain, and one does. */
+  /** Whether at least one node answers and every node that answers is on the desk's chain. */
   isOurChain(): Promise<boolean>
-  /** The height up to which blocks are final; undefined when no node tells. */
+  /** The finalized block height. Undefined if no node answers. */
   height(): Promise<number | undefined>
 }
 

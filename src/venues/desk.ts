@@ -1,9 +1,9 @@
 /**
- * A desk: a wallet that exchanges test tokens for others at the rate of a source, less a spread.
+ * A desk: a wallet that exchanges test tokens at the rate of a source, less a spread.
  *
- * A quote is for one taker, for one use and for half a minute. The desk signs one message for it: exactly the two transfers
- * that were quoted, the memo, the compute budget and, where it is missing, the taker's own account, paid by the taker. What
- * it promised is kept back until that message can no longer land.
+ * A quote is for one taker and one use, and lasts half a minute. The desk signs one message for it: exactly the two
+ * quoted transfers, the memo, the compute budget and, if it is missing, the taker's own account, paid by the taker. The
+ * promised amount is reserved until that message can no longer land.
  */
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { openTransaction, readAccountIndex } from '../chain/read/decode.ts'
@@ -28,9 +28,9 @@ import { readAsset } from './rfq.ts'
 export interface DeskParts extends StockParts {
   readonly wallet: Wallet
   readonly mints: MintTable
-  /** Fresh rates; a token without one is not traded. */
+  /** Fresh rates. A token without one is not traded. */
   readonly rates: () => RateTable
-  /** What the desk keeps, in hundredths of a percent. */
+  /** The desk's margin, in hundredths of a percent. */
   readonly spreadBps: number
   readonly clock: Clock
   readonly log: Log
@@ -42,13 +42,13 @@ export interface Desk {
   sign(request: unknown): Promise<DeskAnswer>
 }
 
-/** What is answered over HTTP. */
+/** An HTTP response. */
 export interface DeskAnswer {
   readonly status: number
   readonly body: Fields
 }
 
-/** In one sentence that the taker may log. */
+/** A refusal in one sentence that the taker may log. */
 export function refuse(status: number, why: string): DeskAnswer {
   return { status, body: { why } }
 }
@@ -57,20 +57,20 @@ interface Quote {
   readonly id: string
   readonly terms: ExchangeTerms
   readonly token: TokenCode
-  /** Until when it can be signed, by the monotonic clock. */
+  /** The end of the signing period, by the monotonic clock. */
   readonly until: number
-  /** What was signed for it, and the height up to which that can land. */
+  /** The signed message, and the last block height at which it can land. */
   signed?: { readonly message: Uint8Array; readonly lastHeight: number; readonly signature: Promise<string> }
 }
 
 const quoteSeconds = 30
 const mostQuotes = 1_000
-/** Of one taker, while they may still land. */
+/** The maximum per taker while they can still land. */
 const mostSigned = 8
 const longestMessage = 2_000
 const memoPattern = /^paystile:[A-Za-z0-9_-]{1,64}$/
 
-/** Throws a `TypeError` on mainnet: there a desk is somebody's business, and this is none. */
+/** Throws a `TypeError` on mainnet, because this desk is for test tokens only. */
 export function createDesk(parts: DeskParts): Desk {
   if (parts.genesis === genesisHashes.mainnet) throw new TypeError('the desk trades test money only, not on mainnet')
   const book: Book = { parts, stock: createStock(parts), quotes: new Map() }
@@ -103,12 +103,12 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   await sweep(book)
   const held = await stock.look(terms)
   if (held.kind !== 'stock') return refuse(held.kind === 'short' ? 422 : 503, held.why)
-  // From here on nothing waits: of two that come at once the second sees what the first was promised.
+  // From here on the code is synchronous, so the second of two concurrent requests sees the first one's promise.
   if (held.units - promised(book, buy, taker) < gives) return refuse(422, 'the desk does not have so much')
   const theirs = [...quotes.values()].filter((one) => one.terms.taker === taker)
   if (quotes.size >= mostQuotes || theirs.filter(({ signed }) => signed).length >= mostSigned)
     return refuse(503, 'too many quotes are open')
-  // A taker has one quote at a time: nobody holds back more than they could pay for.
+  // A taker has one quote at a time, so that it cannot reserve more than it could pay for.
   for (const { id, signed } of theirs) if (!signed) quotes.delete(id)
   const id = crypto.randomUUID()
   quotes.set(id, { id, terms, token: buy, until: clock.monotonic() + quoteSeconds * 1000 })
@@ -118,7 +118,7 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   return { status: 200, body: offer }
 }
 
-/** Lets go of what can no longer be signed, or no longer land. */
+/** Releases quotes that can no longer be signed, or no longer land. */
 async function sweep({ parts, stock, quotes }: Book): Promise<void> {
   const isWaiting = [...quotes.values()].some(({ signed }) => signed)
   const height = isWaiting ? await stock.height() : undefined
@@ -128,7 +128,7 @@ async function sweep({ parts, stock, quotes }: Book): Promise<void> {
   }
 }
 
-/** What others were promised of a token, and the taker itself by what is signed. */
+/** The promised amount of a token: to other takers, and to this taker by signed messages. */
 function promised({ quotes }: Book, token: TokenCode, taker: string): bigint {
   return [...quotes.values()]
     .filter((one) => one.token === token && (one.signed !== undefined || one.terms.taker !== taker))
@@ -148,11 +148,11 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
     return refuse(422, 'its block is not a recent one of this chain')
   const latest = await readLifetime(rpc)
   if (!latest) return refuse(503, 'no node gave a recent block')
-  // From here to the mark nothing waits: of two that come at once one is first.
+  // From here to the mark the code is synchronous, so one of two concurrent requests is first.
   if (!found.signed) {
     if (found.until < clock.monotonic() || !quotes.has(found.id))
       return refuse(404, 'there is no such quote, or it has run out')
-    // No recent block is valid for longer than the latest.
+    // No recent blockhash is valid longer than the latest.
     const { lastValidBlockHeight: lastHeight } = latest
     found.signed = { message, lastHeight, signature: signMessage(message, wallet) }
     log.info('desk signed', { quote: found.id, memo: details.memo })
@@ -173,7 +173,7 @@ interface Order {
   readonly units: bigint
 }
 
-/** What is ordered, or what is wrong with it. */
+/** The order, or the problem with it. */
 function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Order | string {
   if (!isFields(request)) return 'the body must be { genesis, taker, sell, buy, units }'
   const { taker } = request

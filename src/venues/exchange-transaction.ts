@@ -1,4 +1,6 @@
-/** The last steps of every exchange: what was composed is tried out and judged by its effect, and only then signed. */
+/**
+ * The last steps of every exchange: the composed transaction is simulated, checked by its effect, and only then signed.
+ */
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { decodeTransaction } from '../chain/read/decode.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
@@ -11,21 +13,21 @@ import type { Signing } from '../core/payouts/outgoing-wallet.ts'
 
 export interface VenueParts {
   readonly rpc: Rpc
-  /** The chain that every node has to name. */
+  /** The chain that every node must confirm. */
   readonly genesis: string
-  /** Whose money it is. */
+  /** The wallet that owns the money. */
   readonly wallet: Wallet
 }
 
 export interface Draft {
-  /** The whole transaction, signed by everybody but the wallet, which pays the fee. */
+  /** The complete transaction, signed by all parties except the wallet, which pays the fee. */
   readonly transaction: Uint8Array
   readonly lastValidBlockHeight: number
   readonly slot: number
-  /** Accounts that it may write to by lookup tables. */
+  /** Writable accounts from lookup tables. */
   readonly loaded?: readonly string[]
   readonly bounds: Omit<ExchangeBounds, 'wallet' | 'fee'>
-  /** What the computation costs at the most, in lamports. */
+  /** The maximum priority fee, in lamports. */
   readonly priority: bigint
 }
 
@@ -45,10 +47,10 @@ export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts)
   return signDraft(transaction, wallet, { lastValidBlockHeight, slots: [slot, effects.slot] })
 }
 
-/** What a limit of computation costs at a price in millionths of a lamport. */
+/** The cost of a compute limit at a price in millionths of a lamport. */
 export function readPriority(computeUnits: number, microLamports: bigint): bigint {
   return (BigInt(computeUnits) * microLamports + 999_999n) / 1_000_000n
 }
 
-/** More than the rent of any token account that is opened on the way. */
+/** More than the rent of any token account that the transaction opens. */
 export const openingRent = 5_000_000n

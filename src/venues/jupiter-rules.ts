@@ -1,9 +1,9 @@
 /**
- * What an instruction from Jupiter may be: one of its two swaps with an exact input, for exactly our order, from our account
- * into our account, with the minimum that we ask for written into it.
+ * Checks an instruction from Jupiter. It must be one of its two swaps with an exact input, for exactly this order, from
+ * the wallet's account into the wallet's account, and it must contain the required minimum.
  *
- * Only those two are taken whose amounts stand at fixed places before the route. In older ones the amounts stand behind it,
- * where an instruction that is longer than its program reads could show other amounts than count.
+ * Only the two swaps with amounts at fixed offsets before the route are accepted. In older ones the amounts follow the
+ * route. An instruction longer than the part that its program reads could show amounts there that do not count.
  */
 import { findTokenAccount, wrappedSol } from '../chain/accounts/programs.ts'
 import type { ForeignInstruction } from '../chain/wallets/swap.ts'
@@ -19,9 +19,9 @@ export interface SwapExpectation {
   readonly minimum: bigint
 }
 
-/** Where things stand in an instruction: data by byte, accounts by position. */
+/** The layout of an instruction: data by byte offset, accounts by index. */
 interface Layout {
-  /** Of the amount that is sold; what was quoted, slippage and fees follow it. */
+  /** The offset of the sold amount. The quoted amount, slippage and fees follow it. */
   readonly amounts: number
   readonly authority: number
   readonly source: number
@@ -30,7 +30,7 @@ interface Layout {
   readonly destinationMint: number
   readonly sourceProgram: number
   readonly destinationProgram: number
-  /** Where what comes may be sent instead; the program's own address stands for nowhere. */
+  /** The account that can redirect the proceeds. The program's own address means none. */
   readonly elsewhere: number | undefined
   readonly self: number
 }
@@ -67,7 +67,7 @@ const amountsBytes = 22
 const mostAccounts = 64
 const wholeBps = 10_000n
 
-/** Why an instruction is not the swap that was ordered; undefined when it is. */
+/** The reason why an instruction is not the ordered swap. Undefined if it is. */
 export async function findSwapFault(
   { program, accounts, data }: ForeignInstruction,
   expected: SwapExpectation,

@@ -1,8 +1,8 @@
 /**
- * Jupiter, which finds a route through the pools of the chain: it quotes, and gives the one instruction that swaps.
+ * Jupiter finds a route through the pools of the chain: it quotes, and returns the instruction for the swap.
  *
- * Of its answer only that instruction is used, once it is known to be the swap that was ordered (`jupiter-rules.ts`). The
- * transaction around it is ours, and is tried out before it is signed.
+ * Only that instruction of its answer is used, after it is verified to be the ordered swap (`jupiter-rules.ts`). The
+ * rest of the transaction is built here, and the whole is simulated before it is signed.
  */
 import { readFunds } from '../chain/accounts/balances.ts'
 import { wrappedSol } from '../chain/accounts/programs.ts'
@@ -31,7 +31,7 @@ export interface JupiterParts extends VenueParts {
 const jupiterUrl = 'https://api.jup.ag/swap/v1'
 
 const askMs = 5_000
-/** What a transaction has room for, beside our own accounts. */
+/** The number of accounts that fit into a transaction besides the wallet's own. */
 const mostRouteAccounts = 48
 const mostHops = 16
 const mostTables = 16
@@ -66,7 +66,7 @@ async function quote(order: SwapOrder, parts: JupiterParts): Promise<Quoting> {
     slippageBps: slippageBps.toString(),
     swapMode: 'ExactIn',
     restrictIntermediateTokens: 'true',
-    // Those whose amounts stand where nothing can be put before them.
+    // The versions with amounts at fixed offsets, before any variable data.
     instructionVersion: 'V2',
     maxAccounts: mostRouteAccounts.toString(),
   }
@@ -79,7 +79,7 @@ async function quote(order: SwapOrder, parts: JupiterParts): Promise<Quoting> {
 const unreadable = { kind: 'unavailable', why: 'Jupiter quoted something else than was asked for' } as const
 
 interface Ticket {
-  /** As it came: it is sent back as it is. */
+  /** The unmodified response, which is sent back as it is. */
   readonly quoteResponse: Fields
   readonly hops: number
 }
@@ -109,7 +109,7 @@ async function sign(
   const route = await askForRoute(ticket as Ticket, parts)
   if ('kind' in route) return route
   const fault = await findSwapFault(route.swap, { wallet: wallet.address, sell, buy, units, minimum })
-  // Another quote may lead to another route.
+  // Another quote can lead to another route.
   if (fault !== undefined) return { kind: 'unavailable', why: `the swap is not taken: ${fault}` }
   const accounts = [buy ?? wrappedSol, wrappedSol]
   const [block, tables, funds] = await Promise.all([
@@ -122,7 +122,7 @@ async function sign(
   if (funds.kind === 'unavailable') return funds
   const [bought, wrapped] = funds.tokens
   const opens = buy !== undefined && !bought?.recipientReady
-  // What the wallet had wrapped itself stays as it is, where that can be.
+  // SOL that the owner had wrapped stays wrapped if possible.
   const unwraps = !buy || (!sell && !wrapped?.recipientReady)
   const { blockhash, lastValidBlockHeight } = block
   const budget = { computeUnits, microLamports }
@@ -134,7 +134,7 @@ async function sign(
   return finish({ ...composed, lastValidBlockHeight, slot: block.slot, bounds, priority }, parts)
 }
 
-/** Undefined for what cannot be written as a transaction. */
+/** Undefined if the parts do not form a valid transaction. */
 async function composeSafely(draft: Parameters<typeof composeSwap>[0]) {
   try {
     return await composeSwap(draft)
@@ -155,10 +155,10 @@ async function askForRoute(
   const body = JSON.stringify({
     userPublicKey: parts.wallet.address,
     quoteResponse,
-    // Wrapping, opening and unwrapping are our own business.
+    // Wrapping, opening and unwrapping are done by this service's own instructions.
     wrapAndUnwrapSol: false,
     skipUserAccountsRpcCalls: true,
-    // Otherwise the tokens in between would pass through accounts of the wallet.
+    // Otherwise the intermediate tokens would pass through accounts of the wallet.
     useSharedAccounts: hops > 1,
     dynamicComputeUnitLimit: false,
   })

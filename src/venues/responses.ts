@@ -1,14 +1,17 @@
-/** What a venue answers over HTTP, unknown until each part has been looked at. Its address, which may hold a key, is not told. */
+/**
+ * Reads a venue's HTTP responses. Each part is unknown until it is checked. The venue's address is not revealed,
+ * because it can contain a key.
+ */
 import { type Fields, isFields } from '../chain/rpc/json.ts'
 import { maxUnits } from '../core/money/money.ts'
 
 export type VenueAnswer =
   | { readonly kind: 'answered'; readonly json: Fields }
-  /** It says no, and why. */
+  /** The venue refused, with a reason. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-/** Asks, and reads the answer down to a JSON object. Never throws. */
+/** Sends a request and reads the response as a JSON object. Never throws. */
 export async function askVenue(
   ask: () => Promise<{ readonly status: number; readonly text: string }>,
 ): Promise<VenueAnswer> {
@@ -29,7 +32,7 @@ export async function askVenue(
 
 const longestReason = 200
 
-/** The reason that a venue gives, fit for a log. */
+/** The venue's reason, sanitised for a log. */
 function told(json: Fields | undefined): string | undefined {
   const why = json?.['why'] ?? json?.['error'] ?? json?.['errorCode']
   if (typeof why !== 'string' || why === '') return undefined
@@ -45,7 +48,7 @@ function parseObject(text: string): Fields | undefined {
   }
 }
 
-/** An amount above zero as text of its digits, in the one way of writing it. */
+/** A positive amount as text of its digits, in its canonical form. */
 export function readAmount(value: unknown): bigint | undefined {
   if (typeof value !== 'string' || !/^[1-9]\d{0,19}$/.test(value)) return undefined
   const units = BigInt(value)

@@ -1,8 +1,8 @@
 /**
- * A desk that quotes: it names a price, and signs its side of one transaction in which both sides are paid.
+ * A desk that quotes a price and signs its side of one transaction in which both sides are paid.
  *
- * We compose the transaction, the desk signs exactly these bytes, and we sign last: so only we can send it, and only for
- * what was quoted. What the desk says is believed in nothing else.
+ * This service composes the transaction, the desk signs exactly these bytes, and the service signs last. Only the
+ * service can therefore send it, and only on the quoted terms. Nothing else from the desk is trusted.
  */
 import { readFunds } from '../chain/accounts/balances.ts'
 import type { Fields } from '../chain/rpc/json.ts'
@@ -24,7 +24,7 @@ import type { VenueAnswer } from './responses.ts'
 import { askVenue, readAmount } from './responses.ts'
 
 export interface RfqParts extends VenueParts {
-  /** Where the desk is. */
+  /** The desk's address. */
   readonly url: string
   readonly post: Post
   readonly clock: Clock
@@ -38,7 +38,7 @@ interface Ticket {
 }
 
 const askMs = 5_000
-/** What is left of a quote has to be enough to build and sign. */
+/** The minimum remaining time of a quote, sufficient to build and sign. */
 const leastLeftMs = 2_000
 const longestSeconds = 300
 
@@ -72,19 +72,19 @@ export function createRfqVenue(parts: RfqParts): Venue {
   }
 }
 
-/** How a desk calls a token: its mint, or SOL. */
+/** A desk's name for a token: its mint, or SOL. */
 export function readAsset(mint: Mint | undefined): string {
   return mint?.address ?? 'SOL'
 }
 
 const unreadable = { kind: 'unavailable', why: 'the desk quoted something else than was asked for' } as const
 
-/** Whatever was asked for has to come back as it was. */
+/** The response must repeat all requested values unchanged. */
 function readQuote(json: Fields, order: SwapOrder, request: Fields, asked: number): Quoting | undefined {
   const { quote, desk, gives, seconds } = json
   if (Object.entries(request).some(([name, value]) => json[name] !== value)) return undefined
   if (typeof quote !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(quote)) return undefined
-  // A desk at our own address would be ourselves on both sides.
+  // With the wallet's own address as desk, the service would trade with itself.
   if (typeof desk !== 'string' || !decodeAddress(desk) || desk === request['taker']) return undefined
   const units = readAmount(gives)
   if (units === undefined) return undefined
@@ -120,7 +120,7 @@ async function sign(
   }
   const budget = { computeUnits: exchangeComputeUnits, microLamports: usualMicroLamports }
   const message = await composeExchange(terms, { blockhash, memo, opens, ...budget }).catch(() => undefined)
-  // Such as the address of a program, which cannot sign.
+  // For example if the desk's address is a program, which cannot sign.
   if (!message) return { kind: 'unavailable', why: 'no transaction can be made with the address of the desk' }
   const answer = await ask('sign', { quote, message: encodeBase64url(message) })
   if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }

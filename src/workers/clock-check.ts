@@ -1,13 +1,13 @@
 /**
- * Compares the server's clock with the chain's time. Prices end by the one and payments land by the other, so a server
- * whose clock is wrong must not sell: it would refuse the payments.
+ * Compares the server's clock with the chain's time. Prices expire by the server's clock and payments land by the
+ * chain's, so a server with a wrong clock must not sell: it would refuse the payments.
  */
 import type { Meter } from '../core/encoding/metrics.ts'
 import type { ChainTime } from '../core/ports/chain.ts'
 import type { Clock, ClockCheck, Log } from '../core/runtime.ts'
 
 export interface ClockCheckParts {
-  /** The time of the node that is furthest ahead. Undefined where no node tells. */
+  /** The time of the most advanced node. Undefined if no node reports it. */
   readonly read: () => Promise<ChainTime | undefined>
   readonly clock: Clock
   readonly log: Log
@@ -16,26 +16,26 @@ export interface ClockCheckParts {
 }
 
 interface Pauses {
-  /** Between readings while all is well. */
+  /** Interval between readings while the clock is right. */
   readonly calmMs: number
-  /** Else, and between looks at the clock itself. */
+  /** Interval otherwise, and between checks for a clock that was set. */
   readonly hurriedMs: number
 }
 
 export interface RunningClockCheck extends ClockCheck {
-  /** Resolves when the nodes were asked once, whatever came of it. */
+  /** Resolves when the nodes were asked once, with any result. */
   readonly first: Promise<void>
   stop(): Promise<void>
 }
 
 const usualPauses: Pauses = { calmMs: 10_000, hurriedMs: 1_000 }
-/** Beyond this the clock is wrong. */
+/** Beyond this difference the clock is wrong. */
 export const boundMs = 30_000
-/** Within this a wrong clock is right again. */
+/** Within this difference a wrong clock is right again. */
 const calmBoundMs = 20_000
-/** A clock that was set by more than this is compared at once. */
+/** If the clock was set by more than this, it is compared at once. */
 const jumpMs = 5_000
-/** So many readings in a row change the verdict, so that one odd answer does not. */
+/** The number of consecutive readings that change the verdict, so that one outlier does not. */
 const readingsToChange = 3
 
 export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
@@ -43,7 +43,7 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
   let hasVerdict = false
-  /** How far a wrong clock is ahead. */
+  /** The lead of a wrong clock. */
   let wrongByMs: number | undefined
   let contradictions = 0
 
@@ -53,7 +53,7 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
     const isOff = Math.abs(aheadMs) > (isWrong ? calmBoundMs : boundMs)
     contradictions = isOff === isWrong ? 0 : contradictions + 1
     if (isWrong && isOff) wrongByMs = aheadMs
-    // Before the first verdict nothing is known, so a single reading counts.
+    // Before the first verdict a single reading counts.
     if (contradictions >= (hasVerdict ? readingsToChange : 1)) {
       contradictions = 0
       wrongByMs = isOff ? aheadMs : undefined
@@ -62,7 +62,7 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
     }
     hasVerdict = true
   }
-  /** When the nodes were asked last, by the clock that cannot be set. */
+  /** The time of the last question, by the monotonic clock. */
   let askedAt = 0
   let startOfClock = 0
   const look = async (): Promise<void> => {
@@ -101,10 +101,11 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
 }
 
 /**
- * How far a clock is ahead of the chain. Undefined where the reading proves nothing.
+ * Measures the lead of a clock over the chain. Undefined if the reading proves nothing.
  *
- * A node that lags tells a time of the past, never one of the future. So a chain that is ahead proves that the clock is
- * behind, while a chain that is behind proves nothing alone: then the node's own clock tells whether the node lags.
+ * A lagging node reports a past time, never a future one. A chain that is ahead therefore proves that the clock is
+ * behind. A chain that is behind proves nothing by itself; in that case the node's own clock shows whether the node
+ * lags.
  */
 export function measure(nowMs: number, { chainMs, nodeMs }: ChainTime): number | undefined {
   const aheadMs = nowMs - chainMs

@@ -1,7 +1,8 @@
 /**
- * Looks once a day whether the hosts of verified developers still name their wallets. While they do, a verification goes on;
- * when three looks on different days found that they do not, it ends. A host that cannot be asked has said nothing: only its
- * time runs out. Every server may do this, and one of them does.
+ * Checks once a day whether the hosts of verified developers still name their wallets. If a host does, its verification
+ * is extended. If three checks on different days find that it does not, the verification ends. An unreachable host
+ * counts neither way, and its verification only expires. Every server runs this worker, and one of them does each
+ * check.
  */
 import type { DeveloperBook, DocumentReading, ReadDocument } from '../core/payouts/developers.ts'
 import { dayMs, verificationDays } from '../core/payouts/developers.ts'
@@ -14,25 +15,27 @@ export interface DeveloperCheckParts {
   readonly kv: KeyValueStore
   readonly clock: Clock
   readonly log: Log
-  /** Those that the rules name now. Others are not asked for anything. */
+  /** The hosts in the current rules. Other hosts are not checked. */
   readonly hosts: () => readonly string[]
   readonly readDocument: ReadDocument
-  /** Whether a document says that rewards at this service are for a wallet. */
+  /** Whether a document names a wallet for the rewards at this service. */
   readonly isNamed: (reading: DocumentReading, wallet: string) => boolean
 }
 
 export interface DeveloperChecks {
-  /** Looks once, now, at those who were not looked at today. */
+  /** Runs one check now, of the hosts that were not checked today. */
   run(): Promise<void>
   stop(): Promise<void>
 }
 
 const everyMs = 3_600_000
 const firstMs = 60_000
-/** A server that dies while it looks leaves a host to others after so long; so does one that could not ask. */
+/**
+ * The time after which another server takes over a host if a server died during a check or could not reach the host.
+ */
 const turnMs = 600_000
 const mostMisses = 3
-/** One goes on when less than half of its time is left. */
+/** A verification is extended when less than half of its time is left. */
 const prolongMs = (verificationDays / 2) * dayMs
 
 export function startDeveloperChecks(parts: DeveloperCheckParts): DeveloperChecks {
@@ -88,7 +91,7 @@ async function check(parts: DeveloperCheckParts, verification: Verification): Pr
 
 const formatMissesPrefix = ({ host, wallet }: Verification): string => `developers:missed:${host}:${wallet}:`
 
-/** False when it is to be tried again. */
+/** False if the check must be repeated. */
 async function found({ book, kv, clock }: DeveloperCheckParts, verification: Verification): Promise<boolean> {
   await forget(kv, formatMissesPrefix(verification))
   if (verification.until - clock.now() >= prolongMs) return true
@@ -101,7 +104,7 @@ async function missed(parts: DeveloperCheckParts, verification: Verification, da
   const prefix = formatMissesPrefix(verification)
   const now = clock.now()
   await kv.put(`${prefix}${day}`, String(now), now + verificationDays * dayMs)
-  // What was missed before it was verified anew does not count.
+  // Misses from before the latest verification do not count.
   const misses = (await kv.list(prefix)).filter(({ value }) => Number(value) >= from).length
   log.warn('developer not named', { host, wallet, misses })
   if (misses < mostMisses) return true

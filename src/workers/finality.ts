@@ -1,6 +1,6 @@
 /**
- * Follows payments until the chain can no longer take them back. Writing down the same end twice changes nothing, so
- * every server may do this.
+ * Follows payments until the chain can no longer revert them. Recording an outcome twice changes nothing, so every
+ * server can run this worker.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Meter } from '../core/encoding/metrics.ts'
@@ -15,7 +15,7 @@ export interface FinalityParts {
   readonly chain: Pick<Chain, 'fatesOf'>
   readonly log: Log
   readonly meter: Meter
-  /** Hears of payments whose fate was not known before. */
+  /** Called for payments with a newly known outcome. */
   readonly onConcluded: (tx: string, finality: Conclusion['finality']) => void
 }
 
@@ -27,7 +27,7 @@ export function startFinality({ journal, chain, log, meter, onConcluded }: Final
 
   const look = async (): Promise<void> => {
     const open = await journal.unfinal(mostAtOnce, fromSlot)
-    // Those of which nobody knows must not hide the rest for ever: the next look goes on behind them.
+    // Payments with an unknown outcome must not block the rest, so the next run continues after them.
     const [first, last] = [open[0]?.slot ?? 0, open.at(-1)?.slot ?? 0]
     fromSlot = open.length < mostAtOnce ? 0 : first < last ? last : last + 1
     meter.set('paystile_payments_unfinal', open.length)

@@ -1,8 +1,8 @@
-/** Work that is done again and again beside the requests: never twice at the same time, and ended cleanly. */
+/** Repeats background work beside the requests. It never runs twice at the same time, and stops cleanly. */
 import type { Log } from '../core/runtime.ts'
 
 export interface LoopParts {
-  /** Names it in the log when it fails. */
+  /** The name of the work in log messages about failures. */
   readonly name: string
   readonly everyMs: number
   readonly work: () => Promise<void>
@@ -10,9 +10,9 @@ export interface LoopParts {
 }
 
 export interface Loop {
-  /** Does it once, now. What fails is logged, and tried again with the next turn. */
+  /** Runs the work once, now. A failure is logged, and the next turn repeats the work. */
   run(): Promise<void>
-  /** Resolves when what is under way has ended. */
+  /** Resolves when the current run has ended. */
   stop(): Promise<void>
 }
 

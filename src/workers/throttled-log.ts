@@ -1,4 +1,4 @@
-/** A log for work that is tried again every second: what goes wrong in the same way is told once an hour. */
+/** A log for work that is retried every second: the same failure is logged once an hour. */
 import type { Clock, Facts, Log } from '../core/runtime.ts'
 
 const againMs = 3_600_000

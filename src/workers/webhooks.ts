@@ -1,9 +1,9 @@
 /**
- * Tells those who listen what became of payments, at least once each.
+ * Sends payment events to webhooks, at least once each.
  *
- * What is to be told is written by the ledger in the same transaction as the payment. Every server runs this: a notice is
- * under a lease while it is sent, and a process that dies leaves it to the others, who send it under the same id. Each
- * address has a queue of its own, so that one that is slow or gone holds up no other.
+ * The ledger writes an event in the same transaction as the payment. Every server runs this worker: an event is leased
+ * while it is sent, and if a process dies, another one sends it under the same id. Each address has its own queue, so
+ * that a slow or dead one does not delay others.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Meter } from '../core/encoding/metrics.ts'
@@ -20,32 +20,32 @@ export interface WebhooksParts {
   readonly webhooks: readonly Webhook[]
   /** Signs a message and posts it. */
   readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
-  /** A payment as people read it. */
+  /** Formats a payment for the receiver. */
   readonly describe: (payment: PaymentListItem) => object | Promise<object>
-  /** Something that went out, as people read it; undefined where nothing has this id. */
+  /** Formats an outgoing transaction for the receiver. Undefined if the id is unknown. */
   readonly describeDispatch?: (id: string) => Promise<object | undefined>
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
   /** From 0 to 1. */
   readonly random?: () => number
-  /** How long what is being sent may go on after `stop`. */
+  /** The time that running sends have to finish after `stop`. */
   readonly graceMs?: number
 }
 
 export interface WebhooksWorker {
-  /** Does once, now, what is due. */
+  /** Sends all due events once, now. */
   run(): Promise<void>
-  /** What is being sent has a moment to end; what does not is sent again by another, or after the next start. */
+  /** Running sends have a moment to finish. The others are sent again by another server, or after the next start. */
   stop(): Promise<void>
 }
 
 const everyMs = 1_000
 const sweepEveryMs = 10_000
 const spreadAtOnce = 256
-/** To one address at the same moment. */
+/** The maximum number of concurrent sends to one address. */
 const sentAtOnce = 8
-/** Longer than the longest attempt by far: a notice is not sent twice because the other side is slow. */
+/** Much longer than the longest attempt, so that a slow receiver does not cause duplicates. */
 const leaseMs = 60_000
 const usualGraceMs = 2_000
 
@@ -59,7 +59,7 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
   let isListening = false
   let sweptAt = Number.NEGATIVE_INFINITY
 
-  /** One after the other in each queue; whatever fails there is tried again with the next turn. */
+  /** Runs the work of each queue in sequence. The next turn repeats failed work. */
   const enqueue = (queue: string, work: () => Promise<void>): Promise<void> => {
     const turn = (queues.get(queue) ?? Promise.resolve()).then(work).catch((error) => {
       log.warn('webhooks.failed', { why: error instanceof Error ? error.message : String(error) })
@@ -100,7 +100,7 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
     timer.unref?.()
     timers.add(timer)
   }
-  // At once: what happens before is told to nobody.
+  // Starts at once, because earlier changes cause no events.
   void enqueue('', collect)
   begin('', collect)
   for (const webhook of webhooks) begin(webhook.name, () => serve(webhook))
@@ -132,7 +132,7 @@ async function describeData(
   return payment ? describe(payment) : { tx: encodeBase58(tx) }
 }
 
-/** Sends one notice and writes down what came of it. `gone`: nobody wants to be told there any more. */
+/** Sends one event and records the result. `gone`: the receiver answered 410 and gets no more until the next start. */
 async function tell(
   parts: WebhooksParts,
   webhook: Webhook,
@@ -143,7 +143,7 @@ async function tell(
   const { id, kind, attempts } = notice
   const data = await describeData(parts, notice)
   const posted = await post(webhook, formatWebhook(notice, data), signal)
-  // Whether it arrived is not known: it is sent again when the lease is over.
+  // The result is unknown, so the event is sent again when the lease expires.
   if (signal.aborted) return 'failed'
   if (posted.kind === 'answered' && posted.status >= 200 && posted.status < 300) {
     await notices.told(id)

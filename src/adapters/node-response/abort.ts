@@ -1,15 +1,15 @@
-/** Ends a response so that nobody takes it for whole. */
+/** Ends a response so that it does not look complete. */
 import type { ServerResponse } from 'node:http'
 import { readLength } from './headers.ts'
 
-/** Ends the connection after what was written, but without the mark by which a response ends. */
+/** Closes the connection after the written bytes, but without the end mark of the response. */
 export function breakOff(response: ServerResponse): void {
   const { stream } = response as { readonly stream?: { destroy(error: Error): void } }
   const { socket } = response
   if (stream) stream.destroy(new Error('the allowance is used up'))
   else if (!socket) response.destroy()
   else if (!endsWithConnection(response)) socket.destroySoon()
-  // A reset overtakes what is still on its way out, and nobody here can tell when that has left.
+  // A reset discards bytes that are still being sent, and their departure cannot be observed here.
   else socket.write('', () => setTimeout(() => socket.resetAndDestroy(), flushMs))
 }
 
@@ -21,7 +21,10 @@ export function tearDown(response: ServerResponse): void {
   response.destroy()
 }
 
-/** Whether the end of the connection is the only mark of its end, as over HTTP/1.0: one that is cut looks whole then. */
+/**
+ * Whether the close of the connection is the only end mark, as in HTTP/1.0. A truncated response would then look
+ * complete.
+ */
 function endsWithConnection(response: ServerResponse): boolean {
   return response.headersSent && response.chunkedEncoding === false && readLength(response) === undefined
 }

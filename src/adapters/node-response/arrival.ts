@@ -1,32 +1,33 @@
 /**
- * Whether a body arrived, as far as its connection shows it.
+ * Determines whether a body arrived, as far as its connection shows it.
  *
- * Node says `finish` when the kernel has taken a body, and the kernel does not say when the client has it. A reset tells
- * that it never will. A clean close, the next request on the connection, or over HTTP/2 the answer to a PING tell that it
- * does: all of them come after the body. Where nothing comes, a quiet time decides.
+ * Node emits `finish` when the kernel has accepted a body, but the kernel does not report the arrival at the client. A
+ * reset shows that the body did not arrive. A clean close, the next request on the connection, or over HTTP/2 the
+ * response to a PING show that it did, because all of them follow the body. Without any of these, a quiet time decides.
  */
 import type { ServerResponse } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
 import { Socket } from 'node:net'
 
 /**
- * A kernel holds about as much as a connection carries in two round trips, and hardly any round trip takes more than a
- * second. Node ends an idle connection after five, and a closed connection tells nothing.
+ * A kernel buffers about as much as a connection carries in two round trips, and a round trip rarely takes more than a
+ * second. Node closes an idle connection after five seconds, and a closed connection shows nothing.
  */
 const quietMs = 2_000
 
 /** Called with false for a connection that was reset. */
 type Tell = (hasArrived: boolean) => void
 
-/** The session of a response over HTTP/2, which is known only until the response is finished. */
+/** The session of an HTTP/2 response, which is known only until the response is finished. */
 export function readSession(response: ServerResponse): ServerHttp2Session | undefined {
   const { stream } = response as { readonly stream?: { readonly session?: ServerHttp2Session } }
   return stream?.session
 }
 
 /**
- * Tells once, later, whether the body of a response has arrived. To be called before Node's own listeners of `finish`, which
- * close a connection that is not kept alive. The function returned ends the wait: the body then counts as arrived.
+ * Calls `tell` once, later, with whether the body of a response has arrived. Must be called before Node's own listeners
+ * of `finish`, which close a connection that is not kept alive. The returned function ends the wait: the body then
+ * counts as arrived.
  */
 export function awaitArrival(
   response: ServerResponse,
@@ -35,11 +36,13 @@ export function awaitArrival(
 ): (() => void) | undefined {
   const { req } = response
   if (session) return watchSession(session, tell)
-  // Tests of frameworks put something else in its place.
+  // Test tools of frameworks replace the socket.
   return req?.socket instanceof Socket ? watchSocket(req.socket, req.complete, tell) : undefined
 }
 
-/** The same for a response of `node:http` that may not be finished yet; one that never will be has not arrived. */
+/**
+ * The same for a response of `node:http` that may not be finished yet. A response that never finishes has not arrived.
+ */
 export function awaitEnd(response: ServerResponse, tell: Tell): () => void {
   let isTold = false
   let arrive: (() => void) | undefined
@@ -60,9 +63,9 @@ export function awaitEnd(response: ServerResponse, tell: Tell): () => void {
   return () => (arrive ? arrive() : end(true))
 }
 
-/** One body that is awaited. */
+/** One awaited body. */
 interface Wait {
-  /** Its request has arrived whole, so that bytes that follow are of the next one. */
+  /** Its request has arrived completely, so further bytes belong to the next one. */
   readonly isAsked: boolean
   end(hasArrived: boolean): void
 }
@@ -72,7 +75,9 @@ interface Watch {
   stop(): void
 }
 
-/** Many bodies may be awaited on one connection at once. They share its listeners, which end with the last of them. */
+/**
+ * Several bodies can be awaited on one connection. They share its listeners, which are removed with the last of them.
+ */
 const watches = new WeakMap<object, Watch>()
 
 function waitOn(connection: object, watch: (waits: ReadonlySet<Wait>) => () => void, isAsked: boolean, tell: Tell) {
@@ -113,12 +118,14 @@ function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
     }
     // A client that closes its side makes Node close the connection.
     socket.on('close', close).on('data', arrive)
-    // Node would close the connection with this, and then hear no reset. The client gets the same end by half of it.
+    // Node would close the connection here, and then receive no reset. Closing the sending half looks the same to the
+    // client.
     socket.destroySoon = () => {
       isLast = true
       socket.end()
     }
-    // A server that stops closes connections on which no response runs. One that both sides have ended closes by itself.
+    // A stopping server closes connections without a running response. A connection that both sides have ended closes
+    // by itself.
     socket.destroy = (error) => {
       if (error || (socket.readableEnded && socket.writableFinished)) return destroy.call(socket, error)
       socket.destroySoon()
@@ -134,7 +141,7 @@ function watchSocket(socket: Socket, isAsked: boolean, tell: Tell): () => void {
   return waitOn(socket, watch, isAsked, tell)
 }
 
-/** Requests on other streams show nothing, since they do not wait for each other; a PING follows the body in order. */
+/** Requests on other streams prove nothing, because streams are independent. A PING follows the body in order. */
 function watchSession(session: ServerHttp2Session, tell: Tell): () => void {
   const watch = (waits: ReadonlySet<Wait>) => {
     const endAll = (hasArrived: boolean): void => {
@@ -142,9 +149,9 @@ function watchSession(session: ServerHttp2Session, tell: Tell): () => void {
     }
     const reset = (): void => endAll(false)
     const close = (hadError: boolean): void => endAll(!hadError)
-    // The session itself closes without an error for a reset that follows a GOAWAY.
+    // The session itself closes without an error for a reset after a GOAWAY.
     const socket = session.destroyed ? undefined : session.socket
-    // Bound, since a session lets go of its socket.
+    // Bound, because a session releases its socket.
     const off = socket?.off.bind(socket)
     session.on('error', reset)
     socket?.on('close', close)
@@ -154,7 +161,7 @@ function watchSession(session: ServerHttp2Session, tell: Tell): () => void {
     }
   }
   const arrive = waitOn(session, watch, true, tell)
-  // It also fails where too many are on their way, which shows nothing.
+  // It also fails if too many are pending, which proves nothing.
   if (!session.destroyed) session.ping((error) => error || arrive())
   return arrive
 }

@@ -1,7 +1,7 @@
-/** What handlers write into a response: text or bytes, with a callback at the end or without. */
+/** The arguments of writes to a response: text or bytes, optionally with a callback. */
 export type Chunk = string | Uint8Array
 
-/** As Node sees it: also where the array is of another realm's kind. */
+/** Follows Node's rule, which includes arrays of another realm. */
 export function isChunk(value: unknown): value is Chunk {
   if (typeof value === 'string' || value instanceof Uint8Array) return true
   return Object.prototype.toString.call(value) === '[object Uint8Array]'

@@ -1,6 +1,6 @@
 /**
- * Node's response behind a `Request`, for frameworks that keep it to themselves: Node tells of each request before anything
- * is done for it, and all that is done for it then carries the response along.
+ * Finds Node's response behind a `Request`, for frameworks that hide it. Node announces each request before it is
+ * handled, and an async context carries the response from there.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http'
 const responses = new AsyncLocalStorage<ServerResponse>()
 let isFollowing = false
 
-/** From now on, `responseBehind` knows the responses of new requests. */
+/** From now on `responseBehind` finds the responses of new requests. */
 export function followResponses(): void {
   if (isFollowing) return
   isFollowing = true
@@ -18,7 +18,7 @@ export function followResponses(): void {
   )
 }
 
-/** Undefined for a request that came before, or that did not come from a server of `node:http`. */
+/** Undefined for an earlier request, or one that did not come from a server of `node:http`. */
 export function responseBehind(): ServerResponse | undefined {
   return responses.getStore()
 }

@@ -1,28 +1,31 @@
-/** The headers of a response of Node's, as handlers give them and as a paid answer changes them. */
+/** The headers of Node's response, as handlers set them and as a paid response changes them. */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { emptyBody, type Wrapping } from '../../paywall/config/envelope.ts'
 
-/** Headers that can still be changed: those of a response, or a list that goes out with its head. */
+/** Headers that can still be changed: those of a response, or a list that is sent with its head. */
 export interface Fields {
   getHeaderNames(): string[]
-  /** In any case; what is there several times, as one. */
+  /** Ignores case. Repeated headers are joined. */
   getHeader(name: string): number | string | string[] | undefined
   setHeader(name: string, value: number | string): unknown
   removeHeader(name: string): void
 }
 
-/** The length of the body, where the handler has said it. Node knows it from a list, too, and from servers such as Hono's. */
+/**
+ * The length of the body, if the handler has stated it. Node also knows it from a list, and from servers such as
+ * Hono's.
+ */
 export function readLength(fields: Fields): number | undefined {
   const untold = (fields as { _contentLength?: number | null })._contentLength
   const told = fields.getHeader('content-length')
-  // Said twice, it is one length all the same; a body that is longer than its head says would run into the next answer.
+  // A repeated equal length counts as one. A body that is longer than stated would run into the next response.
   const once = typeof told === 'object' ? told.join(', ') : told
   const text = typeof once === 'string' && once.includes(',') ? once.replace(/^(\d+)(?:, \1)+$/, '$1') : once
   const length = Number(text ?? untold ?? Number.NaN)
   return Number.isSafeInteger(length) ? length : undefined
 }
 
-/** Node lets headers arrive with `writeHead` in three shapes; all become ordinary headers, so that ours can follow. */
+/** `writeHead` accepts headers in three forms. All become ordinary headers, so that others can be added. */
 export function setHeaders(
   response: ServerResponse,
   headers: OutgoingHttpHeaders | OutgoingHttpHeader[] | null | undefined,
@@ -42,7 +45,7 @@ export function setHeaders(
   }
 }
 
-/** What we say of caching is final; to `Vary` and to the exposed headers we only add. */
+/** The caching headers of paystile replace the handler's. `Vary` and the exposed headers are extended. */
 export function setPaidHeader(fields: Fields, name: string, value: string): void {
   const present = fields.getHeader(name)
   if (present === undefined || name === 'Cache-Control' || !/^(vary|access-control-)/i.test(name)) {
@@ -55,27 +58,27 @@ export function setPaidHeader(fields: Fields, name: string, value: string): void
 export function growLength(fields: Fields, { prefix, suffix }: Wrapping): void {
   const said = readLength(fields)
   if (said === undefined) return
-  // In place of nothing there is a `null`.
+  // An empty body is replaced by `null`.
   const length = said === 0 ? emptyBody.length : said
   fields.setHeader('content-length', length + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
-  // An ETag of the bare body would be wrong for the wrapped one.
+  // The ETag of the original body would be wrong for the wrapped one.
   fields.removeHeader('etag')
 }
 
-/** Names and values in turn, to be sent as they are. */
+/** Names and values in turn, ready to be sent. */
 export interface ListFields extends Fields {
   all(): string[]
 }
 
 /**
- * The headers of `writeHead` as a list, where they are all that the response has: Node sends a list as it is, which costs a
- * proxy a fraction of setting one header after the other. Undefined where they have to be set.
+ * The headers of `writeHead` as a list, if the response has no others. Node sends a list unchanged, at a fraction of
+ * the cost of setting single headers. Undefined if they must be set.
  */
 export function listFields(
   response: ServerResponse,
   given: OutgoingHttpHeaders | OutgoingHttpHeader[] | null | undefined,
 ): ListFields | undefined {
-  // Over HTTP/2 there are no lists.
+  // HTTP/2 does not support lists.
   if (!isList(given) || 'stream' in response || response.getHeaderNames().length > 0) return undefined
   const list = [...given]
   /** The names, in lower case. */

@@ -1,7 +1,7 @@
 /**
- * A response tied to its pass, and watched where it really happens: bytes are counted as they are handed to HTTP, and the
- * payment is settled when the socket has taken the last of them, or, of a large body, when it arrived. Handlers do not know of it, so for them `writeHead`,
- * `write` and `end` are wrapped together; who does, like the gateway, calls those of the tie.
+ * A response tied to its pass. Bytes are counted when they are passed to HTTP. The delivery ends when the socket has
+ * accepted the last of them or, for a large body, when it arrived. For handlers, `writeHead`, `write` and `end` are
+ * wrapped together. The gateway calls the functions of this file instead.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Answer } from '../../core/encoding/http.ts'
@@ -21,14 +21,14 @@ import { awaitClose } from './pipeline.ts'
 import type { QuotaWriter } from './quota-writer.ts'
 import { createQuotaWriter } from './quota-writer.ts'
 
-/** Of a response, as they were before: called with whatever a handler gives. */
+/** The original methods of a response, called with the handler's arguments. */
 interface Original {
   writeHead(...args: readonly unknown[]): ServerResponse
   write(...args: readonly unknown[]): boolean
   end(...args: readonly unknown[]): ServerResponse
 }
 
-/** How far a response has come. */
+/** The progress of a response. */
 export interface MeteredResponse {
   readonly response: ServerResponse
   readonly pass: Delivery
@@ -36,18 +36,18 @@ export interface MeteredResponse {
   begun: boolean
   added: HeaderPairs
   bodyBytes: number
-  /** How many bytes a whole body has at least. */
+  /** The minimum length of a complete body. */
   due: number
   quota: ByteQuota | undefined
-  /** Where bytes are measured. */
+  /** Set if bytes are measured. */
   quotaWriter: QuotaWriter | undefined
   wrapping: Wrapping | undefined
   isOpened: boolean
-  /** Another answer is sent instead of the handler's, of which nothing goes out any more. */
+  /** Another response is sent instead of the handler's, which is discarded. */
   isReplaced: boolean
-  /** Hears when the connection to the client is closed, whether or not all was sent. */
+  /** Called when the client's connection closes, whether or not all was sent. */
   onClose: (() => void) | undefined
-  /** The body has left, and is awaited at the client; called, it counts as arrived. */
+  /** Set while the sent body is awaited at the client. Calling it counts the body as arrived. */
   arrive: (() => void) | undefined
 }
 
@@ -58,11 +58,11 @@ export function attachPass(response: ServerResponse, pass: Delivery | undefined)
   return metered !== undefined || pass === undefined
 }
 
-/** Whatever is written into the response from now on goes through the tie. */
+/** Routes all further writes to the response through the pass. */
 export function wrap(metered: MeteredResponse): void {
   const { response } = metered
-  // Named before they are put into the response: a function that is written straight into a property is kept by V8 among
-  // what lives long, and all that a request has made would stay with it until the next large collection.
+  // Named before they are assigned to the response: V8 allocates a function that is written directly into a property as
+  // long-lived, and everything that a request has created would stay until the next major collection.
   const tiedHead = (status: unknown, ...rest: HeadArguments): ServerResponse => writeHead(metered, status, rest)
   const tiedWrite = (chunk: unknown, encoding?: unknown, callback?: unknown): boolean =>
     writeBody(metered, chunk, encoding, callback)
@@ -104,7 +104,7 @@ export function meterResponse(response: ServerResponse, pass: Delivery): Metered
   // Before Node's own listener, which may close the connection.
   response.prependListener('finish', () => finish(metered, session))
   response.on('close', leave)
-  // A response that waits in a pipeline has no socket yet, and would not hear of the client's leaving.
+  // A response that waits in a pipeline has no socket yet, and would miss that the client leaves.
   if (socket && !response.socket) response.once('close', awaitClose(socket, leave))
   pass.onLost(() => (metered.arrive ? metered.arrive() : tearDown(response)))
   return metered
@@ -121,17 +121,20 @@ function finish(metered: MeteredResponse, session: ReturnType<typeof readSession
 }
 
 /**
- * Whether all of it went out. Node says `finish` also when it throws away what it could not send, because the client has
- * left; and a handler may have ended it before all that it had announced: the client then waits for the rest in vain.
+ * Whether the whole body was sent. Node also emits `finish` when it discards bytes because the client has left. A
+ * handler may also have ended the response before the announced length, and the client waits for the rest in vain.
  */
 function isWhole({ response, bodyBytes, due, quota }: MeteredResponse): boolean {
   if ((quota?.sent() ?? bodyBytes) < due) return false
-  // Over HTTP/2 the socket is the stream's, which is closed by then either way; there the stream itself knows.
+  // Over HTTP/2 the socket is the stream's, which is already closed in both cases. The stream itself knows the result.
   const { stream } = response as { readonly stream?: { readonly writableFinished: boolean; readonly rstCode: number } }
   return stream ? stream.writableFinished && stream.rstCode === 0 : !response.req?.socket?.destroyed
 }
 
-/** The status to send. `length` is that of a body that comes at once, `fields` are the headers of the response. */
+/**
+ * Returns the status to send. `length` is that of a body that is sent at once, `fields` are the headers of the
+ * response.
+ */
 function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?: number): number | undefined {
   const { response, pass } = metered
   const status = statusOf(given)
@@ -208,7 +211,7 @@ export function writeHead(metered: MeteredResponse, given: unknown, rest: HeadAr
   return sendHead(metered, list ? [...said, list.all()] : said)
 }
 
-/** A head that Node refuses was never sent: the next one is the answer, and it may be of another kind. */
+/** A head that Node rejects was not sent. The next head is the response, and may be of another kind. */
 function sendHead(metered: MeteredResponse, args: unknown[]): ServerResponse {
   const { response, original } = metered
   try {
@@ -225,7 +228,7 @@ function sendHead(metered: MeteredResponse, args: unknown[]): ServerResponse {
 
 export function writeBody(metered: MeteredResponse, chunk: unknown, second?: unknown, third?: unknown): boolean {
   const { response, original } = metered
-  // Node says what is wrong with it, and nothing was sent.
+  // Node throws an error for it, and nothing was sent.
   if (!isChunk(chunk)) return original.write.call(response, chunk, second, third)
   if (!metered.begun) begin(metered, response.statusCode, response)
   if (metered.isReplaced) return swallow(second, third)
@@ -236,7 +239,7 @@ export function writeBody(metered: MeteredResponse, chunk: unknown, second?: unk
   return original.write.call(response, openWith(metered, chunk, encoding), second, third)
 }
 
-/** Whether so many bytes are all that is left of a body whose length was announced, and may go out as they are. */
+/** Whether this many bytes complete a body of announced length, and can be sent directly. */
 export function isRest({ quotaWriter, bodyBytes, due }: MeteredResponse, bytes: number): boolean {
   return !quotaWriter && bodyBytes + bytes === due
 }
@@ -271,7 +274,7 @@ export function endBody(metered: MeteredResponse, first?: unknown, second?: unkn
   return callback ? original.end.call(response, callback) : original.end.call(response)
 }
 
-/** A handler that sends nothing still gets a whole document. */
+/** A handler that sends no body still produces a complete document. */
 function closeWith(
   metered: MeteredResponse,
   { suffix }: Wrapping,
@@ -282,14 +285,14 @@ function closeWith(
   return joinChunks(openWith(metered, body, encoding), suffix, 'utf8', encoding)
 }
 
-/** What is written for an answer that nobody will see. */
+/** Discards a write of a response that was replaced. */
 function swallow(first: unknown, second: unknown, third?: unknown): true {
   const callback = callbackIn(first, second, third)
   if (callback) process.nextTick(callback)
   return true
 }
 
-/** The status of an answer, which Node takes as text, too. Undefined for a status before the answer, or none at all. */
+/** The status of a response, which Node also accepts as text. Undefined for an interim or invalid status. */
 function statusOf(given: unknown): number | undefined {
   const status = Math.trunc(Number(given))
   return status >= 200 && status <= 999 ? status : undefined

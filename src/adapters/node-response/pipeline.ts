@@ -1,9 +1,9 @@
-/** Responses that wait for their turn in a pipeline. They share one listener of their connection, however many they are. */
+/** Responses that wait for their turn in a pipeline. All share one listener of their connection. */
 import type { Socket } from 'node:net'
 
 const waiting = new WeakMap<Socket, Set<() => void>>()
 
-/** Calls back when the connection closes. The function returned calls it off. */
+/** Calls back when the connection closes. The returned function cancels that. */
 export function awaitClose(socket: Socket, call: () => void): () => void {
   let calls = waiting.get(socket)
   if (!calls) {

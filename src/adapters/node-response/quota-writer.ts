@@ -1,18 +1,18 @@
 /**
- * A body on its way out, as far as its gauge allows: what may not be sent yet is held back, what may not be sent at all is
- * dropped. Holds no more than the handler writes without waiting for `drain`.
+ * Sends a body as far as its quota allows. Bytes that may not be sent yet are held back, bytes beyond the quota are
+ * dropped. It holds no more than the handler writes without waiting for `drain`.
  */
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 
 export interface QuotaWriterParts {
   readonly quota: ByteQuota
-  /** The length that was announced, where it was. */
+  /** The announced length, if there is one. */
   readonly announced: number | undefined
   readonly write: (bytes: Uint8Array, callback?: Callback) => boolean
   readonly end: (callback?: Callback) => void
-  /** Breaks the response off, so that nobody takes it for whole. */
+  /** Breaks the response off, so that it does not look complete. */
   readonly breakOff: () => void
-  /** Tells the handler that it may go on. */
+  /** Tells the handler to continue. */
   readonly drain: () => void
 }
 
@@ -74,7 +74,7 @@ export function createQuotaWriter({ quota, announced, write, end, breakOff, drai
 
   return {
     write: (bytes, callback) => {
-      // After the end nothing is sent, so that nothing is counted either.
+      // After the end nothing is sent, so nothing is counted.
       if (isOver || isEnded) {
         call(callback)
         return true

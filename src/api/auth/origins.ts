@@ -8,7 +8,7 @@ import { isLocalName } from '../../core/encoding/http.ts'
 import type { Site } from './message.ts'
 
 export interface Sites {
-  /** The origin that a request was sent to; undefined if no known origin matches. */
+  /** The origin that a request was sent to; undefined if none is configured and the host is not this machine. */
   of(request: Request): Site | undefined
   /** Whether a page of this origin belongs to the service. */
   isOwn(origin: string, request: Request): boolean

@@ -139,7 +139,7 @@ function toMint({ asset, decimals, tokenProgram }: TokenAmount): Mint | undefine
   return { address: asset, decimals, tokenProgram }
 }
 
-/** One side of an exchange: a transfer between two wallets. */
+/** The token and amount that one wallet transfers to another. */
 export interface Leg {
   /** Undefined for SOL. */
   readonly mint: Mint | undefined

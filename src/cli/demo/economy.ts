@@ -1,6 +1,6 @@
 /**
- * The payees and the desk of the demo: a partner, a developer, the operator's treasury, buyback and incentives, the
- * outgoing wallet, and a market maker. Their keys are as short-lived as the chain.
+ * The payees of the demo (a partner, a developer, the operator's treasury, buyback and incentives), the outgoing wallet
+ * that pays them, and a desk. Their keys are as short-lived as the chain.
  */
 import { join } from 'node:path'
 import type { RewardsOption } from '../../api/rewards/option.ts'

@@ -1,4 +1,4 @@
-/** Checks that rewards can be paid: the payer of the rewards, and the balance of its wallet. */
+/** Checks that rewards can be paid: the rate of NATIVE, the key, and the balance of the outgoing wallet. */
 import { type RoutesConfig, readRoutesConfig } from '../../api/options.ts'
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'

@@ -62,7 +62,7 @@ async function checkVenue(
   { get, post }: HttpTransport,
 ): Promise<readonly Finding[]> {
   if (!venue) return []
-  // A desk needs a chain of its own to trade on. A chain inside the service's process has no desk.
+  // The request to a desk names its chain. A chain inside the service's process has no desk.
   if (!rpc || genesis === undefined) {
     const next = 'run npx paystile localnet, give its address as rpc, and start npx paystile desk'
     return [warn(check, 'the venue was not asked, since no chain is known that it could trade on', next)]

@@ -37,7 +37,7 @@ const versions: readonly string[] = [
   alter table intents drop column last_valid_block_height;`,
 ]
 
-/** Migrates the tables in one step. Throws if the file is not a journal or is from a later version. */
+/** Migrates the tables in one step. Throws if a later version wrote the journal. */
 export function migrate(database: DatabaseSyncInstance): void {
   if (readVersion(database) === versions.length) return
   database.exec('begin immediate')

@@ -43,7 +43,7 @@ export interface Purchase {
   readonly proof: Intent['proof']
 }
 
-/** The reserve for signature and priority fees besides the price, in lamports. */
+/** Lamports that a payment can cost besides its price: the fees, and the rent of an account that it opens. */
 const feeReserve = 15_000n
 const accountRent = 2_039_280n
 /** The rent-exempt minimum. An account with less does not exist. */

@@ -42,8 +42,8 @@ export function cookieName({ target, base = '', isSecure }: TicketPlace): string
 /**
  * Reads the tickets from a `Cookie` header, the current one first. Unreadable tickets are ignored.
  *
- * Without https, a neighbouring host can set cookies of the same name, and the browser sends all of them. All are read,
- * so that foreign cookies cannot hide the service's own.
+ * Without https, a neighbouring host can set cookies of the same name, and the browser sends all of them. Several are
+ * read, so that foreign cookies cannot hide the service's own.
  */
 export function readTickets(header: string | undefined, place: TicketPlace): readonly Ticket[] {
   const name = cookieName(place)

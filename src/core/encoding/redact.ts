@@ -23,7 +23,7 @@ const addressPassword: Pattern = [/(?<![a-z0-9+.-])(?!file:)([a-z][a-z0-9+.-]{1,
 /** Addresses of nodes and webhooks contain keys in the path or query, so only the host is shown. */
 const addressPath: Pattern = [/\b((?:https?|wss?):\/\/[^\s"'`<>/?#]+)[/?#][^\s"'`<>]+/gi, '$1/…']
 
-/** Each pattern runs in linear time on any text, because clients control some of the logged text. */
+/** No pattern is slow on any text, because clients control some of the logged text. */
 const patterns: readonly Pattern[] = [
   [/\b(bearer|basic|digest)\s{1,3}(?=\S{8})[^\s,;"']+/gi, `$1 ${gone}`],
   [/\bwh(?:sec|sk)_[^\s"',;]+/g, gone],

@@ -39,7 +39,7 @@ export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: Pay
   }
   if (terms.opening === undefined) return { kind: 'wait', why: 'what a token account costs is not known' }
   const left = full - terms.opening
-  // A payee without an account pays for it once, and only if more than half of the balance remains.
+  // A payee without an account pays for it once, and only if at least half of the balance remains.
   if (left < terms.opening || left < terms.least || left <= 0n)
     return { kind: 'wait', why: 'there is no token account, and opening one would take too much of what is owed' }
   return { kind: 'line', line: { ...line, units: left, opening: terms.opening } }

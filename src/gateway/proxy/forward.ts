@@ -74,7 +74,7 @@ interface Attempt {
   abort: ((reason: Error) => void) | undefined
   resume: (() => void) | undefined
   isOver: boolean
-  /** A short remainder of the body. It waits for the end, so that both are sent together. */
+  /** The short last part of the body. It waits for the end, so that both are sent together. */
   rest: Buffer | undefined
   onConnect(this: Attempt, abort: (reason: Error) => void): void
   onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean

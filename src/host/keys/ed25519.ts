@@ -1,9 +1,10 @@
 /**
  * Ed25519 by Node's own library, made as strict as the chain's `verify_strict`.
  *
- * Libraries differ about odd keys and signatures. With a key of small order one signature can fit many messages, so that
- * a payment could be shown which nobody made: such points are refused here before the library is asked. It refuses the
- * rest itself (a scalar beyond the group's order, which would give a signature two spellings); the tests hold it to that.
+ * Libraries differ on unusual keys and signatures. With a key of small order one signature can match many messages, so
+ * a client could present a payment that was never made. Such points are refused before the library is called. The
+ * library refuses the rest (a scalar beyond the group's order, which would give a signature two encodings); tests check
+ * that.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import type { Identity, Verifier } from '../../core/runtime.ts'
@@ -11,7 +12,7 @@ import type { Identity, Verifier } from '../../core/runtime.ts'
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Importing a key costs as much as using it, and payers come back: the last `mostKeys` stay imported. */
+/** Importing a key costs as much as using it, and payers return, so the last `mostKeys` keys stay imported. */
 export function createVerifier(mostKeys = 1_024): Verifier {
   const keys = new Map<string, KeyObject>()
 
@@ -48,7 +49,9 @@ export function createIdentity(seed: Uint8Array): Identity {
 
 const fieldPrime = fromHex('edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f')
 
-/** The y of every point whose order divides 8; each stands for the one or two points that share it. */
+/**
+ * The y coordinates of all points with an order that divides 8. Each stands for the one or two points that share it.
+ */
 const smallOrder: readonly Uint8Array[] = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -57,10 +60,12 @@ const smallOrder: readonly Uint8Array[] = [
   'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
 ].map(fromHex)
 
-/** In its one canonical spelling, and not of small order. Whether it is on the curve at all, the library finds out. */
+/**
+ * Whether the point has its canonical encoding and is not of small order. The library checks that it is on the curve.
+ */
 function isSoundPoint(bytes: Uint8Array): boolean {
   const y = Uint8Array.from(bytes)
-  // The highest bit is the sign of x, and no part of y.
+  // The highest bit is the sign of x, not a part of y.
   y[31] = (y[31] ?? 0) & 0x7f
   return isBelow(y, fieldPrime) && !smallOrder.some((point) => point.every((byte, index) => byte === y[index]))
 }

@@ -1,6 +1,6 @@
 /**
- * Key files, readable by their owner only: 64 numbers in the form of Solana's own tools, or the same under a passphrase.
- * No key ever leaves this file but to who asks to read it, and none is ever written over.
+ * Key files, readable by their owner only: 64 numbers in the format of Solana's own tools, or the same encrypted with a
+ * passphrase. A key is returned only to an explicit read, and a key file is never overwritten.
  */
 import {
   closeSync,
@@ -22,20 +22,20 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import { createIdentity } from './ed25519.ts'
 import { openKey, readSealedKey, type SealedKey, sealKey } from './sealed-key.ts'
 
-/** Where a process that nobody sits before finds the passphrase of its key files. */
+/** The variable with the passphrase for processes without a terminal. */
 export const passphraseVariable = 'PAYSTILE_KEY_PASSPHRASE'
-/** Shorter ones are found by trying. */
+/** Shorter passphrases can be guessed. */
 export const shortestPassphrase = 12
 
 const longestFile = 10_000
 
-/** What can be told of a key file without its passphrase. */
+/** The facts about a key file that need no passphrase. */
 export interface KeyFileView {
   readonly address: string
   readonly isEncrypted: boolean
-  /** As `chmod` has it. */
+  /** In the notation of `chmod`. */
   readonly mode: string
-  /** Whether only its owner can use it. */
+  /** Whether only its owner can read it. */
   readonly isPrivate: boolean
 }
 
@@ -44,8 +44,8 @@ type Contents =
   | { readonly kind: 'sealed'; readonly sealed: SealedKey }
 
 /**
- * The 64 bytes of a key. Throws one sentence that names the file and says nothing of the key. Fill them with zeros when they
- * are not needed any more.
+ * The 64 bytes of a key. An error names the file and reveals nothing of the key. The caller fills the bytes with zeros
+ * after use.
  */
 export function readKeyFile(path: string, passphrase: string | undefined = usualPassphrase()): Uint8Array {
   const { contents, isPrivate } = load(path)
@@ -57,13 +57,13 @@ export function readKeyFile(path: string, passphrase: string | undefined = usual
   return key
 }
 
-/** Hands a key to who makes something of it, and leaves no bytes behind. A file that cannot be read throws at once. */
+/** Passes a key to `use` and erases its bytes afterwards. An unreadable file throws at once. */
 export function withKeyFile<T>(path: string, use: (key: Uint8Array) => Promise<T>, passphrase?: string): Promise<T> {
   const key = readKeyFile(path, passphrase)
   return use(key).finally(() => key.fill(0))
 }
 
-/** Looks at a key file without opening it. Throws one sentence that names the file. */
+/** Reads the facts about a key file without its passphrase. An error names the file. */
 export function viewKeyFile(path: string): KeyFileView {
   const { contents, mode, isPrivate } = load(path)
   if (contents.kind === 'sealed') return { address: contents.sealed.address, isEncrypted: true, mode, isPrivate }
@@ -77,7 +77,7 @@ export function usualPassphrase(): string | undefined {
   return process.env[passphraseVariable] || undefined
 }
 
-/** Makes a key file where there is none, without ever overwriting one. True when it did. */
+/** Creates a key file if there is none. Returns true if it did. */
 export function makeKeyFile(path: string, passphrase?: string): boolean {
   if (existsSync(path)) return false
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -100,13 +100,13 @@ export interface Rotation {
 }
 
 /**
- * Puts a new key in the place of another, which is kept beside it under a name with the time. The new one is under the same
- * passphrase, if there was one. The old key is in one of the two places at every moment.
+ * Replaces a key by a new one. The old file stays beside it under a name with the time. The new key has the same
+ * passphrase, if there was one. The old key exists in one of the two places at every moment.
  */
 export function rotateKeyFile(path: string, now: number, passphrase?: string): Rotation {
   const place = realPath(path)
   const { address: formerAddress, isEncrypted } = viewKeyFile(place)
-  // A passphrase with a slip in it would be the new file's.
+  // Checks the passphrase first, because a mistyped one would encrypt the new file.
   readKeyFile(place, passphrase).fill(0)
   const time = new Date(now).toISOString().slice(0, 19).replaceAll(':', '')
   const former = { address: formerAddress, path: `${place}.${time}Z.old` }
@@ -123,7 +123,7 @@ export function rotateKeyFile(path: string, now: number, passphrase?: string): R
   return { address, former }
 }
 
-/** Writes the same key in the other form: under `next`, or readable where that is undefined. */
+/** Rewrites the same key: encrypted with `next`, or plain if `next` is undefined. */
 export function recastKeyFile(path: string, passphrase: string | undefined, next: string | undefined): void {
   const place = realPath(path)
   const { address } = viewKeyFile(place)
@@ -142,7 +142,7 @@ interface Loaded {
   readonly isPrivate: boolean
 }
 
-/** What is looked at and what is read is the same file, whatever becomes of its name meanwhile. */
+/** Checks and reads the same open file, even if its name changes meanwhile. */
 function load(path: string): Loaded {
   let text: string
   let mode: number
@@ -174,7 +174,7 @@ function parse(text: string): Contents | undefined {
   try {
     value = JSON.parse(text)
   } catch {
-    // What it holds is not repeated.
+    // The error must not contain the content.
     return undefined
   }
   const isByte = (item: unknown) => Number.isInteger(item) && Number(item) >= 0 && Number(item) <= 255
@@ -195,13 +195,13 @@ function newKey(): [key: Uint8Array, address: string] {
   return [key, encodeBase58(publicKey)]
 }
 
-/** Undefined when the public half belongs to another secret. */
+/** Undefined if the public half belongs to another secret. */
 function readAddress(key: Uint8Array): string | undefined {
   const { publicKey } = createIdentity(key.subarray(0, 32))
   return equalBytes(publicKey, key.subarray(32)) ? encodeBase58(publicKey) : undefined
 }
 
-/** Writes a key, for good, under a name that is about to be changed. The bytes that were given are gone then. */
+/** Writes a key durably under a temporary name, and erases the given bytes. */
 function writeDraft(path: string, key: Uint8Array, address: string, passphrase: string | undefined): string {
   if (passphrase !== undefined && passphrase.length < shortestPassphrase) {
     throw new Error(`A passphrase needs at least ${shortestPassphrase} characters; choose a longer one.`)
@@ -219,7 +219,7 @@ function writeDraft(path: string, key: Uint8Array, address: string, passphrase: 
   return draft
 }
 
-/** Names are in the directory, which is written when it likes. Windows has no such thing. */
+/** File names are stored in the directory, which must be synced separately. Windows does not support that. */
 function saveDirectory(path: string): void {
   if (process.platform === 'win32') return
   const directory = openSync(dirname(path), 'r')
@@ -230,7 +230,7 @@ function saveDirectory(path: string): void {
   }
 }
 
-/** Behind a link, where the file itself is. */
+/** The file behind a link. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path
 }

@@ -1,6 +1,6 @@
 /**
- * Seals what is kept for a while and must be read by nobody else: signed transactions that may still land. AES-256-GCM with
- * a random iv; what it is about is authenticated with it, so that bytes of one dispatch are never taken for another's.
+ * Encrypts signed transactions that are stored while they can still land. AES-256-GCM with a random iv. The subject is
+ * authenticated too, so that the bytes of one transaction cannot replace those of another.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'

@@ -1,11 +1,11 @@
 /**
- * A key under a passphrase: scrypt makes a key of it, AES-256-GCM seals with that. The address stays readable, so that a file
- * can be told from another without its passphrase, and is authenticated with the rest.
+ * A key encrypted with a passphrase: scrypt derives the key, AES-256-GCM encrypts. The address stays readable, so that
+ * files can be told apart without the passphrase, and is authenticated with the rest.
  */
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 
-/** As it stands in the file. Bytes are base64url. */
+/** The content of the file. Bytes are base64url. */
 export interface SealedKey {
   readonly version: 1
   readonly address: string
@@ -20,9 +20,9 @@ export interface SealedKey {
   readonly data: string
 }
 
-/** What trying one passphrase costs: 128 MiB and a few tenths of a second. */
+/** The cost of one attempt: 128 MiB and a few tenths of a second. */
 const cost = { N: 2 ** 17, r: 8, p: 1 } as const
-/** A file that asks for more is not opened: whoever could write one would have us use up memory and time. */
+/** A file with a higher cost is refused, because it could exhaust memory and time. */
 const mostBytes = 256 * 2 ** 20
 const mostWork = 2 ** 22
 const keyBytes = 64
@@ -47,7 +47,7 @@ export function sealKey(key: Uint8Array, address: string, passphrase: string): S
   }
 }
 
-/** Undefined for another passphrase, and for a file that was changed. */
+/** Undefined for a wrong passphrase or a modified file. */
 export function openKey(sealed: SealedKey, passphrase: string): Uint8Array | undefined {
   const bytes = (text: string) => Buffer.from(text, 'base64url')
   const sealing = deriveKey(passphrase, bytes(sealed.salt), sealed)
@@ -63,7 +63,7 @@ export function openKey(sealed: SealedKey, passphrase: string): Uint8Array | und
   }
 }
 
-/** Checks what a file says before anything is made of it. Undefined for what is no key of ours. */
+/** Validates the content of a file. Undefined if it is not a key file of paystile. */
 export function readSealedKey(value: unknown): SealedKey | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const sealed = value as Partial<Record<keyof SealedKey, unknown>>
@@ -84,7 +84,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1
 }
 
-/** Text that looks the same is the same, whatever keyboard it was typed on. */
+/** Normalized, so that a text that looks the same is the same on every keyboard. */
 function deriveKey(passphrase: string, salt: Uint8Array, { N, r, p }: Pick<SealedKey, 'N' | 'r' | 'p'>): Buffer {
   return scryptSync(passphrase.normalize('NFKC'), salt, 32, { N, r, p, maxmem: 2 * mostBytes })
 }

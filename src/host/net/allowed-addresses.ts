@@ -1,8 +1,8 @@
 /**
- * Which addresses a server may be made to connect to by somebody's URL.
+ * Restricts the addresses that a server connects to for a URL from outside.
  *
- * A name is resolved, and the very addresses that were found are checked and connected to: what the name stands for a
- * moment later does not matter. One private address among them is enough to refuse.
+ * A name is resolved once, and the resolved addresses are checked and connected to, so a later DNS change has no
+ * effect. One private address among them is enough to refuse.
  */
 import { type LookupAddress, lookup as lookUp } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -11,12 +11,12 @@ import { PaystileError } from '../../core/errors/paystile-error.ts'
 export type Reach =
   /** Addresses of the public internet only. */
   | 'public'
-  /** Those, and this machine itself: where test money is used. */
+  /** Also this machine itself, for test networks. */
   | 'loopback'
-  /** Private networks, too. */
+  /** Also private networks. */
   | 'private'
 
-/** Nobody has a reason to be there: "this network", link-local with the metadata of clouds, multicast, reserved. */
+/** Never a valid target: "this network", link-local with cloud metadata, multicast, reserved. */
 const never = createList(
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
@@ -27,7 +27,7 @@ const never = createList(
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // Where clouds keep a machine's secrets outside of link-local: Azure, Alibaba, AWS and Google over IPv6.
+  // Cloud metadata services outside of link-local: Azure, Alibaba, AWS and Google over IPv6.
   ['168.63.129.16', 32],
   ['100.100.100.200', 32],
   ['fd00:ec2::254', 128],
@@ -43,7 +43,7 @@ const privateNetworks = createList(
   ['fc00::', 7],
 )
 const globalUnicast = createList(['2000::', 3])
-/** Parts of that which lead elsewhere or nowhere: Teredo and other protocols, documentation, 6to4. */
+/** Parts of the global range that are not global: Teredo and other protocols, documentation, 6to4. */
 const notGlobal = createList(['2001::', 23], ['2001:db8::', 32], ['2002::', 16], ['3fff::', 20])
 
 function createList(...networks: readonly (readonly [network: string, prefix: number])[]): BlockList {
@@ -56,20 +56,20 @@ function readFamily(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
-/** Whether an IP address may be connected to. Anything else may not. */
+/** Whether an IP address may be connected to. False for any other text. */
 export function isWithin(reach: Reach, address: string): boolean {
   const plain = unmap(address)
   if (isIP(plain) === 0) return false
   const family = readFamily(plain)
   const isIn = (list: BlockList) => list.check(plain, family)
-  // First, since some of them lie inside of private networks.
+  // First, because some of them are inside of private networks.
   if (isIn(never)) return false
   if (isIn(loopback)) return reach !== 'public'
   if (isIn(privateNetworks)) return reach === 'private'
   return family === 'ipv4' || (isIn(globalUnicast) && !isIn(notGlobal))
 }
 
-/** IPv4 in the clothes of IPv6, in either spelling. */
+/** Converts an IPv4-mapped IPv6 address, in either spelling. */
 function unmap(address: string): string {
   const [, dotted, high, low] = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i.exec(address) ?? []
   if (dotted !== undefined) return dotted
@@ -78,7 +78,7 @@ function unmap(address: string): string {
   return [first >> 8, first & 255, second >> 8, second & 255].join('.')
 }
 
-/** The host of a URL where it is an IP address, which no look-up would ever see. */
+/** The host of a URL if it is an IP address, which no look-up would check. */
 export function readLiteral(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   return isIP(host) === 0 ? undefined : host
@@ -97,7 +97,7 @@ type LookUpAll = (
   done: (error: NodeJS.ErrnoException | null, found: readonly LookupAddress[]) => void,
 ) => void
 
-/** For `connect`: finds addresses as usual, and fails where one of them is out of reach. */
+/** For `connect`: resolves as usual, and fails if one of the addresses is not allowed. */
 export function createLookup(reach: Reach, resolve: LookUpAll = lookUp as LookUpAll): LookupFunction {
   return (host, options, done) => {
     resolve(host, { ...options, all: true }, (error, found) => {

@@ -1,6 +1,6 @@
 /**
- * Asks hosts for the document that names their developers: without following anybody elsewhere, a little of it, soon, and
- * at no address where nobody outside should be.
+ * Requests the document that names the developers of a host: without redirects, with limits of size and time, and never
+ * from a forbidden address.
  */
 import { isLocalName } from '../../core/encoding/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
@@ -43,12 +43,15 @@ export function createDocumentReader(network: Network, timeoutMs = usualTimeoutM
   }
 }
 
-/** Names lead to the public internet only, and on a localnet to this machine. Who writes an address out means it. */
+/**
+ * Names may resolve to the public internet only, on a localnet to this machine. A literal address in the rules is
+ * intended.
+ */
 function chooseReach(host: string, network: Network): Reach {
   return network === 'localnet' || (network === 'devnet' && isLocalName(host)) ? 'loopback' : 'public'
 }
 
-/** Statuses that say that there is no document. With others a host may only have trouble. */
+/** Maps statuses to readings. Some mean that there is no document. Others can be a temporary failure of the host. */
 function judge({ status, text }: { readonly status: number; readonly text: string }): DocumentReading {
   if (status >= 300 && status < 400) return unusable('it sends us elsewhere, which is not followed')
   if (status === 404 || status === 410) return unusable(`it is not there (${status})`)
@@ -59,7 +62,7 @@ function judge({ status, text }: { readonly status: number; readonly text: strin
     : unusable('it is not { "wallet", "service" } in JSON, nor a list of those')
 }
 
-/** Messages hold hosts and paths, so only codes are repeated. */
+/** Messages contain hosts and paths, so only codes are reported. */
 function failed(error: unknown): DocumentReading {
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown }
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return unusable(`it has more than ${mostBytes} bytes`)

@@ -1,8 +1,8 @@
 /**
- * A range of a Google spreadsheet, written by a service account with Google's REST interface.
+ * Writes a range of a Google spreadsheet as a service account, with Google's REST interface.
  *
- * The account's key signs an assertion (RFC 7523), which Google's token endpoint exchanges for an access token of an hour.
- * Shapes are those of Google's documentation; nothing of what Google answers is repeated to anybody, and no key is logged.
+ * The account's key signs an assertion (RFC 7523), which Google's token endpoint exchanges for an access token of an
+ * hour. The formats follow Google's documentation. Responses of Google are not passed on, and no key is logged.
  */
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -10,19 +10,19 @@ import type { Post, SheetsOutcome, SheetsPort } from '../../core/ports/sheets.ts
 import type { Clock } from '../../core/runtime.ts'
 
 export interface SheetsOptions {
-  /** The JSON file that Google gives for a service account, or its content. */
+  /** The JSON file of a service account from Google, or its content. */
   readonly credentialsFile?: string | undefined
   readonly credentials?: { readonly client_email: string; readonly private_key: string } | undefined
   /** From the address of the spreadsheet. Share it with the account's `client_email` as an editor. */
   readonly spreadsheetId: string
-  /** A sheet or a range of it, in A1 notation, which is emptied and written: `Payments` or `Payments!A:S`. */
+  /** A sheet or a range of it in A1 notation, which is cleared and written: `Payments` or `Payments!A:S`. */
   readonly range: string
 }
 
 export interface SheetsParts {
   readonly post: Post
   readonly clock: Clock
-  /** Elsewhere in tests. */
+  /** Replaced in tests. */
   readonly apiUrl?: string
   readonly tokenUrl?: string
 }
@@ -31,13 +31,13 @@ export type SheetsReading =
   | { readonly kind: 'sheets'; readonly sheets: SheetsPort }
   | { readonly kind: 'problems'; readonly problems: readonly string[] }
 
-/** Fixed: a file that named other places could have the key's signatures sent there. */
+/** Fixed: a file with other addresses could direct the key's signatures elsewhere. */
 const apiUrl = 'https://sheets.googleapis.com'
 const tokenUrl = 'https://oauth2.googleapis.com/token'
 const scope = 'https://www.googleapis.com/auth/spreadsheets'
 const timeoutMs = 30_000
 const hour = 3_600
-/** An access token is renewed so long before its end. */
+/** An access token is renewed this long before it expires. */
 const marginMs = 60_000
 
 interface Account {
@@ -45,7 +45,7 @@ interface Account {
   readonly key: KeyObject
 }
 
-/** Reads the options and the key. All problems at once, none with a part of the key. */
+/** Reads the options and the key. Reports all problems at once, without any part of the key. */
 export function openGoogleSheets(options: SheetsOptions, parts: SheetsParts): SheetsReading {
   const account = readAccount(options)
   const problems = typeof account === 'string' ? [account] : []
@@ -79,7 +79,7 @@ function createSheets(account: Account, options: SheetsOptions, parts: SheetsPar
   }
   return {
     clear: () => ask(':clear', {}),
-    // RAW: cells are what is sent. INSERT_ROWS: the sheet grows, and what stands below is not overwritten.
+    // RAW stores cells as they are sent. INSERT_ROWS extends the sheet without overwriting rows below.
     append: (rows) =>
       ask(':append?valueInputOption=RAW&insertDataOption=INSERT_ROWS', { majorDimension: 'ROWS', values: rows }),
   }
@@ -93,7 +93,7 @@ const meanings: Readonly<Record<number, string>> = {
   429: 'Google takes no more at this moment; wait a minute',
 }
 
-/** One token for all that is sent within its hour. Undefined when Google refuses the account. */
+/** One token for all requests within its hour. Undefined if Google refuses the account. */
 function createTokenSource({ email, key }: Account, { post, clock, tokenUrl: url = tokenUrl }: SheetsParts) {
   let known: { readonly token: string; readonly until: number } | undefined
   return async (): Promise<string | undefined> => {
@@ -119,7 +119,7 @@ function encodePart(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** The account, or what is wrong with it. */
+/** The account, or a text that states the problem. */
 function readAccount({ credentials, credentialsFile }: SheetsOptions): Account | string {
   if ((credentials === undefined) === (credentialsFile === undefined))
     return 'sheets needs either credentialsFile or credentials'

@@ -1,4 +1,4 @@
-/** WebSockets of servers: `ws`, with a heartbeat, because a dead connection says nothing. */
+/** WebSockets of servers: `ws` with a heartbeat, because a dead connection gives no sign. */
 import { WebSocket } from 'ws'
 import type { ConnectSocket } from '../../core/runtime.ts'
 
@@ -26,7 +26,7 @@ export const connectSocket: ConnectSocket = (url, listener) => {
     stir()
     listener.received(String(data))
   })
-  // What is wrong is told by the close that follows.
+  // The following close event reports the error.
   socket.on('error', () => {})
   socket.on('close', () => {
     clearInterval(heartbeat)
@@ -40,7 +40,7 @@ export const connectSocket: ConnectSocket = (url, listener) => {
   }
 }
 
-/** Where a node of this address listens for WebSockets: in the same place, or (Solana's own validator) one port higher. */
+/** The WebSocket addresses of a node: the same address or, for Solana's own validator, one port higher. */
 export function listSocketUrls(nodeUrl: string): readonly string[] {
   const url = new URL(nodeUrl)
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'

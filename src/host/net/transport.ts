@@ -1,9 +1,9 @@
 /**
- * The HTTP transport of servers, to nodes and rate sources: undici with connections kept open, at a fraction of what
- * `fetch` costs per call.
+ * The HTTP transport of servers to nodes and rate sources: undici with persistent connections, at a fraction of the
+ * cost of `fetch`.
  *
- * It follows no redirect, reads no more than 1 MB, and sends one question at a time over a connection, so that a slow
- * answer holds up nobody else's.
+ * It follows no redirect, reads at most 1 MB, and sends one request at a time over a connection, so that a slow
+ * response delays no other.
  */
 import '../supported-runtime.ts'
 import { Agent } from 'undici'
@@ -19,13 +19,13 @@ export interface HttpTransport {
   close(): Promise<void>
 }
 
-/** Open connections to one node at most. */
+/** Limit of open connections to one node. */
 const connections = 64
 
 export interface HttpTransportOptions {
-  /** For addresses that somebody else chose: where names may lead to. */
+  /** For addresses from outside: the addresses that names may resolve to. */
   readonly reach?: Reach
-  /** How much of an answer is read; more fails. */
+  /** Limit of the response size; a longer response fails. */
   readonly mostBytes?: number
 }
 
@@ -58,7 +58,7 @@ export function createHttpTransport({ reach, mostBytes = longestAnswer }: HttpTr
       const response = await agent.request({
         ...readTarget(url, { accept: 'application/json', ...headers }),
         method: 'GET',
-        // The limits of undici are for silence: an answer that drips would never end.
+        // undici's limits are for silence, so a slow trickle would never end.
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,

@@ -1,6 +1,6 @@
 /**
- * Signs messages by Standard Webhooks and posts them, within 15 seconds, to no other address than the one that was
- * checked, and without following anybody elsewhere.
+ * Signs messages by Standard Webhooks and posts them, within 15 seconds, only to the checked address, without
+ * redirects.
  */
 import { Webhook as Signer } from 'standardwebhooks'
 import { Agent } from 'undici'
@@ -21,7 +21,7 @@ export interface WebhookPosterParts {
 }
 
 const usualTimeoutMs = 15_000
-/** Nobody reads the answer; this much is let in so that the connection can be used again. */
+/** The response body is not used. This much is read so that the connection can be reused. */
 const longestAnswer = 65_536
 
 export function createWebhookPoster({ network, timeoutMs = usualTimeoutMs }: WebhookPosterParts): WebhookPoster {
@@ -44,10 +44,10 @@ export function createWebhookPoster({ network, timeoutMs = usualTimeoutMs }: Web
           method: 'POST',
           headers: { ...signedHeaders(webhook, message), 'content-type': 'application/json', 'user-agent': 'paystile' },
           body: message.body,
-          // Of undici's own limits each starts anew with every byte: an answer that drips would never end.
+          // undici's own limits restart with every byte, so a slow trickle would never end.
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         })
-        // What it says beside the status is of no interest, and may break off.
+        // Only the status matters. The body may break off.
         await body.dump({ limit: longestAnswer }).catch(() => {})
         return { kind: 'answered', status: statusCode, retryAfterMs: readRetryAfter(headers['retry-after']) }
       } catch (error) {
@@ -70,14 +70,14 @@ function createAgent(reach: Reach, timeoutMs: number): Agent {
   })
 }
 
-/** Where money is not real, listeners are on this machine or, if their address is written out, beside it. */
+/** On test networks, receivers may be on this machine or, if the address is literal, in a private network. */
 function chooseReach({ allowPrivate }: Webhook, network: Network, isLiteral: boolean): Reach {
   if (allowPrivate) return 'private'
   if (network !== 'localnet') return 'public'
   return isLiteral ? 'private' : 'loopback'
 }
 
-/** The time of this machine, since that is what receivers compare with, and not that of a chain whose clock is moved. */
+/** Uses this machine's time, because receivers compare with real time, not with the movable clock of a localnet. */
 function signedHeaders({ secrets }: Webhook, { id, body }: WebhookMessage): Readonly<Record<string, string>> {
   const now = new Date(createWallClock().now())
   return {
@@ -99,7 +99,7 @@ function failed(why: string): Posted {
   return { kind: 'failed', why }
 }
 
-/** Messages hold hosts and paths, so only codes are repeated. */
+/** Messages contain hosts and paths, so only codes are reported. */
 function describeReason(error: unknown): string {
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown }
   if (name === 'TimeoutError') return 'it did not answer in time'

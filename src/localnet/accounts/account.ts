@@ -1,4 +1,4 @@
-/** An account as the chain keeps it, and as bytes in the chain's file. */
+/** An account in memory, and its bytes in the chain's file. */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 
 export interface Account {
@@ -9,7 +9,7 @@ export interface Account {
   readonly rentEpoch: bigint
 }
 
-/** Rent is no longer collected: an account that holds enough is exempt for good, and this number says so. */
+/** Rent is no longer collected: an account with a sufficient balance is exempt permanently, marked by this epoch. */
 export const exemptForGood = 2n ** 64n - 1n
 
 export function emptyAccount(owner: string, lamports = 0n): Account {

@@ -1,8 +1,9 @@
 /**
- * All accounts, as they are now and as they were at the end of every recent slot.
+ * All accounts, in their current state and in their state at the end of every recent slot.
  *
- * Each slot keeps what its accounts were before it. From that the store answers at an older commitment, and takes
- * back the slots of a dropped fork. Indexes hold the present only; a look at the past adds what has changed since.
+ * Each slot stores the previous state of the accounts that it changed. The store uses it to answer at an older
+ * commitment and to revert the slots of a dropped fork. Indexes contain only the present; reads of the past add the
+ * changes since.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from './account.ts'
@@ -12,18 +13,18 @@ export type Change = readonly [address: string, account: Account | undefined]
 
 export interface Accounts {
   get(address: string): Account | undefined
-  /** The account as it was at the end of a slot. Slots that were forgotten answer as the oldest one remembered. */
+  /** The account at the end of a slot. A forgotten slot returns the state of the oldest remembered one. */
   at(address: string, slot: number): Account | undefined
   apply(slot: number, changes: Iterable<Change>): void
-  /** Takes back every slot after this one, and returns what accounts are again. */
+  /** Reverts every slot after this one, and returns the restored accounts. */
   revert(slot: number): readonly Change[]
-  /** Forgets how accounts were before the slots up to this one. */
+  /** Forgets the account states before the slots up to this one. */
   forget(slot: number): void
   changedIn(slot: number): Iterable<string>
   changedSlots(): Iterable<number>
   all(slot: number): Iterable<readonly [string, Account]>
   ownedBy(program: string, slot: number): Iterable<readonly [string, Account]>
-  /** Token accounts that a wallet owns, under either token program. */
+  /** Token accounts of a wallet, under either token program. */
   tokensOf(wallet: string, slot: number): Iterable<readonly [string, Account]>
   tokensOfMint(mint: string, slot: number): Iterable<readonly [string, Account]>
 }
@@ -59,7 +60,7 @@ export function createAccounts(): Accounts {
   }
 
   function at(address: string, slot: number): Account | undefined {
-    // Slots come in rising order, so the first one that touched the account holds its state before all the others.
+    // Slots are in ascending order, so the first one that touched the account holds its earliest previous state.
     for (const [touched, before] of undo) if (touched > slot && before.has(address)) return before.get(address)
     return current.get(address)
   }
@@ -115,17 +116,17 @@ export function createAccounts(): Accounts {
   }
 }
 
-/** Mint and wallet of an initialised token account; undefined for everything else the token programs own. */
+/** Mint and wallet of an initialised token account. Undefined for all other accounts of the token programs. */
 export function readTokenParties(account: Account): { readonly mint: string; readonly wallet: string } | undefined {
   if (!tokenPrograms.has(account.owner)) return undefined
   const { data } = account
   if (data.length < 165 || data[108] === 0) return undefined
-  // Past its base length a Token-2022 account says what it is; 355 bytes are a multisig.
+  // After its base length, a Token-2022 account states its kind. A length of 355 bytes is a multisig.
   if (data.length > 165 && (data.length === 355 || data[165] !== 2)) return undefined
   return { mint: encodeBase58(data.subarray(0, 32)), wallet: encodeBase58(data.subarray(32, 64)) }
 }
 
-/** Most changes move an amount and leave every index as it is: mint, wallet and state stand at fixed places. */
+/** Most changes move an amount and leave the indexes unchanged, because mint, wallet and state have fixed offsets. */
 function sameListing(left: Account, right: Account): boolean {
   if (left.owner !== right.owner || left.data.length !== right.data.length || left.data[108] !== right.data[108])
     return false

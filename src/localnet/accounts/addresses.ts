@@ -1,4 +1,4 @@
-/** The addresses every Solana chain begins with. */
+/** The addresses that every Solana chain has from the start. */
 import { splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
 
 export const programs = {
@@ -44,7 +44,7 @@ export const wrappedSol = 'So11111111111111111111111111111111111111112'
 export const tokenPrograms: ReadonlySet<string> = new Set([programs.token, programs.token2022])
 export const memoPrograms: ReadonlySet<string> = new Set([programs.memoV1, programs.memoV3, programs.memoV4])
 
-/** Accounts no transaction may write to: asking for write access gives read access. */
+/** Accounts that no transaction can write. A request for write access gives read access. */
 export const reserved: ReadonlySet<string> = new Set([
   ...Object.values(sysvars),
   programs.system,

@@ -1,4 +1,4 @@
-/** Addresses made by programs: those that are not a point of the curve, so that no key can sign for them. */
+/** Program-derived addresses. They are not points of the curve, so no key can sign for them. */
 import { createHash } from 'node:crypto'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { decodeKey } from './account.ts'
@@ -14,7 +14,7 @@ export function isOnCurve(bytes: Uint8Array): boolean {
   const square = (y * y) % prime
   const above = (square - 1n + prime) % prime
   const below = (curveConstant * square + 1n) % prime
-  // x² = above/below has a root exactly when above·below is zero or a square.
+  // x² = above/below has a root if and only if above·below is zero or a square.
   const product = (above * below) % prime
   return product === 0n || power(product, (prime - 1n) / 2n) === 1n
 }

@@ -1,8 +1,8 @@
 /**
- * The chain itself: the open slot takes transactions, time closes it, and a dropped fork takes slots back.
+ * The chain itself: the open slot accepts transactions, time closes it, and a dropped fork reverts slots.
  *
- * Time moves on its own, so every entry point first closes the slots that are over (`sync`): what a reader sees as
- * confirmed has then been written to the store.
+ * Time passes by itself, so every entry point first closes the slots that are over (`sync`). A slot that a reader sees
+ * as confirmed has therefore been written to the store.
  */
 import type { Account } from '../accounts/account.ts'
 import type { Accounts, Change } from '../accounts/accounts.ts'
@@ -34,19 +34,19 @@ export interface Bank {
   read(address: string, slot: number): Account | undefined
   /** Runs a transaction in the open slot. */
   submit(transaction: Transaction): Submission
-  /** What it would do on top of a slot, without doing it. */
+  /** Returns the result on top of a slot without applying it. */
   simulate(transaction: Transaction, slot: number, anyAge: boolean): Report | Rejection
-  /** The checks' surroundings on top of a slot. */
+  /** The context of the checks on top of a slot. */
   sceneAt(slot: number, anyAge: boolean): Surroundings
   livesByNonce(message: Message, slot: number): boolean
-  /** Whether a blockhash may be used by a transaction on top of this slot, and until which block height. */
+  /** The last block height at which a transaction on top of this slot can use the blockhash. Undefined if it cannot. */
   lastValidHeight(blockhash: string, slot: number): number | undefined
   latestBlockhash(slot: number): string
-  /** Changes accounts without a transaction, in the open slot. */
+  /** Changes accounts in the open slot without a transaction. */
   plant(changes: readonly Change[]): void
-  /** Closes the open slot and goes that many slots and milliseconds ahead. */
+  /** Closes the open slot and advances by that many slots and milliseconds. */
   jump(slots: number, milliseconds: number): void
-  /** Drops the last slots as a fork that lost. Returns the signatures that vanished. */
+  /** Drops the last slots as a losing fork. Returns the signatures that vanished. */
   rollback(slots: number): readonly string[]
   listen(listener: BankListener): () => void
   close(): void

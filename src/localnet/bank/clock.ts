@@ -1,14 +1,14 @@
 /**
- * The chain's clock, and the only place here that asks the machine for the time.
+ * The chain's clock, and the only code here that reads the machine's time.
  *
- * It follows the wall clock at a distance that tests may change, and it never goes back: when the machine's clock is
- * set back, the distance grows instead.
+ * It follows the wall clock with an offset that tests can change. It never goes back: if the machine's clock is set
+ * back, the offset grows.
  */
 export interface Clock {
   /** Chain time in milliseconds since 1970. */
   now(): number
   shift(milliseconds: number): void
-  /** Chain time less wall time: what a reopened chain needs to go on where it was. */
+  /** Chain time less wall time, with which a reopened chain continues. */
   offset(): number
 }
 

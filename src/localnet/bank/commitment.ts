@@ -1,13 +1,13 @@
-/** Commitments: how sure a reader wants to be that a slot stays part of the chain. */
+/** Commitments: the certainty that a slot stays part of the chain. */
 import { finalityDepth, type Timeline } from './timeline.ts'
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized'
 
 /**
- * The latest slot at each commitment, as one node sees it.
+ * The latest slot at each commitment, as seen by one node.
  *
- * The open slot is processed. A slot is confirmed as soon as it has closed and another is open, and final when 32
- * slots have begun after it.
+ * The open slot is processed. A slot is confirmed once it is closed and another is open, and final once 32 later slots
+ * have begun.
  */
 export type View = Readonly<Record<Commitment, number>>
 

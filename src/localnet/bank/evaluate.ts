@@ -1,8 +1,8 @@
 /**
- * What a transaction would do at a given slot: the checks a validator makes before it runs one, the run itself, and
- * what remains when the run fails (the fee is paid, a nonce is used up, nothing else).
+ * Evaluates a transaction at a given slot: the checks of a validator, the run, and the effects of a failed run (the fee
+ * is paid, a nonce is used up, nothing else).
  *
- * Nothing here changes the chain; the caller decides whether the outcome becomes part of it.
+ * This module does not change the chain. The caller decides whether the outcome becomes part of it.
  */
 import { type Account, decodeKey } from '../accounts/account.ts'
 import type { Change } from '../accounts/accounts.ts'
@@ -22,10 +22,10 @@ export interface Outcome {
   readonly budget: Budget
   readonly roles: readonly Role[]
   readonly loaded: LoadedAddresses
-  /** Bytes of account data that were loaded for it. */
+  /** Bytes of account data loaded for it. */
   readonly loadedBytes: number
   readonly execution: Execution
-  /** What the transaction leaves behind, whether it failed or not. */
+  /** The changes of the transaction, whether it failed or not. */
   readonly changes: readonly Change[]
 }
 
@@ -42,19 +42,19 @@ export interface Surroundings {
   readonly vm: Vm
   readonly slot: number
   get(address: string): Account | undefined
-  /** The hash of the latest closed slot: what nonces advance to. */
+  /** The hash of the latest closed slot, to which nonces advance. */
   readonly lastBlockhash: string
   isRecentBlockhash(blockhash: string): boolean
   isRecentSlot(slot: bigint): boolean
   wasProcessed(message: Message): boolean
-  /** Simulation may leave the age of the blockhash unchecked. */
+  /** A simulation can skip the check of the blockhash's age. */
   readonly anyAge: boolean
 }
 
 const maxLocks = 64
 const noRoles = { roles: [], loaded: { writable: [], readonly: [] }, fee: undefined } as const
 
-/** Addresses and locks: what is checked before a signature is. */
+/** Resolves addresses and locks, which are checked before signatures. */
 export function resolve(
   message: Message,
   surroundings: Surroundings,
@@ -108,7 +108,7 @@ export function admittedNonce(
   roles: readonly Role[],
   surroundings: Surroundings,
 ): NonceUse | undefined {
-  // A blockhash comes first: an ordinary transaction may advance a nonce without living by it.
+  // Blockhashes are checked first, because an ordinary transaction can advance a nonce without relying on it.
   if (surroundings.isRecentBlockhash(message.blockhash)) return undefined
   const address = findNonceAddress(message, roles)
   if (address === undefined) return undefined
@@ -148,7 +148,10 @@ function run(
 const accountOverheadBytes = 64
 const lookupTableBytes = 8248
 
-/** As validators count (SIMD-0186): every account with an overhead, the code behind upgradeable programs, the tables. */
+/**
+ * Counts like a validator (SIMD-0186): every account with an overhead, the code of upgradeable programs, and the lookup
+ * tables.
+ */
 function countLoadedBytes(message: Message, roles: readonly Role[], surroundings: Surroundings): number {
   const named = new Set(roles.map(({ address }) => address))
   let total = message.lookups.length * lookupTableBytes
@@ -168,8 +171,8 @@ function notRun(failure: Failure): Execution {
 }
 
 /**
- * The VM takes the message's blockhash for that of the latest slot, which is what nonces advance to. Signatures were
- * checked by us over the original bytes.
+ * The VM uses the message's blockhash as that of the latest slot, to which nonces advance. The signatures were already
+ * verified over the original bytes.
  */
 function withBlockhash({ bytes, message }: Transaction, blockhash: string): Uint8Array {
   const copy = bytes.slice()
@@ -177,7 +180,7 @@ function withBlockhash({ bytes, message }: Transaction, blockhash: string): Uint
   return copy
 }
 
-/** Failures found while loading or running are recorded and paid for; earlier ones leave no trace. */
+/** Failures during loading or execution are recorded, and the fee is charged. Earlier failures leave no trace. */
 function landsWhenFailed(failure: Failure): boolean {
   if (typeof failure === 'object') return !('DuplicateInstruction' in failure)
   return landing.has(failure)

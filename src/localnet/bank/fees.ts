@@ -1,4 +1,4 @@
-/** What a transaction asks to spend: compute units, and the fee that follows from them. */
+/** The compute budget of a transaction, and the resulting fee. */
 import { programs } from '../accounts/addresses.ts'
 import type { Failure } from '../transaction/failure.ts'
 import type { Instruction, Message } from '../transaction/wire.ts'
@@ -7,9 +7,9 @@ import { lamportsPerSignature } from './sysvars.ts'
 export interface Budget {
   readonly unitLimit: number
   readonly priorityFee: bigint
-  /** Micro-lamports per compute unit: what others compare their own price with. */
+  /** Micro-lamports per compute unit, for comparison with other transactions. */
   readonly unitPrice: bigint
-  /** Bytes of account data the transaction may load. */
+  /** The maximum account data that the transaction may load, in bytes. */
   readonly sizeLimit: number
 }
 
@@ -18,7 +18,7 @@ const unitsPerInstruction = 200_000
 const unitsPerBuiltin = 3_000
 const maxLoadedBytes = 64 * 1024 * 1024
 
-/** Programs that are part of the validator itself, whose instructions are budgeted at a small fixed cost. */
+/** Programs built into the validator. Their instructions have a small fixed compute budget. */
 const builtins: ReadonlySet<string> = new Set([
   programs.system,
   programs.computeBudget,
@@ -41,7 +41,7 @@ export function signatureFee(message: Message): bigint {
   return BigInt(count) * lamportsPerSignature
 }
 
-/** Reads the budget, or what is wrong with it: such a transaction never lands. */
+/** Reads the budget, or the problem with it. A transaction with an invalid budget never lands. */
 export function readBudget(message: Message): Budget | { readonly failure: Failure } {
   if (message.config) return readConfig(message.config)
   return readInstructions(message)

@@ -1,4 +1,4 @@
-/** Transactions that became part of the chain, in the order of the chain. */
+/** The transactions of the chain, in its order. */
 import { deserialize, serialize } from 'node:v8'
 import type { Store } from '../store/store.ts'
 import type { Failure } from '../transaction/failure.ts'
@@ -24,13 +24,13 @@ export interface TransactionRecord {
   readonly loaded: LoadedAddresses
   readonly returnData: { readonly program: string; readonly data: Uint8Array } | undefined
   readonly memo: string | undefined
-  /** Accounts that are not what they were. */
+  /** Accounts that changed. */
   readonly changed: readonly string[]
-  /** Accounts it could write to. */
+  /** Accounts that it could write. */
   readonly writable: readonly string[]
 }
 
-/** A place in the chain: transactions are compared by slot, then by position in the slot. */
+/** A position in the chain, ordered by slot and by index in the slot. */
 export interface Place {
   readonly slot: number
   readonly position: number
@@ -45,7 +45,7 @@ export interface History {
   add(record: TransactionRecord, mentioned: Iterable<string>): void
   find(signature: string): TransactionRecord | undefined
   inSlot(slot: number): readonly TransactionRecord[]
-  /** Latest first, strictly between the two places. */
+  /** The latest first, strictly between the two positions. */
   ofAddress(address: string, before: Place, after: Place, limit: number): readonly TransactionRecord[]
   count(): number
   lastSlot(): number
@@ -55,7 +55,7 @@ export interface History {
   between(from: number, to: number): readonly TransactionRecord[]
   reward(slot: number): Reward | undefined
   addReward(slot: number, reward: Reward): void
-  /** Slots after this one never happened. */
+  /** Removes all slots after this one. */
   drop(slot: number): readonly string[]
 }
 

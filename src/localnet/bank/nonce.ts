@@ -1,4 +1,4 @@
-/** Durable nonces: a stored hash that stands in for a recent blockhash and is used up by the transaction. */
+/** Durable nonces: a stored hash that replaces a recent blockhash and is used up by the transaction. */
 import { createHash } from 'node:crypto'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
@@ -27,7 +27,7 @@ export function readNonce(account: Account | undefined): NonceState | undefined 
   }
 }
 
-/** The nonce that a blockhash turns into. Hashed, so that a nonce is never a blockhash. */
+/** Derives the nonce from a blockhash. It is hashed, so that a nonce never equals a blockhash. */
 export function deriveNonce(blockhash: string): string {
   const hash = createHash('sha256')
     .update('DURABLE_NONCE')
@@ -35,7 +35,7 @@ export function deriveNonce(blockhash: string): string {
   return encodeBase58(hash.digest())
 }
 
-/** The address of the nonce account, when the message is one that lives by a nonce. */
+/** The address of the nonce account, if the message uses a nonce. */
 export function findNonceAddress(message: Message, roles: readonly Role[]): string | undefined {
   const first = message.instructions[0]
   if (!first || message.keys[first.program] !== programs.system) return undefined
@@ -46,7 +46,7 @@ export function findNonceAddress(message: Message, roles: readonly Role[]): stri
   return message.keys[index]
 }
 
-/** Whether the stored nonce lets this message in: it is the message's blockhash, and its authority has signed. */
+/** Whether the stored nonce admits this message: it equals the message's blockhash, and its authority has signed. */
 export function nonceAdmits(
   message: Message,
   roles: readonly Role[],

@@ -1,7 +1,7 @@
 /**
- * Messages that became part of the chain while their blockhash may still be used: none of them does so twice.
+ * The messages on chain with a blockhash that is still valid. None of them can land twice.
  *
- * A replay is the same message, whatever its signatures: a signer can make many for one message.
+ * Replays are detected by message and not by signature, because a signer can make many signatures of one message.
  */
 import { createHash } from 'node:crypto'
 import { decodeTransaction, type Message } from '../transaction/wire.ts'
@@ -10,9 +10,9 @@ import type { TransactionRecord } from './history.ts'
 export interface ReplayGuard {
   has(message: Message, upToSlot: number): boolean
   add(message: Message, slot: number): void
-  /** Slots after this one never happened. */
+  /** Removes all slots after this one. */
   drop(afterSlot: number): void
-  /** Blockhashes this old have expired. */
+  /** Forgets blockhashes that have expired. */
   forget(upToSlot: number): void
   size(): number
 }

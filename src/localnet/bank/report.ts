@@ -1,4 +1,4 @@
-/** What a transaction did, with the balances around it, and the record the chain keeps of it. */
+/** The report of a transaction, with the balances before and after it, and its stored record. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
 import { memoPrograms } from '../accounts/addresses.ts'
@@ -58,7 +58,7 @@ export function createRecord(
   }
 }
 
-/** Memos as a validator lists them beside a signature: the length in brackets, then the text. */
+/** Memos in the format of a validator: the length in brackets, then the text. */
 function formatMemo(message: Message): string | undefined {
   const memos = message.instructions
     .filter(({ program }) => memoPrograms.has(message.keys[program] ?? ''))

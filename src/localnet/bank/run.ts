@@ -1,4 +1,4 @@
-/** Running transactions: in the open slot, for good; or on top of any recent slot, to see what would happen. */
+/** Runs transactions: permanently in the open slot, or as a simulation on top of any recent slot. */
 import { sameAccount } from '../accounts/account.ts'
 import type { Change } from '../accounts/accounts.ts'
 import { readLookupTable } from '../transaction/lookup-table.ts'
@@ -13,7 +13,7 @@ import { blockhashAge } from './timeline.ts'
 
 export type Submission = { readonly kind: 'landed'; readonly record: TransactionRecord } | Rejection
 
-/** A simulation asks for a blockhash that will still live when the transaction has reached the leader. */
+/** A simulation requires a blockhash that is still valid when the transaction has reached the leader. */
 const forwardingBlocks = 6
 
 export const badSignature: Rejection = {
@@ -77,7 +77,7 @@ export function simulate(transaction: Transaction, slot: number, anyAge: boolean
   }
 }
 
-/** Accounts the transaction may read that have changed since the slot it is simulated on. */
+/** Accounts that the transaction can read and that have changed since the simulated slot. */
 function pastAccounts({ message }: Transaction, slot: number, { accounts, open }: Core): readonly Change[] {
   if (slot >= open) return []
   const tables = message.lookups.map(({ table }) => accounts.at(table, slot)?.data ?? new Uint8Array())

@@ -1,4 +1,4 @@
-/** What a reopened chain needs beside its transactions: accounts, the anchors of its time, the slots that were dropped. */
+/** The state of a reopened chain besides its transactions: accounts, time anchors, and dropped slots. */
 import { type Account, decodeAccount, encodeAccount } from '../accounts/account.ts'
 import type { Store } from '../store/store.ts'
 import type { Anchor, Gap } from './timeline.ts'
@@ -11,7 +11,7 @@ export interface Ledger {
   anchors(): readonly Anchor[]
   addAnchors(anchors: readonly Anchor[]): void
   gaps(): readonly Gap[]
-  /** Older gaps inside the new one are part of it now. */
+  /** Merges older gaps inside the new one. */
   addGap(gap: Gap): void
 }
 

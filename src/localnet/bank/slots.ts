@@ -1,4 +1,4 @@
-/** How slots open and close: by the clock, by a jump of it, or because a fork was dropped. */
+/** Opens and closes slots: by the clock, by a jump of it, or because a fork was dropped. */
 import { type Account, emptyAccount } from '../accounts/account.ts'
 import type { Accounts, Change } from '../accounts/accounts.ts'
 import { programs } from '../accounts/addresses.ts'
@@ -12,10 +12,10 @@ import { createSysvar } from './sysvars.ts'
 import { blockhashAge, type Timeline } from './timeline.ts'
 import type { Vm } from './vm.ts'
 
-/** Slots whose state before them is remembered: 32 until they are final, the rest for nodes that lag. */
+/** The number of slots with a remembered previous state: 32 until they are final, and the rest for lagging nodes. */
 const rememberedSlots = 282
 export const maxLagSlots = rememberedSlots - 32
-/** Twice what a blockhash lives, since slots of dropped forks do not age it. */
+/** Twice the lifetime of a blockhash, because slots of dropped forks do not age it. */
 const replayWindow = 2 * blockhashAge
 
 export interface BankParts {
@@ -26,18 +26,18 @@ export interface BankParts {
   readonly history: History
   readonly ledger: Ledger
   readonly store: Store
-  /** The node's own address, which leads every slot and earns its fees. */
+  /** The node's own address. It leads every slot and earns its fees. */
   readonly identity: string
 }
 
 export interface BankListener {
   transaction?(record: TransactionRecord): void
-  /** The open slot closed and another opened; slots between them are idle. */
+  /** The open slot closed and another opened. The slots between them are idle. */
   moved?(from: number, to: number): void
   dropped?(after: number): void
 }
 
-/** What the parts of the bank share. The fields that change are of the open slot. */
+/** The shared state of the bank. Its mutable fields belong to the open slot. */
 export interface Core extends BankParts {
   readonly listeners: Set<BankListener>
   readonly replays: ReplayGuard
@@ -46,7 +46,7 @@ export interface Core extends BankParts {
   /** Transactions in the open slot so far. */
   positions: number
   fees: { readonly base: bigint; readonly priority: bigint }
-  /** The slot whose sysvars the VM holds. */
+  /** The slot of the sysvars in the VM. */
   vmSlot: number
   moving: boolean
 }
@@ -81,7 +81,7 @@ function moveTo(next: number, core: Core, anchor?: () => void): void {
   closeSlot(core)
   anchor?.()
   core.open = next
-  // Listeners may submit transactions: those belong to the slot just opened, however long the listeners take.
+  // Listeners can submit transactions. Those belong to the new slot, regardless of how long the listeners take.
   core.moving = true
   for (const listener of core.listeners) listener.moved?.(from, next)
   core.moving = false
@@ -89,7 +89,7 @@ function moveTo(next: number, core: Core, anchor?: () => void): void {
   core.replays.forget(next - replayWindow)
 }
 
-/** Pays the node what the slot earned (half of the base fees is burnt) and makes the slot durable. */
+/** Pays the fees of the slot to the node (half of the base fees is burnt) and commits the slot. */
 function closeSlot(core: Core): void {
   const { accounts, history, ledger, store, identity, fees } = core
   const earned = fees.priority + fees.base - fees.base / 2n
@@ -109,7 +109,7 @@ function closeSlot(core: Core): void {
 
 export function change(changes: readonly Change[], { store, accounts, vm, open }: Core): void {
   store.begin()
-  // The VM may refuse an account; then nothing has changed.
+  // The VM can refuse an account. In that case nothing has changed.
   vm.put(changes)
   accounts.apply(open, changes)
 }
@@ -119,7 +119,7 @@ export function plant(changes: readonly Change[], core: Core): void {
   change(changes, core)
 }
 
-/** The last slot whose blockhash is known on top of this one: an open slot has none of its own yet. */
+/** The last slot with a known blockhash on top of this one. An open slot has no blockhash yet. */
 export function latestClosed(slot: number, { open, timeline }: Core): number {
   return slot >= open ? timeline.parentOf(slot) : slot
 }

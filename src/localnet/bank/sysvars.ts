@@ -9,7 +9,7 @@ export const lamportsPerSignature = 5000n
 const slotHashCount = 512
 const recentBlockhashCount = 150
 
-/** What the sysvars of a slot hold. They are made when somebody looks, so idle slots need none. */
+/** Creates the sysvars of a slot. They are created on access, so idle slots need none. */
 export function createSysvars(slot: number, timeline: Timeline): readonly (readonly [string, Account])[] {
   return [
     [sysvars.clock, sysvar(clockBytes(slot, timeline))],
@@ -26,7 +26,7 @@ export function createSysvar(address: string, slot: number, timeline: Timeline):
   return undefined
 }
 
-/** The slots before this one that have a block, latest first. */
+/** The slots before this one that have a block, the latest first. */
 export function* slotsBefore(slot: number, count: number, timeline: Timeline): Iterable<number> {
   let current = slot
   for (let found = 0; found < count && current > 0; found++) {
@@ -75,7 +75,7 @@ function recentBlockhashesBytes(slot: number, timeline: Timeline): Uint8Array {
 
 const historyBits = 1024 * 1024
 
-/** One bit for each of the last million slots, set where there is a block. */
+/** One bit for each of the last million slots, set if the slot has a block. */
 function slotHistoryBytes(slot: number, timeline: Timeline): Uint8Array {
   const words = historyBits / 64
   const bytes = new Uint8Array(1 + 8 + words * 8 + 8 + 8)

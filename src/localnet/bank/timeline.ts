@@ -1,36 +1,38 @@
 /**
- * Slots: which one is open, when each began, which were dropped, and the blockhash of each.
+ * Slots: the open one, their start times, the dropped ones, and their blockhashes.
  *
- * Everything about an idle slot follows from its number: the time from a few anchors, the blockhash from a secret
- * seed. So idle slots cost nothing, neither memory nor work, and a chain that was closed has simply been idle.
+ * All data of an idle slot follow from its number: the time from a few anchors, the blockhash from a secret seed. Idle
+ * slots therefore need no memory and no work, and a chain that was closed has simply been idle.
  */
 import { createHash } from 'node:crypto'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 
-/** A slot and the moment it began. Between two anchors slots are evenly spread; after the last they follow `slotMs`. */
+/**
+ * A slot and its start time. Slots between two anchors are evenly spaced. After the last anchor they follow `slotMs`.
+ */
 export interface Anchor {
   readonly slot: number
   readonly ms: number
 }
 
-/** Slots from first to last that a dropped fork left without a block. */
+/** Slots from first to last that have no block because of a dropped fork. */
 export interface Gap {
   readonly first: number
   readonly last: number
 }
 
-/** A blockhash may be used while at most this many blocks have followed it. */
+/** A blockhash is valid while at most this many blocks have followed it. */
 export const blockhashAge = 150
-/** Slots until a closed slot is final. */
+/** The number of slots until a closed slot is final. */
 export const finalityDepth = 32
 const knownHashes = 400
-/** Hashes kept at hand: programs see some 660 of them in every slot that runs one. */
+/** The number of cached hashes. Programs see about 660 of them in every slot that runs one. */
 const maxDerived = 4_096
 
 export interface Timeline {
-  /** The slot that is open at this moment. */
+  /** The slot that is open at this time. */
   tipAt(ms: number): number
-  /** When a slot began, in milliseconds. */
+  /** Start time of a slot, in milliseconds. */
   timeOf(slot: number): number
   exists(slot: number): boolean
   /** The last slot with a block, up to and including this one. */
@@ -40,11 +42,11 @@ export interface Timeline {
   blockhashOf(slot: number): string
   blockhashBytesOf(slot: number): Uint8Array
   bankHashOf(slot: number): Uint8Array
-  /** The slot a blockhash belongs to, if it may be used when `latest` is the last closed slot. */
+  /** The slot of a blockhash, if it is valid when `latest` is the last closed slot. */
   slotOfBlockhash(blockhash: string, latest: number, maxAge?: number): number | undefined
-  /** Closes the open slot and opens the one that many later. Returns the anchors to keep. */
+  /** Closes the open slot and opens the one that many slots later. Returns the anchors to store. */
   jump(open: number, slots: number, nowMs: number): readonly Anchor[]
-  /** Takes the slots after this one up to the open one out of the chain, and returns the gap they leave. */
+  /** Removes the slots after this one up to the open one, and returns the resulting gap. */
   drop(after: number, open: number): Gap
 }
 

@@ -1,8 +1,8 @@
 /**
- * The virtual machine: litesvm, reduced to "what would this transaction do".
+ * The virtual machine: litesvm, used only to simulate transactions.
  *
- * Transactions are only ever simulated in it. What they change is written back by us, so the VM never holds a state
- * we did not decide on, and its habit of ending the process on an account it cannot store is out of reach.
+ * The bank applies their changes itself, so the VM never holds a state that the bank did not choose. litesvm ends the
+ * process on an account that it cannot store; this use avoids that case.
  */
 import { createHash } from 'node:crypto'
 import type * as Litesvm from 'litesvm/dist/internal.js'
@@ -23,24 +23,24 @@ export interface InnerInstruction {
 export interface Execution {
   readonly failure: Failure | undefined
   readonly logs: readonly string[]
-  /** One list per top-level instruction, empty where it called nothing. */
+  /** One list per top-level instruction. Empty if it called nothing. */
   readonly inner: readonly (readonly InnerInstruction[])[]
   readonly units: bigint
   readonly returnData: { readonly program: string; readonly data: Uint8Array } | undefined
-  /** The writable accounts as the transaction left them; nothing when it failed. */
+  /** The writable accounts after the transaction. Empty if it failed. */
   readonly changes: readonly Change[]
 }
 
 export interface Vm {
-  /** The programs and system accounts the VM begins with. */
+  /** The programs and system accounts with which the VM starts. */
   readonly genesis: readonly (readonly [string, Account])[]
-  /** The number that names the set of active features. */
+  /** The number that identifies the set of active features. */
   readonly featureSet: number
   rentExemption(bytes: number): bigint
   put(changes: Iterable<Change>): void
-  /** Loads a program, or throws when the bytes are not one. Returns the accounts that hold it. */
+  /** Loads a program and returns its accounts. Throws if the bytes are not a program. */
   load(address: string, elf: Uint8Array): readonly Change[]
-  /** The caller has decoded these bytes: malformed ones would end the process. */
+  /** The caller must have decoded these bytes, because malformed ones would end the process. */
   execute(transaction: Uint8Array): Execution
 }
 
@@ -61,11 +61,11 @@ export async function createVm(): Promise<Vm> {
   svm.setBlockhashCheck(false)
   svm.setTransactionHistory(0n)
   svm.withNativeMints()
-  // The VM holds the code of version 4 at the address of version 3, which runs the same instructions.
+  // The VM has the code of version 4 at the address of version 3, which runs the same instructions.
   svm.addProgram(decodeKey(programs.memoV4), svm.getAccount(decodeKey(programs.memoV3))?.data() ?? new Uint8Array())
   svm.setEpochSchedule(new native.EpochSchedule(432_000n, 432_000n, false, 0n, 0n))
   const nothing = new native.Account(0n, new Uint8Array(), decodeKey(programs.system), false, 0n)
-  // Its own faucet would be money nobody accounts for.
+  // The VM's own faucet would be unaccounted money.
   for (const { address } of svm.getProgramAccounts(decodeKey(programs.system))) svm.setAccount(address, nothing)
 
   function toNative({ lamports, data, owner, executable, rentEpoch }: Account): Litesvm.Account {
@@ -90,7 +90,7 @@ export async function createVm(): Promise<Vm> {
         try {
           svm.setAccount(key, toNative(account))
         } catch (error) {
-          // A program whose code is gone stays executable on chain and cannot run; the VM would rather not have it.
+          // A program without its code stays executable on chain but cannot run, and the VM refuses it.
           if (!account.executable) throw error
           svm.setAccount(key, toNative({ ...account, executable: false }))
         }
@@ -169,20 +169,20 @@ function readFailure(native: Native, error: ReturnType<Litesvm.FailedTransaction
   return { ProgramExecutionTemporarilyRestricted: { account_index: error.accountIndex } }
 }
 
-/** Where the code of an upgradeable program is: in a second account, which the first one names. */
+/** The address of an upgradeable program's code: a second account, named by the first. */
 export function findCodeAddress({ owner, data }: Account): string | undefined {
   if (owner !== programs.loaderUpgradeable || data.length !== 36 || data[0] !== 2) return undefined
   return encodeBase58(data.subarray(4))
 }
 
-/** An upgradeable program is loaded from a second account, which therefore has to be there before it. */
+/** An upgradeable program is loaded from a second account, so that account must be stored first. */
 function programDataFirst(changes: Iterable<Change>): readonly Change[] {
   return [...changes].sort(
     (left, right) => Number(left[1]?.executable ?? false) - Number(right[1]?.executable ?? false),
   )
 }
 
-/** As validators count it: the first four bytes of the hash over all feature addresses in order. */
+/** Computed like a validator: the first four bytes of the hash over all feature addresses in order. */
 function createFeatureSet(features: Litesvm.FeatureSet): number {
   const ids = features.getActiveFeatures().sort(Buffer.compare)
   return createHash('sha256').update(Buffer.concat(ids)).digest().readUInt32LE(0)

@@ -1,4 +1,4 @@
-/** Test money: SOL out of the faucet's pocket, tokens freshly minted. Real transactions, as anybody else's. */
+/** Test money: SOL from the faucet's balance, and freshly minted tokens, sent by ordinary transactions. */
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { knownMints, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 import { associatedTokenAddress } from '../accounts/program-address.ts'
@@ -19,9 +19,9 @@ export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
 
 export interface Faucet {
   readonly address: string
-  /** Sends lamports and returns at once, as a cluster's faucet does: the transaction may still fail. */
+  /** Sends lamports and returns at once, like a cluster's faucet. The transaction can still fail. */
   airdrop(address: string, lamports: bigint): string
-  /** Pays out, creating token accounts that are missing. Throws when the chain refuses. */
+  /** Pays, and creates missing token accounts. Throws if the chain refuses. */
   pay(address: string, amounts: Amounts): string
 }
 
@@ -32,7 +32,8 @@ export function createFaucet(bank: Bank, key: Keypair): Faucet {
 
   function send(calls: readonly Call[]): { readonly signature: string; readonly failure: Failure | undefined } {
     const open = bank.sync()
-    // Two equal payments in one slot would be one transaction: the limit, which nobody reaches, tells them apart.
+    // Two equal payments in one slot would be the same transaction. A different compute limit, far above the need,
+    // distinguishes them.
     serial = (serial + 1) % 1_000_000
     const wire = buildTransaction(key, [computeUnitLimit(unitLimit + serial), ...calls], bank.latestBlockhash(open))
     const decoded = decodeTransaction(wire)

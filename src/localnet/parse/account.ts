@@ -1,4 +1,4 @@
-/** Account data in the form `jsonParsed`, for the programs everybody knows. */
+/** Account data in the format `jsonParsed`, for the well-known programs. */
 import type { Account } from '../accounts/account.ts'
 import { programs, sysvars } from '../accounts/addresses.ts'
 import { nonceBytes, readNonce } from '../bank/nonce.ts'
@@ -9,7 +9,7 @@ import { type Lookup, parseTokenAccount } from './token-account.ts'
 
 export type ParseAccount = (address: string, account: Account) => unknown
 
-/** A parser that finds other accounts (a token account needs its mint) and the time in the same slot. */
+/** Creates a parser that can look up other accounts (a token account needs its mint) and the time in the same slot. */
 export function accountParser(get: Lookup, nowMs: number): ParseAccount {
   return (address, account) => {
     try {

@@ -1,8 +1,8 @@
-/** Reads the little-endian fields of instructions and accounts one after the other. */
+/** Reads the little-endian fields of instructions and accounts in sequence. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 
-/** The data ends before the field does, or holds what the field cannot. */
+/** The data ends inside the field, or the value is invalid for it. */
 export class Unparsable extends PaystileError {
   constructor() {
     super('unparsable', 'the bytes have another form')
@@ -20,11 +20,11 @@ export interface Cursor {
   f64(): number
   key(): string
   bytes(length: number): Uint8Array
-  /** Text behind a length of eight bytes (bincode) or four (borsh). */
+  /** Text with a length prefix of eight bytes (bincode) or four (borsh). */
   text(lengthBytes: 4 | 8): string
-  /** A key that may be missing, behind a tag of one byte (instructions) or four (accounts). */
+  /** An optional key with a tag of one byte (instructions) or four (accounts). */
   optionalKey(tagBytes: 1 | 4): string | undefined
-  /** A key of extensions, where zeros stand for none. */
+  /** An optional key of an extension. Zeros mean none. */
   nonZeroKey(): string | undefined
 }
 
@@ -57,7 +57,7 @@ export function cursorOver(data: Uint8Array): Cursor {
     optionalKey(tagBytes) {
       const tag = tagBytes === 1 ? cursor.u8() : cursor.u32()
       if (tag > 1) throw new Unparsable()
-      // In accounts the place is kept even when there is no key.
+      // In accounts, the field has its full length even without a key.
       if (tagBytes === 1 && tag === 0) return undefined
       const key = cursor.key()
       return tag === 1 ? key : undefined

@@ -1,4 +1,4 @@
-/** Token-2022 extensions: what follows the base of a mint or token account. */
+/** Token-2022 extensions, which follow the base of a mint or token account. */
 import { type Cursor, cursorOver } from './cursor.ts'
 
 /** By number, as in the program. */
@@ -103,7 +103,7 @@ export interface Extension {
 
 const baseBytes = 165
 
-/** The extensions of a mint or token account, in the order they are stored. */
+/** The extensions of a mint or token account, in stored order. */
 export function parseExtensions(data: Uint8Array): readonly Extension[] {
   const found: Extension[] = []
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
@@ -111,7 +111,7 @@ export function parseExtensions(data: Uint8Array): readonly Extension[] {
   while (at + 4 <= data.length) {
     const kind = view.getUint16(at, true)
     const length = view.getUint16(at + 2, true)
-    // Room that is not used yet reads as type 0.
+    // Unused space reads as type 0.
     if (kind === 0 || at + 4 + length > data.length) break
     found.push({ name: extensionNames[kind] ?? 'unparseableExtension', data: data.subarray(at + 4, at + 4 + length) })
     at += 4 + length

@@ -1,4 +1,4 @@
-/** Instructions in the form `jsonParsed`: what they mean where the program is known, their parts where it is not. */
+/** Instructions in the format `jsonParsed`: their meaning if the program is known, otherwise their raw parts. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { memoPrograms, programs } from '../accounts/addresses.ts'
 import type { Role } from '../transaction/roles.ts'

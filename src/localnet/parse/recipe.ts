@@ -1,12 +1,12 @@
-/** How an instruction is told: the names of its accounts, its arguments in order, and who signs. */
+/** Describes how to format an instruction: the names of its accounts, its arguments in order, and its signers. */
 import { type Cursor, Unparsable } from './cursor.ts'
 
 export interface Recipe {
   readonly type: string
-  /** Names of the accounts from the first on; an empty name is an account that is required but not told. */
+  /** Names of the accounts, from the first on. An empty name marks an account that is required but not shown. */
   readonly accounts: readonly string[]
   readonly args?: (cursor: Cursor) => Record<string, unknown>
-  /** The account after the named ones signs, alone or through a multisig with the accounts that follow. */
+  /** The account after the named ones signs, alone or as a multisig with the accounts that follow. */
   readonly authority?: string
   /** All accounts after the named ones, as a list under this name. */
   readonly rest?: string

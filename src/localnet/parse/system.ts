@@ -85,6 +85,6 @@ export function parseLookupTable(cursor: Cursor, accounts: readonly string[]): P
   if (!recipe) throw new Unparsable()
   const parsed = follow(recipe, cursor, accounts)
   if (recipe.type !== 'extendLookupTable' || accounts.length < 4) return parsed
-  // Whoever pays for the room is named only when somebody does.
+  // The payer of the rent is shown only if there is one.
   return { ...parsed, info: { ...parsed.info, payerAccount: accounts[2], systemProgram: accounts[3] } }
 }

@@ -1,4 +1,4 @@
-/** Mints, token accounts and multisigs in the form `jsonParsed`. */
+/** Mints, token accounts and multisigs in the format `jsonParsed`. */
 import type { Account } from '../accounts/account.ts'
 import { readTokenParties } from '../accounts/accounts.ts'
 import { readMint, uiAmount } from '../transaction/token-balances.ts'
@@ -74,7 +74,7 @@ function extensionsInfo({ data }: Account): Record<string, unknown> {
   return { extensions: parseExtensions(data).map(formatExtension) }
 }
 
-/** Amounts as this mint shows them: some let interest or a multiplier change what people see. */
+/** Formats amounts for display by this mint. Some mints apply interest or a multiplier. */
 export function amountFormatter(mint: Account | undefined, nowMs: number): ((amount: bigint) => unknown) | undefined {
   const read = readMint(mint)
   if (!mint || !read) return undefined

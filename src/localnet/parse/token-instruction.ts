@@ -131,7 +131,7 @@ export function parseToken(cursor: Cursor, accounts: readonly string[]): Parsed 
   return follow(recipe, cursor, accounts)
 }
 
-/** Whether the account is told as mint or account depends on what authority changes hands. */
+/** The kind of authority decides whether the account is shown as a mint or as an account. */
 function setAuthority(cursor: Cursor): Recipe {
   const authorityType = authorityTypes[cursor.u8()]
   if (authorityType === undefined) throw new Unparsable()
@@ -157,7 +157,7 @@ const associated: readonly Recipe[] = [
 ]
 
 export function parseAssociatedToken(cursor: Cursor, accounts: readonly string[]): Parsed {
-  // No data at all is the oldest way to say "create".
+  // Empty data is the oldest form of "create".
   const recipe = associated[cursor.left() === 0 ? 0 : cursor.u8()]
   if (!recipe) throw new Unparsable()
   return follow(recipe, cursor, accounts)

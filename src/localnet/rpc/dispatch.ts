@@ -1,4 +1,4 @@
-/** From a request's text to an answer's text: single calls and batches, as JSON-RPC 2.0 has them. */
+/** Turns the text of a request into the text of a response: single calls and batches of JSON-RPC 2.0. */
 import { accountMethods } from './methods/accounts.ts'
 import { adminMethods } from './methods/admin.ts'
 import { blockMethods } from './methods/blocks.ts'

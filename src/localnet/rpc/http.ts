@@ -1,4 +1,4 @@
-/** The node's HTTP face: JSON-RPC on `/`, `GET /health`, `POST /faucet`. Loopback only. */
+/** The node's HTTP interface: JSON-RPC on `/`, `GET /health`, `POST /faucet`. Loopback only. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Answer, answerError, call, type Request, readBody, readRequest } from './dispatch.ts'
 import { invalidRequest } from './wire/errors.ts'
@@ -10,10 +10,10 @@ const maxBodyBytes = 50 * 1024
 const maxBatch = 1000
 
 export interface HttpParts {
-  /** The node as a caller with these faults sees it. */
+  /** The node as seen by a caller with these faults. */
   nodeFor(rule: FaultRule): Node
   readonly faults: FaultState
-  /** Serves `POST /faucet`: body text in, status and JSON out. */
+  /** Serves `POST /faucet`. It takes the body as text, and returns a status and JSON. */
   faucet(body: string): Promise<{ readonly status: number; readonly json: unknown }>
 }
 
@@ -70,7 +70,7 @@ async function serveRpc(body: string, response: ServerResponse, parts: HttpParts
     const answer = await answerOne(one, parts)
     if (answer) answers.push(answer)
   }
-  // Notifications (calls without an id) are not answered at all.
+  // Notifications (calls without an id) get no response.
   if (answers.length === 0) return reply(response, 200, '')
   const text = stringifyJson(batch ? answers : answers[0])
   const spoiled = plans.map(({ rule }) => rule.body).find((kind) => kind !== undefined)
@@ -111,7 +111,7 @@ async function answerRequest(request: Request, rule: FaultRule, { nodeFor, fault
   return intercept ? { jsonrpc: '2.0', ...(await intercept(request.method, request.params, answer)), id } : answer
 }
 
-/** The faults that come before an answer. True when there will be none. */
+/** Applies the faults that precede a response. True if there is no response. */
 async function spoil(response: ServerResponse, rule: FaultRule): Promise<boolean> {
   if (rule.latencyMs) await new Promise((done) => setTimeout(done, rule.latencyMs))
   if (rule.drop) {
@@ -140,8 +140,8 @@ function reply(response: ServerResponse, status: number, text: string, type = 'a
 }
 
 /**
- * Pages of other sites must not drive the localnet: neither under a name of their own that resolves to this machine
- * (Host), nor by plain cross-site requests (Origin).
+ * Rejects requests from other sites: by a foreign name that resolves to this machine (Host), or by plain cross-site
+ * requests (Origin).
  */
 export function isLocal({ headers }: IncomingMessage): boolean {
   if (!isLoopback(headers.host)) return false
@@ -162,7 +162,7 @@ function allowOrigin(response: ServerResponse, origin: string): void {
   response.setHeader('access-control-max-age', '86400')
 }
 
-/** The body, or undefined when it is larger than a validator would read. */
+/** Reads the body. Undefined if it exceeds a validator's limit. */
 async function readText(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let length = 0

@@ -1,4 +1,4 @@
-/** Keeps all subscriptions, and turns what happens on the chain into notifications. */
+/** Manages all subscriptions, and turns chain events into notifications. */
 import type { Bank } from '../bank/bank.ts'
 import type { Commitment, View } from '../bank/commitment.ts'
 import { createMovedNotices, createProcessedNotices, type Notice, signatureNotice } from './notices.ts'
@@ -8,10 +8,10 @@ import type { Node } from './wire/node.ts'
 export type Push = (method: string, params: { readonly result: unknown; readonly subscription: number }) => void
 
 export interface Hub {
-  /** The first notification, if there is one, comes after this call has returned. */
+  /** The first notification arrives after this call has returned. */
   subscribe(topic: Topic, push: Push): number
   unsubscribe(id: number): boolean
-  /** A transaction has arrived, whatever becomes of it. */
+  /** A transaction has arrived, regardless of its outcome. */
   received(signature: string): void
   close(): void
 }
@@ -47,7 +47,7 @@ export function createHub(bank: Bank, node: Node): Hub {
       seen = view
     },
     dropped: () => {
-      // Slots of the lost fork are told again when others take their place.
+      // Slots of the lost fork are reported again when others replace them.
       const view = bank.view()
       const lower = (commitment: Commitment) => Math.min(seen[commitment], view[commitment])
       seen = { processed: lower('processed'), confirmed: lower('confirmed'), finalized: lower('finalized') }

@@ -1,4 +1,4 @@
-/** The notifications of a subscription: at once for transactions as they are processed, or when slots become visible. */
+/** The notifications of a subscription: immediately for processed transactions, or when slots become visible. */
 import type { Account } from '../accounts/account.ts'
 import type { View } from '../bank/commitment.ts'
 import type { TransactionRecord } from '../bank/history.ts'
@@ -10,11 +10,11 @@ import type { Node } from './wire/node.ts'
 
 export interface Notice {
   readonly result: unknown
-  /** Nothing follows: the subscription is over. */
+  /** The last notification of a subscription. */
   readonly last?: boolean
 }
 
-/** When a transaction was processed; `changed` are the accounts that its slot has changed. */
+/** For a processed transaction. `changed` are the accounts that its slot has changed. */
 export function createProcessedNotices(
   topic: Topic,
   record: TransactionRecord,
@@ -32,7 +32,7 @@ export function createProcessedNotices(
   return []
 }
 
-/** The chain has moved from one slot to another; `seen` is the view before, `view` the view now. */
+/** The chain moved from one slot to another. `seen` is the view before, `view` the view now. */
 export interface Move {
   readonly from: number
   readonly to: number
@@ -50,7 +50,7 @@ export function createMovedNotices(topic: Topic, move: Move, node: Node): readon
   return createSpanNotices(topic, { from: seen[topic.commitment], to: view[topic.commitment] }, node)
 }
 
-/** After a long jump only this many of the latest slots are told one by one. */
+/** After a long jump, only this many of the latest slots are reported one by one. */
 const toldSlots = 32
 
 function latestSlots(after: number, upTo: number, { bank }: Node): readonly number[] {
@@ -95,13 +95,13 @@ function countTransactions(slot: number, { bank }: Node): Record<string, number>
   }
 }
 
-/** The slots that became visible to a commitment: everything after `from`, up to and including `to`. */
+/** The slots that became visible at a commitment: after `from`, up to and including `to`. */
 interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** When slots have become visible at the subscriber's commitment. */
+/** For slots that became visible at the subscriber's commitment. */
 function createSpanNotices(topic: Topic, span: Span, node: Node): readonly Notice[] {
   switch (topic.kind) {
     case 'account':

@@ -1,4 +1,4 @@
-/** WebSockets: one JSON-RPC conversation each, with subscriptions. Slow and dead ones are ended. */
+/** WebSockets: one JSON-RPC connection each, with subscriptions. Slow and dead connections are closed. */
 import type { Server } from 'node:http'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Answer, answerError, readBody, readRequest } from './dispatch.ts'
@@ -12,7 +12,7 @@ import { readInteger, readParams, requireParams } from './wire/params.ts'
 
 const maxSubscriptions = 1_000
 const maxMessageBytes = 64 * 1024
-/** A reader that is this far behind is not reading. */
+/** A client that lags this far behind does not read. */
 const maxBufferedBytes = 8 * 1024 * 1024
 
 export interface SocketLimits {
@@ -102,7 +102,7 @@ function converse(client: WebSocket, hub: Hub, faults: FaultState): void {
     try {
       const request = readRequest(value)
       id = request.id
-      // Clients keep the line warm with a `ping` that expects no answer.
+      // Clients keep the connection alive with a `ping` that expects no response.
       if (request.id === undefined) return undefined
       return { jsonrpc: '2.0', result: run(request.method, request.params), id }
     } catch (error) {

@@ -1,4 +1,4 @@
-/** What clients can subscribe to. */
+/** The subscriptions that clients can open. */
 import type { Commitment } from '../bank/commitment.ts'
 import { type AccountFormat, readAccountFormat } from './methods/account-data.ts'
 import { type Filter, readFilters } from './methods/account-filters.ts'

@@ -1,4 +1,4 @@
-/** The two native packages that the localnet runs on, loaded so that a machine without them is named in one sentence. */
+/** Loads the two native packages of the localnet. If one is missing, the error names the machine in one sentence. */
 import type * as Litesvm from 'litesvm/dist/internal.js'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { loadBinary } from '../../core/errors/native-binary.ts'
@@ -11,13 +11,13 @@ const use = {
 }
 const elsewhere = "use network: 'devnet', or a localnet on another machine as rpc"
 
-/** The Solana VM. The bare binding: the package's main file would load a whole client library. */
+/** The Solana VM. Only the binding is loaded, because the package's main file loads a whole client library. */
 export function loadLitesvm(load = () => import('litesvm/dist/internal.js')): Promise<typeof Litesvm> {
   const instead = `install it with npm's optional dependencies, or ${elsewhere}`
   return loadBinary({ ...use, name: 'litesvm', instead }, load)
 }
 
-/** The chain's database, with SQLite below it. */
+/** The chain's database, which uses SQLite. */
 export async function loadStore(
   load: () => Promise<unknown> = () => import('@photostructure/sqlite'),
 ): Promise<typeof Store> {

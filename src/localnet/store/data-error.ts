@@ -1,4 +1,4 @@
-/** The data directory cannot be used. The message names the file. */
+/** The data directory is not usable. The message names the file. */
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 
 export class LocalnetDataError extends PaystileError {

@@ -1,8 +1,8 @@
 /**
- * The chain's database: one SQLite file, or memory when nothing is to be kept.
+ * The chain's database: one SQLite file, or memory if nothing is stored.
  *
- * Every slot that changes something is one database transaction, committed when the slot closes. A killed process
- * therefore leaves the chain as of its last closed slot.
+ * Every slot with changes is one database transaction, committed when the slot closes. After a crash, the chain is in
+ * the state of its last closed slot.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export interface Store {
   readonly isNew: boolean
   getMeta(key: string): Uint8Array | undefined
   setMeta(key: string, value: Uint8Array): void
-  /** Everything written until `commit` becomes durable together. */
+  /** All writes until `commit` are committed together. */
   begin(): void
   commit(): void
   close(): void
@@ -55,10 +55,10 @@ export function openStore(directory: string | undefined): Store {
 }
 
 /**
- * One process per chain: a second one would run a second chain on the same history.
+ * Allows one process per chain, because a second one would run another chain on the same history.
  *
- * The lock is a database of its own, because a connection that has prepared statements gives its locks back only when
- * those are collected. The system takes the lock from a process that was killed.
+ * The lock is a separate database, because a connection with prepared statements releases its locks only when they are
+ * garbage-collected. The operating system releases the lock of a killed process.
  */
 function lock(directory: string): () => void {
   const file = join(directory, 'chain.lock')

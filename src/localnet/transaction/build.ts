@@ -1,4 +1,4 @@
-/** The few transactions the localnet makes itself: instructions, compiled into a signed legacy transaction. */
+/** Builds the localnet's own transactions: instructions, compiled into a signed legacy transaction. */
 import { decodeKey } from '../accounts/account.ts'
 import { programs } from '../accounts/addresses.ts'
 import type { Keypair } from './signature.ts'
@@ -82,7 +82,7 @@ export function createTokenAccount(
   tokenProgram: string,
 ): Call {
   const others = [wallet, mint, programs.system, tokenProgram].map(readable)
-  // Instruction 1 is content with an account that is already there.
+  // Instruction 1 accepts an existing account.
   return {
     program: programs.associatedToken,
     accounts: [signing(payer), writable(account), ...others],

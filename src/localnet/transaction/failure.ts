@@ -1,12 +1,12 @@
 /**
- * Why a transaction failed, in the names and sentences of a validator.
+ * The failures of transactions, with the names and sentences of a validator.
  *
- * The VM gives its fieldless errors as numbers, whose names exist only in its type file; the two lists below are in
- * the order of those numbers.
+ * The VM returns its fieldless errors as numbers, and their names exist only in its type file. The two lists below are
+ * in the order of those numbers.
  */
 export type InstructionFailure = string | { readonly Custom: number }
 
-/** As it stands in JSON: a bare name, or an object with one key. */
+/** The JSON form: a bare name, or an object with one key. */
 export type Failure =
   | string
   | { readonly InstructionError: readonly [index: number, failure: InstructionFailure] }
@@ -119,7 +119,7 @@ export function instructionFailureName(number: number): string {
   return instructionFailures[number]?.[0] ?? 'GenericError'
 }
 
-/** The sentence a validator writes into its messages. */
+/** The sentence that a validator writes into its messages. */
 export function describeFailure(failure: Failure): string {
   if (typeof failure === 'string') return transactionSentences.get(failure) ?? failure
   if ('InstructionError' in failure) {

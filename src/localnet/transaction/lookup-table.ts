@@ -1,4 +1,4 @@
-/** Address lookup tables: what the indexes of a v0 message stand for. */
+/** Address lookup tables: the addresses behind the indexes of a v0 message. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
 import { programs } from '../accounts/addresses.ts'
@@ -34,11 +34,11 @@ export function readLookupTable(data: Uint8Array): LookupTable | undefined {
 export interface LookupParts {
   readonly slot: number
   get(address: string): Account | undefined
-  /** Whether a slot is among the recent ones whose hash programs can see. */
+  /** Whether a slot is among the recent ones with a hash that programs can see. */
   isRecent(slot: bigint): boolean
 }
 
-/** The addresses a message loads, or the name of what is wrong with them. */
+/** The addresses that a message loads, or the name of the error. */
 export function loadAddresses(lookups: readonly Lookup[], parts: LookupParts): LoadedAddresses | string {
   const writable: string[] = []
   const readonly: string[] = []
@@ -49,7 +49,7 @@ export function loadAddresses(lookups: readonly Lookup[], parts: LookupParts): L
     const table = readLookupTable(account.data)
     if (!table) return 'InvalidAddressLookupTableData'
     if (!isActive(table, parts)) return 'AddressLookupTableNotFound'
-    // What was added in this very slot cannot be used in it.
+    // Addresses added in this slot cannot be used in it.
     const usable = BigInt(parts.slot) > table.lastExtendedSlot ? table.addresses.length : table.lastExtendedStartIndex
     for (const [indexes, found] of [
       [lookup.writable, writable],

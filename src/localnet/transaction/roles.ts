@@ -1,4 +1,4 @@
-/** The full list of accounts a transaction names, with what it may do to each. */
+/** The complete list of a transaction's accounts, with the rights to each. */
 import { programs, reserved } from '../accounts/addresses.ts'
 import type { Message } from './wire.ts'
 
@@ -9,7 +9,7 @@ export interface Role {
   readonly source: 'transaction' | 'lookupTable'
 }
 
-/** Addresses found in lookup tables: all writable ones first, then all readable ones, each in the order of lookups. */
+/** Addresses from lookup tables: first all writable ones, then all readonly ones, each in the order of the lookups. */
 export interface LoadedAddresses {
   readonly writable: readonly string[]
   readonly readonly: readonly string[]

@@ -38,8 +38,8 @@ export function signaturesHold({ message, signatures }: Transaction): boolean {
 }
 
 /**
- * Points of small order, the sign bit left out. For such a key one signature fits many messages, so validators refuse
- * them as key and as nonce; OpenSSL does not.
+ * Points of small order, without the sign bit. With such a key, one signature is valid for many messages. Validators
+ * therefore refuse them as key and as nonce; OpenSSL does not.
  */
 const weakPoints: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -57,7 +57,7 @@ function isWeak(point: Uint8Array): boolean {
   return weakPoints.has(unsigned.toString('hex'))
 }
 
-/** Making a key costs more than a verification with it, and payers come back. */
+/** Creating a key object costs more than a verification, and the same payers return. */
 const keys = new Map<string, KeyObject>()
 const maxKeys = 4_096
 
@@ -74,7 +74,7 @@ function publicKey(address: string): KeyObject | undefined {
     keys.set(address, key)
     return key
   } catch {
-    // 32 bytes need not be a point on the curve, and then nobody can sign for them.
+    // 32 bytes need not be a point on the curve. No key can sign for other values.
     return undefined
   }
 }

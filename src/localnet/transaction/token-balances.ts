@@ -1,4 +1,4 @@
-/** Balances in token accounts and the decimals of mints, under either token program. */
+/** Reads balances of token accounts and decimals of mints, under either token program. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
 import { readTokenParties } from '../accounts/accounts.ts'
@@ -42,8 +42,8 @@ export function formatTokenAmount(account: Account): bigint {
 }
 
 /**
- * The token balances a validator reports beside a transaction: of every account it names that is a token account,
- * unless the account is called as a program, and only when the transaction names a token program at all.
+ * The token balances that a validator reports with a transaction: those of every token account among its accounts,
+ * unless the account is called as a program. They are reported only if the transaction names a token program.
  */
 export function listTokenBalances(
   message: Message,
@@ -73,7 +73,7 @@ export function listTokenBalances(
   return balances
 }
 
-/** An amount as RPC answers show it. The float is for people only. */
+/** An amount in the format of RPC responses. The float is for display only. */
 export function uiAmount(amount: bigint, decimals: number): Record<string, unknown> {
   const digits = amount.toString().padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)

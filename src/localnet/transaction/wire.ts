@@ -1,9 +1,9 @@
 /**
- * Transactions as bytes: legacy, v0 (lookup tables) and v1 (SIMD-0385).
+ * Decodes transactions: legacy, v0 (lookup tables) and v1 (SIMD-0385).
  *
- * The VM ends the whole process on bytes it does not like, so nothing reaches it that has not passed through here.
- * Written from the format's specification and not from the code that reads payments: a chain which shared our
- * reader would only confirm our own mistakes.
+ * The VM ends the whole process on malformed bytes, so all bytes are checked here first. The decoder follows the
+ * format's specification and does not share code with the reader of payments, because a shared reader would only
+ * confirm its own mistakes.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
@@ -25,7 +25,7 @@ export interface Lookup {
   readonly readonly: readonly number[]
 }
 
-/** What a v1 message asks for in its header. A field that is not set asks for the least, not for a default. */
+/** The resource request in the header of a v1 message. A missing field requests the minimum, not a default. */
 export interface ResourceConfig {
   readonly mask: number
   readonly priorityFeeLamports?: bigint
@@ -42,7 +42,7 @@ export interface Message {
   readonly readonlyOthers: number
   readonly keys: readonly string[]
   readonly blockhash: string
-  /** Where the blockhash stands in `bytes`: simulation may replace it. */
+  /** The offset of the blockhash in `bytes`. A simulation can replace it. */
   readonly blockhashOffset: number
   readonly instructions: readonly Instruction[]
   readonly lookups: readonly Lookup[]
@@ -57,9 +57,9 @@ export interface Transaction {
 
 export type Decoded<T> =
   | { readonly kind: 'ok'; readonly value: T }
-  /** The bytes are not a transaction at all. */
+  /** The bytes are not a transaction. */
   | { readonly kind: 'malformed'; readonly reason: string }
-  /** They are one, but its parts contradict each other. */
+  /** The bytes are a transaction, but its parts contradict each other. */
   | { readonly kind: 'unsanitary'; readonly reason: string }
 
 interface Reader {
@@ -241,7 +241,7 @@ function readHeader(reader: Reader): [number, number, number] {
 
 function readMany<T>(count: number, read: () => T): T[] {
   const items: T[] = []
-  // A count is only the sender's word: stop at the first item that is not there, before memory is taken for all.
+  // The count comes from the sender. Reading stops at the first missing item, before memory is allocated for all.
   for (let index = 0; index < count; index++) items.push(read())
   return items
 }
@@ -273,7 +273,7 @@ function readU64(reader: Reader): bigint {
   return new DataView(readBytes(reader, 8).slice().buffer).getBigUint64(0, true)
 }
 
-/** A length in one to three bytes of seven bits. Each number has one spelling: longer ones are refused. */
+/** A length in one to three bytes of seven bits. Only the shortest encoding is accepted. */
 function readLength(reader: Reader): number {
   let value = 0
   for (let position = 0; position < 3; position++) {

@@ -1,4 +1,7 @@
-/** The checkout's desk at one route: how a purchase can be paid from a phone, what a wallet is to sign, and sending it. */
+/**
+ * The checkout actions of one route: the ways to pay from a phone, the transaction for a wallet to sign, and its
+ * submission.
+ */
 import type {
   CheckoutOrder,
   CheckoutState,
@@ -36,12 +39,12 @@ export interface CheckoutActions {
   /** What has to be sent of each token, the one of the price first. */
   listTokens(purchase: Purchase): readonly CheckoutToken[]
   view(purchase: Purchase, token: TokenCode): CheckoutView | undefined
-  /** A transaction that pays it, for an account to sign. */
+  /** A payment transaction for an account to sign. */
   prepare(purchase: Purchase, token: TokenCode, account: string, incoming: Incoming): Promise<Preparation | Refusal>
   answer(order: CheckoutOrder, incoming: Incoming): Promise<object | Refusal>
 }
 
-/** What every step needs. */
+/** The dependencies of every step. */
 interface Desk {
   readonly routeRuntime: RouteRuntime
   readonly slots: TransactionSlots
@@ -106,21 +109,22 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   const { requestId, recipient } = purchase
   const { mints, description: label = 'paystile' } = route.config
   const { publicUrl } = runtime
-  // Where wallets can ask us, we draft the transaction; elsewhere they put it together by what the link says.
+  // With a public https address, wallets request the transaction from the service. Otherwise they build it from the
+  // link.
   const uri = publicUrl?.startsWith('https:')
     ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
     : transferLink({ recipient, amount, mint: findMint(token, mints)?.address, requestId, label })
   return { uri, rows: encodeQr(uri) }
 }
 
-/** Who asks for such a payment has to sign for it with the wallet that pays, which is not theirs here. */
+/** Such a payment needs the signature of the payer's wallet, which the checkout page does not have. */
 export const needsSignature = refuse('signature_required', {
   detail: 'This requestId is for programs that pay with a wallet of their own; open the address itself in a browser.',
 })
 
-/** States in which something is still to be paid. */
+/** States in which a payment is still due. */
 const unpaid: readonly CheckoutState['state'][] = ['waiting', 'short', 'wrong']
-/** Less than this before its end, a price is not paid any more: it could not land in time. */
+/** With less remaining time than this, a payment is refused, because it could not land before the quote expires. */
 const tooLateMs = 5_000
 
 async function prepare(
@@ -159,7 +163,7 @@ const notForThis = 'The wallet did not return a signed payment for this purchase
 const wouldFail =
   'The payment would fail on chain, so it was not sent; look whether the wallet has enough, and try again.'
 
-/** The ways to pay, with what has to be sent for the price to arrive. */
+/** The ways to pay, with the amounts to send so that the price arrives. */
 async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
   const { route, runtime } = desk.routeRuntime
   const { request, recipient } = purchase
@@ -181,11 +185,11 @@ async function submit(
   const { signed, isFresh } = reading
   const { state, vain } = await states.read(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
-  // Also after a payment that came to nothing: what lands too late is lost.
+  // Also after an invalid payment: a payment that lands too late is lost.
   if (runtime.clock.now() >= purchase.expiresAt)
     return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
   if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
-  // Whoever knows the purchase may send something for it. What would not pay it must not stand in the way of a payment.
+  // Any client that knows the purchase can submit a transaction. One that would not pay must not block a real payment.
   const trial = await runtime.paymentDrafts.simulate(bytes, await optionsOf(desk, purchase))
   if (trial.kind === 'unavailable') return refuse('chain_unavailable')
   if (trial.kind !== 'pays') {
@@ -202,7 +206,7 @@ async function submit(
   return { kind: 'refused', why: 'The network did not take the payment, so nothing was paid; try again in a minute.' }
 }
 
-/** As a person with a wallet does it, only that nobody has to be asked. */
+/** Pays like a person with a wallet, but without confirmation. */
 async function payAsTest(
   desk: Desk,
   purchase: Purchase,

@@ -1,4 +1,4 @@
-/** Values written into the checkout document, each escaped for its place, and all of it ASCII. */
+/** Escapes values for the checkout document, each for its context. The result is ASCII. */
 import { asciiJson } from '../../core/encoding/http.ts'
 
 const entities: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** For text and for attributes in quotes. What has no place in HTML comes out as a replacement character. */
+/** For text and for quoted attributes. Characters that HTML does not allow become a replacement character. */
 export function escapeHtml(text: string): string {
   return text.replace(/[^\t\n\r -~]|[&<>"']/gu, (character) => {
     const code = character.codePointAt(0) ?? 0
@@ -19,26 +19,26 @@ export function escapeHtml(text: string): string {
   })
 }
 
-/** For `<script type="application/json">`: nothing in it can end the script or begin a comment. */
+/** For `<script type="application/json">`: the text cannot end the script or begin a comment. */
 export function escapeJson(value: unknown): string {
   return asciiJson(value).replace(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
 }
 
-/** Our own script, inline. Outside ASCII it has only what stands in strings and patterns, where escapes mean the same. */
+/** The inline script. It has non-ASCII characters only in strings and patterns, where escapes are equivalent. */
 export const inlineScript = remember((script: string) =>
   script
     .replace(/<(?=\/script|!--)/gi, '\\x3c')
     .replace(/[\u0080-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
 )
 
-/** Our own style sheet, inline. */
+/** The inline style sheet. */
 export const inlineStyle = remember((style: string) =>
   style
     .replace(/<(?=\/style)/gi, '\\3c ')
     .replace(/[\u0080-\u{10ffff}]/gu, (character) => `\\${character.codePointAt(0)?.toString(16)} `),
 )
 
-/** It is the same text for every page. */
+/** Caches the last result, because the text is the same for every page. */
 function remember(make: (text: string) => string): (text: string) => string {
   let last: readonly [string, string] | undefined
   return (text) => {

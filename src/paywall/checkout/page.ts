@@ -1,6 +1,6 @@
 /**
- * The checkout document: all that a person needs in order to pay, in one piece, readable without a script and loading
- * nothing. The script in it only brings it to life.
+ * The checkout document: everything that a person needs to pay, in one document, readable without a script and without
+ * loading anything. The script only makes it interactive.
  */
 import type { CheckoutFacts, CheckoutView } from '../../core/checkout/messages.ts'
 import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
@@ -8,9 +8,9 @@ import { describeState, isPayable, longPrice } from '../../core/checkout/texts.t
 import { escapeHtml, escapeJson, inlineScript, inlineStyle } from './escape.ts'
 
 export interface CheckoutParts {
-  /** Of the first token. */
+  /** The view of the first token. */
   readonly view: CheckoutView
-  /** Named by the Content-Security-Policy; another one for each document. */
+  /** The nonce of the Content-Security-Policy, different for each document. */
   readonly nonce: string
   readonly script: string
   readonly style: string
@@ -18,11 +18,11 @@ export interface CheckoutParts {
 
 const mark =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>paystile</title><rect width="32" height="32" rx="8" fill="#4f3cc9"/><path d="M9 24V8h7.5a5.5 5.5 0 0 1 0 11H9" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="23" cy="23.5" r="2.6" fill="#8ff0c4"/></svg>'
-/** The same text in both places weighs once. */
+/** Used twice, encoded once. */
 const icon = escapeHtml(`data:image/svg+xml,${mark.replaceAll('"', "'").replaceAll('#', '%23')}`)
 const longestText = 120
 
-/** The whole document, as ASCII. Every value in it may come from a stranger. */
+/** The whole document, as ASCII. Every value in it is untrusted. */
 export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): string {
   const nonce = escapeHtml(parts.nonce)
   const first = facts.tokens[0]
@@ -62,7 +62,7 @@ ${byHand(facts)}
 `
 }
 
-/** Whether the script has to find out first that the browser kept the cookie. Browsers without scripts show it at once. */
+/** Whether the script must first check that the browser kept the cookie. Without scripts the page shows it at once. */
 function isHeldBack({ standing, isKept }: CheckoutFacts, { script }: CheckoutParts): boolean {
   return isPayable(standing) && !isKept && script !== ''
 }
@@ -76,13 +76,13 @@ function notice(facts: CheckoutFacts): string {
   const told = describeState(facts.standing, facts)
   if (!told) return ''
   const tx = told.tx === undefined ? '' : `<p>Transaction <code>${escapeHtml(told.tx)}</code></p>`
-  // An empty address is that of the page itself: the link loads it again, script or not.
+  // An empty address is the address of the page itself: the link reloads it, with or without a script.
   const style = told.isQuiet ? '' : ' class="button"'
   const action = told.action === undefined ? '' : `<a${style} href="">${escapeHtml(told.action)}</a>`
   return `<div class="notice ${told.tone}"><h2>${escapeHtml(told.title)}</h2><p>${escapeHtml(told.text)}</p>${tx}${action}</div>`
 }
 
-/** Of use only with the script, which shows it. */
+/** Useful only with the script, which shows it. */
 function choice({ tokens }: CheckoutFacts): string {
   if (tokens.length < 2) return ''
   const rows = tokens.map(({ token, amount }, index) => {
@@ -104,7 +104,7 @@ function phone({ uri, rows }: CheckoutView, price: string): string {
 ${link}</div>`
 }
 
-/** Open for those without a script; the script closes it. */
+/** Open without a script. The script closes it. */
 function byHand(facts: CheckoutFacts): string {
   const amounts = facts.tokens.map(({ token, amount }) => `${amount} ${token}`).join(' or ')
   const mint = facts.tokens[0]?.mint
@@ -122,7 +122,7 @@ function promise({ after }: CheckoutFacts): string {
     : 'One payment is enough. If you close this page after paying, open the same address again in this browser: your payment is kept for you.'
 }
 
-/** For people, and for those without a script: the service's time. */
+/** The service's time, for people without a script. */
 function until({ expiresAt }: CheckoutFacts): string {
   const iso = new Date(expiresAt).toISOString()
   return `<time datetime="${iso}">${iso.slice(11, 19)} UTC</time>`

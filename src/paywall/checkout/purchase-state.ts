@@ -1,6 +1,6 @@
 /**
- * Where a purchase stands, as the ledger and the chain tell it: by the transaction that we sent for it, those that the
- * watcher saw with its memo or a proof has named, and those that somebody told of and were true.
+ * The state of a purchase, from the ledger and the chain. It considers the transaction that the service sent for it,
+ * transactions that the watcher saw with its memo or a proof has named, and verified hints of clients.
  */
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { isPayable } from '../../core/checkout/texts.ts'
@@ -28,16 +28,16 @@ export interface Purchase {
   readonly recipient: string
   /** Its pseudonym. */
   readonly name: string
-  /** When its price ends, and until when a payment can be claimed: milliseconds since 1970. */
+  /** The end of the price, and the time until which a payment can be claimed, in milliseconds since 1970. */
   readonly expiresAt: number
   readonly claimableUntil: number
 }
 
-/** Where a purchase stands, and by which payment, where there is one to show. */
+/** The state of a purchase, and the payment that decides it, if there is one. */
 export interface PurchaseState {
   readonly state: CheckoutState
   readonly proof?: Omit<Proof, 'claim'>
-  /** The transaction that was sent last, where it turned out to be no payment of this purchase. */
+  /** The transaction that was sent last, if it turned out not to pay for this purchase. */
   readonly vain?: string
 }
 
@@ -63,12 +63,12 @@ export interface PurchaseStates {
 }
 
 /**
- * Whoever reads a requestId from the chain can pay a trifle for it as often as they like, but only later: the first are
- * listed, and of these the ones that paid in full are looked at first.
+ * A requestId can be read from the chain, so strangers can send tiny payments for it, but only later. Therefore the
+ * first payments are listed, and those that paid in full are checked first.
  */
 const mostListed = 100
 const mostCandidates = 10
-/** How long after a price's end somebody's word for a transaction is waited for. */
+/** Time after the end of a price for which a claimed transaction is awaited. */
 const hintMs = 120_000
 
 export function createPurchaseStates(routeRuntime: RouteRuntime, slots: TransactionSlots): PurchaseStates {
@@ -76,7 +76,7 @@ export function createPurchaseStates(routeRuntime: RouteRuntime, slots: Transact
   const { clock, ledger } = runtime
   const { kv, books } = ledger
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
-  /** Without the watcher, nobody else knows of it yet. */
+  /** Without the watcher, no other record of it exists yet. */
   const remember = async (purchase: Purchase, tx: string): Promise<void> =>
     void (await kv.put(foundOf(purchase, tx), '', purchase.claimableUntil))
 
@@ -178,7 +178,7 @@ async function isTrue({ routeRuntime, incoming, quote, requestId }: Look, tx: st
   return isOurs
 }
 
-/** Of several payments, the one that matters most. */
+/** The order of precedence of several payments. */
 const order: readonly CheckoutState['state'][] = ['paid', 'confirming', 'used', 'late', 'short', 'wrong']
 
 const mayChange: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chain_unavailable', 'chain_disagreement']

@@ -1,6 +1,6 @@
 /**
- * A browser that has been shown many prices keeps a cookie for each and sends them with every request, until servers refuse
- * so long a header: before that, the oldest cookies that stand for no payment are taken back.
+ * Removes stale cookies. A browser keeps a cookie for each quoted price and sends them with every request, until
+ * servers refuse so long a header. Before that, the oldest cookies without a payment are removed.
  */
 import type { TicketCookie, TicketPlace } from '../../core/checkout/cookie.ts'
 import { readOtherTickets } from '../../core/checkout/cookie.ts'
@@ -10,18 +10,18 @@ import type { Incoming } from '../../core/encoding/http.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { PayDesk } from '../runtime/pay-desk.ts'
 
-/** All cookies of a browser, the one of this address among them. */
+/** Limits for all cookies of a browser, including the one of this address. */
 const [mostCookies, mostBytes] = [16, 4_096]
-/** So many are looked at for one page. */
+/** The number of cookies that are checked for one page. */
 const mostLookedAt = 8
 
-/** What a cookie stands for, the least worth keeping first. */
+/** The value of a cookie, the least valuable first. */
 const worths = ['over', 'price', 'unknown', 'payment'] as const
 type Worth = (typeof worths)[number]
 
 const over: readonly CheckoutState['state'][] = ['expired', 'used']
 
-/** The names of cookies that are to be taken back beside a new one of so many bytes. Cookies that stand for payments stay. */
+/** The names of cookies to remove beside a new one of this size. Cookies with payments stay. */
 export async function findStaleCookies(
   { payDesks }: { readonly payDesks: { get(tag: string): Pick<PayDesk, 'readState'> | undefined } },
   incoming: Incoming,
@@ -56,7 +56,7 @@ export async function findStaleCookies(
   return names
 }
 
-/** When its latest price was made. */
+/** The time of its latest price. */
 function ageOf({ tickets }: TicketCookie): number {
   return openRequest(tickets[0]?.requestId ?? '')?.issuedAt ?? 0
 }

@@ -1,6 +1,7 @@
 /**
- * One transaction at a time for a purchase: the next goes out only when the one before can no longer land. All servers
- * agree on it, since each has to put its own on the shelf under the next number, and only one can.
+ * Limits a purchase to one transaction at a time: the next is sent only when the one before can no longer land. All
+ * servers agree, because each must write its transaction to the key-value store under the next number, and only one
+ * write succeeds.
  */
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { PaymentDrafts, SignedDraft } from '../../core/ports/payment-drafts.ts'
@@ -23,7 +24,7 @@ export interface TransactionSlots {
 }
 
 const resendMs = 2_000
-/** What the nodes say of a transaction is good for so long, for all who ask. */
+/** The state of a transaction from the nodes is cached for this time. */
 const fateMs = 1_000
 const mostKept = 1_000
 

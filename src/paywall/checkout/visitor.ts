@@ -1,8 +1,8 @@
 /**
- * A person at a sold address: shown what was paid for by the ticket that the browser keeps, or the page on which to pay.
+ * Handles a person at a sold address: serves the resource for the ticket in the browser, or shows the checkout page.
  *
- * While a price is good the same one is shown again, so that a reload never makes a second payment; and what was paid for
- * the price before is still found.
+ * While a price is valid, the same one is shown again, so that a reload never leads to a second payment. A payment for
+ * the previous price is still found.
  */
 import type { Ticket, TicketPlace } from '../../core/checkout/cookie.ts'
 import { formatTickets, readTickets } from '../../core/checkout/cookie.ts'
@@ -32,7 +32,7 @@ import { renderCheckout } from './page.ts'
 import type { Purchase, PurchaseState } from './purchase-state.ts'
 import { findStaleCookies } from './stale-cookies.ts'
 
-/** Somebody who reads pages, and asks for one: not a script, and not a browser that fetches ahead. */
+/** Whether a person requests a page: not a script, and not a browser that prefetches. */
 export function isForPeople(incoming: Incoming): boolean {
   if (incoming.method !== 'GET' || !wantsPage(incoming.header('accept'))) return false
   const destination = incoming.header('sec-fetch-dest')
@@ -40,13 +40,13 @@ export function isForPeople(incoming: Incoming): boolean {
   return !/prefetch|prerender/.test(`${incoming.header('sec-purpose')} ${incoming.header('purpose')}`)
 }
 
-/** Whether a page is named, and not as what nobody wants. */
+/** Whether the client accepts a page, with a preference above zero. */
 function wantsPage(accept: string | undefined): boolean {
   if (!accept?.includes('text/html')) return false
   return !/text\/html[^,]*;\s*q=0(?:\.0*)?\s*(?:,|;|$)/.test(accept)
 }
 
-/** What a browser's ticket is worth. */
+/** The purchase of a browser's ticket. */
 export interface FoundPurchase {
   readonly ticket: Ticket
   readonly purchase: Purchase
@@ -55,7 +55,7 @@ export interface FoundPurchase {
   readonly proof: Proof | undefined
 }
 
-/** The page, and the price that was made for it, if it is new. */
+/** The page, and its quote if it is new. */
 export interface ShownPage {
   readonly kind: 'shown'
   readonly answer: Answer
@@ -63,13 +63,16 @@ export interface ShownPage {
 }
 
 export interface CheckoutVisitors extends PayDesk {
-  /** Whether this client may have a page now. Others are answered as programs are, which costs next to nothing. */
+  /** Whether this client may get a page now. Others get the response for programs, which costs almost nothing. */
   mayEnter(incoming: Incoming): boolean
-  /** The tickets of this browser for this request, the present one first. */
+  /** The tickets of this browser for this request, the current one first. */
   find(incoming: Incoming): Promise<readonly FoundPurchase[]>
-  /** The page: for the price of a ticket that is still good, or for a new one. */
+  /** The page: for the price of a valid ticket, or for a new one. */
   page(incoming: Incoming, found: readonly FoundPurchase[]): Promise<ShownPage | Refusal>
-  /** What the script of a page at a sold address asks: by the ticket of its browser, without which nothing is to be paid. */
+  /**
+   * Handles the requests of the page's script. They need the ticket of the browser, without which no payment is
+   * possible.
+   */
   attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
@@ -79,7 +82,7 @@ function limitVisits({ runtime, route }: RouteRuntime): (incoming: Incoming, wha
   return (incoming, what) => {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
     const { most, secondsEach } = rates[what]
-    // Where no address is known all share one credit, which one client alone must not use up.
+    // Clients without a known address share one budget, so it is larger, and one client alone cannot exhaust it.
     const crowd = address === unknownAddress ? unknownClients : 1
     const credit = creditOf(`${what} ${address}`, { most: most * crowd, secondsEach: secondsEach / crowd })
     if (credit.left < 1) return false
@@ -136,7 +139,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
   const spend = limitVisits(routeRuntime)
   const { placeOf, openTicket, issue } = createTickets(routeRuntime, desk)
 
-  /** A browser that did not keep the ticket, or another in its place, would pay for what it is never shown. */
+  /** Refuses a browser that kept no ticket, or another one: it would pay without ever getting the resource. */
   const findVanity = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {
     const purchase = desk.open(order.requestId)
     if (order.kind === 'view' || !purchase) return undefined
@@ -227,35 +230,38 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
   }
 }
 
-/** As so many clients are those counted whose addresses are not known. */
+/** Clients without a known address count as this many. */
 const unknownClients = 50
 const noCookie = 'This browser has not kept the cookie of this page. Allow cookies for this address, and load it again.'
 const newerCookie = 'This browser has a newer price for this address. Load this page again.'
 
-/** A requestId stands on the chain for everybody to read: whether what it bought was delivered is not for strangers. */
+/** A requestId is public on the chain. Strangers must not learn whether its resource was delivered. */
 function withoutUse<Told extends object>(told: Told, instead: 'paid' | 'stranded'): Told {
   if (!('state' in told)) return told
   const isHidden = told.state === 'used' || (told.state === 'paid' && instead === 'stranded')
   return isHidden ? { ...told, state: instead } : told
 }
 
-/** What one client address may ask: a page costs a thousand times as much as a challenge, a payment asks the nodes. */
+/**
+ * Limits per client address. A page costs a thousand times as much as a challenge, and a payment needs requests to
+ * nodes.
+ */
 const rates: Readonly<Record<'page' | 'question' | 'payment', BucketRate>> = {
   page: { most: 60, secondsEach: 0.5 },
   question: { most: 120, secondsEach: 0.2 },
   payment: { most: 30, secondsEach: 2 },
 }
 
-/** States in which nothing is to be paid, whatever became of the price. */
+/** States in which no payment is due, even if the price has expired. */
 const lasting: readonly CheckoutState['state'][] = ['paid', 'confirming']
-/** Payments that will not open the door. */
+/** Payments that do not open the resource. */
 const lost: readonly CheckoutState['state'][] = ['late', 'short', 'wrong']
 
 function readState({ status }: FoundPurchase): CheckoutState['state'] {
   return status.state.state
 }
 
-/** The ticket to show again, and whether it is good for another time. */
+/** The ticket to show again, and whether it is still valid. */
 function choose(
   found: readonly FoundPurchase[],
   now: number,
@@ -313,7 +319,7 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
   }
 }
 
-/** The document, under a policy by which only its own script runs and nothing is loaded from elsewhere. */
+/** The document, with a policy that allows only its own script and no external resources. */
 function pageOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, facts: CheckoutFacts): Answer {
   const nonce = encodeBase64url(crypto.getRandomValues(new Uint8Array(18)))
   const first = facts.tokens[0]?.token ?? desk.route.config.pricing.token

@@ -1,6 +1,6 @@
 /**
- * What a payment is tied to: as much of the request as the provider says, and nothing of it is written into the
- * requestId but a keyed tag. A price may depend on these parts only, so a cheap request's payment opens no dear one.
+ * Binds a payment to parts of the request, as the provider configures. The requestId contains only a keyed tag of these
+ * parts. A price can depend on them only, so the payment for a cheap request is not valid for an expensive one.
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
@@ -8,31 +8,31 @@ import type { Refusal } from '../../core/payment/refusals.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from './repeated-names.ts'
 
-/** `request`: method, path and query as received. `path`: without the query. Else what is listed. */
+/** `request`: method, path and query as received. `path`: without the query. Otherwise the listed parts. */
 export type Bind = 'request' | 'path' | BoundParts
 
 export interface BoundParts {
-  /** The query parameters that count; left out, the whole query as received. */
+  /** The bound query parameters; if omitted, the whole query as received. */
   readonly query?: readonly string[]
-  /** Headers that count, in lower case. */
+  /** The bound headers, in lower case. */
   readonly headers?: readonly string[]
-  /** Whether the body counts. */
+  /** Whether the body is bound. */
   readonly body?: boolean
 }
 
-/** What a price, or a size, may depend on. */
+/** The parts of a request that a price or a size can depend on. */
 export interface PricedRequest {
   readonly method: string
   readonly path: string
-  /** A bound parameter of the query, the first of that name; asking for another is an error, as for headers. */
+  /** A bound query parameter, the first of that name. Reading another one is an error, as for headers. */
   query(name: string): string | undefined
-  /** A bound header; asking for another is an error, since nothing would keep a payer from changing it. */
+  /** A bound header. Reading another one is an error, because a payer could change it freely. */
   header(name: string): string | undefined
-  /** Where the body is bound; 0 where there is none. */
+  /** The length of the body if it is bound; 0 without a body. */
   readonly bodyBytes: number
 }
 
-/** The body of a request: its SHA-256 as base64url, its length, and the names of its fields where it is a form. */
+/** The body of a request: its SHA-256 as base64url, its length, and the field names of a form. */
 export interface BodyFacts {
   readonly digest: string
   readonly length: number
@@ -45,7 +45,7 @@ export function bindsBody(bind: Bind): boolean {
   return typeof bind === 'object' && bind.body === true
 }
 
-/** The text under a binding tag, after the method and the path. Each kind of binding has an end of its own. */
+/** The text of a binding tag, after the method and the path. Each kind of binding has its own suffix. */
 export function boundText(bind: Bind, incoming: Incoming, body: BodyFacts = noBody): string {
   const { target } = incoming
   if (bind === 'request') return target
@@ -59,10 +59,10 @@ export function boundText(bind: Bind, incoming: Incoming, body: BodyFacts = noBo
   return `${path}\n?${JSON.stringify(parts)}`
 }
 
-/** A request as a price function sees it, and the first name that it carries more than once. */
+/** A request as a price function sees it, and the first name that it contains more than once. */
 export interface Priced {
   readonly request: PricedRequest
-  /** Of the names that are bound, and of those that the function has read so far. */
+  /** Covers the bound names, and the names that the function has read so far. */
   repeated(): Refusal | undefined
 }
 
@@ -72,7 +72,7 @@ export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = 
   const parameters = new URLSearchParams(search)
   const sent = readNames(search.slice(1))
   let repeated: Refusal | undefined
-  // Kept beside the error: a function that catches it must not go on to a price.
+  // Recorded in addition to the error: a function that catches it must not lead to a price.
   const check = (what: string, isWrong: boolean): void => {
     if (!isWrong) return
     repeated ??= refuse('parameter_repeated', { detail: `The price depends on ${what}; send it once, as that name.` })
@@ -103,9 +103,9 @@ export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = 
     listed.query?.forEach(query)
     listed.headers?.forEach(header)
   } catch {
-    // Told by `repeated`.
+    // `repeated` reports it.
   }
-  // Not among its enumerable members: who prints the request while trying things out has not asked for it.
+  // Not enumerable, so that printing the request while debugging does not read it.
   const complete = Object.defineProperty(request as typeof request & { bodyBytes: number }, 'bodyBytes', {
     get: () => {
       if (listed.body) return body.length
@@ -119,7 +119,7 @@ function partsOf(bind: Bind): BoundParts {
   return bind === 'path' ? { query: [] } : bind === 'request' ? {} : bind
 }
 
-/** Whether a form could name a parameter that a price function may read. */
+/** Whether a form could contain a parameter that a price function may read. */
 export function mayReadForm(bind: Bind, incoming: Incoming): boolean {
   return partsOf(bind).query?.length !== 0 && isForm(incoming)
 }
@@ -128,7 +128,7 @@ function unbound(what: string, bind: string): TypeError {
   return new TypeError(`a price may depend on ${what} only if the payment is bound to it: bind: { ${bind} }`)
 }
 
-/** `query.size` would be undefined, and every price that of nothing: it is an error instead. */
+/** `query.size` would be undefined, and every price the price of a missing value. It throws instead. */
 function refusingMembers<Call extends (name: string) => unknown>(call: Call): Call {
   return new Proxy(call, {
     get: (_call, member) => {
@@ -150,8 +150,8 @@ export interface BodyOptions {
 }
 
 /**
- * The body's digest. A client may announce it as `Content-Digest` (RFC 9530), and then an unpaid body need not be read;
- * a paid one always is, and a form.
+ * The digest of the body. A client can announce it as `Content-Digest` (RFC 9530), so that an unpaid body need not be
+ * read. A paid body and a form are always read.
  */
 export async function readBodyFacts(
   incoming: Incoming,
@@ -159,7 +159,7 @@ export async function readBodyFacts(
   options: BodyOptions,
 ): Promise<BodyFacts | Refusal> {
   const announced = isPaid || options.isForm ? undefined : announcedFacts(incoming)
-  // Nobody is to pay for a body that would be refused then.
+  // A quote must not be paid for a body that would then be refused.
   if (announced) return announced.length > options.mostBytes ? refuse('body_too_long') : announced
   const given = options.rawBody?.(incoming.request)
   const reading =
@@ -168,7 +168,7 @@ export async function readBodyFacts(
       : options.rawBody
         ? ({ kind: 'gone' } as const)
         : await incoming.body(options.mostBytes)
-  // Frameworks that have parsed a form keep its fields apart from the query.
+  // Frameworks that have parsed a form keep its fields separate from the query.
   if (reading.kind === 'gone' && !options.isBound) return noBody
   if (reading.kind === 'gone') throw new TypeError(bodyGone)
   if (reading.kind === 'broken') return refuse('body_incomplete')

@@ -26,13 +26,15 @@ import { formatProblem, parseOptions } from './problems.ts'
 import type { RatesConfig } from './rates.ts'
 import { readRatesOption } from './rates.ts'
 
-/** What all routes of one service share. Routes with equal settings share one ledger and one set of nodes. */
+/**
+ * The settings that all routes of one service share. Routes with equal settings share one ledger and one set of nodes.
+ */
 export interface ServiceConfig {
   readonly network: Network
-  /** Empty on a localnet that is to be started in this process. */
+  /** Empty for a localnet that is started in this process. */
   readonly rpc: readonly string[]
   readonly ledger: string | Ledger | undefined
-  /** May be undefined on localnet, where one is made and kept beside the data. */
+  /** Undefined only on localnet, which creates one and stores it with the chain's data. */
   readonly keyring: Keyring | undefined
   readonly service: string
   readonly watch: boolean
@@ -46,9 +48,9 @@ export interface RouteConfig {
   readonly rates: RatesConfig
   readonly mints: MintTable
   readonly allowedTraits: MintRules['allowedTraits']
-  /** Pays for token accounts that the recipient lacks. */
+  /** Pays for missing token accounts of the recipient. */
   readonly accountKey: AccountKey | undefined
-  /** Undefined where nothing is converted. */
+  /** Undefined without conversion. */
   readonly conversion: ConversionConfig | undefined
   readonly verifyOnChain: boolean
   readonly waitMs: number
@@ -56,7 +58,7 @@ export interface RouteConfig {
   readonly finality: FinalityAt
   readonly trustProxy: number
   readonly scope: string
-  /** Whether the provider named it. */
+  /** Whether the provider set the scope. */
   readonly hasScope: boolean
   readonly bind: Bind
   readonly bodyLimitBytes: number
@@ -86,7 +88,7 @@ export interface Config {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Options that the environment may give, and under which names. */
+/** Options that can come from the environment, with their variables. */
 export const fromEnvironment: Readonly<Record<string, string>> = {
   recipient: 'PAYSTILE_RECIPIENT',
   network: 'PAYSTILE_NETWORK',
@@ -100,10 +102,10 @@ export const fromEnvironment: Readonly<Record<string, string>> = {
   faucetKey: 'PAYSTILE_FAUCET_KEY',
   refundKey: 'PAYSTILE_REFUND_KEY',
 }
-/** Those of the paywall; faucet and refunds are the service's own. */
+/** The paywall's options. The keys of the faucet and of refunds belong to the service. */
 const paywallNames = Object.keys(fromEnvironment).filter((name) => name !== 'faucetKey' && name !== 'refundKey')
 
-/** Options with what the environment adds, and how to tell of a problem where it is to be mended. */
+/** Adds options from the environment, and locates problems where the value was written. */
 export function withEnvironment(options: object, environment: Environment, names = paywallNames) {
   const given: Record<string, unknown> = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
@@ -116,13 +118,16 @@ export function withEnvironment(options: object, environment: Environment, names
     given[option] = option === 'rpc' ? parseNodes(value) : value
     variables.set(option, variable)
   }
-  /** What is wrong is to be mended where it was written. */
+  /** Reports a wrong value with the name of its variable. */
   const locate = (problem: string): string =>
     problem.replace(/^\w+/, (option) => (variables.has(option) ? `${option} (${variables.get(option)})` : option))
   return { given, locate, variables }
 }
 
-/** Reads a provider's options. Option before environment before default; throws a `ConfigurationError` with all problems. */
+/**
+ * Reads a provider's options. Precedence: option, environment, default. Throws a `ConfigurationError` with all
+ * problems.
+ */
 export function readConfig(options: ProviderOptions, environment: Environment): Config {
   if (typeof options !== 'object' || options === null) {
     throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
@@ -140,7 +145,7 @@ type Complete<Parsed> = Parsed & {
   readonly [Name in keyof Parsed & keyof typeof usualOptions]: NonNullable<Parsed[Name]>
 }
 
-/** Parsed options with the usual values for the others. */
+/** Adds the default values to parsed options. */
 export function withUsual<Parsed extends object>(parsed: Parsed): Complete<Parsed> {
   return { ...usualOptions, ...parsed } as unknown as Complete<Parsed>
 }
@@ -149,7 +154,7 @@ type ConfigReading =
   | { readonly kind: 'config'; readonly config: Config }
   | { readonly kind: 'problems'; readonly problems: readonly string[] }
 
-/** Completes parsed options to a configuration, and lists the problems that options have together. */
+/** Completes parsed options to a configuration, and lists the problems of combined options. */
 export function completeConfig(parsed: ParsedOptions): ConfigReading {
   const read = withUsual(parsed)
   const problems: string[] = []
@@ -216,7 +221,7 @@ export function readServiceConfig(read: ServiceRead, keyring: Keyring | undefine
   return Object.freeze({ network, rpc, ledger, keyring, service, watch, reportToken })
 }
 
-/** What a service needs on its network. */
+/** Checks the requirements of the network. */
 export function checkService({ network, ledger, secret, rpc }: ServiceRead, problems: string[]): void {
   if (network === 'mainnet') {
     if (rpc === undefined || rpc.length === 0) {
@@ -242,7 +247,7 @@ function checkNetwork(read: OptionsRead, problems: string[]): void {
     problems.push('verifyOnChain: false would give everything away on mainnet; it is for localnet and devnet')
 }
 
-/** What is accepted must have a mint, and a rate where the price is in another token. */
+/** An accepted token must have a mint, and a rate if the price is in another token. */
 function checkTokens(
   read: OptionsRead,
   { token, decimals, price }: Pricing,
@@ -251,7 +256,7 @@ function checkTokens(
   rates: RatesConfig,
   problems: string[],
 ): void {
-  // The price itself is told elsewhere if it is wrong; any other shows whether there is a rate.
+  // Other code reports a wrong price. Any amount shows whether there is a rate.
   const units = typeof price === 'bigint' && price > 0n ? price : 1n
   const amounts = rates.kind === 'fixed' && convertAll({ token, units, decimals }, accepted, mints, rates.table)
   for (const code of accepted) {
@@ -266,7 +271,7 @@ function checkTokens(
   }
 }
 
-/** A keyring as options and environment give it; what is wrong with it joins the problems. */
+/** Opens the keyring. Problems are added to the list. */
 export function openKeyring(secret: string, problems: string[]): Keyring | undefined {
   const reading = readKeyring(secret)
   if (reading.kind === 'keyring') return reading.keyring

@@ -1,4 +1,4 @@
-/** The options of conversion: which tokens are converted, from which amount on, where, and with which key. */
+/** The options of conversion: the tokens, thresholds, venue and key. */
 import { z } from 'zod'
 import { formatNumber, parseUnits } from '../../core/money/money.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
@@ -15,7 +15,7 @@ export type VenueConfig =
 
 export interface ConversionConfig {
   readonly rules: ConversionRules
-  /** Of the recipient. Without it somebody else has to convert. */
+  /** The recipient's key. Without it another process must convert. */
   readonly key: AccountKey | undefined
   readonly venue: VenueConfig | undefined
 }
@@ -31,9 +31,9 @@ const bps = z
   .min(0, { error: 'must be at least 0' })
   .max(mostBps, { error: `must be at most ${mostBps}` })
 const limits = {
-  /** How much less than quoted may arrive, in hundredths of a percent. Default 50. */
+  /** The accepted shortfall against the quote, in hundredths of a percent. Default 50. */
   slippageBps: bps.optional(),
-  /** How much worse than the rate source a quote may be, in hundredths of a percent. Default 200. */
+  /** The accepted deviation of a quote from the rate source, in hundredths of a percent. Default 200. */
   maxDeviationBps: bps.optional(),
 }
 export const venueOption = z.discriminatedUnion(
@@ -57,7 +57,7 @@ export interface ConversionRead {
   readonly venue?: z.output<typeof venueOption> | undefined
 }
 
-/** Undefined where nothing is to be converted. */
+/** Undefined without conversion. */
 export function readConversion(
   read: ConversionRead,
   {
@@ -91,7 +91,7 @@ export function readConversion(
     maxDeviationBps: maxDeviationBps ?? usualConversionLimits.maxDeviationBps,
   }
   if (key === undefined) return { rules, key, venue: undefined }
-  // A price that somebody wrote down once says nothing about what a quote is worth today.
+  // A fixed rate says nothing about the current market price.
   if (network === 'mainnet' && rates.kind === 'fixed')
     problems.push("rates: converting needs a source that follows the market: 'pyth' or 'jupiter'")
   return { rules, key, venue: readVenue(read, problems) }

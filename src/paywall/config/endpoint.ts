@@ -1,7 +1,7 @@
-/** What analytics call a thing that is sold: the provider's name for it, or the path that was asked for. */
+/** The name of a resource in analytics: the provider's name for it, or the requested path. */
 import type { Incoming } from '../../core/encoding/http.ts'
 
-/** As the option `endpoint` says it: `GET /api/weather`, or the path alone. */
+/** From the option `endpoint`: `GET /api/weather`, or the path alone. */
 export interface NamedEndpoint {
   readonly methods: readonly string[]
   readonly path: string
@@ -15,7 +15,10 @@ export function parseEndpoint(text: string): NamedEndpoint | undefined {
   return path === undefined ? undefined : { methods: methods?.split(',') ?? ['GET'], path }
 }
 
-/** The path without its query. It is somebody else's text, so it is cut, and what is not plain stays percent-encoded. */
+/**
+ * The path without its query. The client controls this text, so it is truncated, and special characters stay
+ * percent-encoded.
+ */
 export function nameEndpoint(named: NamedEndpoint | undefined, { target }: Pick<Incoming, 'target'>): string {
   if (named) return named.path
   const end = target.search(/[?#]/)

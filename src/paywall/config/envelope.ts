@@ -7,7 +7,7 @@ export interface Wrapping {
   readonly suffix: string
 }
 
-/** What is wrapped where the resource sent nothing. */
+/** The wrapped value if the resource sent no body. */
 export const emptyBody = 'null'
 
 const wrappings: Readonly<Record<Envelope, Wrapping | undefined>> = {
@@ -16,7 +16,7 @@ const wrappings: Readonly<Record<Envelope, Wrapping | undefined>> = {
   result: { prefix: '{"result":"success","data":', suffix: '}' },
 }
 
-/** Only a whole, unencoded JSON body can be wrapped; everything else passes bare. */
+/** Only a complete, unencoded JSON body can be wrapped. Other bodies are sent unchanged. */
 export function findWrapping(
   envelope: Envelope,
   response: { readonly status: number; readonly type: string | undefined; readonly encoding: string | undefined },

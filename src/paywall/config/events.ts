@@ -1,4 +1,4 @@
-/** What happens at the paywall, told to whoever listens. */
+/** The events of the paywall, for the option `onEvent`. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { DeliveryOutcome } from '../../core/payment/delivery.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
@@ -12,7 +12,7 @@ export type PaywallEvent =
       readonly amount: string
       readonly token: TokenCode
     }
-  /** Let in without payment, within the free quota. */
+  /** Admitted without payment, within the free quota. */
   | { readonly kind: 'free'; readonly method: string; readonly target: string }
   | { readonly kind: 'refused'; readonly method: string; readonly target: string; readonly code: RefusalCode }
   | {
@@ -24,10 +24,13 @@ export type PaywallEvent =
       readonly token: TokenCode
       /** The payer's pseudonym. */
       readonly payer: string
-      /** False when the ledger knew the payment already. */
+      /** False if the ledger already had the payment. */
       readonly first: boolean
     }
-  /** A payment to the recipient on chain, with or without a proof. Without `requestId` its memo is none of ours. */
+  /**
+   * A payment to the recipient on chain, with or without a proof. Without `requestId`, its memo is not a requestId of
+   * this service.
+   */
   | {
       readonly kind: 'seen'
       readonly tx: string
@@ -36,8 +39,8 @@ export type PaywallEvent =
       readonly token: TokenCode
       readonly requestId?: string
     }
-  /** The chain can no longer take a payment back. */
+  /** The chain can no longer revert the payment. */
   | { readonly kind: 'finalized'; readonly tx: string }
-  /** The chain took a payment back: what was delivered for it was not paid. */
+  /** The chain reverted a payment, so its deliveries are unpaid. */
   | { readonly kind: 'reverted'; readonly tx: string }
   | { readonly kind: 'ended'; readonly target: string; readonly tx: string; readonly outcome: DeliveryOutcome }

@@ -1,4 +1,4 @@
-/** From which price, and beyond which exposure, a payment must be final before it is accepted. */
+/** The price and the exposure from which a payment must be final before it is accepted. */
 import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
 import type { Amount, RateTable } from '../../core/money/rates.ts'
@@ -7,9 +7,9 @@ import type { Amounts, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, tokenCodes } from '../../core/money/tokens.ts'
 import { decimal } from './kinds.ts'
 
-/** What is asked of a payment before it is accepted. */
+/** The requirements for a payment before it is accepted. */
 export interface FinalityRule {
-  /** From these amounts on a payment must be final; in a token that is not here, always. */
+  /** From these amounts on a payment must be final. In a token without an entry it must always be final. */
   readonly finalizedFrom: Amounts
   readonly risk: RiskLimit
 }
@@ -34,10 +34,10 @@ type Decimal = z.output<typeof decimal>
 
 const oneDollar: Amount = { token: 'USDC', units: 1_000_000n, decimals: 6 }
 
-/** The rule at the rates of the moment. */
+/** The rule at the current rates. */
 export type FinalityAt = (rates: RateTable) => FinalityRule
 
-/** In all tokens, because a quote in one that is no longer accepted may still be paid. */
+/** Covers all tokens, because a quote in a token that is no longer accepted can still be paid. */
 export function readFinality(read: FinalityRead, mints: MintTable, problems: string[]): FinalityAt {
   const decimals = findDecimals(read.token, mints) ?? 0
   const limitOf = (option: string, value: Decimal | undefined): Amount | undefined => {
@@ -67,7 +67,7 @@ function readLimit(option: string, value: Decimal, token: TokenCode, decimals: n
   return 0n
 }
 
-/** The most that may be at risk, in each token by itself. */
+/** The maximum amount at risk, for each token separately. */
 export interface RiskLimit {
   readonly recipient: Amounts | undefined
   readonly payer: Amounts | undefined

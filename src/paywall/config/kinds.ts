@@ -1,17 +1,17 @@
-/** The kinds of values that options have. Library, API and gateway build their shapes from these. */
+/** The value types of options. The schemas of library, API and gateway use them. */
 import { z } from 'zod'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 
-/** The options that a shape accepts. Editors show the doc comments of the shape's properties. */
+/** The options that a schema accepts. Editors show the doc comments of its properties. */
 export type OptionsInput<Shape extends z.ZodRawShape> = z.input<z.ZodObject<Shape>>
 
 export const token = z.enum(tokenCodes)
 export const flag = z.boolean({ error: 'must be true or false' })
 export const text = z.string({ error: 'must be text' })
 export const number = z.number({ error: 'must be a number' })
-/** Money in units of its token. The reader knows how many decimals it may have. */
+/** Money in units of its token. The reader knows the number of decimals. */
 export const decimal = z.union([z.number(), z.string()], { error: 'must be a number or decimal text' })
 export const list = <Item extends z.ZodType>(item: Item, error: string) => z.array(item, { error }).readonly()
 export const callback = <Call extends (...args: never[]) => unknown>() =>
@@ -59,7 +59,7 @@ export const accountKey = z
     isAccountKey,
     'must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet',
   )
-  // In a file it is a path.
+  // In a file, the key is a path.
   .meta({ type: 'string' })
 
 function isAccountKey(value: unknown): boolean {

@@ -1,4 +1,4 @@
-/** The option `mints`: the tokens' mints, and the traits that these may have. */
+/** The option `mints`: the mints of the tokens, and the traits that they may have. */
 import { z } from 'zod'
 import type { Mint, MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { knownMints, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
@@ -24,7 +24,7 @@ export const mintsOption = z.strictObject({ NATIVE: mint.optional(), USDC: mint.
 
 export interface MintRules {
   readonly mints: MintTable
-  /** What a mint may have that is refused otherwise. */
+  /** Traits of a mint that are refused by default. */
   readonly allowedTraits: Readonly<Partial<Record<TokenCode, readonly DoubtfulTrait[]>>>
 }
 

@@ -1,5 +1,5 @@
 /**
- * A provider's options. Each option is declared here once: its shape, and its description as a doc comment.
+ * A provider's options. Each option is declared here once: its schema, and its description as a doc comment.
  *
  * The types, the gateway's file, its JSON Schema and the tables in `docs/` follow from these shapes. In a comment,
  * `@defaultValue` and `@see` become the table's default and its link.
@@ -52,12 +52,12 @@ const bind = z
   .transform(asBind)
 const notEndpoint = "must be a path such as '/api/weather', with its method before it if you like: 'GET /api/weather'"
 
-/** Options that each route of a gateway may have to itself. */
+/** Options that can differ for each route of a gateway. */
 export const routeShape = {
-  /** The token that the price is in: `NATIVE`, `USDC` or `SOL`. */
+  /** The token of the price: `NATIVE`, `USDC` or `SOL`. */
   token,
   /**
-   * The wallet that is paid. Receiving needs no key. Well-known programs and mints are refused.
+   * The wallet that receives the payments. Receiving needs no key. Well-known programs and mints are refused.
    *
    * @defaultValue `PAYSTILE_RECIPIENT`
    */
@@ -75,7 +75,8 @@ export const routeShape = {
   /** The token in which you want to hold your revenue. */
   settlementToken: token.optional(),
   /**
-   * Converts payments in other tokens into `settlementToken`, on chain. Needs `settlementKey`, or a worker that has it.
+   * Converts payments in other tokens into `settlementToken`, on chain. Needs `settlementKey`, or a worker with this
+   * key.
    *
    * @defaultValue `false`
    * @see [Settlement](settlement.md)
@@ -94,14 +95,14 @@ export const routeShape = {
    */
   conversionReserve: amountsOption.optional(),
   /**
-   * The recipient's own key, which signs conversions: the path of a key file, 64 secret bytes, a kit signer or a wallet. A
-   * process that only receives needs none.
+   * The recipient's own key, which signs conversions: the path of a key file, 64 secret bytes, a kit signer or a
+   * wallet. A process that only receives does not need it.
    *
    * @defaultValue `PAYSTILE_SETTLEMENT_KEY` (a path)
    */
   settlementKey: accountKey.optional(),
   /**
-   * Where tokens are exchanged: `{ kind: 'jupiter' }`, or `{ kind: 'rfq', url }` for a desk.
+   * The venue of conversions: `{ kind: 'jupiter' }`, or `{ kind: 'rfq', url }` for a desk.
    *
    * @defaultValue Jupiter on mainnet
    * @see [Desks](settlement.md#desks)
@@ -129,9 +130,9 @@ export const routeShape = {
   /** A description of the resource, shown in the challenge and on the checkout page. */
   description: z.string().max(200, 'must be at most 200 characters').optional(),
   /**
-   * Names the route inside its requestIds. Bundles, windows and bytes are valid for all routes of that name; without a name,
-   * for the one path. Give each route its own name if two paywalls of different price share method and path (virtual hosts, a
-   * tier by header): otherwise they accept each other's payments.
+   * Names the route inside its requestIds. Bundles, windows and bytes are valid for all routes of that name; without a
+   * name, for one path. Give each route its own name if two paywalls of different price share method and path (virtual
+   * hosts, a tier by header): otherwise they accept each other's payments.
    */
   scope: label.optional(),
   /**
@@ -237,7 +238,7 @@ export const routeShape = {
     .optional(),
 }
 
-/** Options that the gateway has in a form of its own, or not at all. */
+/** Options that the gateway declares differently, or does not have. */
 export const paywallShape = {
   /**
    * Price of one unit of `per`, in units of `token`: a number, decimal text, or a function of the request. A function sees
@@ -269,7 +270,7 @@ export const paywallShape = {
 
 export const providerSchema = z.strictObject({ ...paywallShape, ...routeShape, ...sharedShape, ...serviceShape })
 
-/** Values for options that neither the options nor the environment give. */
+/** Defaults for options that neither the options nor the environment set. */
 export const usualOptions = Object.freeze({
   verifyOnChain: true,
   network: 'mainnet',
@@ -304,7 +305,7 @@ export type ProviderOptions = PaywallOptions &
 
 type MeteredName = 'per' | 'size' | 'prepay'
 type Metered = Pick<RouteOptions, MeteredName>
-// Mapped types keep the doc comments of the shape.
+// Mapped types preserve the doc comments of the schema.
 type UnmeteredOptions = {
   [Name in keyof Metered]: Name extends 'per' ? Exclude<Metered['per'], 'megabyte'> : undefined
 }

@@ -100,7 +100,7 @@ function readPeriod(period: z.output<typeof freeOption>['per']): number {
   return typeof period === 'string' ? periods[period] : period.seconds
 }
 
-/** What would sell something else than it says. */
+/** Checks combinations that would sell something other than described. */
 function checkTogether({ envelope }: PricingRead, price: Pricing['price'], per: Per, problems: string[]): void {
   const isWide = per.kind === 'bytes' ? per.size === undefined : !isOneRequest(per.allowance)
   if (typeof price === 'function' && isWide) {
@@ -122,10 +122,10 @@ export interface FreeQuota {
   readonly seconds: number
 }
 
-/** What the price is for. */
+/** The unit of the price. */
 export type Per =
   | { readonly kind: 'allowance'; readonly allowance: Allowance }
-  /** So many bytes ahead, or the size of what is asked for where that is known. */
+  /** A number of bytes in advance, or the size of the resource if it is known. */
   | { readonly kind: 'bytes'; readonly ahead: bigint; readonly size: bigint | SizeFunction | undefined }
 
 export interface Pricing {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { nearest } from '../../core/encoding/suggest.ts'
 
-/** Where a value stands: `['routes', 2, 'price']`. */
+/** The path of a value: `['routes', 2, 'price']`. */
 export type Place = readonly (string | number)[]
 
 export interface OptionProblem {
@@ -16,13 +16,13 @@ export type OptionsReading<Value> =
   | { readonly kind: 'options'; readonly options: Value }
   | { readonly kind: 'problems'; readonly problems: readonly OptionProblem[] }
 
-/** Options that may hold a password or a key, even if they are wrong. */
+/** Options that can contain a password or a key, even if they are invalid. */
 const unshown: readonly unknown[] = [
   ...['secret', 'ledger', 'rpc', 'publicUrl', 'rates', 'venue', 'webhooks', 'sheets', 'key'],
   ...['accountKey', 'faucetKey', 'refundKey', 'settlementKey'],
 ]
 
-/** Where options were written. Sentences about a file repeat few values, because many of them are secrets. */
+/** The origin of the options. Messages about a file show few values, because many of them are secrets. */
 export type Origin = 'program' | 'file'
 
 /** Parses options by their schema, and lists all problems at once. */
@@ -41,7 +41,7 @@ export function formatProblem({ place, why }: OptionProblem): string {
   return `${place.join('.')}: ${why}`
 }
 
-/** The sentence for an issue without a sentence of its own in the schema. */
+/** The message for an issue without a message in the schema. */
 function describe(issue: z.core.$ZodRawIssue, origin: Origin): string {
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`
   const expected = issue.code === 'invalid_type' ? issue.expected : undefined
@@ -70,7 +70,7 @@ function explain(issue: z.core.$ZodIssue, schema: unknown, origin: Origin): read
   return [{ place, why: `${issue.message}${not}${guessCase(issue, origin)}` }]
 }
 
-/** The problems of the one choice of a union that the given object resembles most. */
+/** The problems of the union member that the given object resembles most. */
 function findClosest({ input, errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined
   const [first, second] = errors
@@ -86,13 +86,15 @@ function guessCase(issue: z.core.$ZodIssue, origin: Origin): string {
   return choice === undefined ? '' : `; did you mean ${origin === 'file' ? choice : JSON.stringify(choice)}?`
 }
 
-/** A wrong value for its writer to recognise. Only the beginning of a long text: it may be a key in the wrong place. */
+/**
+ * A wrong value, so that its author recognizes it. Of a long text only the start is shown: it may be a misplaced key.
+ */
 function quote(value: unknown): string | undefined {
   if (typeof value === 'string') return JSON.stringify(value.length > 50 ? `${value.slice(0, 8)}…` : value)
   return typeof value === 'object' || typeof value === 'function' ? undefined : String(value)
 }
 
-/** The names that a schema has at a place. */
+/** The names that a schema has at a path. */
 function listNames(schema: unknown, place: Place): readonly string[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodReadonly)
     return listNames(schema.unwrap(), place)

@@ -1,6 +1,4 @@
-/**
- * The option `rates` as it is used: a fixed table, or a source that is asked again and again, with its limits.
- */
+/** Reads the option `rates`: a fixed table, or a source that is polled, with its limits. */
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { nearest } from '../../core/encoding/suggest.ts'
 import { formatNumber } from '../../core/money/money.ts'
@@ -11,7 +9,7 @@ import { parseRate, testRates } from '../../core/money/rates.ts'
 import type { Network, TokenCode } from '../../core/money/tokens.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 
-/** What a provider may say. */
+/** The accepted values of the option. */
 export type RatesOption =
   | Readonly<Partial<Record<TokenCode, string | number>>>
   | RateSourceName
@@ -24,9 +22,9 @@ export type RateSourceName = 'pyth' | 'jupiter'
 
 export interface PythOption extends Partial<RateLimits> {
   readonly source: 'pyth'
-  /** Ids of price feeds in dollars: 64 hex digits. NATIVE has none unless it is given here. */
+  /** Ids of price feeds in dollars: 64 hex digits. NATIVE has no default. */
   readonly feeds?: FeedIds
-  /** Where Hermes is. */
+  /** The address of Hermes. */
   readonly url?: string
   readonly apiKey?: string | undefined
 }
@@ -37,7 +35,7 @@ export interface JupiterOption extends Partial<RateLimits> {
   readonly apiKey?: string | undefined
 }
 
-/** Without `url`, the source's own default. */
+/** Without `url`, the source uses its own default. */
 export type RatesConfig =
   | { readonly kind: 'fixed'; readonly table: RateTable }
   | (PriceService & { readonly kind: 'pyth'; readonly feeds: FeedIds })
@@ -55,7 +53,7 @@ type Given = Readonly<Record<string, unknown>>
 const sourceNames: readonly RateSourceName[] = ['pyth', 'jupiter']
 const whatItIs = `must be a table such as { SOL: '150.25' }, 'pyth', 'jupiter', or a source with its limits`
 
-/** Reads the option. What is wrong joins the problems, in sentences that hold no key. */
+/** Reads the option. Problems are added to the list, without keys. */
 export function readRatesOption(option: unknown, network: Network, problems: string[]): RatesConfig {
   return Object.freeze(read(option, network, problems))
 }
@@ -72,7 +70,7 @@ function read(option: unknown, network: Network, problems: string[]): RatesConfi
     const { source, ...rest } = option as Given
     return readSource(source, rest, problems)
   } else if ('read' in option) {
-    // Its own `this`: a source may be an object that keeps something.
+    // Passes the object itself, so that its method keeps its `this`.
     const { read: _read, ...rest } = option as Given
     return readSource(option, rest, problems)
   } else {
@@ -91,10 +89,10 @@ function readTable(given: Given, network: Network, problems: string[]): RatesCon
   return { kind: 'fixed', table: Object.freeze(table) }
 }
 
-/** So many digits of a decimal come out of a float as they went in. */
+/** The number of decimal digits that a float preserves. */
 const exactDigits = 15
 
-/** What a person wrote as a number, where that is certain. */
+/** The decimal text of a number, if it is unambiguous. */
 function exactText(value: number): string | undefined {
   const text = formatNumber(value)
   const digits = text?.replace('.', '').replace(/^0+/, '') ?? ''
@@ -128,7 +126,7 @@ function isName(value: unknown): value is RateSourceName {
   return sourceNames.includes(value as RateSourceName)
 }
 
-/** A source that is given to several routes stays one. */
+/** A source that is passed to several routes stays one source. */
 const ownSources = new WeakMap<object, RateSource>()
 
 function readOwn(source: unknown): RateSource | undefined {
@@ -158,7 +156,7 @@ function readLimits(options: Given, problems: string[]): RateLimits {
     if (typeof value === 'number' && value >= least && value <= most) limits[name] = value
     else problems.push(`rates.${name}: must be a number from ${least} to ${most}`)
   }
-  // Otherwise every token would come and go between two questions.
+  // Otherwise every token would expire between two polls.
   if (problems.length === before && limits.maxAgeSeconds <= limits.refreshSeconds)
     problems.push(`rates.maxAgeSeconds: must be more than refreshSeconds, which is ${limits.refreshSeconds}`)
   return Object.freeze(limits)
@@ -191,7 +189,7 @@ function readFeeds(given: unknown, problems: string[]): FeedIds {
   return Object.freeze(feeds)
 }
 
-/** What is given under known names. Others are problems, with the nearest of the names and of what else could be meant. */
+/** The values of known names. Other names are problems, with the nearest known name as a suggestion. */
 function entries(
   given: Given,
   known: readonly string[],

@@ -1,12 +1,13 @@
 /**
- * Names that a price depends on and that a request carries more than once, or in a form that other programs read as the
- * same name. A price function reads one value; the program behind it may read another one, and then the wrong price is paid.
+ * Detects names that a price depends on and that a request contains more than once, or in a form that other programs
+ * read as the same name. A price function reads one value. The program behind it may read another one, and then the
+ * wrong price is paid.
  */
 import type { Incoming } from '../../core/encoding/http.ts'
 
-/** Names of query parameters and form fields as they were sent, decoded. */
+/** The names of query parameters and form fields as they were sent, decoded. */
 export function readNames(text: string): readonly string[] {
-  // Some programs separate parameters by semicolons, too.
+  // Some programs also accept semicolons as separators.
   return text.split(/[&;]/).flatMap((part) => {
     const [name = ''] = part.split('=', 1)
     return name === '' ? [] : [decodeName(name)]
@@ -18,15 +19,15 @@ function decodeName(text: string): string {
   return decoded
 }
 
-/** Whether a name is in the query more than once, in another form than exactly its own, or among the fields of a form. */
+/** Whether the query has a name more than once or in another spelling, or a form field has it. */
 export function isRepeated(name: string, sent: readonly string[], fields: readonly string[]): boolean {
   const alike = sent.filter((other) => isAlike(other, name))
   return alike.length > 1 || alike.some((other) => other !== name) || fields.some((field) => isAlike(field, name))
 }
 
 /**
- * `size[]`, `size[0]`, `[size]`, `size.x`, `SIZE`, ` size`, `%73ize` and `size\0` are all `size` to some framework. PHP reads
- * dots and spaces as underscores.
+ * Some frameworks read `size[]`, `size[0]`, `[size]`, `size.x`, `SIZE`, ` size`, `%73ize` and `size\0` as `size`. PHP
+ * reads dots and spaces as underscores.
  */
 function isAlike(sent: string, name: string): boolean {
   const [one, other] = [plain(sent), plain(name)]
@@ -50,8 +51,8 @@ function beginsWith(path: readonly string[], start: readonly string[]): boolean 
 }
 
 /**
- * Whether a header is there more than once, under a name that CGI and WSGI read as the same (`X_Model`), or named by
- * `Connection`, so that proxies take it away.
+ * Whether a header is sent more than once, under a name that CGI and WSGI read as the same (`X_Model`), or named in
+ * `Connection`, so that proxies remove it.
  */
 export function isHeaderRepeated(name: string, incoming: Incoming): boolean {
   const alike = headersLike(name, incoming)
@@ -76,12 +77,12 @@ function flat(name: string): string {
 
 const formTypes = /application\/x-www-form-urlencoded|multipart\/form-data/i
 
-/** Whether any `Content-Type` of the request says that its body is a form. Node reads the first of them, others the last. */
+/** Whether any `Content-Type` of the request declares a form. Node reads the first of them, other programs the last. */
 export function isForm(incoming: Incoming): boolean {
   return headersLike('content-type', incoming).some(([, value]) => formTypes.test(value))
 }
 
-/** The fields of a form. The boundary is the client's word, so both forms are looked for in every body. */
+/** The fields of a form. The client chooses the boundary, so every body is searched for both formats. */
 export function readFormNames(bytes: Uint8Array): readonly string[] {
   const text = new TextDecoder('latin1').decode(bytes)
   const parts = text.matchAll(/content-disposition:[^\r\n]*?[;\s]name\*?\s*=\s*(?:"([^"\r\n]*)"|([^;\s]*))/gi)

@@ -10,7 +10,7 @@ import { accountKey, callback, flag, label, list, type OptionsInput, token, url 
 import { mintsOption } from './mints.ts'
 import type { RatesOption } from './rates.ts'
 
-/** Options that name a service. Its paywalls and its API take the same ones. */
+/** Options that identify a service. Its paywalls and its API share them. */
 export const serviceShape = {
   /**
    * The chain: `mainnet`, `devnet` or `localnet`.
@@ -28,12 +28,14 @@ export const serviceShape = {
     .union([url, list(url, 'must be a list')], { error: 'must be the http or https URL of a node, or a list of them' })
     .optional(),
   /**
-   * Where payments are recorded: a path or `sqlite:path` for one machine, `postgres://user:password@host/database` for any
-   * number of servers, or `memory:` on localnet. A ledger belongs to its chain: on localnet, give one only together with
-   * `rpc`, since a chain inside the service ends with it. **All processes that sell under one secret must use one ledger**:
-   * two machines with a file each would serve a payment once each.
+   * The ledger, which records payments: a path or `sqlite:path` for one machine,
+   * `postgres://user:password@host/database` for any number of servers, or `memory:` on localnet. A ledger belongs to
+   * its chain: on localnet, set it only together with `rpc`, because a chain inside the service ends with it. **All
+   * processes that sell under one secret must use one ledger**: two machines with a file each would serve a payment
+   * once each.
    *
-   * @defaultValue `PAYSTILE_LEDGER`, or `.paystile/<network>.sqlite` in the working directory; on localnet beside the chain's data
+   * @defaultValue `PAYSTILE_LEDGER`, or `.paystile/<network>.sqlite` in the working directory; on localnet beside the
+   * chain's data
    * @see [Deployment](deploy.md)
    */
   ledger: z
@@ -119,8 +121,8 @@ export const serviceShape = {
 /** Options of paywalls that all routes of a gateway share. */
 export const sharedShape = {
   /**
-   * `false` accepts payments without reading the chain, on localnet and devnet only. Seal, expiry, binding and single use are
-   * still checked.
+   * `false` accepts payments without reading the chain, on localnet and devnet only. Seal, expiry, binding and single
+   * use are still checked.
    *
    * @defaultValue `true`
    */

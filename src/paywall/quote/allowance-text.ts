@@ -1,4 +1,4 @@
-/** What an allowance is, for people: "one request", "1 hour", "10 MB". */
+/** An allowance in words: "one request", "1 hour", "10 MB". */
 import type { Allowance } from '../../core/payment/allowance.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
 

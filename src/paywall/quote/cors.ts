@@ -1,14 +1,14 @@
-/** Browsers of other origins may pay too: what they may send, and what their scripts may read. */
+/** CORS: the headers that browsers of other origins may send, and those that their scripts may read. */
 import type { Answer, Incoming } from '../../core/encoding/http.ts'
 import { allowanceHeader } from '../../core/payment/allowance.ts'
 import { statusHeader } from '../../core/payment/delivery.ts'
 import { acceptHeader, proofHeader } from '../../core/protocol/proof.ts'
 import { receiptHeader } from '../../core/protocol/receipt.ts'
 
-/** Without the last one a page could not tell where to go on with what was cut. */
+/** Without `Content-Range` a page could not resume a truncated response. */
 const others = ['Retry-After', 'Date', 'Content-Range'] as const
 
-/** No cookies are involved: who holds a proof may read, from anywhere. */
+/** No cookies are involved: the holder of a proof can read from any origin. */
 export const corsHeaders: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': [receiptHeader, allowanceHeader, statusHeader, ...others].join(', '),
@@ -18,7 +18,7 @@ export function isPreflight(incoming: Incoming): boolean {
   return incoming.method === 'OPTIONS' && incoming.header('access-control-request-method') !== undefined
 }
 
-/** A preflight is free and never touches a payment. */
+/** A preflight is free and does not affect payments. */
 export function answerPreflight(incoming: Incoming): Answer {
   const asked = incoming.header('access-control-request-headers') ?? ''
   const names = asked.split(',').map((name) => name.trim())

@@ -1,12 +1,12 @@
 /**
- * Requests that cost nothing, counted by client address, before the 402 begins. Each server counts for itself, in memory
- * that is bounded: when too many addresses came by, the next ones are asked to pay.
+ * Free requests, counted by client address, before the paywall responds with 402. Each server counts separately, in
+ * bounded memory: beyond the limit, further addresses must pay.
  */
 import type { Clock } from '../../core/runtime.ts'
 import type { FreeQuota } from '../config/pricing.ts'
 
 export interface FreeCounter {
-  /** Counts a request; false when the address has had its share. */
+  /** Counts a request; false if the quota of the address is used. */
   admit(address: string): boolean
 }
 
@@ -17,7 +17,7 @@ export function createFreeCounter({ requests, seconds }: FreeQuota, clock: Clock
   let period = Number.NaN
   return {
     admit: (address) => {
-      // One period for all, so that nothing has to be kept of an address beyond it.
+      // One period for all, so that no data of an address is kept beyond it.
       const now = Math.floor(clock.now() / 1000 / seconds)
       if (now !== period) {
         counts = new Map()

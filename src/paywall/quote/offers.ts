@@ -1,6 +1,6 @@
 /**
- * Offers, prepared: the parts of a challenge that are the same for all who are asked the same price for the same thing.
- * Where prices and rates stand still, a route has one.
+ * Prepared offers: the parts of a challenge that depend only on the price and the allowance. With constant prices and
+ * rates, a route has one.
  */
 import type { Answer } from '../../core/encoding/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
@@ -28,7 +28,7 @@ export interface PreparedOffer {
 }
 
 export interface Offers {
-  /** A refusal where no accepted token can be priced at this moment. */
+  /** A refusal if no accepted token currently has a price. */
   for(deal: QuotedPrice): PreparedOffer | Refusal
 }
 
@@ -40,12 +40,12 @@ interface OfferParts {
   readonly probe: Probe
 }
 
-/** What a price comes to in each token at this moment. */
+/** The inputs that decide the price in each token. */
 interface Market {
   readonly rates: RateTable
   readonly spread: number
   readonly offered: ReadonlyMap<TokenCode, Offering>
-  /** The service's own addresses may be mounted after its first challenge. */
+  /** The service's own endpoints can be mounted after its first challenge. */
   readonly publicUrl: string | undefined
 }
 
@@ -58,14 +58,14 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialect: Dia
   return {
     for: (deal) => {
       const [rates, offered] = [parts.rates.current(), parts.probe.offered()]
-      // Both stay the same objects for as long as they say the same.
+      // Both objects stay identical while their values are unchanged.
       const { publicUrl } = runtime
       if (rates !== market?.rates || offered !== market.offered || publicUrl !== market.publicUrl) {
         known.clear()
         last = undefined
         market = { rates, offered, spread: parts.rates.spread, publicUrl }
       }
-      // The usual case is one deal for all.
+      // Usually all requests have the same deal.
       if (last?.deal === deal) return last.offer
       const name = nameOf(deal)
       const offer = known.get(name) ?? prepare(runtime, config, dialect, parts.routeTag, market, deal)
@@ -103,7 +103,7 @@ function prepare(
   const offer: Offer = {
     recipient,
     currency: token,
-    // What has to be sent, where it can be paid in this token: SPEC's client goes by it.
+    // The amount to send, if this token can be used: SPEC's client reads it.
     price: gross[token] ?? price,
     acceptedMints: accepted,
     amounts: gross,
@@ -121,7 +121,7 @@ function prepare(
   }
 }
 
-/** What has to arrive of each token that can be paid with, and what has to be sent for that: more, where the mint takes a fee. */
+/** The amount that must arrive of each offered token, and the amount to send, which is more if the mint takes a fee. */
 function payable(prices: Amounts, offered: Market['offered']): { readonly amounts: Amounts; readonly gross: Amounts } {
   const amounts: Partial<Record<TokenCode, bigint>> = {}
   const gross: Partial<Record<TokenCode, bigint>> = {}

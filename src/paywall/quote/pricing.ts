@@ -1,4 +1,4 @@
-/** What a request costs and what the price buys: a fixed deal, or one that depends on the request. */
+/** The price of a request and the allowance that it buys: fixed, or dependent on the request. */
 import { maxUnits } from '../../core/money/money.ts'
 import { readPrice } from '../../core/money/price.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
@@ -8,18 +8,18 @@ import type { Accept } from '../../core/protocol/proof.ts'
 import type { PricedRequest } from '../config/binding.ts'
 import type { Pricing } from '../config/pricing.ts'
 
-/** A price in base units, and what it buys. */
+/** A price in base units, and its allowance. */
 export interface QuotedPrice {
   readonly price: bigint
   readonly allowance: Allowance
 }
 
 export interface RoutePricing {
-  /** The deal where neither price nor size is a function; undefined where one is. */
+  /** The deal if neither price nor size is a function; otherwise undefined. */
   readonly fixedDeal: ((accept: Accept) => QuotedPrice) | undefined
   /**
-   * The deal by the provider's functions. Rejects for a price or a size that cannot be charged: that is the provider's
-   * mistake, and the message is for the log.
+   * The deal from the provider's functions. Rejects for an invalid price or size. That is an error of the provider, and
+   * the message is for the log.
    */
   askDeal(accept: Accept, request: PricedRequest): Promise<QuotedPrice>
 }
@@ -34,12 +34,12 @@ function fixedDealOf({ price, per }: Pricing): RoutePricing['fixedDeal'] {
     const { size, ahead } = per
     return typeof size === 'function' ? undefined : (accept) => bytesDeal(price, size, ahead, accept)
   }
-  // The same object for everybody, by which its prepared offer is found again.
+  // One object for all requests, so that its prepared offer is found again.
   const deal = { price, allowance: per.allowance }
   return () => deal
 }
 
-/** How long a provider's function may take: a customer waits for it. */
+/** Time limit of a provider's function, because a customer waits for it. */
 const longestMs = 10_000
 
 async function inTime<Result>(work: Result | Promise<Result>): Promise<Result> {
@@ -69,7 +69,7 @@ function bytesDeal(perMegabyte: bigint, size: bigint | undefined, ahead: bigint,
   return { price, allowance }
 }
 
-/** Digits of a number that arithmetic leaves true: 0.05 + 0.002 is 0.052, and not 0.052000000000000005. */
+/** The digits of a number that survive arithmetic: 0.05 + 0.002 is 0.052, and not 0.052000000000000005. */
 const trueDigits = 14
 
 function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
@@ -81,7 +81,7 @@ function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
 
 function sizeOf(value: unknown): bigint | undefined {
   if (value === undefined) return undefined
-  // What is empty costs as much as one byte: nothing that is sold is free.
+  // An empty body costs as much as one byte, because a priced resource is never free.
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(Math.max(1, value))
   throw new TypeError('size: the function must answer a whole number of bytes, or undefined')
 }

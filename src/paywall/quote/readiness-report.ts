@@ -1,11 +1,11 @@
-/** How a paywall says what it can sell for, and why not for more. */
+/** The readiness of a paywall: the tokens that it can sell for, and the reasons for the others. */
 import { tokenCodes } from '../../core/money/tokens.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import type { ReadinessReport } from '../runtime/catalog.ts'
 
 /**
- * All have to be for sale, but for those that are paused beside others that are not: a server with one dead upstream goes on
- * selling for the others. What one of them does not take is not offered, with its reason.
+ * All routes must be ready, except paused ones beside others that are not paused: a server with one dead upstream
+ * continues to sell for the others. A token that one route does not accept is not offered, with its reason.
  */
 export function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
   const why = reports.find((report) => report.why !== undefined)?.why
@@ -20,7 +20,7 @@ export function joinReports(reports: readonly ReadinessReport[]): ReadinessRepor
   }
 }
 
-/** The answer in place of a price while the clock is wrong. Payments that were made are served all the same. */
+/** The response instead of a price while the clock is wrong. Completed payments are still served. */
 export const clockWrong = refuse('not_priced', {
   detail: 'The clock of this server is wrong; nothing is sold until it is right.',
 })

@@ -1,14 +1,14 @@
-/** From a requestId to what had to be paid for it, and until when. */
+/** Converts a requestId to the required payment and its deadline. */
 import type { Amounts, MintTable } from '../../core/money/tokens.ts'
 import { findDecimals, findMint, tokenCodes } from '../../core/money/tokens.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import type { TokenAccountOf } from '../runtime/runtime.ts'
 
-/** Chain time and our own may differ by this much. */
+/** Tolerance between the chain's clock and the service's. */
 const driftSeconds = 60
 
-/** The ways to pay: as sealed into the quote, whatever the configuration says today. */
+/** The ways to pay, as sealed in the quote, independent of the current configuration. */
 export async function paymentOptions(
   amounts: Amounts,
   mints: MintTable,
@@ -28,14 +28,14 @@ export async function paymentOptions(
 }
 
 /**
- * The last second in which the payment had to land. There is no first one: nobody knows a requestId before it is issued,
- * so a payment that looks earlier only tells that the clock of the server that issued it was ahead.
+ * The last second in which the payment had to land. There is no first second: a requestId is unknown before it is
+ * issued, so a payment that looks earlier only shows that the clock of the issuing server was ahead.
  */
 export function paymentWindow({ issuedAt, ttlSeconds }: OpenedRequest) {
   return { notAfter: issuedAt + ttlSeconds + driftSeconds }
 }
 
-/** Until when, in milliseconds, a payment made in time can be claimed. */
+/** The time, in milliseconds, until which a payment made in time can be claimed. */
 export function claimableUntil(request: OpenedRequest, proofTtlSeconds: number): number {
   return (paymentWindow(request).notAfter + proofTtlSeconds) * 1000
 }

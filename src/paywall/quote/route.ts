@@ -1,6 +1,6 @@
 /**
- * A protected route: what it asks for, and how its requestIds are tied to it. Answering an unpaid request here does no
- * input or output and stores nothing, so a flood of them is harmless; only a provider's own functions may take their time.
+ * A protected route: its quotes, and the binding of its requestIds. A response to an unpaid request needs no I/O and
+ * stores nothing, so a flood of such requests is harmless. Only a provider's own functions may take time.
  */
 import type { Answer, Incoming } from '../../core/encoding/http.ts'
 import { asciiJson } from '../../core/encoding/http.ts'
@@ -28,11 +28,11 @@ export interface Quoted {
   readonly requestId: string
   /** The price for people: "0.01". */
   readonly price: string
-  /** What analytics call it. */
+  /** The name in analytics. */
   readonly endpoint: string
 }
 
-/** The terms of a route that quotes no more, and the last second in which it did. */
+/** The terms of a route that issues no more quotes, and the last second in which it did. */
 export interface ConcludedTerms {
   readonly terms: QuoteTerms
   readonly until: number
@@ -41,18 +41,18 @@ export interface ConcludedTerms {
 export interface Route {
   readonly config: RouteConfig
   readonly rates: Rates
-  /** Tags of its scope, and of scopes it has replaced. */
+  /** Tags of its scope, and of scopes that it has replaced. */
   readonly tags: readonly Uint8Array[]
-  /** Why nothing is sold at this moment, in one sentence for the operator. Payments that were made are served all the same. */
+  /** The reason that nothing is sold now, in one sentence for the operator. Completed payments are still served. */
   whyClosed(): string | undefined
-  /** At once, unless a provider's function has to be asked or a body to be read. Throws where those fail. */
+  /** Synchronous, unless a provider's function is called or a body is read. Throws if these fail. */
   quote(incoming: Incoming): Quoted | Refusal | Promise<Quoted | Refusal>
-  /** The terms that a requestId was quoted under for this request, as `TermsHistory` has it. */
+  /** The terms of a requestId for this request, as in `TermsHistory`. */
   readonly findTerms: TermsHistory['find']
   readonly knows: TermsHistory['knows']
-  /** From now on no quote is made; returns the terms of those that were, for the route that comes next. */
+  /** Stops quoting. Returns the terms of the issued quotes, for the next route. */
   conclude(): ConcludedTerms
-  /** Also honours these quotes, which were made before the quotes that are made from now on. */
+  /** Also honours these quotes, which were issued before the quotes of this route. */
   honour(former: readonly FormerTerms[]): void
   /** The origins under which a client may have known this service. */
   listOrigins(incoming: Incoming): readonly string[]
@@ -75,7 +75,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dial
   let concludedAt: number | undefined
 
   const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
-  // A payment for several requests is for all of the scope that the provider named, or else for the one path.
+  // A payment for several requests is valid for the whole scope that the provider named, or else for one path.
   const sharedTag = (incoming: Incoming): Uint8Array => terms.tag(config.hasScope ? 'scope' : 'path', incoming)
   const isAlwaysShared = pricing.per.kind === 'allowance' && isShared(pricing.per.allowance)
   const placeOf = keepPlaces((incoming, origin) => ({
@@ -95,7 +95,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dial
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = concludedAt ?? runtime.quoteSecond()
     const place = placeOf(incoming)
-    // Bytes at the price of a cheap request must not pay for those of a dear one.
+    // Bytes at the price of a cheap request must not pay for those of an expensive one.
     const shared = isShared(deal.allowance) && typeof pricing.price !== 'function'
     const known = shared === isAlwaysShared ? place.bindingTag : undefined
     const bindingTag = known ?? (shared ? sharedTag(incoming) : terms.tag(bind, incoming, body))
@@ -149,26 +149,27 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dial
     listOrigins: (incoming) => {
       if (publicOrigin !== undefined) return [publicOrigin]
       const host = incoming.origin().replace(/^https?:/, '')
-      // Behind a proxy that ends TLS we see http where the client saw https; the host is what tells services apart.
+      // Behind a proxy that terminates TLS, the service sees http while the client uses https. The host identifies the
+      // service.
       return [`https:${host}`, `http:${host}`]
     },
   }
 }
 
-/** Where a copied proof must be worthless, a client that announced nothing is asked for its signature. */
+/** If a copied proof must be useless, a client that announced nothing must sign. */
 function acceptedProof(config: RouteConfig, accept: Accept, isWide: boolean): Accept {
   return accept.kind === 'bare' && (isWide || config.proofBinding === 'required') ? { kind: 'sig' } : accept
 }
 
-/** What a challenge says of the address that was asked for. */
+/** The parts of a challenge that depend on the requested address. */
 interface Place {
-  /** Undefined where more than the address counts. */
+  /** Undefined if the binding has more parts than the address. */
   readonly bindingTag: Uint8Array | undefined
   readonly resource: string
   readonly endpoint: string
 }
 
-/** Most requests are for a few addresses, so what is said of them is kept: about a megabyte at the most. */
+/** Most requests are for a few addresses, so these parts are cached: about a megabyte at most. */
 const mostPlaces = 1024
 const longestPlace = 512
 
@@ -181,14 +182,14 @@ function keepPlaces(work: (incoming: Incoming, origin: string) => Place): (incom
     if (found && found.method === method && found.origin === origin) return found
     const place = work(incoming, origin)
     if (known.size >= mostPlaces) known.clear()
-    // A copy: a text that was cut out of a longer one would keep all of that alive.
+    // A copy, because a substring would keep the whole original text in memory.
     if (target.length + origin.length <= longestPlace)
       known.set(JSON.parse(JSON.stringify(target)), { ...place, method, origin })
     return place
   }
 }
 
-/** RFC 3339 text of a second; thousands of challenges share one. */
+/** RFC 3339 text of a second, which thousands of challenges share. */
 function createExpiryText(): (second: number) => string {
   let last = -1
   let text = ''

@@ -1,6 +1,7 @@
 /**
- * The terms of a route's quotes: the scope, the recipient and the parts of the request that tie a requestId to the route. A
- * route also honours the former terms of its addresses, so that a change of the configuration refuses no payment.
+ * The terms of a route's quotes: the scope, the recipient and the parts of the request that bind a requestId to the
+ * route. A route also honours the former terms of its addresses, so that a change of the configuration invalidates no
+ * payment.
  */
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
@@ -16,40 +17,43 @@ import type { Runtime } from '../runtime/runtime.ts'
 import type { QuotedPrice, RoutePricing } from './pricing.ts'
 
 export interface QuoteTerms {
-  /** The scope of the route, then those that it has replaced. */
+  /** The scope of the route, then the scopes that it has replaced. */
   readonly scopes: readonly string[]
   readonly tags: readonly Uint8Array[]
-  /** The recipient of the route, then those that it has replaced. */
+  /** The recipient of the route, then the recipients that it has replaced. */
   readonly recipients: readonly string[]
   readonly binds: readonly Bind[]
   /** Whether the price depends on the request. */
   readonly isAsked: boolean
-  /** Undefined where a requestId of these scopes was quoted for this request. */
+  /** Undefined if a requestId of these scopes was quoted for this request. */
   check(incoming: Incoming, request: OpenedRequest): Promise<Refusal | undefined>
 }
 
-/** Terms under which an address was quoted before. */
+/** Former terms of an address. */
 export interface FormerTerms {
   readonly terms: QuoteTerms
   /** The last second in which they were quoted. */
   readonly until: number
-  /** Whether the request belonged to the route that had these terms. */
+  /** Whether the route with these terms matched the request. */
   covers(incoming: Incoming): boolean
-  /** Whether all addresses of that route belong to the present route. */
+  /** Whether the present route has all addresses of that route. */
   readonly isContained: boolean
 }
 
-/** Quotes of a route, and how a proof's requestId is compared with them. */
+/** The quotes of a route, and the comparison of a proof's requestId with them. */
 export interface RouteTerms extends QuoteTerms {
-  /** The tag of a binding. `scope` is every request of the scope. */
+  /** The tag of a binding. `scope` covers every request of the scope. */
   tag(bind: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array
-  /** The body as far as it counts for these bindings; undefined, at once, where nothing of it does. */
+  /** The body as far as these bindings need it; undefined, synchronously, if they do not. */
   readBody(
     binds: readonly (Bind | 'scope')[],
     incoming: Incoming,
     isPaid: boolean,
   ): Promise<BodyFacts | Refusal> | undefined
-  /** The price by a provider's function, or a refusal where the function and the program behind may read different values. */
+  /**
+   * The price from a provider's function. A refusal if the function and the program behind it could read different
+   * values.
+   */
   askPrice(incoming: Incoming, accept: Accept, body?: BodyFacts): Promise<QuotedPrice | Refusal>
 }
 
@@ -88,8 +92,8 @@ export function createTerms(
     }
   }
   /**
-   * The names that were bound are checked again with the proof: the rest of the request may differ from the quoted one. Only
-   * the function knows which fields of a form it must not find, so it is asked again.
+   * The bound names are checked again with the proof, because the rest of the request can differ from the quoted one.
+   * Only the function knows which form fields it must not find, so it is called again.
    */
   const findRepeated = async (bound: Bind, incoming: Incoming, body?: BodyFacts): Promise<Refusal | undefined> => {
     if (fixedDeal) return undefined
@@ -119,15 +123,15 @@ export function createTerms(
   }
 }
 
-/** The terms that a requestId was quoted under. */
+/** The terms of a requestId's quote. */
 export type FoundTerms = { readonly kind: 'quoted'; readonly recipients: readonly string[] } | Refusal
 
 export interface TermsHistory {
   /** Also honours these from now on. */
   honour(former: readonly FormerTerms[]): void
-  /** Whether a requestId for this recipient may be one of the route's. */
+  /** Whether a requestId for this recipient can be one of the route's. */
   knows(request: OpenedRequest, recipient: string): boolean
-  /** Finds the terms for this request. `recipient` is undefined where the requestId does not tell. */
+  /** Finds the terms for this request. `recipient` is undefined if the requestId does not name it. */
   find(incoming: Incoming, request: OpenedRequest, recipient: string | undefined): Promise<FoundTerms>
 }
 
@@ -141,8 +145,8 @@ export function createTermsHistory({ tags, findRoute }: HistoryRuntime, own: Quo
   const hasTag = (terms: QuoteTerms, { routeTag }: OpenedRequest): boolean =>
     terms.tags.some((tag) => equalBytes(tag, routeTag))
   /**
-   * Other routes may still sell for the former scope, and such a payment names no address: it counts only if it was quoted
-   * while this address belonged to the scope. A payment that names its address can come from nowhere else.
+   * Other routes may still sell for the former scope, and such a payment names no address. It counts only if it was
+   * quoted while this address belonged to the scope. A payment that names its address is unambiguous.
    */
   const isInTime = ({ until }: FormerTerms, { bindingTag, issuedAt }: OpenedRequest): boolean =>
     issuedAt <= until || !equalBytes(bindingTag, scopeTag)
@@ -165,7 +169,7 @@ export function createTermsHistory({ tags, findRoute }: HistoryRuntime, own: Quo
       for (const { check, recipients } of known) {
         const why = await check(incoming, request)
         if (!why) return { kind: 'quoted', recipients }
-        // The terms under which it was quoted tell more than the others.
+        // The refusal by the terms of its quote is more specific than the others.
         if (refusal.code === 'binding_mismatch') refusal = why
       }
       return refusal

@@ -1,6 +1,6 @@
 /**
- * Before anything is sold for a token, the chain is asked whether it can be paid with: whether the mint is what the
- * configuration says, and whether the recipient can receive it. A token that fails is not offered; the others are.
+ * Checks on chain, before a token is offered, that it can be used: the mint matches the configuration, and the
+ * recipient can receive it. A token that fails is not offered; the others are.
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
@@ -16,36 +16,42 @@ import type { Look } from '../runtime/route-warnings.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 export interface Probe {
-  /** Tokens that can be sold for now, with what the quote has to mind. The same object as long as nothing changed. */
+  /** The offered tokens, with the facts that a quote needs. The same object while nothing changes. */
   offered(): ReadonlyMap<TokenCode, Offering>
-  /** `waiting` and `bad`: nothing can be offered, yet or at all. */
+  /** `waiting`: nothing can be offered yet. `bad`: nothing can be offered. */
   state(): 'good' | 'waiting' | 'bad'
-  /** Why a token is not offered, one sentence each. */
+  /** The reason for each token that is not offered, one sentence each. */
   withheld(): ReadonlyMap<TokenCode, string>
   /**
-   * Resolves when the chain was asked and at least one token is offered. Rejects with a `ConfigurationError` when none can
-   * be, and with the reason when no node has told anything yet, also where known tokens are offered meanwhile.
+   * Resolves after the check if at least one token is offered. Rejects with a `ConfigurationError` if none can be, and
+   * with the reason while no node has responded, even if known tokens are already offered.
    */
   result(): Promise<Readiness>
   stop(): void
 }
 
-/** While nothing can be sold, or nobody knows; while some tokens cannot; and when all is well: fees and accounts change. */
+/**
+ * Intervals: while nothing is offered or known, while some tokens fail, and while all are good, because fees and
+ * accounts change.
+ */
 const [hurriedMs, patientMs, calmMs] = [5_000, 30_000, 300_000]
 const notAskedYet = 'the chain has not been asked yet'
 
-/** Where test money is free, the payer's client opens the recipient's account. On mainnet that would be a price beyond the price. */
+/**
+ * On test networks, the payer's client opens the recipient's account. On mainnet that would be an extra cost for the
+ * payer.
+ */
 const isOpenedByPayer = (runtime: Runtime): boolean => runtime.config.network !== 'mainnet'
 
-/** What is known of each accepted token, in the order in which they are accepted. */
+/** The state of each accepted token, in the configured order. */
 interface Findings {
   readonly offered: ReadonlyMap<TokenCode, Offering>
   readonly withheld: ReadonlyMap<TokenCode, string>
-  /** What an operator should know of tokens that are offered. */
+  /** Warnings for the operator about offered tokens. */
   readonly doubts: readonly string[]
 }
 
-/** Asks at once, and again and again. */
+/** Checks at once, then periodically. */
 export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   const { recipient, acceptedMints, verifyOnChain } = config
   const tell = createTeller()
@@ -72,7 +78,7 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
       const unopened = verifyOnChain ? await inspect(look) : []
       if (!stopped && (await openAll(runtime, config, unopened))) await inspect(look)
     } catch (error) {
-      // What was found before stays true for as long as nobody says otherwise.
+      // The last result stays valid until a node contradicts it.
       if (!hasAsked) throw error
     }
     tell(findings, look)
@@ -91,7 +97,7 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
     timer = setTimeout(repeat, !isWell ? hurriedMs : findings.withheld.size > 0 ? patientMs : calmMs)
     timer.unref?.()
   }
-  // Who asks meanwhile is told what was found last.
+  // Requests in the meantime get the last result.
   const repeat = (): void => {
     const asking = ask()
     const done = (): void => {
@@ -115,7 +121,7 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   }
 }
 
-/** Before anybody has answered: what is known here is right unless the chain says otherwise, what a provider gave is not. */
+/** The state before the first response: known mints count as good, mints of the provider do not. */
 function firstFindings(runtime: Runtime, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
   const known = knownMints[runtime.config.network]
   const offered = new Map<TokenCode, Offering>()
@@ -169,14 +175,14 @@ function termsOf(config: RouteConfig, code: TokenCode): TokenTerms {
   }
 }
 
-/** The price, where it is the same for everybody and for good. Others are looked at as they are quoted. */
+/** The price, if it is the same for all requests and constant. Other prices are checked when they are quoted. */
 function unitsOf({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
   const { price, per, token, decimals } = pricing
   if (typeof price === 'function' || per.kind !== 'allowance' || rates.kind !== 'fixed') return undefined
   return convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
 }
 
-/** True when one was opened, so that another look is worth it. */
+/** True if an account was opened, so that another check is useful. */
 async function openAll(
   { log, openAccount }: Runtime,
   { recipient, accountKey }: RouteConfig,
@@ -197,7 +203,7 @@ function routeNameOf({ endpoint, scope }: RouteConfig): string {
   return endpoint ? `${endpoint.methods.join(',')} ${endpoint.path}` : scope
 }
 
-/** Says what changed, once. */
+/** Logs changes, once each. */
 function createTeller(): (findings: Findings, look: Look) => void {
   let last: Findings = { offered: new Map(), withheld: new Map(), doubts: [] }
   let wasSold = true

@@ -1,6 +1,6 @@
 /**
- * Shares out payments that are final and were delivered. Of several workers only one writes each number, and a payment has
- * one accrual ever, so that every server may run this.
+ * Shares out payments that are final and delivered. Each accrual number is written by one worker, and a payment has at
+ * most one accrual, so every server can run this worker.
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
@@ -19,9 +19,9 @@ import { startLoop } from '../loop.ts'
 export interface AccrualParts {
   readonly rewards: Rewards
   readonly rules: RewardRules
-  /** What tokens are worth now; undefined while nobody knows. */
+  /** The current rates. Undefined while they are unknown. */
   readonly rates: () => FrozenRates | undefined
-  /** What tokens were worth when a payment was made that froze no rate of NATIVE, or as soon after that as there were rates. */
+  /** The rates at the time of a payment that stored no rate of NATIVE, or the first rates after it. */
   readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
   /** The pseudonym of a wallet. */
   readonly nameOf: (wallet: Uint8Array) => string
@@ -50,12 +50,12 @@ export function startAccrual(parts: AccrualParts): Loop {
     await measure(parts)
   }
   const loop = startLoop({ name: 'accrual', everyMs, work, log: parts.log })
-  // At once: what becomes final before does not earn.
+  // Starts at once, because payments that become final before the start do not earn.
   void loop.run()
   return loop
 }
 
-/** What is owed by role, for the metrics. */
+/** Reports the amounts owed, by role, as metrics. */
 async function measure({ rewards, rates, meter }: AccrualParts): Promise<void> {
   const decimals = rates()?.decimals.NATIVE
   if (decimals === undefined) return
@@ -63,7 +63,7 @@ async function measure({ rewards, rates, meter }: AccrualParts): Promise<void> {
     meter.set('paystile_rewards_owed', Number(formatUnits(owed, decimals)), { role })
 }
 
-/** Answers how many payments were looked at. */
+/** Returns the number of payments processed. */
 async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number> {
   const { rewards, clock, meter, log } = parts
   const { payments, last } = await rewards.accruable(mostAtOnce)
@@ -76,7 +76,7 @@ async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number>
     else await rewards.postpone([payment.tx], judged.until)
   }
   if (accruals.length === 0) return payments.length
-  // Another worker was first: what was reckoned may be wrong by now, and is reckoned again.
+  // Another worker was first. The result may be outdated, so it is computed again.
   if (!(await rewards.accrue(last, accruals))) return payments.length
   for (const { tx, why, whole, rates } of accruals) {
     meter.count('paystile_accruals_total', { outcome: why === '' ? 'shared' : why })
@@ -90,7 +90,7 @@ async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number>
 interface Ripe {
   readonly payment: Ripening
   readonly verifications: readonly Verification[]
-  /** Those of the same turn, which come before it. */
+  /** The preceding accruals of the same turn. */
   readonly before: readonly Accrual[]
   readonly rulesId: string
   readonly now: number
@@ -110,7 +110,7 @@ async function judge(parts: AccrualParts, { payment, verifications, before, rule
   const bare = { tx, at: now, recipient, payer, endpoint, token, units, paidAt, rates, rules: rulesId, developer }
   const nothing = { spent: 0n, worth: 0n, whole: 0n, rate: 0n, shares: [] }
   if (!payment.isDelivered) {
-    // A response that began in time may go on for a while.
+    // A response that started in time can continue for a while.
     if (now > usableUntil + hourMs) return { kind: 'accrual', accrual: { ...bare, ...nothing, why: 'not_delivered' } }
     return { kind: 'later', until: nextLook(payment, now) }
   }
@@ -127,17 +127,19 @@ async function judge(parts: AccrualParts, { payment, verifications, before, rule
   return { kind: 'accrual', accrual: { ...bare, spent, worth, whole, rate, shares, why: '' } }
 }
 
-/** Soon at first, then as much later as it is old. */
+/** Soon at first, then after a delay equal to the payment's age. */
 function nextLook({ paidAt }: Ripening, now: number): number {
   return now + Math.min(Math.max(now - paidAt, 5_000), 6 * hourMs)
 }
 
-/** Those whose rates it takes to share out a payment in a token. USDC needs none: rates are in it. */
+/**
+ * The tokens with rates that are needed to share out a payment in a token. USDC needs none, because rates are in USDC.
+ */
 export function rewardTokens(token: TokenCode): readonly TokenCode[] {
   return token === 'USDC' || token === 'NATIVE' ? ['NATIVE'] : ['NATIVE', token]
 }
 
-/** Who had shown, when it was paid, that the endpoint's host is theirs. */
+/** The developer that had a verification for the endpoint's host at the time of payment. */
 export function findDeveloper(
   rules: Pick<RewardRules, 'hosts'>,
   verifications: readonly Verification[],

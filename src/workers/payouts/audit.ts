@@ -1,6 +1,6 @@
 /**
- * Reckons anew who is owed what, from the chain and from the rates, rules and verifications that were journaled, and compares
- * it with what is owed and with what went out. It changes nothing.
+ * Recomputes all rewards from the chain and from the journaled rates, rules and verifications, and compares them with
+ * the amounts owed and paid. It changes nothing.
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { FrozenRates, RateTable } from '../../core/money/rates.ts'
@@ -29,9 +29,9 @@ export interface RewardAuditParts {
   readonly native: Mint
   /** The mint of a token, or `SOL`. */
   readonly assetOf: (token: TokenCode) => string | undefined
-  /** Undefined where the ledger keeps no rates: then those that an accrual names are taken as they are. */
+  /** Undefined if the ledger stores no rates. The rates of each accrual are then accepted unchecked. */
   readonly rateJournal: RateJournal
-  /** The token of the reports, whose rate is frozen with a payment, too. */
+  /** The token of the reports. Its rate is stored with a payment, too. */
   readonly reportToken: TokenCode | undefined
   readonly clock: Clock
 }
@@ -39,9 +39,9 @@ export interface RewardAuditParts {
 export interface RewardAudit {
   readonly accruals: number
   readonly payouts: number
-  /** What does not agree, in sentences. */
+  /** Differences, in sentences. */
   readonly problems: readonly string[]
-  /** What no node could tell of, in sentences: neither right nor wrong. */
+  /** Facts that no node could confirm, in sentences: neither right nor wrong. */
   readonly unknown: readonly string[]
 }
 
@@ -92,7 +92,7 @@ interface Audited {
   readonly accrual: NumberedAccrual
   readonly rules: RewardRules | undefined
   readonly verifications: readonly Verification[]
-  /** What the payer had spent before, payment by payment. */
+  /** The payer's earlier spending, by payment. */
   readonly spent: readonly { readonly at: number; readonly worth: bigint }[]
 }
 
@@ -128,12 +128,15 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
   if (wrong !== undefined) found.problem(`${name}: ${wrong}`)
 }
 
-/** By so much the ledger's clock may be behind the chain's: rates of that time may have been journaled after they were asked for. */
+/**
+ * The assumed maximum lag of the ledger's clock behind the chain's. Within it, rates can be journaled after they were
+ * queried.
+ */
 const clockSlackMs = 60_000
 
 /**
- * Whether rates are those that the journal has for the time of a payment. Where they were asked for by an earlier version, or
- * the journal no longer reaches back so far, there is nothing to compare them with.
+ * Whether rates are the journaled ones for the time of a payment. If an earlier version queried them, or the journal
+ * does not reach back that far, there is nothing to compare.
  */
 async function wereInForce(
   { rateJournal, reportToken, clock }: RewardAuditParts,
@@ -141,7 +144,7 @@ async function wereInForce(
   { feed, at, table }: FrozenRates,
 ): Promise<boolean> {
   if (feed === undefined || paidAt < clock.now() - ratesKeptMs) return true
-  // A payment freezes what it takes to report it. That may be enough to share it out, too.
+  // A payment stores the rates for its report. They can be sufficient to share it out, too.
   const needs = [rewardTokens(token), [token, reportToken ?? 'USDC'] as const]
   for (const tokens of needs) {
     const [first, last] = await Promise.all(
@@ -158,7 +161,7 @@ function isSameTable(one: RateTable, other: RateTable): boolean {
   return tokenCodes.every((token) => one[token] === other[token])
 }
 
-/** What the chain says of a payment that was shared out. */
+/** The reason why the chain's data contradict a payment that was shared out. Undefined if they agree. */
 function whyNotPaid(
   { assetOf, nameOf }: RewardAuditParts,
   { token, units, recipient, payer, paidAt }: NumberedAccrual,

@@ -1,4 +1,4 @@
-/** What keeps payouts within bounds: what may go out and be spent on fees in a day, and what the wallet holds. */
+/** The limits of payouts: the daily totals of payouts and fees, and the wallet's balance. */
 import { formatUnits } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
 import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
@@ -13,28 +13,28 @@ export interface PayoutsParts extends OutgoingTransactionParts, PayoutPlanParts 
   readonly outgoing: OutgoingTransactions
   readonly outgoingWallet: OutgoingWallet
   readonly limits: PayoutLimits
-  /** Nothing new is sent while this is so. What was sent is followed all the same. */
+  /** No new transactions are sent while this is true. Earlier ones are still followed. */
   readonly isPaused: () => Promise<boolean>
 }
 
 export interface PayoutLimits {
-  /** The least that is sent to anybody, and the most to all within 24 hours; base units of NATIVE. */
+  /** The minimum per payee, and the maximum total within 24 hours, in base units of NATIVE. */
   readonly least: bigint
   readonly dailyCap: bigint | undefined
-  /** How often it is looked whether anybody is to be paid. */
+  /** Interval between payout runs. */
   readonly everyMs: number
-  /** What all transactions may cost within 24 hours, and one of them at the most, in lamports. */
+  /** The maximum cost of all transactions within 24 hours, and of one transaction, in lamports. */
   readonly dailyFees: bigint
   readonly fee: bigint
 }
 
-/** What a worker knows of its own; another who knows nothing of it does no harm. */
+/** State of one worker. Other workers do not need it. */
 export interface Memory {
-  /** Those whose payout failed among others: each is tried alone, so that one who cannot be paid holds up nobody. */
+  /** Payees of a batch that failed. Each is tried alone, so that one that cannot be paid does not block others. */
   readonly suspects: Set<string>
 }
 
-/** What can be paid by what may be sent today, and by what the wallet holds beyond what is reserved. */
+/** Selects the lines that the daily limit and the wallet's unreserved balance allow. */
 export async function limit(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<readonly PayoutLine[]> {
   const { outgoing, rewards, limits, clock } = parts
   const { dailyCap } = limits
@@ -63,18 +63,21 @@ export async function limit(parts: PayoutsParts, lines: readonly PayoutLine[]): 
 export const capReached = { why: 'the most for 24 hours is reached', next: 'raise rewards.dailyCap or wait' }
 export const feesSpent = { why: whySpent, next: 'raise rewards.dailyFees or wait' }
 
-/** Whatever is signed may land, and cost its fee: a lamport at the least, whatever is configured. */
+/** Every signed transaction can land and cost its fee: at least one lamport, regardless of the configuration. */
 export function readBudget({ limits, clock }: PayoutsParts): SigningBudget {
   return { since: Math.floor(clock.now()) - dayMs, most: limits.dailyFees / (limits.fee || 1n) }
 }
 
-/** Whether so many more could cost more than a day may. Only a look ahead: it counts where they are signed. */
+/**
+ * Whether this many further transactions could exceed the daily fees. This is a forecast; the limit is enforced at
+ * signing.
+ */
 export async function areFeesSpent(parts: PayoutsParts, more: number): Promise<boolean> {
   const { since, most } = readBudget(parts)
   return (await parts.outgoing.signings(since)) + BigInt(more) > most
 }
 
-/** What the wallet lacks to pay all this, in one sentence. */
+/** The shortage of the wallet for these lines, in one sentence. */
 export async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<string | undefined> {
   const { outgoingWallet, native, limits } = parts
   const held = await readHoldings(parts)

@@ -1,6 +1,6 @@
 /**
- * Whose turn it is when not everybody can be paid: who has waited longest comes first, and what is left is saved for them
- * rather than given to those behind. So nobody waits for ever, however much trickles in for others.
+ * The order of payouts if not all payees can be paid: the longest wait comes first, and the remaining amount is saved
+ * for that payee and not given to later ones. No payee waits forever, regardless of the income of others.
  */
 import { mapLimit } from '../../core/encoding/map-limit.ts'
 import { formatUnits } from '../../core/money/money.ts'
@@ -18,13 +18,16 @@ export interface TurnParts extends PayoutPlanParts {
 
 export interface Turns {
   readonly lines: readonly PayoutLine[]
-  /** Those for whom no day is enough, and why: waiting does not help them. They keep nobody waiting. */
+  /**
+   * Payees that exceed even a full day's limit, with the reason. Waiting does not help them, and they do not block
+   * others.
+   */
   readonly beyond: readonly { readonly line: PayoutLine; readonly why: string }[]
 }
 
 /**
- * Of the lines what comes to no more than that together. Who cannot be paid whole gets a part, the oldest accruals, and has
- * then had their turn: so one to whom very much is owed does not hold up the others either.
+ * Selects lines up to the available sum. A payee that cannot be paid in full gets a part, its oldest accruals, and has
+ * then had its turn. A very large balance therefore does not block others either.
  */
 export async function takeTurns(parts: TurnParts, lines: readonly PayoutLine[], most: bigint): Promise<Turns> {
   if (lines.reduce((sum, { units }) => sum + units, 0n) <= most) return { lines, beyond: [] }
@@ -46,7 +49,7 @@ export async function takeTurns(parts: TurnParts, lines: readonly PayoutLine[], 
   return { lines: paid, beyond }
 }
 
-/** By the time since which they wait: since they earned what is owed first, or were last paid, whichever was later. */
+/** Sorts by the start of the wait: the earliest unpaid earning or the last payout, whichever is later. */
 async function byWaiting(
   { rewards, outgoing }: TurnParts,
   lines: readonly PayoutLine[],
@@ -60,10 +63,13 @@ async function byWaiting(
   return [...waits].sort((one, other) => one.since - other.since || one.number - other.number).map(({ line }) => line)
 }
 
-/** Some of the latest payouts of a payee may have been given up. */
+/** Some of a payee's latest payouts may have been dropped. */
 const latest = 8
 
-/** What can be sent of it by what is left. `later`: nothing yet, but there will be enough; otherwise why there never will. */
+/**
+ * The part of a line that the available sum covers. `later`: nothing yet, but the sum will suffice; otherwise the
+ * reason why it never will.
+ */
 async function reduce(
   parts: TurnParts,
   terms: PayoutTerms,
@@ -75,7 +81,7 @@ async function reduce(
   if (part && part.units <= left) return part
   if (dailyCap === undefined || line.units <= dailyCap) return 'later'
   const owed = await parts.rewards.owed(line, dailyCap)
-  // Where a whole day does not reach beyond the little that is owed first, that little is sent: the rest can follow only then.
+  // If a full day's limit covers only the first small accruals, these are sent, because the rest can only follow them.
   const most = draftPart(terms, line, owed) ?? draftPart({ ...terms, least: 0n }, line, owed)
   if (!most) return 'what rewards.dailyCap lets out in 24 hours is too little for the first part of what is owed'
   if (most.units <= left) return most

@@ -1,9 +1,9 @@
 /**
- * One transaction that goes out, step by step: reserved, signed, kept, sent, followed, concluded.
+ * Advances one outgoing transaction step by step: reserved, signed, stored, sent, followed, concluded.
  *
- * Only bytes that are in the ledger are sent, and others are signed in their place only when they can no longer land. Every
- * step says which version it saw: a process may die after any line, and several may work on the same transaction, without
- * anything being paid twice or forgotten.
+ * Only bytes that are in the ledger are sent. They are replaced only when they can no longer land. Every step names the
+ * version that it saw. A process can therefore crash at any line, and several processes can work on the same
+ * transaction, without a double or lost payment.
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
@@ -29,52 +29,52 @@ export interface OutgoingTransactionParts {
   readonly log: Log
 }
 
-/** Signed for an outgoing transaction; `about` replaces what it is about. */
+/** The result of signing. `about` replaces the stored details. */
 export type SigningResult =
   | Exclude<Signing, { kind: 'signed' }>
   | (Extract<Signing, { kind: 'signed' }> & { readonly about?: string })
 
 export interface OutgoingTransactionPlan {
-  /** Builds and signs what the transaction is for. Nothing is sent before it is kept. */
+  /** Builds and signs the transaction. It is stored before it is sent. */
   sign(transaction: OutgoingTransaction): Promise<SigningResult>
-  /** What is to be kept of what it did on chain, instead of what it was about. */
+  /** Details to store after it landed, in place of the earlier ones. */
   result?(transaction: OutgoingTransaction, effect: Effect): string | undefined
-  /** How often it is signed before it is given up. */
+  /** The maximum number of signatures before it is dropped. */
   readonly mostAttempts: number
-  /** How often it may fail on chain before it is given up. */
+  /** The maximum number of failures on chain before it is dropped. */
   readonly mostFailures?: number
-  /** How much more may be signed: beyond it, it waits. */
+  /** The signing budget. When it is spent, the transaction waits. */
   readonly budget?: SigningBudget
 }
 
 export type Step =
   | { readonly kind: 'landed'; readonly transaction: OutgoingTransaction }
-  /** Given up; what it had reserved is free again. */
+  /** Dropped. Its reservation is released. */
   | { readonly kind: 'dropped'; readonly transaction: OutgoingTransaction; readonly why: string }
-  /** What was signed can no longer land: it is signed anew with the next step. */
+  /** The signed bytes can no longer land. The next step signs again. */
   | { readonly kind: 'unsigned'; readonly transaction: OutgoingTransaction; readonly why: string }
   /** Nothing more can be done now. */
   | { readonly kind: 'waiting'; readonly transaction: OutgoingTransaction; readonly why: string }
-  /** Somebody else took the step. */
+  /** Another worker took the step. */
   | { readonly kind: 'passed' }
 
 export const feesSpent = 'the fees of 24 hours are spent'
 
 const idBytes = 12
 
-/** A name that nobody has used before. */
+/** A new unique id. */
 export function createTransactionId(): string {
   const bytes = new Uint8Array(idBytes)
   writeNonce(bytes, 0, idBytes)
   return encodeBase64url(bytes, idBytes)
 }
 
-/** By which a transaction is found on the chain. */
+/** The memo by which a transaction is found on the chain. */
 export function formatMemo(id: string): string {
   return `paystile:${id}`
 }
 
-/** What is under way of a kind. */
+/** The open transactions of a kind. */
 export async function readOpen(
   kind: OutgoingTransactionKind,
   { outgoing, meter }: { readonly outgoing: Pick<OutgoingTransactions, 'open'>; readonly meter: Meter },
@@ -84,7 +84,9 @@ export async function readOpen(
   return open
 }
 
-/** Works on one of several: where it fails, the others must not wait for it. Without the ledger nothing can go on. */
+/**
+ * Works on one of several items. A failure does not affect the others, except that of the ledger, which ends the work.
+ */
 export async function alone<Result>(
   log: Log,
   facts: Readonly<Record<string, string>>,
@@ -99,7 +101,9 @@ export async function alone<Result>(
   }
 }
 
-/** Takes one step. Throws `LedgerUnavailable` where the ledger does; the step is then taken again, or was. */
+/**
+ * Takes one step. Throws `LedgerUnavailable` if the ledger does. The step is then repeated, or has been taken already.
+ */
 export async function advance(
   transaction: OutgoingTransaction,
   plan: OutgoingTransactionPlan,
@@ -116,7 +120,7 @@ export async function advance(
   return step
 }
 
-/** Within minutes what was signed has landed, or can no longer land. */
+/** Signed bytes land or expire within minutes. */
 const longestMs = 600_000
 
 function isOverdue({ state, changedAt }: OutgoingTransaction, { clock }: OutgoingTransactionParts): boolean {
@@ -192,7 +196,7 @@ async function follow(
   }
 }
 
-/** It is believed when the nodes agree on what it did, and not one of them alone. */
+/** A landing is accepted if the nodes agree on its effects, not on the word of one node. */
 async function land(
   transaction: OutgoingTransaction,
   slot: number,
@@ -218,7 +222,7 @@ async function drop(transaction: OutgoingTransaction, why: string, parts: Outgoi
   return { kind: 'dropped', transaction: dropped, why }
 }
 
-/** The same bytes may be sent as often as one likes: on chain they count once. Only their fate says what came of it. */
+/** The same bytes can be sent repeatedly, because the chain executes them once. Only their outcome on chain counts. */
 async function send(
   transaction: OutgoingTransaction,
   signed: SignedBytes,

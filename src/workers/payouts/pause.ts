@@ -1,15 +1,17 @@
-/** The switch that stops payouts, conversions and refunds on all servers. What was sent before is followed all the same. */
+/**
+ * The switch that stops payouts, conversions and refunds on all servers. Transactions sent before are still followed.
+ */
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 
 const name = 'rewards/paused'
-/** Until somebody says otherwise. */
+/** Until it is resumed. */
 const longMs = 100 * 365 * 86_400_000
 
 export interface PauseSwitch {
   isPaused(): Promise<boolean>
-  /** False when it was so already. */
+  /** False if it was paused already. */
   pause(): Promise<boolean>
   resume(): Promise<boolean>
 }
@@ -25,8 +27,8 @@ export function createPauseSwitch(kv: KeyValueStore, clock: Clock): PauseSwitch 
 export const paused = 'all that goes out is paused; npx paystile rewards resume lets it go on'
 
 /**
- * Signs unless it is paused, by then or when it is done, which may take a while. What is signed is sent only after it was
- * kept: so what this keeps to itself never goes out.
+ * Signs unless payouts are paused before or after signing, which can take a while. Signed bytes are sent only after
+ * they are stored, so bytes that this function withholds are never sent.
  */
 export async function signUnlessPaused<Signed extends { readonly kind: Signing['kind'] }>(
   isPaused: () => Promise<boolean>,

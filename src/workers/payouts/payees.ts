@@ -1,4 +1,4 @@
-/** Who is behind the name under which somebody is owed. Payers are stored as pseudonyms, and found on the chain again. */
+/** Finds the wallet of a payee. Payers are stored as pseudonyms, and their addresses are read from the chain again. */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { type Asset, computeCredit, type Effect } from '../../core/payment/verify.ts'
 import type { PayoutLine } from '../../core/payouts/ports/outgoing.ts'
@@ -7,14 +7,14 @@ import type { Chain } from '../../core/ports/chain.ts'
 
 export type Finding =
   | { readonly kind: 'found'; readonly address: string }
-  /** No node has the payment any more, or nobody in it has that name. */
+  /** No node has the payment any more, or no address in it has that pseudonym. */
   | { readonly kind: 'lost'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 export interface Addresses {
-  /** `payment` tells a payment of theirs. It is asked for only where an address has to be read from the chain. */
+  /** `payment` returns a payment of the payee. It is called only if an address must be read from the chain. */
   find(name: PayeeName, payment: () => Promise<Uint8Array>): Promise<Finding>
-  /** How much a payer has sent by a payment that can no longer be taken back, as the chain says now. */
+  /** The amount that a payer sent in a final payment, as the chain reports it now. */
   sent(payer: string, payment: Uint8Array, to: Destination): Promise<Sent>
 }
 
@@ -25,7 +25,7 @@ export interface Destination {
 
 export type Sent = { readonly kind: 'sent'; readonly units: bigint } | Exclude<Finding, { kind: 'found' }>
 
-/** Remembered in this process, so that a payer who is paid every day is not looked up every day. */
+/** Cached in this process, so that a payer with daily payouts is not looked up every day. */
 const mostRemembered = 50_000
 
 export function createAddresses(parts: {
@@ -53,7 +53,7 @@ export function createAddresses(parts: {
   }
 }
 
-/** A payment that is final, and the address in it that has a payer's name. */
+/** Reads a final payment, and the address in it that has a payer's pseudonym. */
 async function readPayment(
   { chain, nameOf }: Parameters<typeof createAddresses>[0],
   payer: string,
@@ -73,7 +73,7 @@ async function readPayment(
   return { kind: 'read', effect, address }
 }
 
-/** A payment by which the payee of a line has earned: the last accrual that it settles is one of its payee's own. */
+/** A payment with which the payee of a line earned: the last accrual that the line settles belongs to this payee. */
 export async function createPayment(rewards: Rewards, { upto }: PayoutLine): Promise<Uint8Array> {
   const [accrual] = await rewards.accruals(upto - 1, 1)
   return accrual?.tx ?? new Uint8Array(64)

@@ -1,8 +1,8 @@
 /**
- * Pays on chain what is owed, many payees in one transaction, each accrual once.
+ * Pays the amounts owed on chain, with many payees per transaction, and each accrual once.
  *
- * What a payout pays is reserved when it is planned, and its bytes are kept before they are sent (`outgoing-transactions.ts`): so this
- * may run in several processes, and be killed at any line.
+ * A payout reserves its accruals when it is planned, and its bytes are stored before they are sent
+ * (`outgoing-transactions.ts`). The worker can therefore run in several processes and crash at any line.
  */
 import { mapLimit } from '../../core/encoding/map-limit.ts'
 import type { OutgoingTransfer } from '../../core/payouts/outgoing-wallet.ts'
@@ -20,14 +20,17 @@ import { createPayment } from './payees.ts'
 import { askedAtOnce, dayMs, hourMs, minuteMs, preview, splitIntoBatches } from './plan.ts'
 
 const followMs = 1_000
-/** Transactions under way at the same time. */
+/** The maximum number of concurrent transactions. */
 const mostOpen = 128
-/** On chain, each at the cost of a fee, though all had been tried out before: then somebody in it cannot be paid. */
+/**
+ * Failures on chain, each at the cost of a fee, although the simulation succeeded. After this many, a payee of the
+ * batch must be the cause.
+ */
 const mostFailures = 5
 
 export function startPayouts(given: PayoutsParts): Loop {
   const { limits, clock, log, outgoingWallet, isPaused } = given
-  // Somebody may pause it in the middle of a turn, of which a long one signs a hundred.
+  // Payouts can be paused in the middle of a turn, and a long turn signs a hundred transactions.
   const sign: typeof outgoingWallet.sign = (order) => signUnlessPaused(isPaused, () => outgoingWallet.sign(order))
   const parts: PayoutsParts = {
     ...given,
@@ -48,7 +51,7 @@ export function startPayouts(given: PayoutsParts): Loop {
   return startLoop({ name: 'payouts', everyMs: Math.min(followMs, limits.everyMs), work, log })
 }
 
-/** Takes the next step of all that is under way. Answers how many still are. */
+/** Takes the next step of all open transactions. Returns the number that remain open. */
 async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): Promise<number> {
   const open = await readOpen('payout', parts)
   const left = await mapLimit(open, askedAtOnce, async (transaction) => {
@@ -59,7 +62,7 @@ async function follow(parts: PayoutsParts, memory: Memory, isPaused: boolean): P
   return left.filter(Boolean).length
 }
 
-/** True while it is under way. */
+/** True while it is open. */
 async function step(parts: PayoutsParts, memory: Memory, transaction: OutgoingTransaction): Promise<boolean> {
   let blamed: number | undefined
   const plan: OutgoingTransactionPlan = {
@@ -81,7 +84,10 @@ async function step(parts: PayoutsParts, memory: Memory, transaction: OutgoingTr
   return taken.kind === 'waiting' || taken.kind === 'unsigned'
 }
 
-/** Who is to blame is parked for a day. Where nobody is known to be, each is tried alone, and then not for a while. */
+/**
+ * Parks the payee that caused the failure for a day. If the cause is unknown, each payee is tried alone, and later
+ * parked for a while.
+ */
 async function suspect(
   { outgoing, rewards, clock }: PayoutsParts,
   { suspects }: Memory,
@@ -98,7 +104,7 @@ async function suspect(
 }
 
 async function sign(parts: PayoutsParts, { id, attempts }: OutgoingTransaction): Promise<SigningResult> {
-  // Also the first time: others may have spent in between what there was when it was planned.
+  // Checked also before the first signature, because other transactions may have used the budget since the plan.
   if (await areFeesSpent(parts, 1)) return { kind: 'unavailable', why: feesSpent.why }
   const lines = await parts.outgoing.lines(id)
   const shortage = await findShortage(parts, lines)
@@ -113,7 +119,7 @@ async function sign(parts: PayoutsParts, { id, attempts }: OutgoingTransaction):
   return parts.outgoingWallet.sign({ mint: parts.native, transfers, memo: formatMemo(id), attempts })
 }
 
-/** `all`: nobody is left to be paid now. `later`: somebody is, and something has to change first. */
+/** `all`: no payee is left to pay now. `later`: payees are left, but a condition must change first. */
 type Planned = 'all' | 'more' | 'later'
 
 async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promise<Planned> {
@@ -136,7 +142,7 @@ async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promi
   return 'more'
 }
 
-/** Reserves what can be; `isFull` when no more may be. */
+/** Reserves as many batches as possible. `isFull` if no more are allowed. */
 async function planBatches(
   parts: PayoutsParts,
   memory: Memory,
@@ -155,7 +161,7 @@ async function planBatches(
       emit(parts, planning ? capReached : feesSpent)
       return { planned, isFull: true }
     }
-    // Somebody else was faster, and pays them.
+    // Another worker was faster and pays them.
     if (planning.kind !== 'planned') continue
     for (const line of lines) memory.suspects.delete(createKey(line))
     planned.push(planning.dispatch)

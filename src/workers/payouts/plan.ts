@@ -1,4 +1,4 @@
-/** Who is paid next, and in which transactions: from those who are due to lines, and from lines to batches. */
+/** Plans the next payouts: due payees become lines, and lines become batches of one transaction each. */
 import { mapLimit } from '../../core/encoding/map-limit.ts'
 import { maxUnits } from '../../core/money/money.ts'
 import type { FrozenRates } from '../../core/money/rates.ts'
@@ -19,20 +19,20 @@ export interface PayoutPlanParts {
   readonly outgoingWallet: Pick<OutgoingWallet, 'wallet' | 'readAccounts' | 'openingCost' | 'fit'>
   readonly addresses: Addresses
   readonly native: Mint
-  /** What tokens are worth now; undefined while nobody knows. */
+  /** The current rates. Undefined while they are unknown. */
   readonly rates: () => FrozenRates | undefined
-  /** The least that is sent to anybody. */
+  /** The minimum per payee. */
   readonly limits: { readonly least: bigint }
   readonly clock: Clock
 }
 
-/** What would be paid now, and to whom nothing, and why. */
+/** The payouts that would be made now, and the payees that would get none, with the reason. */
 export interface PayoutPreview {
   readonly lines: readonly PayoutLine[]
   readonly others: readonly (PayeeName & { readonly why: string })[]
-  /** Why nobody can be paid; undefined where somebody can. */
+  /** The reason why no payee can be paid. Undefined if one can. */
   readonly why: string | undefined
-  /** False when more are due than were looked at. */
+  /** False if more payees are due than were checked. */
   readonly isAll: boolean
 }
 
@@ -40,11 +40,11 @@ export const dayMs = 86_400_000
 export const hourMs = 3_600_000
 export const minuteMs = 60_000
 /**
- * Who only has to open an account, or to be owed a little more, is looked at again after so long. It costs little: a hundred
- * accounts are one question.
+ * The delay before a payee is checked again that only has to open an account or earn a little more. The check is cheap:
+ * a hundred accounts take one request.
  */
 const waitMs = 5 * minuteMs
-/** Questions to nodes at the same time. */
+/** The maximum number of concurrent requests to nodes. */
 export const askedAtOnce = 16
 const mostCandidates = 1_024
 
@@ -54,7 +54,9 @@ interface Candidate {
   readonly finding: Finding
 }
 
-/** What would be paid now. With `parks`, those who cannot be paid yet are not looked at again for a while. */
+/**
+ * Computes the payouts that would be made now. With `parks`, payees that cannot be paid yet are skipped for a while.
+ */
 export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<PayoutPreview> {
   const terms = await readTerms(parts)
   if (typeof terms === 'string') return { lines: [], others: [], why: terms, isAll: true }
@@ -87,14 +89,14 @@ export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<P
 
 async function findAll({ rewards, addresses }: PayoutPlanParts, due: readonly Payee[]): Promise<readonly Candidate[]> {
   const candidates = await mapLimit(due, askedAtOnce, async (payee): Promise<Candidate | undefined> => {
-    // More does not fit one transfer.
+    // The maximum of one transfer.
     const owed = await rewards.owed(payee, payee.owed > maxUnits ? maxUnits : undefined)
     return owed && { payee, owed, finding: await addresses.find(payee, async () => owed.tx) }
   })
   return candidates.filter((one) => one !== undefined)
 }
 
-/** In one sentence why there are none. */
+/** The terms of payouts, or one sentence why there are none. */
 export async function readTerms({
   rates,
   native,
@@ -110,7 +112,10 @@ export async function readTerms({
   return { rate, least: limits.least, opening }
 }
 
-/** As few transactions as can be, and those who are suspected alone. Where more will come, the last one is left for them. */
+/**
+ * Uses as few transactions as possible, and one for each suspect. If more payees follow, the last, incomplete batch
+ * waits for them.
+ */
 export function splitIntoBatches(
   { outgoingWallet, native }: Pick<PayoutPlanParts, 'outgoingWallet' | 'native'>,
   { lines, isAll }: Pick<PayoutPreview, 'lines' | 'isAll'>,
@@ -118,7 +123,7 @@ export function splitIntoBatches(
 ): readonly (readonly PayoutLine[])[] {
   const batches: (readonly PayoutLine[])[] = lines.filter(isSuspect).map((line) => [line])
   for (let rest = lines.filter((line) => !isSuspect(line)); rest.length > 0; ) {
-    // Their addresses are as long as any other.
+    // All addresses have the same length, so the wallet's own stands in for the payees'.
     const transfers = rest.map(({ units, opening }) => ({ owner: outgoingWallet.wallet, units, opens: opening > 0n }))
     const count = Math.max(1, outgoingWallet.fit({ mint: native, transfers, memo: formatMemo(createTransactionId()) }))
     if (count >= rest.length && !isAll && batches.length > 0) break

@@ -1,4 +1,7 @@
-/** Sends back what bought nothing, or was too much: each payment once, by the same steps as all that goes out. */
+/**
+ * Refunds payments that were never redeemed, and surpluses. Each payment is refunded once, by the steps of every
+ * outgoing transaction.
+ */
 import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { FrozenRates } from '../../core/money/rates.ts'
 import { convert } from '../../core/money/rates.ts'
@@ -22,18 +25,18 @@ export interface RefundParts extends OutgoingTransactionParts {
   readonly outgoing: OutgoingTransactions
   readonly outgoingWallet: OutgoingWallet
   readonly addresses: Addresses
-  /** Undefined for a token that there is none of; null for SOL, which needs none. */
+  /** Undefined for a token without a mint on this network; null for SOL, which needs none. */
   readonly mintOf: (token: TokenCode) => Mint | null | undefined
-  /** What tokens are worth now; undefined while nobody knows. */
+  /** The current rates. Undefined while they are unknown. */
   readonly rates: () => FrozenRates | undefined
-  /** Nothing new is sent while this is so. What was sent is followed all the same. */
+  /** No new refunds are sent while this is true. Earlier ones are still followed. */
   readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
 }
 
 export type RefundPlanning =
   | { readonly kind: 'planned'; readonly transaction: OutgoingTransaction }
-  /** It is under way already, or done. */
+  /** It is under way or complete already. */
   | { readonly kind: 'known'; readonly transaction: OutgoingTransaction }
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unknown' }
@@ -52,7 +55,8 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   const { payer, token, recipient } = history.capture
   const mint = parts.mintOf(token)
   if (mint === undefined) return { kind: 'refused', why: `there is no ${token} on this network` }
-  // Asked anew each time: what was written down may be the word of one node, and of a block that is not final.
+  // Read again from the nodes, because the stored value may come from a single node and from a block that was not
+  // final.
   const sent = await parts.addresses.sent(payer, tx, { recipient, asset: mint?.address ?? 'SOL' })
   if (sent.kind !== 'sent') return { kind: 'refused', why: `who paid cannot be told: ${sent.why}` }
   if (sent.units < ruling.units)
@@ -77,7 +81,6 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   return other ? { kind: 'known', transaction: other } : { kind: 'refused', why: 'somebody else was first; try again' }
 }
 
-/** Takes the next step of a refund. */
 export async function advanceRefund(parts: RefundParts, transaction: OutgoingTransaction): Promise<Step> {
   const plan = {
     sign: (one: OutgoingTransaction) => signUnlessPaused(parts.isPaused, () => sign(parts, one)),
@@ -88,7 +91,7 @@ export async function advanceRefund(parts: RefundParts, transaction: OutgoingTra
 
 const everyMs = 3_000
 
-/** Sees refunds through that somebody began, also those of a process that died. */
+/** Completes started refunds, including those of a process that died. */
 export function startRefunds(given: RefundParts): Loop {
   const parts: RefundParts = { ...given, log: createThrottledLog(given.log, given.clock) }
   const work = async (): Promise<void> => {
@@ -117,14 +120,14 @@ async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransac
   if (account === 'frozen' || account === 'unusable')
     return { kind: 'impossible', why: 'the token account of the payer takes nothing' }
   const opens = account === 'missing'
-  // Who closes the account after paying dust would otherwise be given the rent of a new one each time.
+  // Otherwise a payer could repeatedly pay dust, close the account, and collect the rent of a new one.
   if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
     return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than would be sent' }
   const transfers = [{ owner: finding.address, units, opens }]
   return parts.outgoingWallet.sign({ mint: asset, transfers, memo: formatMemo(id), attempts })
 }
 
-/** Whether opening a token account costs more than what is sent there, as far as rates tell. */
+/** Whether opening a token account costs more than the amount sent to it, as far as rates are known. */
 async function isDearer(
   { outgoingWallet, rates }: RefundParts,
   mint: Mint,

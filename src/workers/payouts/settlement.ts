@@ -1,8 +1,9 @@
 /**
- * Converts what a wallet receives into the token its owner settles in, through a venue, once a threshold is reached.
+ * Converts a wallet's income into its owner's settlement token, through a venue, once a threshold is reached.
  *
- * A conversion holds the lane of its wallet and token from before it is signed until it has landed or can no longer land
- * (`outgoing-transactions.ts`): so this may run in several processes, and be killed at any line, and a balance is converted once.
+ * A conversion holds the lane of its wallet and token from before it is signed until it has landed or can no longer
+ * land (`outgoing-transactions.ts`). The worker can therefore run in several processes and crash at any line, and a
+ * balance is converted once.
  */
 import { formatUnits } from '../../core/money/money.ts'
 import type { RateTable } from '../../core/money/rates.ts'
@@ -32,41 +33,43 @@ import type { OutgoingTransactionParts, OutgoingTransactionPlan, SigningResult, 
 import { advance, alone, createTransactionId, formatMemo, readOpen } from './outgoing-transactions.ts'
 import { signUnlessPaused } from './pause.ts'
 
-/** One wallet, and how what it receives is converted. */
+/** One wallet, and the rules for converting its income. */
 export interface Converter {
   readonly outgoingWallet: Pick<OutgoingWallet, 'wallet' | 'holdings' | 'send' | 'readOutcome' | 'read'>
   readonly venue: Venue
   readonly rules: ConversionRules
   readonly mints: MintTable
-  /** Rates that are fresh now. */
+  /** The current fresh rates. */
   readonly rates: () => RateTable
 }
 
 export interface SettlementParts extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
   readonly outgoing: OutgoingTransactions
-  /** Where it shows that it is alive. */
+  /** The key-value store for its heartbeat. */
   readonly kv: KeyValueStore
   readonly converters: readonly Converter[]
-  /** Nothing new is converted while this is so. What was signed is followed all the same. */
+  /** No new conversions start while this is true. Signed ones are still followed. */
   readonly isPaused: () => Promise<boolean>
   readonly clock: Clock
-  /** Hears of what was converted, once and for all. */
+  /** Called once for each completed conversion. */
   readonly onConverted?: (transaction: OutgoingTransaction, about: ConversionAbout) => void
 }
 
 const everyMs = 3_000
 const mostAttempts = 5
-/** A conversion that finds no acceptable quote for so long is given up, and planned anew from what is there then. */
+/**
+ * A conversion without an acceptable quote for this long is dropped, and planned again from the balance at that time.
+ */
 const patienceMs = 600_000
 const [firstRestMs, longestRestMs] = [60_000, 3_600_000]
 const [beatMs, beatLastsMs] = [30_000, 90_000]
 
-/** Looks again and again. */
+/** Runs the settlement repeatedly. */
 export function startSettlement(parts: SettlementParts): Loop {
   return startLoop({ name: 'settlement', everyMs, work: createSettlement(parts), log: parts.log })
 }
 
-/** What is done with every turn: takes the next step of all that is under way, and begins what is due. */
+/** One turn: takes the next step of all open conversions, and starts those that are due. */
 export function createSettlement(given: SettlementParts): () => Promise<void> {
   const parts: SettlementParts = { ...given, log: createThrottledLog(given.log, given.clock) }
   const rests: Rests = new Map()
@@ -81,10 +84,10 @@ export function createSettlement(given: SettlementParts): () => Promise<void> {
   }
 }
 
-/** By lane, until when nothing new is tried, and for how long the last time. */
+/** By lane, the end and the length of the current delay after a failure. */
 type Rests = Map<string, { readonly until: number; readonly ms: number }>
 
-/** Shows on the ledger's shelf that somebody converts what this wallet receives. */
+/** Announces in the ledger's key-value store that a worker converts this wallet's income. */
 async function beat({ kv, clock }: SettlementParts, { outgoingWallet }: Converter): Promise<void> {
   const now = clock.now()
   await kv.put(`${settlementBeats(outgoingWallet.wallet)}${Math.floor(now / beatMs)}`, '1', now + beatLastsMs)
@@ -103,7 +106,7 @@ async function serve(
     const key = conversionLane(outgoingWallet.wallet, token)
     for (const transaction of open) {
       if (transaction.lane !== key) continue
-      // Also what has just landed: what the wallet holds may be told by a node that does not know yet.
+      // Includes a conversion that has just landed, because a lagging node may still report the old balance.
       underway.add(token)
       if (!isPaused || transaction.state === 'signed') await step(parts, converter, transaction, rests)
     }
@@ -124,7 +127,7 @@ async function serve(
   }
 }
 
-/** Asks for a price before anything is reserved: a bad one leaves no trace. */
+/** Asks for a quote before anything is reserved, so that an unacceptable one leaves no trace. */
 async function begin(
   parts: SettlementParts,
   converter: Converter,
@@ -155,7 +158,7 @@ async function begin(
     about: formatConversion(about),
     lines: [],
   }
-  // The quote may have taken its time.
+  // Conversions may have been paused while the venue prepared the quote.
   if (await parts.isPaused()) return
   const planning = await parts.outgoing.plan(plan)
   if (planning.kind === 'planned') await step(parts, converter, planning.dispatch, rests, offer.quote)
@@ -231,7 +234,7 @@ async function sign(
   return { ...signing, about: formatConversion({ ...about, venue: venue.name, quoted: quote.units, minimum }) }
 }
 
-/** What really left and came is what the chain says, whatever was quoted. */
+/** Reads the amounts that actually left and arrived from the chain, regardless of the quote. */
 function readResult(
   { outgoingWallet, mints }: Converter,
   transaction: OutgoingTransaction,
@@ -257,7 +260,7 @@ function tell(
   parts.onConverted?.(transaction, about)
 }
 
-/** What failed is tried again later, and each time later still. */
+/** Delays the next attempt after a failure, longer each time. */
 function rest({ clock }: SettlementParts, rests: Rests, key: string): void {
   const before = rests.get(key)?.ms
   const ms = before === undefined ? firstRestMs : Math.min(2 * before, longestRestMs)

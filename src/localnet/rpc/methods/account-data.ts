@@ -1,4 +1,4 @@
-/** Accounts as RPC answers show them: four encodings, and a slice of the data. */
+/** Formats accounts for RPC responses: four encodings, and a slice of the data. */
 import { encodeBase58 } from '../../../core/encoding/base58.ts'
 import type { Account } from '../../accounts/account.ts'
 import type { ParseAccount } from '../../parse/account.ts'
@@ -55,11 +55,11 @@ function formatData(
 
 const maxBlockBytes = 128 * 1024
 
-/** A zstd frame of blocks that are stored as they are: valid for every reader, and needs no compressor. */
+/** A zstd frame of uncompressed blocks. It is valid for every reader and needs no compressor. */
 function zstdFrame(data: Uint8Array): Buffer {
   const head = Buffer.alloc(9)
   head.writeUInt32LE(0xfd2fb528, 0)
-  // One segment, with the size of the content in four bytes.
+  // A single segment, with the content size in four bytes.
   head[4] = 0b10100000
   head.writeUInt32LE(data.length, 5)
   const parts: Uint8Array[] = [head]

@@ -15,7 +15,7 @@ export function accountFormatter(format: AccountFormat, slot: number, { bank }: 
   return (address: string, account: Account) => formatAccount(address, account, format, parse)
 }
 
-/** A list of accounts, bare or with its slot, as the caller asked. */
+/** A list of accounts, with or without its slot, as requested. */
 export function formatKeyed(
   found: Iterable<readonly [string, Account]>,
   format: AccountFormat,
@@ -26,7 +26,7 @@ export function formatKeyed(
   return [...found].map(([pubkey, account]) => ({ account: show(pubkey, account), pubkey }))
 }
 
-/** In the order of the bytes, which is not that of the text. */
+/** Sorted by bytes, which differs from the order of the text. */
 function sortByAddress<T extends readonly [string, unknown]>(entries: readonly T[]): readonly T[] {
   return entries
     .map((entry) => ({ entry, bytes: decodeKey(entry[0]) }))

@@ -1,11 +1,11 @@
 /**
  * The localnet's own methods, for tests in other processes. No cluster has them; all begin with `paystile_`.
  *
- * paystile_clock()                      where the chain is: slot, height, time
+ * paystile_clock()                      returns slot, height and time
  * paystile_advance({seconds?, slots?})  moves the clock, as `advance` does
- * paystile_rollback(slots)              drops the last slots; answers with the signatures that vanished
- * paystile_setFaults([rule, ...])       replaces all fault rules; an empty list ends them
- * paystile_silence(boolean)             WebSockets say nothing, or speak again
+ * paystile_rollback(slots)              drops the last slots and returns the signatures that vanished
+ * paystile_setFaults([rule, ...])       replaces all fault rules; an empty list removes them
+ * paystile_silence(boolean)             silences WebSockets, or ends the silence
  */
 import { invalidParams } from '../wire/errors.ts'
 import type { FaultRule } from '../wire/faults.ts'

@@ -1,4 +1,4 @@
-/** Blocks as RPC answers show them. */
+/** Formats blocks for RPC responses. */
 import { encodeBase58 } from '../../../core/encoding/base58.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
 import { listRoles } from '../../transaction/roles.ts'
@@ -25,7 +25,7 @@ export function readBlockFormat(config: Config): BlockFormat {
   return {
     ...readTransactionFormat(config),
     details: readChoice<BlockFormat['details']>(config['transactionDetails'], details, 'full'),
-    // Subscriptions say `showRewards`, the method `rewards`.
+    // Subscriptions use `showRewards`, the method uses `rewards`.
     rewards: readBoolean(config, 'rewards', readBoolean(config, 'showRewards', true)),
   }
 }
@@ -47,7 +47,7 @@ export function formatBlock(
     blockTime: Math.floor(timeline.timeOf(slot) / 1000),
     blockhash: timeline.blockhashOf(slot),
     parentSlot: parent,
-    // The genesis block has no parent: its previous hash is the chain's own.
+    // The genesis block has no parent, so its previous hash is the genesis hash.
     previousBlockhash: slot === 0 ? node.genesisHash : timeline.blockhashOf(parent),
     ...(format.rewards ? { rewards } : {}),
     ...formatTransactions(records, format),

@@ -1,4 +1,4 @@
-/** Methods about blocks, and about the slots that have none. */
+/** Methods about blocks and skipped slots. */
 import { blockNotAvailable, invalidParams, slotSkipped } from '../wire/errors.ts'
 import { type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
 import { readAddress, readConfig, readInteger, wrongType } from '../wire/params.ts'
@@ -10,7 +10,7 @@ const maxLeaders = 5_000
 const feeSlots = 150
 const maxLocks = 64
 
-/** Throws unless the slot has a block that the reader may see. */
+/** Throws unless the slot has a block that is visible to the reader. */
 function checkSlot(slot: number, latest: number, { bank }: Node): void {
   if (slot > latest) throw blockNotAvailable(slot)
   if (!bank.timeline.exists(slot)) throw slotSkipped(slot)
@@ -48,7 +48,7 @@ function getBlocksWithLimit(params: readonly unknown[], node: Node): unknown {
   return listSlots(start, slot, limit, node)
 }
 
-/** The lowest price that got a transaction into each recent block, and past everybody who writes to these accounts. */
+/** The price, per recent block, that sufficed for a transaction that writes to these accounts. */
 function recentFees(params: readonly unknown[], node: Node): unknown {
   const list = params[0] ?? []
   if (!Array.isArray(list)) throw wrongType(list, 'a sequence')

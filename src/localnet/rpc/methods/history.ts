@@ -1,4 +1,4 @@
-/** Methods that look back: transactions, their statuses, the signatures of an address. */
+/** Methods about the past: transactions, their statuses, and the signatures of an address. */
 import { findCommitment, type View } from '../../bank/commitment.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
 import { invalidParams } from '../wire/errors.ts'
@@ -16,10 +16,10 @@ import { formatTransaction, readTransactionFormat } from './transaction-data.ts'
 
 const maxStatuses = 256
 const maxSignatures = 1000
-/** Statuses of older slots are found only when history is searched. */
+/** Statuses of older slots require a search of the history. */
 const statusCacheSlots = 300
 
-/** History begins at confirmed: what is only processed may still vanish without a trace. */
+/** History starts at confirmed, because a transaction that is only processed can still vanish. */
 export function readHistoryBearing(config: Config, node: Node): Bearing {
   const bearing = readBearing(config, node)
   if (bearing.commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`')
@@ -30,7 +30,7 @@ export function readBlockTime(slot: number, { bank }: Node): number {
   return Math.floor(bank.timeline.timeOf(slot) / 1000)
 }
 
-/** Methods of history take a bare encoding where others take a configuration. */
+/** Methods of history also accept a bare encoding as configuration. */
 export function readHistoryConfig(value: unknown): Config {
   return typeof value === 'string' ? { encoding: value } : readConfig(value)
 }

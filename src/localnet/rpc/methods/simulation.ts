@@ -1,4 +1,4 @@
-/** What a simulation answers, alone or as the data of a failed preflight. */
+/** Formats the result of a simulation, alone or as the data of a failed preflight. */
 import type { Bank } from '../../bank/bank.ts'
 import type { Rejection } from '../../bank/evaluate.ts'
 import type { Report } from '../../bank/report.ts'

@@ -1,4 +1,4 @@
-/** Methods that bring a transaction: sending, simulating, asking for its price. */
+/** Methods that take a transaction: send, simulate, and compute its fee. */
 import { base58 } from '@scure/base'
 import { encodeBase58 } from '../../../core/encoding/base58.ts'
 import { resolve } from '../../bank/evaluate.ts'
@@ -49,7 +49,7 @@ function invalidTransaction(failure: string): RpcError {
 }
 
 function readWire(text: string, encoding: WireEncoding): Uint8Array {
-  // The decoder's work grows with the square of the length: look at the length first.
+  // The decoder takes quadratic time, so the length is checked first.
   if (text.length > maxWireText) {
     throw invalidParams(
       `${encoding} encoded ${typeName} too large: ${text.length} bytes (max: encoded/raw ${maxWireText}/${packetBytesV1})`,
@@ -82,7 +82,7 @@ function send(params: readonly unknown[], node: Node): string {
   return encodeBase58(transaction.signatures[0] as Uint8Array)
 }
 
-/** Lookup tables and locks are looked at even without a preflight. */
+/** Lookup tables and locks are checked even without a preflight. */
 function checkAddresses(transaction: Transaction, slot: number, { bank }: Node): void {
   const resolved = resolve(transaction.message, bank.sceneAt(slot, true))
   if ('kind' in resolved) throw invalidParams(`invalid transaction: ${describeFailure(resolved.failure)}`)

@@ -1,4 +1,4 @@
-/** Methods that add up all lamports there are. */
+/** Methods about the total supply of lamports. */
 import { type Methods, readBearing, withContext } from '../wire/node.ts'
 import { readBoolean, readChoice, readConfig } from '../wire/params.ts'
 
@@ -10,7 +10,7 @@ export const supplyMethods: Methods = {
       const { slot } = readBearing(config, node)
       let total = 0n
       for (const [, { lamports }] of node.bank.accounts.all(slot)) total += lamports
-      // Only the faucet's pocket is out of reach of the public; it is the treasury of this chain.
+      // Only the faucet's balance is not circulating. It is the treasury of this chain.
       const kept = node.bank.read(node.faucet.address, slot)?.lamports ?? 0n
       const listed = readBoolean(config, 'excludeNonCirculatingAccountsList', false) ? [] : [node.faucet.address]
       return withContext(slot, {

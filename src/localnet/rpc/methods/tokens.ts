@@ -11,7 +11,7 @@ import { readAddress, readConfig } from '../wire/params.ts'
 import { readAccountFormat } from './account-data.ts'
 import { formatKeyed } from './accounts.ts'
 
-/** Which token accounts are wanted: of one mint, or of one token program. */
+/** Selects token accounts by mint or by token program. */
 function readTokenFilter(value: unknown, { bank }: Node, slot: number): (account: Account) => boolean {
   const { mint, programId } = readConfig(value)
   if (typeof mint === 'string') {

@@ -1,4 +1,4 @@
-/** Transactions as RPC answers show them: the message, and what became of it. */
+/** Formats transactions for RPC responses: the message and its outcome. */
 import { encodeBase58 } from '../../../core/encoding/base58.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
 import type { InnerInstruction } from '../../bank/vm.ts'
@@ -24,14 +24,14 @@ export function readTransactionFormat(config: Config): TransactionFormat {
   }
 }
 
-/** What the chain stored was decoded once before. */
+/** Stored transactions have been decoded before, so this cannot fail. */
 export function openTransaction({ wire }: TransactionRecord): Transaction {
   const decoded = decodeTransaction(wire)
   if (decoded.kind !== 'ok') throw new Error(`a stored transaction cannot be read: ${decoded.reason}`)
   return decoded.value
 }
 
-/** Transaction, meta and version. A version the client did not ask for is an error, never a guess. */
+/** Transaction, meta and version. A version that the client did not request is an error. */
 export function formatTransaction(
   record: TransactionRecord,
   format: TransactionFormat,
@@ -78,7 +78,7 @@ function formatMessage(message: Message): unknown {
   }
 }
 
-/** What only some versions have: lookup tables in v0, the resource request in v1. */
+/** Fields of single versions: lookup tables in v0, the resource configuration in v1. */
 function formatExtras(message: Message): Record<string, unknown> {
   if (message.version === 0) {
     return {
@@ -114,7 +114,7 @@ function formatParsedMessage(message: Message, roles: readonly Role[]): unknown 
   }
 }
 
-/** What every account of a transaction begins with. */
+/** The leading fields in every report on a transaction. */
 export function formatOutcome({ failure, fee, preBalances, postBalances }: TransactionRecord) {
   const status = failure === undefined ? { Ok: null } : { Err: failure }
   return { err: failure ?? null, status, fee, preBalances, postBalances }
@@ -134,7 +134,7 @@ function formatMeta(
     logMessages: record.logs,
     preTokenBalances: formatTokenBalances(record.preTokenBalances),
     postTokenBalances: formatTokenBalances(record.postTokenBalances),
-    // Rewards are paid to the node at the end of a slot, never by a transaction.
+    // The node earns rewards at the end of a slot, never through a transaction.
     ...(showRewards ? { rewards: [] } : {}),
     ...(parsed ? {} : { loadedAddresses: record.loaded }),
     ...(returnData ? { returnData: formatReturnData(returnData) } : {}),

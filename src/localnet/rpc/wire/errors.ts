@@ -1,4 +1,4 @@
-/** The errors of a validator's RPC: each a number, a sentence, and sometimes data. */
+/** The errors of a validator's RPC: a number, a sentence, and sometimes data. */
 import { PaystileError } from '../../../core/errors/paystile-error.ts'
 
 export class RpcError extends PaystileError {

@@ -1,56 +1,56 @@
 /**
- * Faults on purpose: everything a node, a network or a liar can do to a reader of the chain.
+ * Injected faults: all failures and lies of nodes and networks that a client must survive.
  *
- * A rule applies to some methods or to all, some times or always. Rules are looked at in order, and each one that
- * fits adds its part.
+ * A rule applies to some or all methods, and a number of times or always. Rules are checked in order, and each one that
+ * matches adds its part.
  */
 export interface FaultRule {
-  /** The methods it applies to; all when left out. The path `/faucet` counts as a method. */
+  /** The methods to which it applies; all if omitted. The path `/faucet` counts as a method. */
   readonly methods?: readonly string[]
-  /** How many requests it spoils before it is used up; no end when left out. */
+  /** The number of requests to which it applies; unlimited if omitted. */
   readonly times?: number
   readonly latencyMs?: number
-  /** Answers with this HTTP status instead. */
+  /** Responds with this HTTP status. */
   readonly status?: number
   /** Sent along with `status`. */
   readonly retryAfterSeconds?: number
-  /** Resets the connection without an answer. */
+  /** Resets the connection without a response. */
   readonly drop?: boolean
-  /** Spoils the answer's text: cut in the middle, a proxy's HTML page, nothing at all, or under another id. */
+  /** Corrupts the response: truncated, a proxy's HTML page, empty, or with another id. */
   readonly body?: 'truncated' | 'html' | 'empty' | 'wrong-id'
-  /** Answers with this JSON-RPC error, under HTTP status 200. */
+  /** Responds with this JSON-RPC error and HTTP status 200. */
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
-  /** Answers as a node that is this many slots behind (250 at most). */
+  /** Responds like a node that is this many slots behind (at most 250). */
   readonly lagSlots?: number
-  /** Slots a sent transaction waits before it runs. */
+  /** The number of slots that a sent transaction waits before it runs. */
   readonly delaySlots?: number
-  /** A sent transaction is accepted and never seen again. */
+  /** A sent transaction is accepted and then lost. */
   readonly lose?: boolean
 }
 
-/** Changes an answer on its way out. Return the answer itself, or another one. */
+/** Changes an outgoing response. Returns the response itself or another one. */
 export type Intercept = (method: string, params: unknown, answer: RpcAnswer) => RpcAnswer | Promise<RpcAnswer>
 
 export type RpcAnswer = Readonly<{ result: unknown }> | Readonly<{ error: Readonly<Record<string, unknown>> }>
 
 export interface Faults {
-  /** Adds a rule; the function returned takes it away. */
+  /** Adds a rule. The returned function removes it. */
   add(rule: FaultRule): () => void
   /** Replaces all rules. */
   set(rules: readonly FaultRule[]): void
-  /** Lies: undefined ends them. */
+  /** Changes responses on their way out. Undefined stops it. */
   intercept(intercept: Intercept | undefined): void
-  /** WebSockets stay open and say nothing: no notification, no answer to a ping. */
+  /** WebSockets stay open but send nothing: no notifications, no pongs. */
   silence(silent: boolean): void
-  /** Ends all WebSockets, as a node that restarts. */
+  /** Closes all WebSockets, like a node that restarts. */
   dropSockets(): void
-  /** Everything back to normal. */
+  /** Removes all faults. */
   clear(): void
 }
 
 export interface FaultState {
   readonly faults: Faults
-  /** The rules that fit, which counts as one use of each. */
+  /** The matching rules. Each match counts as one use. */
   take(method: string): FaultRule
   intercept(): Intercept | undefined
   silent(): boolean
@@ -100,7 +100,7 @@ export function createFaults(): FaultState {
   return {
     faults,
     take(method) {
-      // The methods that end faults must get through, unless a rule names them.
+      // The methods that end faults are exempt, unless a rule names them.
       const exempt = method.startsWith('paystile_')
       let taken: FaultRule = {}
       for (const one of active) {

@@ -1,18 +1,18 @@
 /**
- * JSON whose integers keep all their digits.
+ * JSON with exact integers.
  *
- * A validator writes 64-bit numbers bare, and clients read them so; JavaScript's own functions would round them.
+ * A validator writes 64-bit numbers unquoted, and clients read them so. JavaScript's own functions would round them.
  */
 const marker = '\u0000integer:'
 
-/** Integers beyond the safe range come out as bigint. Throws a SyntaxError as JSON.parse does. */
+/** Integers outside the safe range become bigints. Throws a SyntaxError like JSON.parse. */
 export function parseJson(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text)
-  // Strings and whole numbers are matched as tokens, so that digits inside either are left alone.
+  // Strings and numbers are matched as whole tokens, so that digits inside them stay unchanged.
   const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?/g, (token) =>
     /^-?\d{16,}$/.test(token) ? `"\\u0000${marker.slice(1)}${token}"` : token,
   )
-  // A sender's string that looks like our marker becomes a number too; a number is all it can become.
+  // A string from the client that looks like the marker also becomes a number, which is harmless.
   return JSON.parse(marked, (_key, value) => {
     if (typeof value !== 'string' || !value.startsWith(marker)) return value
     const digits = value.slice(marker.length)

@@ -1,4 +1,4 @@
-/** The node behind the RPC: the chain as this caller is to see it. */
+/** The node behind the RPC: the chain as this caller sees it. */
 import type { Bank } from '../../bank/bank.ts'
 import type { Commitment, View } from '../../bank/commitment.ts'
 import type { Faucet } from '../../faucet/faucet.ts'
@@ -7,7 +7,7 @@ import { minContextSlotNotReached } from './errors.ts'
 import type { FaultRule } from './faults.ts'
 import { type Config, readCommitment, readOptionalInteger } from './params.ts'
 
-/** What only a localnet lets one do. */
+/** The operations that only a localnet offers. */
 export interface Admin {
   advance(seconds: number, slots: number | undefined): void
   advanceSlots(slots: number): void
@@ -20,21 +20,21 @@ export interface Node {
   readonly faucet: Faucet
   readonly genesisHash: string
   readonly admin: Admin
-  /** The latest slots, as far as this node has got. */
+  /** The latest slots that this node has reached. */
   view(): View
-  /** Passes a transaction on; whether it lands is another matter. */
+  /** Forwards a transaction. Its landing is not guaranteed. */
   send(transaction: Transaction, maxRetries: number | undefined): void
 }
 
 export interface Method {
-  /** Parameters without which the method cannot be called. */
+  /** The number of required parameters. */
   readonly required: number
   readonly run: (params: readonly unknown[], node: Node) => unknown
 }
 
 export type Methods = Readonly<Record<string, Method>>
 
-/** The crates the VM is made of. */
+/** The version of the VM's crates. */
 export const coreVersion = '4.2.1'
 
 export interface Bearing {
@@ -43,7 +43,7 @@ export interface Bearing {
   readonly view: View
 }
 
-/** The slot a request is answered at. */
+/** The slot at which a request is answered. */
 export function readBearing(config: Config, node: Node, fallback: Commitment = 'finalized'): Bearing {
   const commitment = readCommitment(config, fallback)
   const view = node.view()

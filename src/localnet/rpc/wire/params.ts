@@ -1,4 +1,4 @@
-/** Parameters as they come off the wire: unknown until read, and refused in a validator's words. */
+/** Reads parameters from a request. Invalid ones are refused with a validator's messages. */
 import { decodeAddress, decodeSignature } from '../../../core/encoding/base58.ts'
 import type { Commitment } from '../../bank/commitment.ts'
 import { invalidParams } from './errors.ts'
@@ -51,10 +51,10 @@ export function readBoolean(config: Config, key: string, fallback: boolean): boo
   return value
 }
 
-/** An unsigned integer that fits a JavaScript number: slots, counts, offsets. */
+/** An unsigned integer within a JavaScript number: slots, counts, offsets. */
 export function readInteger(value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
-  // Beyond any slot there will ever be; the caller's comparison comes out the same.
+  // Larger than any possible slot, so the caller's comparison has the same result.
   if (typeof value === 'bigint' && value >= 0n && value < 2n ** 64n) return Number(value)
   throw wrongType(value, 'u64')
 }
@@ -81,12 +81,12 @@ export function readChoice<T extends string>(value: unknown, choices: readonly T
 
 const commitments: readonly Commitment[] = ['processed', 'confirmed', 'finalized']
 
-/** A commitment that does not exist is passed over, as validators do: the default applies. */
+/** An unknown commitment is ignored, as by validators, and the default applies. */
 export function readCommitment(config: Config, fallback: Commitment = 'finalized'): Commitment {
   return commitments.find((one) => one === config['commitment']) ?? fallback
 }
 
-/** Where a validator does insist. */
+/** For methods in which a validator rejects an unknown commitment. */
 export function readStrictCommitment(value: unknown, fallback: Commitment): Commitment {
   return readChoice(value, commitments, fallback)
 }

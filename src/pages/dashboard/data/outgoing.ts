@@ -63,7 +63,7 @@ export interface Payouts {
   readonly next: string | null
 }
 
-/** A payable, and its payment. */
+/** The amount owed to a payee, its deductions, and the amount sent. */
 export interface PayoutLine {
   readonly role: RewardRole
   readonly payee: string
