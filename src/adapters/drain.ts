@@ -24,10 +24,10 @@ const sweepMs = 50
  */
 export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecycle, 'close'>[]): Promise<void> {
   if (typeof server?.close !== 'function' || typeof server.prependListener !== 'function') {
-    throw new TypeError('drain: the first argument is the server, as app.listen() returns it')
+    throw new TypeError('drain: the first argument must be the server that app.listen() returns')
   }
   if (!paywalls.every((paywall) => typeof paywall?.close === 'function')) {
-    throw new TypeError('drain: after the server come the paywalls, one by one: drain(server, paid)')
+    throw new TypeError('drain: the arguments after the server must be paywalls: drain(server, paid)')
   }
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   // Tells clients to send their next request over another connection.
@@ -52,6 +52,6 @@ async function closeForgotten(): Promise<void> {
   if (hasListeningServer(process.getActiveResourcesInfo())) return
   const forgotten = listOpen()
   for (const { name, log } of forgotten)
-    log.warn('left out of drain', { what: name, why: 'drain(server, ...) names all that was opened; it is closed now' })
+    log.warn('left out of drain', { what: name, why: 'it was not passed to drain(server, ...); it is closed now' })
   await Promise.all(forgotten.map(({ close }) => close()))
 }

@@ -36,7 +36,7 @@ export function openPaystile<Middleware extends object, Endpoints extends object
   const opened: Pick<Lifecycle, 'close'>[] = []
   let closing: Promise<unknown> | undefined
   const keep = <Opened extends Pick<Lifecycle, 'close'>>(open: () => Opened): Opened => {
-    if (closing) throw new PaystileError('closed', 'this paystile is closed; create another one')
+    if (closing) throw new PaystileError('closed', 'this paystile is closed; create a new one')
     const one = open()
     opened.push(one)
     return one

@@ -79,7 +79,7 @@ function check<Options extends object>(call: Call, options: Options, read: (rest
   const rest = Object.entries(options).filter(([name, value]) => {
     const place = findPlace(name)
     const isMisplaced = value !== undefined && place !== undefined && place !== call
-    if (isMisplaced) problems.push(`${name}: is an option of ${place}, not of ${call}; move it there`)
+    if (isMisplaced) problems.push(`${name}: belongs to ${place}, not to ${call}; move it there`)
     return !isMisplaced
   })
   try {

@@ -142,7 +142,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   checkService(read, problems)
   const webhooks = readWebhooks(read.webhooks, read.network, environment, problems)
   if (read.faucetKey !== undefined && read.network === 'mainnet')
-    problems.push('faucetKey: there is no faucet on mainnet; leave it out')
+    problems.push('faucetKey: mainnet has no faucet; remove the option')
   const rates = readRatesOption(read.rates, read.network, problems)
   const rewards = readRewards(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))

@@ -148,7 +148,7 @@ function failed({ log }: Runtime, error: unknown): Response {
 async function callRoute(table: readonly Row[], visit: ApiVisit): Promise<Response> {
   const { request, url } = visit
   const rows = listRows(table, url.pathname)
-  if (rows.length === 0) return problem('not_found', { detail: `What there is, ${endpoints.openapi} says.` })
+  if (rows.length === 0) return problem('not_found', { detail: `${endpoints.openapi} lists all endpoints.` })
   const any = rows.find(({ method }) => method === '*')
   if (any) return serve(any, visit)
   const methods = rows.map(({ method }) => method)

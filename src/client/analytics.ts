@@ -79,7 +79,7 @@ export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsPa
     checkNames(options)
     const given = options.url ?? usualUrl()
     if (given === undefined || !URL.canParse(String(given)))
-      throw new AnalyticsError('No service is named; give url, or set PAYSTILE_URL to its address.')
+      throw new AnalyticsError('No service is configured. Set url, or PAYSTILE_URL.')
     const service = new URL(given)
     const address = summaryAddress(service, options)
     const isKeyless = options.wallet === undefined
@@ -90,7 +90,7 @@ export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsPa
     if (first.kind === 'summary') return first.summary
     if (first.status !== 401) throw refused(service, first)
     const wallet = options.wallet ?? (await usualWallet?.())
-    if (wallet === undefined) throw new AnalyticsError('The service asks for a sign-in; give the wallet of its owner.')
+    if (wallet === undefined) throw new AnalyticsError("The service requires a sign-in. Pass the owner's wallet.")
     const signedIn = await signInWith(wallet, service)
     if (isKeyless) sessions.set(service.origin, signedIn)
     const second = await ask(address, signedIn, options.signal)
@@ -133,7 +133,7 @@ async function ask(address: URL, session: SignedIn | undefined, signal: AbortSig
     })
   } catch {
     signal?.throwIfAborted()
-    throw new AnalyticsError(`The service at ${address.host} cannot be reached; check the address and try again.`)
+    throw new AnalyticsError(`The service at ${address.host} cannot be reached. Check the address and try again.`)
   }
   const body = await readJson(response, patienceMs)
   await response.body?.cancel()
@@ -154,7 +154,7 @@ function refused(service: URL, { status, body }: Extract<Asked, { kind: 'refused
   }
   if (typeof code !== 'string')
     return new AnalyticsError(
-      `${service.host} is no paystile service that has analytics (status ${status}); check the address.`,
+      `${service.host} is not a paystile service with analytics (status ${status}). Check the address.`,
     )
   return new AnalyticsError(`The service refused. ${typeof detail === 'string' ? detail : code}`, code)
 }

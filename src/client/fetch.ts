@@ -81,7 +81,7 @@ async function buy(parts: ClientParts, paidRequest: PaidRequest, asked: Challeng
   try {
     const brought = await redeem(parts, paidRequest, intent, asked.url)
     if (brought.kind === 'brought') return brought.response
-    throw new PaymentError('payment_refused', 'The server says that this payment has been used already.', {
+    throw new PaymentError('payment_refused', 'The server reports that this payment has already been used.', {
       requestId,
       ...(intent.tx !== undefined && { tx: intent.tx }),
       refusal: 'payment_replay',

@@ -60,7 +60,7 @@ function listUrls(
   if (url !== undefined) return [url]
   throw new PaymentError(
     'chain_unavailable',
-    'The challenge is for a local chain that is not running for this user; give its node as rpc, or set PAYSTILE_RPC.',
+    'The challenge is for a local chain that this user does not run. Pass its node as rpc, or set PAYSTILE_RPC.',
   )
 }
 
@@ -72,11 +72,11 @@ async function open(urls: readonly string[], transport: Transport): Promise<Conn
   if (genesis === undefined) {
     throw new PaymentError(
       'chain_unavailable',
-      'No Solana node could be reached, so nothing was paid; check rpc and try again.',
+      'No Solana node can be reached. Nothing was paid. Check rpc and try again.',
     )
   }
   if (hashes.some((hash) => hash !== genesis)) {
-    throw new PaymentError('wrong_chain', 'The given nodes are of different chains; give nodes of one chain as rpc.')
+    throw new PaymentError('wrong_chain', 'The nodes in rpc belong to different chains. Use nodes of one chain.')
   }
   return { rpc, genesis }
 }
@@ -90,6 +90,6 @@ function isChain(network: Network, wanted: string | undefined, actual: string): 
 function wrongChain(network: Network): PaymentError {
   return new PaymentError(
     'wrong_chain',
-    `The server wants to be paid on ${network}, but the node given as rpc is of another chain; nothing was paid.`,
+    `The server charges on ${network}, but the node in rpc belongs to another chain. Nothing was paid.`,
   )
 }

@@ -159,7 +159,7 @@ export function readCall(first: RequestInit | ClientOptions | undefined, second:
   if (prepayBytes !== undefined && !(Number.isInteger(prepayBytes) && prepayBytes > 0 && prepayBytes <= mostBytesAhead))
     problems.push(`prepayBytes must be a whole number from 1 to ${mostBytesAhead}`)
   if (options.wallet === undefined)
-    problems.push('wallet is missing: pass initAgentWallet(), a kit signer or a Keypair')
+    problems.push('wallet is missing; pass initAgentWallet(), a kit signer or a Keypair')
   if (problems.length > 0) throw new TypeError(`fetchWith402: ${problems.join('; ')}.`)
   return { init, options }
 }

@@ -84,32 +84,32 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
   const refuse = (code: PaymentError['code'], message: string) => new PaymentError(code, message, { requestId })
   const network = challenge.network ?? options.network ?? 'mainnet'
   if (options.network !== undefined && network !== options.network) {
-    throw refuse(
-      'network_not_allowed',
-      `The server wants to be paid on ${network}, but only ${options.network} is allowed.`,
-    )
+    throw refuse('network_not_allowed', `The server charges on ${network}, but only ${options.network} is allowed.`)
   }
   if (url.protocol !== 'https:' && !isLoopback(url.hostname) && !options.allowHttp) {
     throw refuse(
       'insecure_url',
-      `${url.origin} is not https, so the challenge could be anybody's; use https, or allowHttp.`,
+      `${url.origin} is not https, so the challenge could be forged. Use https, or set allowHttp.`,
     )
   }
   if (challenge.resource !== undefined && readHost(challenge.resource) !== url.host) {
     throw refuse(
       'wrong_origin',
-      `The challenge is for ${readHost(challenge.resource) ?? 'another address'} and not for ${url.host}; if that is the same service, its provider should set publicUrl.`,
+      `The challenge is for ${readHost(challenge.resource) ?? 'another address'}, not for ${url.host}. If that is the same service, its provider should set publicUrl.`,
     )
   }
   if (decodeAddress(challenge.recipient) === undefined) {
     throw refuse('recipient_not_allowed', 'The challenge names a recipient that is not a Solana address.')
   }
   if (options.recipients && !options.recipients.includes(challenge.recipient)) {
-    throw refuse('recipient_not_allowed', `The recipient ${challenge.recipient} is not among the allowed ones.`)
+    throw refuse(
+      'recipient_not_allowed',
+      `The recipient ${challenge.recipient} is not allowed. Add it to recipients to allow it.`,
+    )
   }
   const expiry = challenge.expiresAt === undefined ? undefined : Date.parse(challenge.expiresAt)
   if (expiry !== undefined && !(expiry - now >= shortestRemainingMs)) {
-    throw refuse('challenge_expiring', 'The challenge expires too soon to be paid safely; ask again for a new one.')
+    throw refuse('challenge_expiring', 'The challenge expires too soon to be paid safely. Send the request again.')
   }
   return network
 }
@@ -122,7 +122,7 @@ export function listCandidates(challenge: Challenge, network: Network, options: 
   if (tokens.length === 0) {
     throw new PaymentError(
       'token_not_allowed',
-      `The server accepts ${acceptedMints.join(', ')}, but only ${wanted.join(', ')} may be used; allow one with tokens.`,
+      `The server accepts ${acceptedMints.join(', ')}, but only ${wanted.join(', ')} may be used. Allow one with tokens.`,
       { requestId },
     )
   }
@@ -131,7 +131,7 @@ export function listCandidates(challenge: Challenge, network: Network, options: 
   if (limited.length === 0) {
     throw new PaymentError(
       'price_too_high',
-      `Nothing may be paid in ${tokens.join(' or ')}, since maxPrice gives no limit for it; add one to allow it.`,
+      `Payments in ${tokens.join(' or ')} are not allowed, because maxPrice has no limit for it. Add one to allow it.`,
       { requestId },
     )
   }
@@ -156,14 +156,14 @@ function readCandidate(
   if (decimals === undefined || (offered && !isSameMint(offered, mint))) {
     return new PaymentError(
       'mint_not_allowed',
-      `The server's ${token} is not the ${token} known on ${network}; if you trust it, give its address as mints.${token}.`,
+      `The server's ${token} is not the known ${token} of ${network}. If you trust it, set mints.${token} to its address.`,
       { requestId },
     )
   }
   const text = challenge.amounts?.[token] ?? (token === challenge.currency ? challenge.amount : undefined)
   const units = text === undefined ? undefined : parseUnits(text, decimals)
   if (units === undefined || units === 0n) {
-    return new PaymentError('token_not_allowed', `The challenge does not say how much ${token} it wants.`, {
+    return new PaymentError('token_not_allowed', `The challenge has no amount for ${token}.`, {
       requestId,
     })
   }
@@ -171,7 +171,7 @@ function readCandidate(
   if (most !== undefined && units > most) {
     return new PaymentError(
       'price_too_high',
-      `${formatUnits(units, decimals)} ${token} is more than the limit of ${formatUnits(most, decimals)} ${token} for one request; raise maxPrice to allow it.`,
+      `${formatUnits(units, decimals)} ${token} is more than the limit of ${formatUnits(most, decimals)} ${token} for one request. Raise maxPrice to allow it.`,
       { requestId },
     )
   }

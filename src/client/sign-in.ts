@@ -44,28 +44,29 @@ export async function signInWith(
 ): Promise<SignedIn> {
   const service = new URL(url)
   if (service.protocol !== 'https:' && !isLoopback(service.hostname))
-    throw new SignInError(`Signing in over ${service.protocol} would show the session to the network; use https.`)
+    throw new SignInError(`Signing in over ${service.protocol} would expose the session to the network. Use https.`)
   const wallet = await toWallet(source)
   const post = (path: string, body: object) => postJson(ask, new URL(path, service), body)
 
   const { message } = await post('/sign-in/nonce', { address: wallet.address })
   const facts = parseSignIn(typeof message === 'string' ? message : '')
   if (!facts)
-    throw new SignInError('The service asks for a signature under a text that is no sign-in; nothing was signed.')
+    throw new SignInError('The service requested a signature for a text that is not a sign-in. Nothing was signed.')
   if (facts.host !== service.host || facts.origin !== service.origin)
     throw new SignInError(
-      `The service at ${service.host} asks for a sign-in at ${facts.host}; ask there, or nothing is signed.`,
+      `The service at ${service.host} requested a sign-in for ${facts.host}. Nothing was signed. Sign in there instead.`,
     )
   if (facts.address !== wallet.address)
-    throw new SignInError('The service asks for a sign-in by another wallet; nothing was signed.')
+    throw new SignInError('The service requested a sign-in by another wallet. Nothing was signed.')
   if (facts.expiresAt - facts.issuedAt > longestLifeMs)
-    throw new SignInError('The service asks for a sign-in that would be valid for too long; nothing was signed.')
+    throw new SignInError('The service requested a sign-in that is valid for too long. Nothing was signed.')
 
   const signature = await wallet.signMessage(new TextEncoder().encode(String(message)))
   const answer = await post('/sign-in', { address: wallet.address, message, signature: encodeBase58(signature) })
   const { token, expiresAt, owner } = answer
   const until = Date.parse(String(expiresAt))
-  if (typeof token !== 'string' || Number.isNaN(until)) throw new SignInError('The service gave no session; try again.')
+  if (typeof token !== 'string' || Number.isNaN(until))
+    throw new SignInError('The service returned no session. Try again.')
   return { token, expiresAt: until, wallet: wallet.address, isOwner: owner === true }
 }
 
@@ -81,13 +82,12 @@ async function postJson(ask: typeof fetch, url: URL, body: object): Promise<Reco
       signal: AbortSignal.timeout(patienceMs),
     })
   } catch {
-    throw new SignInError(`The service at ${url.host} cannot be reached; try again.`)
+    throw new SignInError(`The service at ${url.host} cannot be reached. Try again.`)
   }
   const answer = (await readJson(response, patienceMs)) as Record<string, unknown> | null | undefined
   await response.body?.cancel()
   if (response.ok && answer) return answer
-  const detail =
-    typeof answer?.['detail'] === 'string' ? answer['detail'] : `It answered with status ${response.status}.`
+  const detail = typeof answer?.['detail'] === 'string' ? answer['detail'] : `It returned status ${response.status}.`
   throw new SignInError(
     `The service refused the sign-in. ${detail}`,
     typeof answer?.['code'] === 'string' ? answer['code'] : undefined,

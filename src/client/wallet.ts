@@ -16,7 +16,7 @@ export async function toWallet(source: WalletSource): Promise<Wallet> {
   const wallet = await readWallet(source)
   if (wallet) return wallet
   if (typeof source === 'object' && source !== null && 'account' in source) return fromStandard(source)
-  throw new TypeError('wallet must be what initAgentWallet() gives, a kit signer, a Keypair or 64 secret bytes.')
+  throw new TypeError('wallet must be the result of initAgentWallet(), a kit signer, a Keypair or 64 secret bytes.')
 }
 
 interface TransactionFeature {
@@ -32,7 +32,7 @@ interface MessageFeature {
 function fromStandard({ account, wallet }: StandardWallet): Wallet {
   const signer = wallet.features['solana:signTransaction'] as TransactionFeature | undefined
   const writer = wallet.features['solana:signMessage'] as MessageFeature | undefined
-  if (!signer) throw new TypeError('This browser wallet cannot sign Solana transactions; choose another one.')
+  if (!signer) throw new TypeError('This browser wallet cannot sign Solana transactions. Choose another one.')
   return {
     address: account.address,
     signTransaction: async (transaction) => {
@@ -40,7 +40,7 @@ function fromStandard({ account, wallet }: StandardWallet): Wallet {
       return output?.signedTransaction ?? new Uint8Array()
     },
     signMessage: async (message) => {
-      if (!writer) throw new TypeError('This browser wallet cannot sign messages; use a claim instead.')
+      if (!writer) throw new TypeError('This browser wallet cannot sign messages. Use a claim instead.')
       const [output] = await writer.signMessage({ account, message })
       return output?.signature ?? new Uint8Array()
     },

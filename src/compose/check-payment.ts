@@ -128,7 +128,7 @@ function readOptions(options: CheckOptions, environment: Environment): ReadOptio
   const ledgerUrl = typeof options.ledger === 'object' ? undefined : (options.ledger ?? environment['PAYSTILE_LEDGER'])
   const expected = readExpectation(options, mints, problems)
   if (!expected.payment && secret === undefined)
-    problems.push('recipient, amount and mint: give them, or the secret that tells what the requestId promises')
+    problems.push('recipient, amount and mint: give them, or the secret that decodes the requestId')
   if (problems.length > 0) throw new ConfigurationError(problems)
   const service = options.service ?? environment['PAYSTILE_SERVICE'] ?? 'default'
   return { network, urls, service, mints, keyring, ledgerUrl, expected, waitMs: (options.waitSeconds ?? 10) * 1000 }
@@ -175,9 +175,6 @@ async function openLedgerFor(
   clock: Clock,
 ): Promise<Ledger | undefined> {
   if (ledgerUrl === undefined) return undefined
-  if (!keyring)
-    throw new ConfigurationError([
-      'ledger: can only be read together with its secret (option secret or PAYSTILE_SECRET)',
-    ])
+  if (!keyring) throw new ConfigurationError(['ledger: needs its secret (option secret or PAYSTILE_SECRET)'])
   return openLedger(ledgerUrl, { clock, identity: { network, service, fingerprint: keyring.fingerprint } })
 }

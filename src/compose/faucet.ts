@@ -31,7 +31,7 @@ export function openFaucetSource(settings: FaucetSettings): FaucetSource | undef
   const { network, genesis, rpc, faucetKey, mints, clock } = settings
   const isMainnet = network === 'mainnet' || genesis === genesisHashes.mainnet
   if (isMainnet && faucetKey !== undefined) {
-    throw new ConfigurationError(['faucetKey: there is no faucet on mainnet; leave it out'])
+    throw new ConfigurationError(['faucetKey: mainnet has no faucet; remove the option'])
   }
   if (isMainnet) return undefined
   if (faucetKey !== undefined) {

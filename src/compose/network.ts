@@ -67,7 +67,7 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   if (genesis === undefined) {
     throw new PaystileError(
       'chain_unavailable',
-      'the local chain given as rpc does not answer; start one with: npx paystile localnet',
+      'the local chain given as rpc does not respond; start one with: npx paystile localnet',
     )
   }
   const clock = createFollowingClock(() => readChainTime(rpc))

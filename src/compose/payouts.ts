@@ -165,7 +165,7 @@ export function createPayoutsView(
             const refunds = current()?.refunds
             return refunds
               ? planRefund(refunds, tx)
-              : { kind: 'refused', why: 'its key is not ready; see the log of this server for why, and try again' }
+              : { kind: 'refused', why: 'the key is not ready; see the log of this server, then try again' }
           },
   }
 }

@@ -68,7 +68,7 @@ export function openPaywall(options: ProviderOptions): Paywall {
 export function openConfiguredPaywall(config: Config): Paywall {
   const log = openLog(config.log)
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
-    log.warn('publicUrl is not set', { why: 'signed proofs and receipts then name whatever Host a client sends' })
+    log.warn('publicUrl is not set', { why: 'signed proofs and receipts contain the Host header that the client sent' })
   }
   const paywall = createPaywall(config, withSettlement(openHandle(config.service, log), config.route, log), log)
   const { endpoint, scope, description } = config.route

@@ -82,7 +82,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
   /** Reloads run one at a time, because each needs the quotes of the one before. */
   let last: Promise<unknown> = Promise.resolve()
   const readiness = async (): Promise<ReadinessReport> => {
-    if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'it does not listen' }
+    if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'the server is not listening' }
     return joinReports(await Promise.all((current?.paywalls ?? []).map((paywall) => paywall.readiness())))
   }
   const table = { find: createFinding<OpenRoute>([]), own: own ?? healthRoutes(readiness), trace: createTrace() }
@@ -106,7 +106,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     try {
       routes = openOwn(next)
       await Promise.all([opened.start(), ...opened.paywalls.map((paywall) => readyInTime(paywall))])
-      if (url === undefined) throw new PaystileError('closed', 'the gateway was closed meanwhile')
+      if (url === undefined) throw new PaystileError('closed', 'the gateway was closed in the meantime')
     } catch (error) {
       void opened.retire()
       if (routes !== own) void routes?.close()
@@ -178,7 +178,7 @@ const readyMs = 10_000
 async function readyInTime({ ready }: Paywall): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ConfigurationError(['it is not ready to sell in time'])), readyMs)
+    timer = setTimeout(() => reject(new ConfigurationError(['the routes were not ready in time'])), readyMs)
   })
   await Promise.race([ready(), late]).finally(() => clearTimeout(timer))
 }

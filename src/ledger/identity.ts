@@ -36,10 +36,10 @@ export type Remembered = Readonly<Partial<Record<keyof LedgerIdentity, string>>>
 /** Refuses an identity that contradicts what the ledger remembers. What it does not remember yet, it does not contradict. */
 export function checkIdentity(file: string, remembered: Remembered, identity: LedgerIdentity): void {
   const { network, fingerprint, service, genesis } = remembered
-  const made = `The ledger ${file}, made by the service "${service ?? identity.service}",`
+  const made = `The ledger ${file}, created by the service "${service ?? identity.service}",`
   if (network !== undefined && network !== identity.network) {
     throw new LedgerConfigurationError(
-      `${made} holds payments of ${network}, not of ${identity.network}: give each network a ledger of its own.`,
+      `${made} holds payments of ${network}, not of ${identity.network}: use one ledger per network.`,
     )
   }
   // Before the secret: a local chain has one of its own, so that another chain's ledger differs in both.
@@ -52,16 +52,16 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
   }
   if (fingerprint !== undefined && fingerprint !== identity.fingerprint) {
     throw new LedgerConfigurationError(
-      `${made} was made with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
-        'set PAYSTILE_SECRET back to the keyring it was made with.',
+      `${made} was created with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
+        'set PAYSTILE_SECRET to the keyring that created it.',
       { orElse },
     )
   }
   const { reportToken } = identity
   if (reportToken !== undefined && remembered.reportToken !== undefined && remembered.reportToken !== reportToken) {
     throw new LedgerConfigurationError(
-      `${made} reckons its reports in ${remembered.reportToken}, not in ${reportToken}: ` +
-        `set reportToken back, or have them reckoned anew with npx paystile books rebuild --token ${reportToken}.`,
+      `${made} keeps its reports in ${remembered.reportToken}, not in ${reportToken}: ` +
+        `set reportToken back, or recompute them with npx paystile books rebuild --token ${reportToken}.`,
     )
   }
 }
@@ -70,7 +70,7 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
 export function checkVersion(file: string, version: number, latest: number): void {
   if (version <= latest) return
   throw new LedgerConfigurationError(
-    `The ledger ${file} was written by a newer paystile (schema ${version}, this one knows ${latest}): ` +
+    `The ledger ${file} was written by a newer paystile (schema ${version}, this version supports ${latest}): ` +
       'run that version or a later one.',
   )
 }

@@ -36,7 +36,7 @@ export async function openLedger(url: string, parts: LedgerParts): Promise<Ledge
     return place.kind === 'sqlite' ? openSqliteLedger(place.path, parts) : openMemoryLedger(parts)
   }
   throw new LedgerConfigurationError(
-    `The ledger "${nameOf(url)}" is of no kind this version can keep: write sqlite: and the path of a file, or postgres: and the address of a database.`,
+    `The ledger "${nameOf(url)}" has an unsupported type: use sqlite:<file> or postgres://<database>.`,
   )
 }
 

@@ -109,6 +109,6 @@ function writeGenesis(store: Store, genesis: Uint8Array, startTime: number): voi
 
 function readMeta(store: Store, key: string): Uint8Array {
   const value = store.getMeta(key)
-  if (!value) throw new LocalnetDataError(`the localnet's chain lacks its ${key}: it was not created completely`)
+  if (!value) throw new LocalnetDataError(`the localnet's chain has no ${key}: it was not created completely`)
   return value
 }

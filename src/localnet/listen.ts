@@ -46,7 +46,7 @@ function limit(server: Server): void {
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     if (port > 65_535) {
-      reject(new Error('there is no port above 65535'))
+      reject(new Error('port 65535 is the highest'))
       return
     }
     server.once('error', reject)

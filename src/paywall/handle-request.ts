@@ -32,7 +32,7 @@ export type RequestOutcome = Answer | Admitted
 export const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
 export const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
 const unavailable = refuse('resource_unavailable')
-const misconfigured = refuse('not_priced', { detail: 'The service is not configured right; its log says how.' })
+const misconfigured = refuse('not_priced', { detail: 'The service is misconfigured. See its log.' })
 
 /** A route with what it keeps of its visitors. */
 export interface ServedRoute extends RouteRuntime {

@@ -31,7 +31,7 @@ function whyUnpriced({ rates, config }: Route, code: TokenCode): string | undefi
   const { token } = config.pricing
   if (code === token) return undefined
   const missing = [token, code].find((one) => rates.why(one) !== undefined)
-  return missing && `rates: ${missing} has no rate that can be believed: ${rates.why(missing)}`
+  return missing && `rates: ${missing} has no usable rate: ${rates.why(missing)}`
 }
 
 /** The state of a paywall, for health checks, also when it could not even start. */

@@ -74,7 +74,7 @@ describe('current', () => {
     feed = createRateFeed({ source, clock, log, limits: usualRateLimits })
     const before = feed.current()
     expect(before).toEqual({ USDC: '1' })
-    expect(feed.why('SOL')).toBe('no rate was read yet')
+    expect(feed.why('SOL')).toBe('no rate has been read yet')
     await feed.ready()
     expect(feed.current()).toEqual({ USDC: '1', SOL: '150' })
     expect(feed.why('SOL')).toBeUndefined()
@@ -136,7 +136,7 @@ describe('asking', () => {
     await pass(1)
     await feed.ready()
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
-    expect(feed.why('SOL')).toBe('the source did not answer in time')
+    expect(feed.why('SOL')).toBe('the source did not respond in time')
     await pass(9)
     expect(asked).toBe(1)
     await pass(1)
@@ -203,7 +203,7 @@ describe('asking', () => {
 
 describe('a source that fails', () => {
   it.each<readonly [string, () => Promise<Answer>, string]>([
-    ['throws', () => Promise.reject(new Error('the source answered 500')), 'the source answered 500'],
+    ['throws', () => Promise.reject(new Error('the source returned 500')), 'the source returned 500'],
     [
       'throws at once',
       () => {
@@ -217,8 +217,12 @@ describe('a source that fails', () => {
       'the source failed: ECONNREFUSED',
     ],
     ['throws nothing much', () => Promise.reject(Object.create(null)), 'the source failed'],
-    ['answers no list', async () => ({}) as never, 'the source gave no list of readings'],
-    ['answers a list of something', async () => [7] as never, 'the source gave a list of something else than readings'],
+    ['answers no list', async () => ({}) as never, 'the source did not return a list of readings'],
+    [
+      'answers a list of something',
+      async () => [7] as never,
+      'the source returned a list with other values than readings',
+    ],
   ])('%s: is asked again, and heard when it answers', async (_name, fail, why) => {
     answer = fail
     const { current, why: whyNot } = await open()
@@ -232,19 +236,19 @@ describe('a source that fails', () => {
   it('leaves the old rates until they are too old, and says why', async () => {
     answer = sol('150')
     const { current, why } = await open()
-    answer = () => Promise.reject(new Error('the source answered 503'))
+    answer = () => Promise.reject(new Error('the source returned 503'))
     await pass(60)
     expect(current()).toEqual({ USDC: '1', SOL: '150' })
     await pass(1)
     expect(current()).toEqual({ USDC: '1' })
-    expect(why('SOL')).toBe('its last rate is older than 60 s: the source answered 503')
+    expect(why('SOL')).toBe('its last rate is older than 60 s: the source returned 503')
   })
 
   it('is told of once, and so is its return', async () => {
-    answer = () => Promise.reject(new Error('the source answered 503'))
+    answer = () => Promise.reject(new Error('the source returned 503'))
     await open()
     await pass(100)
-    expect(lines).toEqual([{ level: 'warn', event: 'rates.failed', facts: { why: 'the source answered 503' } }])
+    expect(lines).toEqual([{ level: 'warn', event: 'rates.failed', facts: { why: 'the source returned 503' } }])
     answer = sol('150')
     await pass(20)
     expect(
@@ -317,7 +321,7 @@ describe('a token', () => {
     ]
     await pass(61)
     expect(current()).toEqual({ USDC: '1', NATIVE: '0.11' })
-    expect(why('SOL')).toBe('its last rate is older than 60 s: the source gave a rate that cannot be')
+    expect(why('SOL')).toBe('its last rate is older than 60 s: the source returned an impossible rate')
   })
 
   it('that its source refuses, or does not name, is not offered', async () => {
@@ -325,7 +329,7 @@ describe('a token', () => {
     const { current, why } = await open()
     expect(current()).toEqual({ USDC: '1' })
     expect(why('SOL')).toBe('too unsure')
-    expect(why('NATIVE')).toBe('the source names no rate for it')
+    expect(why('NATIVE')).toBe('the source has no rate for this token')
     expect(lines).toEqual([{ level: 'warn', event: 'rates.off', facts: { token: 'SOL', why: 'too unsure' } }])
   })
 
@@ -336,7 +340,7 @@ describe('a token', () => {
     ]
     const { current, why } = await open()
     expect(current()).toEqual({ USDC: '1' })
-    expect(why('SOL')).toBe('the source gave two rates for it')
+    expect(why('SOL')).toBe('the source returned two rates for this token')
     expect(warnings()).toHaveLength(1)
   })
 
@@ -346,7 +350,7 @@ describe('a token', () => {
     answer = async () => []
     await pass(61)
     expect(current()).toEqual({ USDC: '1' })
-    expect(why('SOL')).toBe('its last rate is older than 60 s: the source no longer names a rate for it')
+    expect(why('SOL')).toBe('its last rate is older than 60 s: the source no longer has a rate for this token')
     expect(warnings().map(({ event }) => event)).toEqual(['rates.off'])
   })
 })

@@ -92,13 +92,13 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
       board.look(moment)
       const offer = board.offerOf(token, moment)
       if (offer.kind === 'offered') return undefined
-      return offer.kind === 'unread' && isAsked ? (failure ?? 'the source names no rate for it') : offer.why
+      return offer.kind === 'unread' && isAsked ? (failure ?? 'the source has no rate for this token') : offer.why
     },
     ready: () => first,
     stop() {
       isStopped = true
       clearTimeout(timer)
-      question?.abort(new Error('nobody waits for the answer any more'))
+      question?.abort(new Error('the request was cancelled'))
     },
   }
 }
@@ -129,7 +129,8 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
         const reading = readings.get(token)
         const state = readState(token)
         if (reading === undefined) {
-          if (state !== unreadRate) states.set(token, { ...state, remark: 'the source no longer names a rate for it' })
+          if (state !== unreadRate)
+            states.set(token, { ...state, remark: 'the source no longer has a rate for this token' })
         } else if ('why' in reading) states.set(token, { ...state, remark: reading.why })
         else states.set(token, weigh(state, reading, asked, limits))
       }
@@ -156,7 +157,7 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
 /** A source that neither answers nor obeys the signal is abandoned, and a late answer is ignored. */
 async function readInTime(source: RateSource, question: AbortController): Promise<unknown> {
   const { signal } = question
-  const timer = setTimeout(() => question.abort(new Error('the source did not answer in time')), rateQuestionMs)
+  const timer = setTimeout(() => question.abort(new Error('the source did not respond in time')), rateQuestionMs)
   timer.unref()
   try {
     const end = new Promise<never>((_, reject) => {

@@ -18,11 +18,11 @@ export interface Question {
 /** Returns the JSON object of the response. Throws one sentence for any other content. */
 export async function askObject({ get, url, headers, signal }: Question): Promise<Json> {
   const { status, text } = await get(url, { timeoutMs: rateQuestionMs, signal, headers })
-  if (status === 401 || status === 403) throw new Error(`the source answered ${status}: it wants another API key`)
-  if (status === 429) throw new Error('the source answered 429: it was asked too often')
-  if (status !== 200) throw new Error(`the source answered ${status}`)
+  if (status === 401 || status === 403) throw new Error(`the source returned ${status}: the API key is invalid`)
+  if (status === 429) throw new Error('the source returned 429: too many requests')
+  if (status !== 200) throw new Error(`the source returned ${status}`)
   const answer = parseJson(text)
-  if (!isObject(answer)) throw new Error('the source answered with something else than prices')
+  if (!isObject(answer)) throw new Error('the source did not return prices')
   return answer
 }
 

@@ -51,7 +51,7 @@ describe('the question', () => {
   })
 
   it('cannot be put without the mint of USDC', () => {
-    expect(() => createJupiterSource({ get: server.get, url: server.url, mints: {} })).toThrow(/mint must be known/)
+    expect(() => createJupiterSource({ get: server.get, url: server.url, mints: {} })).toThrow(/needs the mint of USDC/)
   })
 })
 
@@ -71,16 +71,16 @@ describe('the answer', () => {
   it('keeps the others when one mint is not traded', async () => {
     server.tell(both)
     expect(await read({ mints: { ...knownMints.mainnet, NATIVE: native } })).toEqual([
-      { token: 'NATIVE', why: 'the source has no price for its mint' },
+      { token: 'NATIVE', why: 'the source has no price for the mint' },
       expect.objectContaining({ token: 'SOL', rate: expect.any(BigInt) }),
     ])
   })
 })
 
 describe('a price is refused', () => {
-  const impossible = 'the source gave a price that cannot be'
-  const unreadable = 'the source gave a price that cannot be read'
-  const decimals = 'the source says that its mint has other decimals than configured'
+  const impossible = 'the source returned an impossible price'
+  const unreadable = 'the source returned an unreadable price'
+  const decimals = 'the source reports other decimals for the mint than configured'
 
   it.each<readonly [string, unknown, string]>([
     ['zero', { ...sol, usdPrice: 0 }, impossible],
@@ -93,7 +93,7 @@ describe('a price is refused', () => {
     ['tiny', { ...sol, usdPrice: 5e-324 }, impossible],
     ['a list', [sol], unreadable],
     ['a bare number', 147.48, unreadable],
-    ['of nothing', null, 'the source has no price for its mint'],
+    ['of nothing', null, 'the source has no price for the mint'],
     ['of other decimals', { ...sol, decimals: 6 }, decimals],
     ['of decimals in text', { ...sol, decimals: '9' }, decimals],
     ['without decimals', { ...sol, decimals: undefined }, decimals],
@@ -108,7 +108,7 @@ describe('a price is refused', () => {
   })
 
   it('when that of USDC is', async () => {
-    const none = 'the price of USDC: the source has no price for its mint'
+    const none = 'the price of USDC: the source has no price for the mint'
     expect(await readAnswer({ [solMint]: sol })).toEqual(refusal(none))
     expect(await readAnswer({})).toEqual(refusal(none))
     expect(await readAnswer({ ...both, [usdcMint]: { ...usdc, usdPrice: 0 } })).toEqual(
@@ -121,7 +121,7 @@ describe('a price is refused', () => {
 
   it('that belongs to another mint', async () => {
     const answer = { [usdcMint]: usdc, [nativeMint]: sol }
-    expect(await readAnswer(answer)).toEqual(refusal('the source has no price for its mint'))
+    expect(await readAnswer(answer)).toEqual(refusal('the source has no price for the mint'))
   })
 })
 

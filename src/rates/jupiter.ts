@@ -31,7 +31,7 @@ type PricedMint = Pick<typeof solMint, 'address' | 'decimals'>
 /** Asks Jupiter for the prices of SOL, USDC and, if it has a mint, NATIVE. */
 export function createJupiterSource({ get, url, apiKey, mints }: JupiterParts): RateSource {
   const dollar = mints.USDC
-  if (dollar === undefined) throw new Error('Jupiter is asked for the price of USDC, so its mint must be known')
+  if (dollar === undefined) throw new Error('Jupiter needs the mint of USDC; set mints.USDC')
   const known: Readonly<Record<RatedToken, PricedMint | undefined>> = { SOL: solMint, NATIVE: mints.NATIVE }
   const ids = [dollar, ...Object.values(known)].flatMap((mint) => mint?.address ?? [])
   const address = createUrl(url, ids)
@@ -63,12 +63,12 @@ const priceDecimals = 40
 /** The price of one mint in dollars, or the reason why it is not usable. */
 function readPrice(answer: Json, mint: PricedMint): Decimal | string {
   const entry = answer[mint.address]
-  if (entry === undefined || entry === null) return 'the source has no price for its mint'
-  if (!isObject(entry)) return 'the source gave a price that cannot be read'
-  if (entry['decimals'] !== mint.decimals) return 'the source says that its mint has other decimals than configured'
+  if (entry === undefined || entry === null) return 'the source has no price for the mint'
+  if (!isObject(entry)) return 'the source returned an unreadable price'
+  if (entry['decimals'] !== mint.decimals) return 'the source reports other decimals for the mint than configured'
   const price = entry['usdPrice']
   const text = typeof price === 'number' ? formatNumber(price) : undefined
   const units = text === undefined ? undefined : parseDecimal(text, priceDecimals)
-  if (units === undefined || units <= 0n) return 'the source gave a price that cannot be'
+  if (units === undefined || units <= 0n) return 'the source returned an impossible price'
   return { units, exponent: -priceDecimals }
 }

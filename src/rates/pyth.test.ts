@@ -110,17 +110,17 @@ describe('the answer', () => {
     server.tell(answer(entry(solFeed, { price: '0' }), usdc, entry(nativeFeed, { price: '2000000', conf: '10' })))
     expect(await read({ feeds: { NATIVE: nativeFeed } })).toEqual([
       expect.objectContaining({ token: 'NATIVE', rate: (2_000_000n * 10n ** 12n) / 99_981_234n }),
-      { token: 'SOL', why: 'the source gave a price of zero or less' },
+      { token: 'SOL', why: 'the source returned a price of zero or less' },
     ])
   })
 })
 
 describe('a price is refused', () => {
-  const unreadable = 'the source gave a price that cannot be read'
+  const unreadable = 'the source returned an unreadable price'
 
   it.each<readonly [string, Fields, string]>([
-    ['zero', { price: '0' }, 'the source gave a price of zero or less'],
-    ['negative', { price: '-14256789012' }, 'the source gave a price of zero or less'],
+    ['zero', { price: '0' }, 'the source returned a price of zero or less'],
+    ['negative', { price: '-14256789012' }, 'the source returned a price of zero or less'],
     ['NaN', { price: 'NaN' }, unreadable],
     ['empty', { price: '' }, unreadable],
     ['a number', { price: 14_256_789_012 }, unreadable],
@@ -150,12 +150,12 @@ describe('a price is refused', () => {
     const sure = entry(solFeed, { price: '10000', conf: '200' })
     expect((await readAnswer(sure, usdc))[0]).toHaveProperty('rate')
     const unsure = entry(solFeed, { price: '10000', conf: '201' })
-    expect(await readAnswer(unsure, usdc)).toEqual(refusal('the source is too unsure of its price'))
+    expect(await readAnswer(unsure, usdc)).toEqual(refusal("the source's confidence interval is too wide"))
   })
 
   it.each<readonly [string, Fields, string]>([
-    ['zero', { price: '0' }, 'the source gave a price of zero or less'],
-    ['negative', { price: '-1' }, 'the source gave a price of zero or less'],
+    ['zero', { price: '0' }, 'the source returned a price of zero or less'],
+    ['negative', { price: '-1' }, 'the source returned a price of zero or less'],
     ['unreadable', { expo: -99 }, unreadable],
   ])('whose average is %s', async (_name, average, why) => {
     expect(await readAnswer(entry(solFeed, {}, average), usdc)).toEqual(refusal(why))
@@ -166,7 +166,7 @@ describe('a price is refused', () => {
   })
 
   it('that is missing, or named for another feed', async () => {
-    const none = 'the source gave no price for its feed'
+    const none = 'the source returned no price for the feed'
     expect(await readAnswer(usdc)).toEqual(refusal(none))
     expect(await readAnswer({ ...sol, id: nativeFeed }, usdc)).toEqual(refusal(none))
     expect(await readAnswer({ ...sol, id: 7 }, null, 'x', usdc)).toEqual(refusal(none))
@@ -175,7 +175,7 @@ describe('a price is refused', () => {
   })
 
   it('that is told twice', async () => {
-    const twice = 'the source gave two prices for its feed'
+    const twice = 'the source returned two prices for the feed'
     expect(await readAnswer(sol, usdc, { ...sol, id: `0x${solFeed}` })).toEqual(refusal(twice))
     expect(await readAnswer(sol, usdc, usdc)).toEqual(refusal(`the price of USDC: ${twice}`))
   })
@@ -191,6 +191,6 @@ describe('an answer that is none', () => {
 
   it('without prices: throws', async () => {
     server.tell({ binary: {}, parsed: { [solFeed]: sol } })
-    await expect(read()).rejects.toThrow('the source answered without prices')
+    await expect(read()).rejects.toThrow('the source returned no prices')
   })
 })

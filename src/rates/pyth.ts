@@ -34,7 +34,7 @@ export function createPythSource({ get, url, apiKey, feeds }: PythParts): RateSo
   return {
     async read({ signal }) {
       const { parsed } = await askObject({ get, url: address, headers, signal })
-      if (!Array.isArray(parsed)) throw new Error('the source answered without prices')
+      if (!Array.isArray(parsed)) throw new Error('the source returned no prices')
       const one = readFeed(parsed, dollar)
       return ratedTokens.flatMap((token): (RateReading | RateRefusal)[] => {
         const id = others[token]
@@ -87,13 +87,13 @@ function readFeed(parsed: readonly unknown[], id: string): FeedPrice | string {
   const [entry, ...more] = parsed.filter(
     (one) => isObject(one) && typeof one['id'] === 'string' && plainId(one['id']) === id,
   )
-  if (!isObject(entry)) return 'the source gave no price for its feed'
-  if (more.length > 0) return 'the source gave two prices for its feed'
+  if (!isObject(entry)) return 'the source returned no price for the feed'
+  if (more.length > 0) return 'the source returned two prices for the feed'
   const price = readPrice(entry['price'])
   const average = readPrice(entry['ema_price'])
-  if (price === undefined || average === undefined) return 'the source gave a price that cannot be read'
-  if (price.units <= 0n || average.units <= 0n) return 'the source gave a price of zero or less'
-  if (price.confidence * 100n > price.units * mostDoubtPercent) return 'the source is too unsure of its price'
+  if (price === undefined || average === undefined) return 'the source returned an unreadable price'
+  if (price.units <= 0n || average.units <= 0n) return 'the source returned a price of zero or less'
+  if (price.confidence * 100n > price.units * mostDoubtPercent) return "the source's confidence interval is too wide"
   return { price, average, at: price.at }
 }
 

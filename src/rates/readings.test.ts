@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readReadings } from './readings.ts'
 
-const malformed = 'the source gave a reading that is not { token, rate, at }'
+const malformed = 'the source returned a reading that is not { token, rate, at }'
 
 it('takes readings and refusals by token', () => {
   const readings = [
@@ -24,7 +24,7 @@ it.each<readonly [string, unknown]>([
 
 it('refuses a token that is told twice, or three times', () => {
   const reading = { token: 'SOL', rate: '1' }
-  const refusal = { token: 'SOL', why: 'the source gave two rates for it' }
+  const refusal = { token: 'SOL', why: 'the source returned two rates for this token' }
   expect([...readReadings([reading, reading]).values()]).toEqual([refusal])
   expect([...readReadings([reading, reading, reading]).values()]).toEqual([refusal])
 })
@@ -34,9 +34,9 @@ it('leaves out tokens that we do not know', () => {
 })
 
 it.each([undefined, null, {}, 'SOL', 7])('throws on %j', (answer) => {
-  expect(() => readReadings(answer)).toThrow('the source gave no list of readings')
+  expect(() => readReadings(answer)).toThrow('the source did not return a list of readings')
 })
 
 it.each([undefined, null, 7, 'SOL', [[]]])('throws on a list with %j in it', (entry) => {
-  expect(() => readReadings([entry])).toThrow('the source gave a list of something else than readings')
+  expect(() => readReadings([entry])).toThrow('the source returned a list with other values than readings')
 })

@@ -7,15 +7,15 @@ export type Readings = ReadonlyMap<TokenCode, RateReading | RateRefusal>
 
 /** Readings by token. Unknown tokens are left out. Throws if the answer is not a list. */
 export function readReadings(answer: unknown): Readings {
-  if (!Array.isArray(answer)) throw new Error('the source gave no list of readings')
+  if (!Array.isArray(answer)) throw new Error('the source did not return a list of readings')
   const readings = new Map<TokenCode, RateReading | RateRefusal>()
   for (const entry of answer) {
-    if (!isObject(entry)) throw new Error('the source gave a list of something else than readings')
+    if (!isObject(entry)) throw new Error('the source returned a list with other values than readings')
     const { token } = entry
     if (!isTokenCode(token)) continue
     readings.set(
       token,
-      readings.has(token) ? { token, why: 'the source gave two rates for it' } : readOne(token, entry),
+      readings.has(token) ? { token, why: 'the source returned two rates for this token' } : readOne(token, entry),
     )
   }
   return readings
@@ -25,7 +25,7 @@ function readOne(token: TokenCode, entry: Readonly<Record<string, unknown>>): Ra
   const { rate, at, average, why } = entry
   if (typeof why === 'string') return { token, why }
   if (!isRate(rate) || !(average === undefined || isRate(average)) || !(at === undefined || typeof at === 'number')) {
-    return { token, why: 'the source gave a reading that is not { token, rate, at }' }
+    return { token, why: 'the source returned a reading that is not { token, rate, at }' }
   }
   return { token, rate, ...(at !== undefined && { at }), ...(average !== undefined && { average }) }
 }

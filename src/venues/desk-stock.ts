@@ -41,8 +41,9 @@ export function createStock({ rpc, genesis }: StockParts): Stock {
       if (ours.kind === 'unavailable') return ours
       const [given] = theirs.tokens
       const held = sell.mint ? (given?.units ?? 0n) : theirs.lamports - lamportsKept
-      if (held < sell.units) return { kind: 'short', why: 'the taker does not hold what it sells' }
-      if (sell.mint && !given?.recipientReady) return { kind: 'short', why: 'the desk has no account for what is sold' }
+      if (held < sell.units) return { kind: 'short', why: "the taker's balance is too low" }
+      if (sell.mint && !given?.recipientReady)
+        return { kind: 'short', why: 'the desk has no account for the sold token' }
       return { kind: 'stock', units: buy.mint ? (ours.tokens.at(-1)?.units ?? 0n) : ours.lamports - lamportsKept }
     },
     isOurChain: async () => {

@@ -72,7 +72,7 @@ const memoPattern = /^paystile:[A-Za-z0-9_-]{1,64}$/
 
 /** Throws a `TypeError` on mainnet, because this desk is for test tokens only. */
 export function createDesk(parts: DeskParts): Desk {
-  if (parts.genesis === genesisHashes.mainnet) throw new TypeError('the desk trades test money only, not on mainnet')
+  if (parts.genesis === genesisHashes.mainnet) throw new TypeError('the desk trades only test money, not on mainnet')
   const book: Book = { parts, stock: createStock(parts), quotes: new Map() }
   return {
     address: parts.wallet.address,
@@ -94,9 +94,9 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   if (typeof order === 'string') return refuse(400, order)
   const { taker, sell, buy, units } = order
   const fair = fairUnits({ token: sell, units }, buy, { rates: parts.rates(), decimals: decimalsIn(mints) })
-  if (fair === undefined) return refuse(503, 'there is no fresh rate for this')
+  if (fair === undefined) return refuse(503, 'no current rate is available for this pair')
   const gives = (fair * BigInt(10_000 - parts.spreadBps)) / 10_000n
-  if (gives <= 0n) return refuse(422, 'this is worth too little')
+  if (gives <= 0n) return refuse(422, 'the amount is too small')
   const [sold, bought] = [findMint(sell, mints), findMint(buy, mints)]
   const sides = { sell: { mint: sold, units }, buy: { mint: bought, units: gives } }
   const terms: ExchangeTerms = { taker, desk: wallet.address, ...sides }
@@ -139,13 +139,13 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
   const { rpc, wallet, clock, log } = parts
   const { quote: id, message: text } = isFields(request) ? request : {}
   const found = typeof id === 'string' ? quotes.get(id) : undefined
-  if (!found) return refuse(404, 'there is no such quote, or it has run out')
+  if (!found) return refuse(404, 'the quote does not exist or has expired')
   const message = typeof text === 'string' && text.length < longestMessage ? decodeBase64url(text) : undefined
-  if (!message) return refuse(400, 'message must be the bytes of a message in base64url')
+  if (!message) return refuse(400, 'message must be a transaction message in base64url')
   const details = await readExchange(message, found.terms)
-  if (!details || !memoPattern.test(details.memo)) return refuse(422, 'the message is not exactly what was quoted')
+  if (!details || !memoPattern.test(details.memo)) return refuse(422, 'the message differs from the quote')
   if (!(await stock.isOurChain()) || (await readRecentSlot(rpc, details.blockhash)) === undefined)
-    return refuse(422, 'its block is not a recent one of this chain')
+    return refuse(422, 'its blockhash is not a recent one of this chain')
   const latest = await readLifetime(rpc)
   if (!latest) return refuse(503, 'no node gave a recent block')
   // From here to the mark the code is synchronous, so one of two concurrent requests is first.
@@ -178,11 +178,12 @@ function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Ord
   if (!isFields(request)) return 'the body must be { genesis, taker, sell, buy, units }'
   const { taker } = request
   if (request['genesis'] !== genesis) return 'the desk is on another chain'
-  if (typeof taker !== 'string' || !decodeAddress(taker) || taker === wallet.address) return 'taker must be a wallet'
+  if (typeof taker !== 'string' || !decodeAddress(taker) || taker === wallet.address)
+    return 'taker must be a wallet address'
   const named = (asset: unknown) =>
     tokenCodes.find((token) => findDecimals(token, mints) !== undefined && readAsset(findMint(token, mints)) === asset)
   const [sell, buy, units] = [named(request['sell']), named(request['buy']), readAmount(request['units'])]
-  if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this'
+  if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this pair'
   if (units === undefined) return 'units must be a whole number above zero, as text'
   return { taker, sell, buy, units }
 }

@@ -34,10 +34,10 @@ export interface Draft {
 export async function finish(draft: Draft, { rpc, genesis, wallet }: VenueParts): Promise<Signing> {
   const { transaction, lastValidBlockHeight, slot, loaded, bounds, priority } = draft
   const decoding = decodeTransaction(transaction)
-  if (decoding.kind === 'malformed') return { kind: 'impossible', why: `it is no transaction: ${decoding.why}` }
+  if (decoding.kind === 'malformed') return { kind: 'impossible', why: `it is not a transaction: ${decoding.why}` }
   const { keys, signatures } = decoding.transaction
   if (encodeBase58(keys[0] ?? new Uint8Array()) !== wallet.address)
-    return { kind: 'impossible', why: 'somebody else pays its fee' }
+    return { kind: 'impossible', why: 'another account pays its fee' }
   const effects = await simulateEffects(rpc, genesis, transaction, writableAddresses(decoding.transaction, loaded))
   if (effects.kind === 'unavailable') return effects
   if (effects.kind === 'failed') return { kind: 'impossible', why: `it would fail: ${effects.why}` }

@@ -73,17 +73,17 @@ export async function findSwapFault(
   expected: SwapExpectation,
 ): Promise<string | undefined> {
   const { wallet, units, minimum } = expected
-  if (program !== jupiterProgram) return 'it calls another program than Jupiter'
+  if (program !== jupiterProgram) return 'it calls a program other than Jupiter'
   const layout = layouts[formatHex(data.subarray(0, 8))]
-  if (!layout || data.length < layout.amounts + amountsBytes) return 'it is no swap of a kind that is known'
+  if (!layout || data.length < layout.amounts + amountsBytes) return 'it is an unknown kind of swap'
   const view = new DataView(data.buffer, data.byteOffset + layout.amounts, amountsBytes)
   const quoted = view.getBigUint64(8, true)
   const slippageBps = BigInt(view.getUint16(16, true))
-  if (view.getBigUint64(0, true) !== units) return 'it sells another amount than was ordered'
-  if ((quoted * (wholeBps - slippageBps)) / wholeBps < minimum) return 'it would be content with less than the minimum'
-  if (view.getUint16(18, true) !== 0 || view.getUint16(20, true) !== 0) return 'somebody takes a fee from it'
-  if (accounts.length > mostAccounts) return 'it names more accounts than can be'
-  if (accounts.some(({ address, isSigner }) => isSigner && address !== wallet)) return 'somebody else has to sign it'
+  if (view.getBigUint64(0, true) !== units) return 'it sells another amount than ordered'
+  if ((quoted * (wholeBps - slippageBps)) / wholeBps < minimum) return 'its minimum is too low'
+  if (view.getUint16(18, true) !== 0 || view.getUint16(20, true) !== 0) return 'it charges a platform fee'
+  if (accounts.length > mostAccounts) return 'it refers to too many accounts'
+  if (accounts.some(({ address, isSigner }) => isSigner && address !== wallet)) return 'it requires another signer'
   return findMisplaced(accounts, layout, expected)
 }
 
@@ -110,9 +110,9 @@ async function findMisplaced(
     [layout.self, jupiterProgram],
   ]
   if (places.some(([place, account]) => accounts[place]?.address !== account))
-    return 'its accounts are not those of the order'
+    return 'its accounts differ from the order'
   const elsewhere = layout.elsewhere === undefined ? undefined : accounts[layout.elsewhere]?.address
   if (elsewhere !== undefined && elsewhere !== jupiterProgram && elsewhere !== destination)
-    return 'what comes would go elsewhere'
+    return 'the proceeds would go to another account'
   return undefined
 }

@@ -76,7 +76,7 @@ async function quote(order: SwapOrder, parts: JupiterParts): Promise<Quoting> {
   return answer.kind === 'answered' ? (readQuote(answer.json, order) ?? unreadable) : answer
 }
 
-const unreadable = { kind: 'unavailable', why: 'Jupiter quoted something else than was asked for' } as const
+const unreadable = { kind: 'unavailable', why: "Jupiter's quote differs from the request" } as const
 
 interface Ticket {
   /** The unmodified response, which is sent back as it is. */
@@ -117,7 +117,7 @@ async function sign(
     readLookupTables(rpc.call, route.tables),
     readFunds(rpc, { wallet: wallet.address, recipient: wallet.address, mints: accounts }),
   ])
-  if (!block) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  if (!block) return { kind: 'unavailable', why: 'no node returned a recent blockhash' }
   if (!tables) return { kind: 'unavailable', why: 'its lookup tables cannot be read' }
   if (funds.kind === 'unavailable') return funds
   const [bought, wrapped] = funds.tokens
@@ -168,7 +168,7 @@ async function askForRoute(
   if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }
   const swap = readInstruction(answer.json['swapInstruction'])
   const tables = readAddresses(answer.json['addressLookupTableAddresses'])
-  if (!swap || !tables) return { kind: 'unavailable', why: 'Jupiter answered without a swap that can be read' }
+  if (!swap || !tables) return { kind: 'unavailable', why: 'Jupiter returned no readable swap' }
   return { swap, tables }
 }
 

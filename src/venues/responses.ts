@@ -19,15 +19,15 @@ export async function askVenue(
   try {
     answer = await ask()
   } catch {
-    return { kind: 'unavailable', why: 'the venue cannot be reached, or took too long or too much' }
+    return { kind: 'unavailable', why: 'the venue cannot be reached, or its response was too slow or too large' }
   }
   const { status, text } = answer
   const json = parseObject(text)
   if (status === 200 && json) return { kind: 'answered', json }
-  if (status === 401 || status === 403) return { kind: 'unavailable', why: `the venue answered ${status}` }
-  if (status === 429) return { kind: 'unavailable', why: 'the venue was asked too often' }
-  if (status >= 400 && status < 500) return { kind: 'refused', why: told(json) ?? `the venue answered ${status}` }
-  return { kind: 'unavailable', why: `the venue answered ${status}${status === 200 ? ' and no JSON' : ''}` }
+  if (status === 401 || status === 403) return { kind: 'unavailable', why: `the venue returned ${status}` }
+  if (status === 429) return { kind: 'unavailable', why: 'the venue returned 429: too many requests' }
+  if (status >= 400 && status < 500) return { kind: 'refused', why: told(json) ?? `the venue returned ${status}` }
+  return { kind: 'unavailable', why: `the venue returned ${status}${status === 200 ? ' without JSON' : ''}` }
 }
 
 const longestReason = 200

@@ -77,7 +77,7 @@ export function readAsset(mint: Mint | undefined): string {
   return mint?.address ?? 'SOL'
 }
 
-const unreadable = { kind: 'unavailable', why: 'the desk quoted something else than was asked for' } as const
+const unreadable = { kind: 'unavailable', why: "the desk's quote differs from the request" } as const
 
 /** The response must repeat all requested values unchanged. */
 function readQuote(json: Fields, order: SwapOrder, request: Fields, asked: number): Quoting | undefined {
@@ -102,13 +102,13 @@ async function sign(
 ): Promise<Signing> {
   const { rpc, wallet, clock } = parts
   const { quote, desk, until } = ticket as Ticket
-  if (clock.monotonic() + leastLeftMs > until) return { kind: 'unavailable', why: 'the quote has run out' }
+  if (clock.monotonic() + leastLeftMs > until) return { kind: 'unavailable', why: 'the quote has expired' }
   const { sell, buy } = order
   const [block, funds] = await Promise.all([
     readLifetime(rpc),
     readFunds(rpc, { wallet: wallet.address, recipient: wallet.address, mints: buy ? [buy] : [] }),
   ])
-  if (!block) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  if (!block) return { kind: 'unavailable', why: 'no node returned a recent blockhash' }
   if (funds.kind === 'unavailable') return funds
   const { blockhash, lastValidBlockHeight } = block
   const opens = funds.tokens.some(({ recipientReady }) => !recipientReady)
@@ -130,7 +130,7 @@ async function sign(
   try {
     transaction = await attachSignature(unsigned(message), desk, bytes ?? new Uint8Array())
   } catch {
-    return { kind: 'unavailable', why: 'the desk did not sign what it quoted' }
+    return { kind: 'unavailable', why: 'the desk did not sign the quoted transaction' }
   }
   const priority = readPriority(budget.computeUnits, budget.microLamports)
   const bounds = { sell, buy, units: order.units, minimum, rent: opens ? openingRent : 0n }

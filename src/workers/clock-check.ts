@@ -57,7 +57,8 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
     if (contradictions >= (hasVerdict ? readingsToChange : 1)) {
       contradictions = 0
       wrongByMs = isOff ? aheadMs : undefined
-      if (isOff) log.error('clock wrong', { why: describe(aheadMs), next: 'set the clock; nothing is sold until then' })
+      if (isOff)
+        log.error('clock wrong', { why: describe(aheadMs), next: 'correct the clock; nothing is sold until then' })
       else log.info('clock right again', { aheadSeconds: seconds(aheadMs) })
     }
     hasVerdict = true

@@ -111,7 +111,7 @@ async function missed(parts: DeveloperCheckParts, verification: Verification, da
   const ended = await book.end(host, wallet)
   if (ended === 'busy') return false
   await forget(kv, prefix)
-  if (ended) log.warn('developer revoked', { host, wallet, why: 'its host does not name it any more' })
+  if (ended) log.warn('developer revoked', { host, wallet, why: "the host's document no longer names the wallet" })
   return true
 }
 

@@ -151,14 +151,15 @@ async function tell(
     return 'told'
   }
   const isGone = posted.kind === 'answered' && posted.status === 410
-  const why = posted.kind === 'failed' ? posted.why : `it answered with status ${posted.status}`
+  const why = posted.kind === 'failed' ? posted.why : `it returned status ${posted.status}`
   const retryAfterMs = posted.kind === 'answered' ? posted.retryAfterMs : undefined
   const delay = isGone ? undefined : retryDelay({ attempts, retryAfterMs, chance: random() })
   await notices.failed(id, why, delay === undefined ? undefined : clock.now() + delay)
   meter.count('paystile_webhooks_total', { outcome: delay === undefined ? 'failed' : 'delayed' })
   const facts = { webhook: webhook.name, id, kind, why }
   if (delay !== undefined) log.warn('webhook not told', { ...facts, againInSeconds: Math.round(delay / 1000) })
-  else if (isGone) log.error('webhook gone', { ...facts, next: 'it is told nothing until the next start; take it out' })
+  else if (isGone)
+    log.error('webhook gone', { ...facts, next: 'it receives no events until the next start; remove it from webhooks' })
   else log.error('webhook given up', { ...facts, next: `npx paystile webhooks resend ${id}` })
   return isGone ? 'gone' : 'failed'
 }

@@ -74,7 +74,7 @@ it('one that had not begun when its client left is broken, too', async () => {
 
 it('one of a Request that breaks off is broken', async () => {
   const body = new ReadableStream({
-    pull: (controller) => controller.error(new Error('the client left')),
+    pull: (controller) => controller.error(new Error('the client disconnected')),
   })
   const init = { method: 'POST', body, duplex: 'half' } as RequestInit
   expect(await readWebBody(new Request('http://localhost/', init), 1_000)).toEqual({ kind: 'broken' })

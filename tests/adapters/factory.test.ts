@@ -186,21 +186,21 @@ describe('options', () => {
 
   it('are refused in another place, all at once, with the place where they belong', () => {
     expect(problemsOf(() => create({ ...shared(), price: 0.01, per: 'request', webhooks: [], netwrok: '' }))).toEqual([
-      'price: is an option of charge, not of createPaystile; move it there',
-      'per: is an option of charge, not of createPaystile; move it there',
-      'webhooks: is an option of routes, not of createPaystile; move it there',
+      'price: belongs to charge, not to createPaystile; move it there',
+      'per: belongs to charge, not to createPaystile; move it there',
+      'webhooks: belongs to routes, not to createPaystile; move it there',
       'netwrok: is not an option; did you mean network?',
     ])
     const paystile = create(shared())
     const wrong = { price: 0.01, network: 'localnet', owners: [], cors: 'yes' }
     expect(problemsOf(() => paystile.charge(wrong as never))).toEqual([
-      'network: is an option of createPaystile, not of charge; move it there',
-      'owners: is an option of routes, not of charge; move it there',
+      'network: belongs to createPaystile, not to charge; move it there',
+      'owners: belongs to routes, not to charge; move it there',
       'cors: must be true or false, not "yes"',
     ])
     expect(problemsOf(() => paystile.routes({ ledger: 'memory:', price: 1, metrics: 'all' } as never))).toEqual([
-      'ledger: is an option of createPaystile, not of routes; move it there',
-      'price: is an option of charge, not of routes; move it there',
+      'ledger: belongs to createPaystile, not to routes; move it there',
+      'price: belongs to charge, not to routes; move it there',
       'metrics: must be one of owners, open, not "all"',
     ])
   })

@@ -76,7 +76,7 @@ describe('GET /api/analytics', () => {
       currencyBreakdown: { USDC: '0.15' },
     })
     await inSol.close()
-    await expect(openHouse(shop, { ledger })).rejects.toThrow('reckons its reports in SOL, not in USDC')
+    await expect(openHouse(shop, { ledger })).rejects.toThrow('keeps its reports in SOL, not in USDC')
   })
 
   it('has the period before beside one that has two ends', async () => {

@@ -203,7 +203,7 @@ describe('the series', () => {
     expect((await ask(2_000)).kind).toBe('series')
     expect(await ask(2_001)).toEqual({
       kind: 'too_long',
-      why: 'that would be 2001 points; ask for a period of at most 2000 hours, or for step=day',
+      why: 'the period has 2001 points; request at most 2000 hours, or for step=day',
     })
     expect(await readSeries(parts, { step: 'day', from: 0, to: noon })).toMatchObject({ kind: 'too_long' })
   })

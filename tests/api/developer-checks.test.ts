@@ -151,7 +151,7 @@ describe('a look at the hosts', () => {
         day += 1
         // While the host is being asked on the third day, another is verified.
         if (day === 3) await fixture.book.assign(host.name, other.address)
-        return { kind: 'unusable', why: 'it is not there (404)' }
+        return { kind: 'unusable', why: 'it does not exist (404)' }
       },
     })
     for (let time = 0; time < 3; time += 1) {

@@ -116,7 +116,7 @@ describe('a message proves nothing', () => {
     ['for another wallet', { wallet: other.address }],
     ['of another purpose', { purpose: 'revoke' }],
   ])('when it is %s', async (_what, said) => {
-    expect(await tamper(said)).toMatch(/^403 message_refused .*the signature is not one of this wallet/)
+    expect(await tamper(said)).toMatch(/^403 message_refused .*the signature does not match the wallet/)
     expect([host.asked, fixture.ledger.rows]).toEqual([[], []])
   })
 
@@ -137,7 +137,7 @@ describe('a message proves nothing', () => {
     expect(host.asked).toEqual([])
   })
 
-  it('when it was used before, also after a revocation', async () => {
+  it('when the message has already been used, also after a revocation', async () => {
     const body = fixture.bodyFor('register', developer, host.name)
     expect((await fixture.post('/developers', body)).status).toBe(200)
     expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*used before/)
@@ -184,7 +184,7 @@ describe('a document proves nothing', () => {
   it('that is not one, and what to put there is said', async () => {
     host.answer((_request, response) => void response.writeHead(404).end())
     expect(await refused()).toBe(
-      `403 document_refused The document at /.well-known/paystile-developer.json proves nothing: it is not there (404). Put ${JSON.stringify({ wallet: developer.address, service: origin })} there.`,
+      `403 document_refused The document at /.well-known/paystile-developer.json is not valid: it does not exist (404). Add ${JSON.stringify({ wallet: developer.address, service: origin })} to it.`,
     )
   })
 
@@ -210,7 +210,7 @@ describe('a document proves nothing', () => {
     host.answer((_request, response) => void response.writeHead(500).end('{}'))
     const answer = await fixture.register(developer, host.name)
     expect(answer.headers.get('retry-after')).toBe('30')
-    expect(await told(Promise.resolve(answer))).toBe('503 document_unavailable Not verified: the host answers 500.')
+    expect(await told(Promise.resolve(answer))).toBe('503 document_unavailable Not verified: the host returned 500.')
     host.say({ wallet: developer.address, service: origin })
     fixture.clock.pass(5_000)
     expect((await fixture.register(developer, host.name)).status).toBe(200)
@@ -263,10 +263,7 @@ describe('T143: nobody is asked for a document', () => {
     for (const spelling of spellings) {
       const body = spying.bodyFor('register', developer, spelling)
       const answer = await told(spying.post('/developers', body, { peer: `203.0.113.${spellings.indexOf(spelling)}` }))
-      expect([spelling, answer]).toEqual([
-        spelling,
-        '404 host_unknown No route of this service is answered by that host.',
-      ])
+      expect([spelling, answer]).toEqual([spelling, '404 host_unknown No route of this service uses that host.'])
     }
     expect(asked).toEqual([])
     for (const name of named) expect((await spying.register(developer, name)).status).toBe(200)
@@ -296,7 +293,7 @@ describe('T143: nobody is asked for a document', () => {
     const documents = createDocumentReader('mainnet')
     const inner = setUpDevelopers([`localhost:${port}`], { readDocument: documents.read })
     expect(await told(inner.register(developer, `localhost:${port}`))).toBe(
-      '503 document_unavailable Not verified: the host leads into a private network.',
+      '503 document_unavailable Not verified: the host resolves to a private network.',
     )
     expect(host.asked).toEqual([])
     await inner.close()

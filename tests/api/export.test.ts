@@ -191,7 +191,7 @@ describe('an export as CSV', () => {
       problems: [
         'format must be one of csv, json, xlsx, sheets',
         'token must be one of NATIVE, USDC, SOL',
-        expect.stringContaining('limit is not known here'),
+        expect.stringContaining('limit is unknown'),
       ],
     })
   })

@@ -27,7 +27,7 @@ it('names the option, the file and the command, and goes on sharing out', async 
   const log = { info: () => {}, warn: tell, error: tell }
   const money = await startPayoutWorkers({ ...house.service, log }, config)
   onTestFinished(() => money.stop())
-  const why = `rewards.key: The key file ${payout} cannot be read: it does not exist; npx paystile keys new ${payout} makes one.`
+  const why = `rewards.key: The key file ${payout} cannot be read: it does not exist; create it with npx paystile keys new ${payout}.`
   expect(told).toEqual([['rewards are not paid', { why }]])
   expect([money.payouts, money.refunds]).toEqual([undefined, expect.anything()])
   await money.run()

@@ -87,7 +87,7 @@ export async function fillRewards(rewards: Rewards, outgoing: OutgoingTransactio
   )
   await rewards.park(
     { role: 'cashback', payee: payers[1] },
-    'there is no token account, and opening one would take too much of what is owed',
+    'the payee has no token account, and opening one would cost too large a part of the amount',
     now + 3_600_000,
   )
   return { landed: done, signed: second, dropped: given }

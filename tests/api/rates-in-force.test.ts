@@ -121,7 +121,7 @@ describe.each(stores)('T175: with the %s ledger', (_name, open) => {
         return found && { ...found, ...changes }
       }
       const { problems } = await auditOf(house, ledger, { note: async () => {}, find })
-      expect(problems).toEqual([expect.stringContaining('its rates are not those that were in force when it was paid')])
+      expect(problems).toEqual([expect.stringContaining('its rates differ from those at the time of the payment')])
     }
     await money.stop()
     await house.close()

@@ -315,10 +315,10 @@ describe('refunds', () => {
     expect(await ask(asked)).toMatchObject({ status: 501, body: { code: 'refunds_missing' } })
     expect(answers.refunds.parse((await ask({})).body).canSend).toBe(false)
     await keyless.close()
-    refunding = async () => ({ kind: 'refused', why: 'what it paid for was delivered' })
+    refunding = async () => ({ kind: 'refused', why: 'the paid resource was delivered' })
     expect(await order({ id })).toMatchObject({
       status: 409,
-      body: { code: 'refund_refused', detail: 'It cannot be refunded: what it paid for was delivered.' },
+      body: { code: 'refund_refused', detail: 'The payment cannot be refunded: the paid resource was delivered.' },
     })
     // At the machine itself nobody signs in; then a page of another site is nobody at all.
     expect(await order({ id }, { 'sec-fetch-site': 'cross-site' })).toMatchObject({ status: 401 })
@@ -356,7 +356,7 @@ describe('a payment that was shared out', () => {
     }
     const time = new Date(at).toISOString()
     expect(await ask(first)).toEqual(['100', [{ at: time, event: 'shared', amount: '100', token: 'NATIVE' }]])
-    const note = 'No partner has its endpoint.'
+    const note = 'No partner is assigned to the endpoint.'
     expect(await ask(second)).toEqual(['0', [{ at: time, event: 'unshared', note }]])
     expect(await ask(third)).toEqual(['', []])
     const payment = paid[2]?.tx ?? expect.fail()
@@ -365,7 +365,7 @@ describe('a payment that was shared out', () => {
     expect((await ledgerOf().outgoing.plan(plan)).kind).toBe('planned')
     const [record] = analytics.parse(await read(`/analytics?view=records&q=${payment}`)).records ?? []
     const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))
-    expect(timeline.at(-1)).toMatchObject({ event: 'refunding', amount: '0.00001', note: 'What was paid too much.' })
+    expect(timeline.at(-1)).toMatchObject({ event: 'refunding', amount: '0.00001', note: 'The overpaid amount.' })
     const given = await ledgerOf().outgoing.drop('surplus', 1, 'a test')
     expect(given?.state).toBe('dropped')
   })

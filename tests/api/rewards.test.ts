@@ -197,10 +197,13 @@ describe('a refund', () => {
     const { tx, proof } = await house.pay(shop.payer)
     shop.world.localnet.advanceSlots(40)
     await untilSeen(tx)
-    expect(await refund(tx)).toEqual({ kind: 'refused', why: expect.stringContaining('the payer can still claim it') })
+    expect(await refund(tx)).toEqual({
+      kind: 'refused',
+      why: expect.stringContaining('the payer can still claim the payment'),
+    })
     expect((await house.claim(proof)).status).toBe(200)
     await untilDelivered(tx)
-    expect(await refund(tx)).toEqual({ kind: 'refused', why: 'what it paid for was delivered' })
+    expect(await refund(tx)).toEqual({ kind: 'refused', why: 'the paid resource was delivered' })
   })
 
   it('is made of a payment that nobody claims, though it could still be claimed, and then it buys nothing', async () => {
@@ -229,7 +232,10 @@ describe('a refund', () => {
     const tx = await world.send([memo(expensive.requestId), memo(cheap.requestId), instruction], payer)
     world.localnet.advanceSlots(40)
     await untilSeen(tx)
-    expect(await refund(tx)).toEqual({ kind: 'refused', why: expect.stringContaining('the payer can still claim it') })
+    expect(await refund(tx)).toEqual({
+      kind: 'refused',
+      why: expect.stringContaining('the payer can still claim the payment'),
+    })
     expect((await house.claim(proofOf(tx, cheap, payer))).status).toBe(200)
     await untilDelivered(tx)
     await dear.close()

@@ -258,9 +258,7 @@ describe('rows written into a Google spreadsheet', () => {
     const answer = await ask('?format=sheets', 'POST')
     expect(answer.status).toBe(502)
     const text = await answer.text()
-    expect(JSON.parse(text).detail).toBe(
-      '1000 rows were written, then Google takes no more at this moment; wait a minute.',
-    )
+    expect(JSON.parse(text).detail).toBe("After 1000 rows: Google's rate limit is reached; wait a minute.")
     expect(text + JSON.stringify(logged)).not.toMatch(/secret|ya29|PRIVATE/)
     expect((await ask('?format=sheets', 'POST')).status).toBe(200)
   })

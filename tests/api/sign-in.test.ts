@@ -158,7 +158,7 @@ describe('signing in', () => {
       status: 400,
       problems: [
         'address is missing',
-        'message must be the message as it was given',
+        'message must be the message, unchanged',
         'signature must be 64 bytes in base58 or base64',
         'signedMessage must be in base64',
       ],
@@ -197,7 +197,7 @@ describe('signing in', () => {
     expect((await post('/sign-in', body(early.message))).status).toBe(200)
     clock.pass(1)
     expect(await (await post('/sign-in', body(late.message))).json()).toMatchObject({
-      detail: 'Not signed in: the message has expired. Ask for a new message and sign that.',
+      detail: 'Sign-in failed: the message has expired. Request a new message and sign it.',
     })
     const ahead = createHandClock(clock.now() + 60_000)
     const fast = createSignIn({ ...parts, clock: ahead })

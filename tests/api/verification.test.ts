@@ -236,7 +236,7 @@ describe('POST /verify-payment', () => {
       problems: [
         'tx is missing',
         'requestId must be the requestId of a challenge',
-        expect.stringContaining('txHash is not known here'),
+        expect.stringContaining('txHash is unknown'),
       ],
     })
   })

@@ -48,7 +48,7 @@ describe('a mint', () => {
     [
       'T51: with other decimals',
       () => ({ USDC: { address: world.usdc.address, decimals: 9 } }),
-      'has 6 decimals and not 9',
+      'has 6 decimals, not 9',
     ],
     [
       'T74: of another chain',
@@ -136,7 +136,7 @@ describe('a mint', () => {
       [
         'is never sold for when a node says that it is wrong',
         () => ({ USDC: { ...world.usdc, decimals: 9 } }),
-        [503, 'The service is not configured right; its log says how.'],
+        [503, 'The service is misconfigured. See its log.'],
       ],
     ])('%s', async (_what, mints, answer) => {
       silence()
@@ -153,7 +153,7 @@ describe('a mint', () => {
           () => 'right',
           (error: Error) => error.message,
         )
-      const verdict = answer[0] === 402 ? 'right' : 'has 6 decimals and not 9'
+      const verdict = answer[0] === 402 ? 'right' : 'has 6 decimals, not 9'
       await eventually(settled, (words) => words.includes(verdict))
       expect(await ask(shop)).toEqual(answer)
       await shop.close()

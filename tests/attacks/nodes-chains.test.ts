@@ -64,7 +64,7 @@ describe('another chain', () => {
       body: 'the secret',
     }))
     shop.defer(() => devnet.close())
-    await expect(devnet.ready()).rejects.toThrow('does not speak for this chain')
+    await expect(devnet.ready()).rejects.toThrow('belongs to another chain')
     const challenge = (await (await fetch(`${devnet.url}/data`)).json()) as Challenge
     const proof = proofOf(await world.pay(challenge, shop.payer), challenge, shop.payer)
     await expectRefused(fetch(`${devnet.url}/data`, { headers: { 'Payment-Proof': proof } }), 'chain_unavailable')

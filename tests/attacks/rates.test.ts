@@ -68,7 +68,7 @@ it.each([
 it('says in its readiness why a token has no price', async () => {
   const source = { read: async () => Promise.reject(new Error('the source is down')) }
   const shop = await fixture.open({ price: 0.1, acceptedMints: ['USDC', 'SOL'], rates: source })
-  const withheld = { SOL: expect.stringMatching(/^rates: SOL has no rate that can be believed: .*the source is down/) }
+  const withheld = { SOL: expect.stringMatching(/^rates: SOL has no usable rate: .*the source is down/) }
   expect(await shop.readiness()).toEqual({ ready: true, offered: ['USDC'], withheld })
   const silent = fixture.open({ price: 0.1, acceptedMints: ['SOL'], rates: { ...source, refreshSeconds: 2 } })
   await expect(silent).rejects.toThrow('rates: SOL has no rate')

@@ -245,7 +245,7 @@ describe('before it is signed', () => {
     expect(JSON.stringify(signing)).not.toContain(second.address)
     // An account that is not there is somebody's, too.
     expect(await sign({ mint, transfers: [transfer(third.address, 5n)] })).toMatchObject({
-      why: expect.stringContaining('there is no token account'),
+      why: expect.stringContaining('the payee has no token account'),
       transfer: 0,
     })
     expect(await sign({ mint, transfers: [transfer(third.address, 5n, true)] })).toMatchObject({ kind: 'signed' })
@@ -262,12 +262,12 @@ describe('before it is signed', () => {
     const transfers = [transfer(one, 1_500_000_000n), transfer(two, 1_500_000_000n)]
     expect(await sign({ transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
-      why: expect.stringContaining(`${poor.address} holds too little SOL to pay the fee`),
+      why: expect.stringContaining(`${poor.address} has too little SOL for the fee`),
     })
     await fixture.localnet.fund(poor.address, { SOL: 1_000_000_000n })
     expect(await sign({ transfers }, outgoingWallet)).toEqual({
       kind: 'impossible',
-      why: expect.stringContaining(`${poor.address} holds nothing of the token`),
+      why: expect.stringContaining(`${poor.address} holds none of the token`),
     })
     await fixture.localnet.fund(poor.address, { NATIVE: 2_000_000_000n })
     const short = `${poor.address} holds 2 of the token and needs 3`
@@ -281,7 +281,7 @@ describe('before it is signed', () => {
     })
     expect(await sign({ mint: undefined, transfers: [transfer(one, 999_500_000n)] }, outgoingWallet)).toEqual({
       kind: 'impossible',
-      why: expect.stringContaining('would be left with less SOL than an account must hold'),
+      why: expect.stringContaining('would keep less SOL than an account must hold'),
     })
     await fixture.land(
       signedIn(await sign({ mint: undefined, transfers: [transfer(one, 998_000_000n)] }, outgoingWallet)),

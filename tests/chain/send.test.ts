@@ -154,7 +154,7 @@ describe('fateOf', () => {
     expect(await fateBy([failedSays, dead, failedSays], payment)).toMatchObject(failed)
     expect(await fateBy([failedSays, dead], payment)).toEqual({
       kind: 'unknown',
-      why: 'only one node says that it failed',
+      why: 'only one node reports that it failed',
     })
     expect((await fateBy([failedSays, honest], payment)).kind).toBe('landed')
     const rpc = world.rpcOf([failedSays, honest])

@@ -217,7 +217,7 @@ describe('limits', () => {
     const readers = Array.from({ length: 300 }, () => chain.read(paid.signature, 1_000))
     const refused = await Promise.all(readers.slice(256))
     expect(new Set(refused.map((reading) => reading.kind === 'unavailable' && reading.why))).toEqual(
-      new Set(['too many wait for this payment']),
+      new Set(['too many requests wait for this payment']),
     )
     const start = performance.now()
     await chain.close()
@@ -229,7 +229,7 @@ describe('limits', () => {
   it('on transactions being waited for', async () => {
     const chain = world.chainOf([silent])
     const readers = Array.from({ length: 4_097 }, (_, index) => chain.read(`signature ${index}`, 1_000))
-    expect(await readers[4_096]).toEqual({ kind: 'unavailable', why: 'too many payments are being waited for' })
+    expect(await readers[4_096]).toEqual({ kind: 'unavailable', why: 'too many pending payments' })
     await chain.close()
     await Promise.all(readers)
     expect(await chain.read(paid.signature, 0)).toEqual({ kind: 'unavailable', why: 'the chain is closed' })

@@ -7,7 +7,7 @@ import { errorOf, finished, root } from './command.ts'
 const withoutSqlite = { npm_config_arch: 'riscv64' }
 const withoutLitesvm = { NAPI_RS_NATIVE_LIBRARY_PATH: '/nowhere' }
 const machine = `${process.platform}-${process.arch}`
-const noBuild = `whose binary does not load on ${machine} (No native build was found)`
+const noBuild = `but its binary does not load on ${machine} (No native build was found)`
 const elsewhere = "use network: 'devnet', or a localnet on another machine as rpc"
 
 function run(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
@@ -27,7 +27,7 @@ it('the localnet names litesvm', async () => {
   expect(errorOf(result)).toEqual({
     code: 'configuration',
     message:
-      `paystile cannot start: the localnet needs litesvm, whose binary does not load on ${machine} ` +
+      `paystile cannot start: the localnet needs litesvm, but its binary does not load on ${machine} ` +
       `(Cannot find native binding); install it with npm's optional dependencies, or ${elsewhere}`,
   })
   expect(result.code).toBe(2)
@@ -71,6 +71,6 @@ it('a payer with a journal in a file is told before anything is paid', async () 
     await fetchWith402('http://127.0.0.1:9/', { wallet }).catch((error) => process.stdout.write(error.message))`
   expect(await printed(withoutSqlite, code)).toBe(
     `The payment journal needs @photostructure/sqlite, ${noBuild}; ` +
-      'pass a journal of your own (createMemoryJournal) or use a supported machine; nothing was paid.',
+      'pass your own journal (createMemoryJournal) or use a supported machine; nothing was paid.',
   )
 })

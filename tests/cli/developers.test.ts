@@ -62,7 +62,7 @@ describe('paystile developers', () => {
     const unready = await run('verify', host.name, ...mine())
     expect(unready.code).toBe(5)
     expect(unready.error.message).toBe(
-      `The document at http://${host.name}/.well-known/paystile-developer.json proves nothing: it does not name ${wallet} for ${url}; put what this prints there: npx paystile developers document --service ${url} --wallet ${keyFile}`,
+      `The document at http://${host.name}/.well-known/paystile-developer.json is not valid: it does not name ${wallet} for ${url}; put what this prints there: npx paystile developers document --service ${url} --wallet ${keyFile}`,
     )
     const document = await run('document', ...mine())
     expect(document.result).toEqual({ wallet, service: url })

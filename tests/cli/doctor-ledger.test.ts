@@ -28,7 +28,7 @@ describe('the ledger', () => {
     const path = join(directory, 'ledger.sqlite')
     await makeLedger(path, { secret: `1:${'x'.repeat(40)}` })
     expect(await broken(settings(own()))).toMatch(
-      /fail ledger: .* made with another root secret \(fingerprint .*\) → set PAYSTILE_SECRET back to the keyring it was made with, or start with a new ledger/,
+      /fail ledger: .* created with another root secret \(fingerprint .*\) → set PAYSTILE_SECRET to the keyring that created it, or start with a new ledger/,
     )
     const other = join(directory, 'other.sqlite')
     await makeLedger(other, { network: 'mainnet' })
@@ -41,7 +41,7 @@ describe('the ledger', () => {
     db.exec('CREATE TABLE mine (a)')
     db.close()
     expect(await broken(settings({ ...own(), ledger: foreign }))).toMatch(
-      /database of another program → give the ledger a file/,
+      /database of another program → use a separate file/,
     )
   })
 
@@ -57,10 +57,10 @@ describe('the ledger', () => {
     expect(await broken(settings({ ...own(), ledger: damaged }))).toMatch(
       /damaged.* → (stop the service and )?restore it/,
     )
-    expect(await broken(settings({ ...own(), ledger: directory }))).toMatch(/is a directory → name a file inside it/)
+    expect(await broken(settings({ ...own(), ledger: directory }))).toMatch(/is a directory → choose a file inside it/)
     const nowhere = join(directory, 'no', 'where.sqlite')
     expect(await broken(settings({ ...own(), ledger: nowhere }))).toMatch(
-      /has no place → make the directory .*no, or name another/,
+      /cannot be created → create the directory .*no, or choose another/,
     )
     mkdirSync(join(directory, 'no'))
     expect(troubles(await examine(write(settings({ ...own(), ledger: nowhere }))))).toEqual([])
@@ -84,7 +84,7 @@ describe('PostgreSQL', () => {
       expect(troubles(made)).toEqual([])
       expect(made.text).toContain('of this chain and of this secret')
       await makeLedger(other, { secret: `1:${'x'.repeat(40)}` })
-      expect(await broken(settings({ ...config, ledger: other }))).toMatch(/made with another root secret/)
+      expect(await broken(settings({ ...config, ledger: other }))).toMatch(/created with another root secret/)
       await server.kill()
       await server.start(['-c', 'fsync=off'])
       expect(await broken(settings(config))).toMatch(
@@ -94,7 +94,7 @@ describe('PostgreSQL', () => {
       await server.close()
     }
     expect(await broken(settings({ mints: { USDC: world.usdc.address }, ledger: url }))).toMatch(
-      /fail ledger: The ledger .* cannot be used at this moment: .* → start the database/,
+      /fail ledger: The ledger .* cannot be used at the moment: .* → start the database/,
     )
   })
 

@@ -68,7 +68,9 @@ it('leads from no key to a desk that quotes', async () => {
   expect(empty.text).toContain('answers, and quotes SOL for USDC once the wallet holds some')
   await world.localnet.fund(address, { SOL: 500_000_000n })
   const dear = await look({ ...own, venue: await open('SOL=1,NATIVE=0.1') })
-  expect(trouble(dear)).toMatch(/quotes for SOL is not taken: it is 99\.\d\d % worse than the rate → .*maxDeviationBps/)
+  expect(trouble(dear)).toMatch(
+    /quotes for SOL is not taken: the quote is 99\.\d\d % worse than the rate → .*maxDeviationBps/,
+  )
   const well = await look({ ...own, venue: await open() })
   expect(troubles(well)).toEqual([])
   expect(well.text).toContain(`settlementKey is the key of ${address}`)

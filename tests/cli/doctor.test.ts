@@ -118,7 +118,7 @@ describe('a configuration that is not', () => {
 
   it('a variable that it names is not set: it is told where to set it', async () => {
     const said = await broken(settings({ ...own(), headers: { Authorization: `Bearer \${API_KEY}` } }))
-    expect(said).toMatch(/the environment has no API_KEY.* → set API_KEY in \.env, or in the environment$/)
+    expect(said).toMatch(/the environment variable API_KEY is not set.* → set API_KEY in \.env, or in the environment$/)
   })
 
   it('a ledger outlives the chain in the service, so that the next start would refuse it', async () => {
@@ -202,7 +202,7 @@ describe('a configuration that is not', () => {
       `fail recipient: mints.USDC: ${stranger} does not exist on this chain → correct mints.USDC in the configuration`,
     )
     expect(await broken(settings({ mints: { USDC: { address: world.usdc.address, decimals: 9 } } }))).toContain(
-      'has 6 decimals and not 9 → correct mints.USDC',
+      'has 6 decimals, not 9 → correct mints.USDC',
     )
   })
 
@@ -248,7 +248,7 @@ describe('a configuration that is not', () => {
     await beginAnew()
     const said = await broken(settings({ token: 'SOL', routes: [{ path: '/x', price: 0.0001 }] }))
     expect(said).toMatch(
-      /fail recipient: .* is empty, and a wallet cannot begin with 0.0001 SOL → send it 0.00089088 SOL once/,
+      /fail recipient: .* is empty, and 0.0001 SOL is too little to open it → send it 0.00089088 SOL once/,
     )
     const routes = [0.0001, 0.0002].map((price) => ({ path: `/${price}`, price }))
     play('localnet')
@@ -356,7 +356,7 @@ describe('a configuration that is not', () => {
     const config = { ...own(), acceptedMints: ['USDC', 'SOL'], rates: { source: 'pyth', url: 'http://127.0.0.1:1' } }
     const said = await broken(settings(config))
     expect(said).toMatch(
-      /warn rates: SOL has no rate that can be believed by pyth: .*; until then only USDC is taken → see that pyth can be reached/,
+      /warn rates: SOL has no usable rate by pyth: .*; until then only USDC is taken → see that pyth can be reached/,
     )
     const alone = await broken(settings({ ...config, acceptedMints: ['SOL'] }))
     expect(alone).toMatch(/^fail rates: SOL has no rate/)

@@ -93,7 +93,7 @@ describe('without a person', () => {
     ['--upstream', 'http://10.0.0.1/?a=b', 'must not have a query'],
     ['--path', 'api', 'is not a path'],
     ['--path', '/a?b=c', 'is not a path'],
-    ['--path', '/analytics', "is an address of paystile's own"],
+    ['--path', '/analytics', 'is reserved for the service itself'],
     ['--price', '0', 'is not a price in USDC'],
     ['--price', '0.0000001', 'at most 6 places'],
     ['--price', 'a lot', 'is not a price in USDC'],

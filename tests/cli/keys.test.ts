@@ -158,7 +158,7 @@ describe('paystile keys rotate', () => {
   it('asks for the passphrase once, and keeps it', async () => {
     makeKeyFile(file, passphrase)
     type('another passphrase')
-    expect((await keys('rotate', file)).error.message).toContain('this is not its passphrase')
+    expect((await keys('rotate', file)).error.message).toContain('the passphrase is wrong')
     type(passphrase)
     const { result } = await keys('rotate', file)
     expect(asked.questions).toEqual([`Passphrase of ${file}`, `Passphrase of ${file}`])
@@ -188,7 +188,7 @@ describe('an encrypted wallet', () => {
     const show = () => runHere(['wallet', 'show', file, '--json'])
     const closed = await show()
     expect(closed.code).toBe(4)
-    expect(closed.stderr).toContain('put its passphrase into PAYSTILE_KEY_PASSPHRASE')
+    expect(closed.stderr).toContain('set PAYSTILE_KEY_PASSPHRASE to its passphrase')
     type(passphrase)
     expect(JSON.parse((await show()).stdout)).toMatchObject({ address })
     vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', passphrase)

@@ -134,7 +134,7 @@ describe('a refund', () => {
     const tx = await buy()
     const refused = await run('refund', tx, '--config', file)
     expect(refused.code).toBe(5)
-    expect(refused.notes.join()).toContain('It cannot be refunded: ')
+    expect(refused.notes.join()).toContain('The payment cannot be refunded: ')
   })
 
   it('sends back what nobody can match, once, however often it is asked for', async () => {

@@ -149,7 +149,7 @@ describe('the ledger', () => {
         expect(message).toMatch(/belongs to another chain .*: point the RPC nodes back at that chain\.$/)
         write('localnet', `rpc: ${own.rpcUrl}\nledger: ${path}\nsecret: 1:${'y'.repeat(32)}`)
         const wrong = errorOf(await paystileIn(folder, 'webhooks', 'list')).message
-        expect(wrong).toMatch(/another root secret .*: set PAYSTILE_SECRET back to the keyring it was made with\.$/)
+        expect(wrong).toMatch(/another root secret .*: set PAYSTILE_SECRET to the keyring that created it\.$/)
       })
 
       it('is found without the chain where the file names ledger and secret', async () => {
@@ -232,11 +232,11 @@ describe('paystile webhooks', () => {
     await notices.spread([{ name: 'shop', events: ['payment.confirmed'] }], 10)
     const [notice] = await notices.take('shop', 1, 1000)
     const id = notice?.id ?? ''
-    await notices.failed(id, 'it answered with status 500', undefined)
+    await notices.failed(id, 'it returned status 500', undefined)
     const listed = await paystile('webhooks', 'list', '--state', 'failed')
     expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([
       0,
-      { notices: [{ id, kind: 'payment.confirmed', target: 'shop', attempts: 1, why: 'it answered with status 500' }] },
+      { notices: [{ id, kind: 'payment.confirmed', target: 'shop', attempts: 1, why: 'it returned status 500' }] },
     ])
     expect(await notices.take('shop', 1, 1000)).toEqual([])
     expect((await paystile('webhooks', 'resend', id)).code).toBe(0)

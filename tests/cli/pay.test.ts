@@ -140,7 +140,7 @@ describe('the wallet', () => {
   it('that is a directory keeps its rights', async () => {
     const end = await paystile('pay', data(), '--wallet', bin)
     expect([end.code, errorOf(end).code]).toEqual([4, 'wallet_unusable'])
-    expect(errorOf(end).message).toBe(`The key file ${bin} cannot be read: it is a directory; name a file.`)
+    expect(errorOf(end).message).toBe(`The key file ${bin} cannot be read: it is a directory; choose a file.`)
   })
 
   it('is filled on all chains that run here, and the answer names them', async () => {
@@ -161,7 +161,7 @@ it('--max for one token is not a leave to pay in another', async () => {
   expect(errorOf(end).message).toMatch(/0\.01 USDC is more than the limit of 0\.0001 USDC.*raise --max/)
   const other = errorOf(await paystile('pay', data(), '--max', '1 NATIVE'))
   expect(other.message).toBe(
-    'Nothing may be paid in USDC or SOL, since --max gives no limit for it; add one to allow it.',
+    'Payments in USDC or SOL are not allowed, because --max has no limit for it. Add one to allow it.',
   )
 })
 
@@ -186,7 +186,7 @@ describe('a server', () => {
     for (const command of ['pay', 'quote']) {
       const end = await paystile(command, silent, '--timeout', '1')
       expect([end.code, end.stdout, errorOf(end).code]).toEqual([7, '', 'server_unavailable'])
-      expect(errorOf(end).message).toMatch(/did not answer in time.*--timeout\.$/)
+      expect(errorOf(end).message).toMatch(/did not respond in time.*--timeout\.$/)
     }
   })
 
@@ -247,9 +247,9 @@ describe('verify', () => {
 })
 
 it.each([
-  ['use https, or allowHttp.', 'use https, or --allow-http.'],
-  ['give its node as rpc, or set PAYSTILE_RPC.', 'give its node as --rpc, or set PAYSTILE_RPC.'],
-  ['give its address as mints.NATIVE.', 'give its address as --mint NATIVE=….'],
+  ['Use https, or set allowHttp.', 'Use https, or set --allow-http.'],
+  ['Pass its node as rpc, or set PAYSTILE_RPC.', 'Pass its node as --rpc, or set PAYSTILE_RPC.'],
+  ['set mints.NATIVE to its address.', 'set --mint NATIVE=… to its address.'],
   ['http://rpc.example.com is not https', 'http://rpc.example.com is not https'],
 ])('%j is said as %j', (words, said) => expect(nameFlags(words)).toBe(said))
 

@@ -121,7 +121,7 @@ describe('faucet --url', () => {
     const enough = await run('faucet', address, '--url', url)
     expect([enough.code, enough.error]).toEqual([
       5,
-      `The faucet ${url} said no: That was enough for now; come back in 30 minutes.`,
+      `The faucet ${url} said no: Faucet limit reached. Try again in 30 minutes.`,
     ])
     expect((await run('faucet', address, '--url', 'nonsense')).error).toContain('is not an http or https address')
     server.close()

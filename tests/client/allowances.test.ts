@@ -307,7 +307,7 @@ describe('bytes ahead', () => {
       expect(error).toBeInstanceOf(PaymentError)
       expect(error).toMatchObject({
         code: 'allowance_exhausted',
-        message: expect.stringMatching(/^What was paid for ended at byte 40000.*Range: bytes=40000-/),
+        message: expect.stringMatching(/^The allowance ended at byte 40000.*Range: bytes=40000-/),
         facts: { offset: 40_000, ...(!isChunked && { size: 60_000 }) },
       })
       // Known to be used up, so it is not tried again.

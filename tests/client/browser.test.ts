@@ -114,12 +114,12 @@ it.each(['claim', 'sig'])('pays a shop of another origin, proves it by %s, and c
 
 it.each<[string, string, Record<string, unknown>, RegExp]>([
   ['a price above the limit', '/data', { maxPrice: { USDC: '0.001' } }, /^price_too_high: 0\.01 USDC is more/],
-  ['no node of a local chain', '/data', { rpc: undefined }, /^chain_unavailable: .*give its node as rpc/],
+  ['no node of a local chain', '/data', { rpc: undefined }, /^chain_unavailable: .*Pass its node as rpc/],
   [
     'a node that is not there',
     '/data',
     { rpc: 'http://127.0.0.1:1' },
-    /^chain_unavailable: No Solana node could be reached/,
+    /^chain_unavailable: No Solana node can be reached/,
   ],
 ])('%s: the page is told in a sentence, and nothing is paid', async (_name, path, more, words) => {
   expect((await buy(path, more)).error).toMatch(words)

@@ -56,13 +56,13 @@ describe('T162: a budget', () => {
     await expectError(
       fetchWith402(`${shop.url}/data`, options),
       'budget_exceeded',
-      new RegExp(`0\\.01 USDC would exceed the budget of 0\\.01 USDC: 0\\.01 are spent today at ${host}`),
+      new RegExp(`0\\.01 USDC would exceed the budget of 0\\.01 USDC: 0\\.01 already spent today at ${host}`),
     )
     expect((await fetchWith402(`${other.url}/data`, options)).status).toBe(200)
     await expectError(
       fetchWith402(`${shop.url}/data`, { ...options, budget: { perDay: { USDC: '0.02' } } }),
       'budget_exceeded',
-      /0\.02 are spent today/,
+      /0\.02 already spent today/,
     )
     expect(await fixture.received()).toBe(2)
   })

@@ -175,7 +175,7 @@ describe('bytes ahead', () => {
       const error = await expectError(
         download(library.url, { prepayBytes }),
         'allowance_exhausted',
-        /call again, or with buyMore/,
+        /call again, or set buyMore/,
       )
       expect(error.facts).toMatchObject({ offset: megabyte, ...(!isChunked && { size: 2.5 * megabyte }) })
       expect([statSync(`${path}.part`).size, await fixture.received()]).toEqual([megabyte, 1])
@@ -209,7 +209,7 @@ describe('bytes ahead', () => {
     await expectError(
       download(library.url, { prepayBytes, buyMore: true }),
       'allowance_exhausted',
-      /at once with prepayBytes/,
+      /whole file with prepayBytes/,
     )
     expect(await fixture.received()).toBe(payments)
   })
@@ -466,7 +466,7 @@ describe('a file that is fetched in parts', () => {
   it('from a server that ignores Range is refused, and the payment is good for the whole', async () => {
     const { volume, url } = await whole(createVolume(megabyte, { hasRanges: false }))
     const own = options()
-    const error = await expectError(fetchWith402(url, range(10, 20), own), 'payment_refused', /ask for the whole/)
+    const error = await expectError(fetchWith402(url, range(10, 20), own), 'payment_refused', /Request the whole/)
     expect(error.facts.refusal).toBe('range_mismatch')
     expect((await bytesOf(await fetchWith402(url, own))).equals(volume.bytes)).toBe(true)
     expect(await fixture.received()).toBe(1)

@@ -35,7 +35,7 @@ describe('T159: a payment that does not appear on chain', () => {
       await expectError(
         fetchWith402(`${shop.url}/data`, options),
         'payment_unknown',
-        /call again, and it will be followed up, not repeated/,
+        /Call again: the client follows it up/,
       )
     }
     expect([sent.size, await fixture.received()]).toEqual([1, 0])
@@ -109,7 +109,7 @@ describe('T159: a payment that does not appear on chain', () => {
     await expectError(
       fetchWith402(`${shop.url}/data`, options),
       'payment_failed',
-      /failed on chain .*only the network fee/,
+      /failed on chain .*Only the network fee/,
     )
     fixture.world.localnet.faults.clear()
     expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')

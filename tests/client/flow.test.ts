@@ -170,7 +170,7 @@ describe('before paying', () => {
     await expectError(
       fetchWith402(`${silent}/data`, fixture.options({ timeoutMs: 100 })),
       'server_unavailable',
-      /did not answer in time/,
+      /did not respond in time/,
     )
     const hasty = { signal: AbortSignal.timeout(20) }
     await expect(fetchWith402(`${silent}/data`, hasty, fixture.options())).rejects.toThrow(/aborted due to timeout/)
@@ -264,7 +264,7 @@ describe('before paying', () => {
     ['a recipient that is no list', { recipients: 'nobody' }, /recipients must be a list of addresses/],
     ['a recipient that is no address', { recipients: ['nobody'] }, /recipients must be a list of addresses/],
     ['a price that is no table', { maxPrice: 5 }, /maxPrice must be amounts by token/],
-    ['a wallet that cannot sign', { wallet: {} }, /wallet must be what initAgentWallet\(\) gives/],
+    ['a wallet that cannot sign', { wallet: {} }, /wallet must be the result of initAgentWallet\(\)/],
   ])('%s is said before anything is sent', async (_name, more, words) => {
     seen = []
     await expect(fetchWith402(`${shop.url}/data`, fixture.options(more))).rejects.toThrow(words)

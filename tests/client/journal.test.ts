@@ -314,7 +314,7 @@ describe('a journal in a file', () => {
     }
     expect(message).toMatch(words)
     expect(message).toMatch(
-      /^The payment journal .* cannot be used \(.*\); move the file away, with .*, or set PAYSTILE_HOME\.$/,
+      /^The payment journal .* cannot be used \(.*\); move the file \(.*\), or set PAYSTILE_HOME\.$/,
     )
     expect(message).toContain(path)
   })

@@ -54,7 +54,7 @@ describe('an address', () => {
     await expectError(
       fetchWith402(`${away}/data`, fixture.options()),
       'wrong_origin',
-      /sent us to .*, which asks for money/,
+      /redirected to .*, which requires payment/,
     )
     expect([await fixture.received(), proofs]).toEqual([0, []])
   })

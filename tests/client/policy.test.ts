@@ -86,7 +86,7 @@ describe('T158: a challenge', () => {
       {},
       { maxPrice: { SOL: '1' } },
       'price_too_high',
-      /in USDC, since maxPrice gives no limit for it/,
+      /in USDC are not allowed, because maxPrice has no limit for it/,
     ],
     [
       'that says one price and means another',
@@ -140,7 +140,7 @@ describe('T158: a challenge', () => {
       { network: 'mainnet', mints: { USDC: otherMint } },
       {},
       'wrong_chain',
-      /node given as rpc is of another chain/,
+      /node in rpc belongs to another chain/,
     ],
     [
       'T161: of another localnet',
@@ -157,10 +157,10 @@ describe('T158: a challenge', () => {
       { resource: 'https://api.example.com/data' },
       {},
       'wrong_origin',
-      /for api\.example\.com and not for 127\.0\.0\.1/,
+      /for api\.example\.com, not for 127\.0\.0\.1/,
     ],
     ['T165: of no address', { resource: 'data' }, {}, 'wrong_origin', /for another address/],
-    ['for a proof that nobody has', { proof: ['password'] }, {}, 'declined', /proof that cannot be given \(password\)/],
+    ['for a proof that nobody has', { proof: ['password'] }, {}, 'declined', /unsupported proof \(password\)/],
     ['for two proofs', { proof: ['sig', 'claim'] }, {}, 'declined', /cannot be given/],
     [
       'for a secret where a signature was announced',

@@ -171,7 +171,7 @@ describe('T159: a server that has the proof and', () => {
     const error = await expectError(
       fetchWith402(`${front}/data`, fixture.options()),
       'payment_refused',
-      /Too little.* the next call pays anew/,
+      /Too little.* the next call makes a new payment/,
     )
     expect(error.facts).toMatchObject({ refusal: 'underpaid', status: 403, proof: expect.stringContaining('tx=') })
     expect(await fixture.received()).toBe(1)

@@ -98,7 +98,7 @@ describe("an agent's key file", () => {
   it('is not made where that was not wanted', async () => {
     const path = newPath()
     await expect(initAgentWallet({ path, create: false })).rejects.toThrow(
-      `does not exist; npx paystile keys new ${path} makes one.`,
+      `does not exist; create it with npx paystile keys new ${path}.`,
     )
     expect(existsSync(path)).toBe(false)
   })
@@ -108,7 +108,7 @@ describe("an agent's key file", () => {
     mkdirSync(path, { recursive: true, mode: 0o755 })
     for (const create of [true, false]) {
       await expect(initAgentWallet({ path, create })).rejects.toThrow(
-        `The key file ${path} cannot be read: it is a directory; name a file.`,
+        `The key file ${path} cannot be read: it is a directory; choose a file.`,
       )
     }
     expect(readdirSync(join(path, '..'))).toEqual(['wallet.json'])
@@ -116,16 +116,16 @@ describe("an agent's key file", () => {
 
   const good = () => [...Keypair.generate().secretKey]
   it.each<[string, () => string, number, RegExp]>([
-    ['others can read', () => JSON.stringify(good()), 0o644, /others can read it; chmod 600/],
+    ['others can read', () => JSON.stringify(good()), 0o644, /other users can read it; run chmod 600/],
     ['its group can read', () => JSON.stringify(good()), 0o640, /others can read it/],
     ['others can write', () => JSON.stringify(good()), 0o602, /others can read it/],
-    ['is empty', () => '', 0o600, /does not hold 64 numbers/],
-    ['is no JSON', () => '[1,2', 0o600, /does not hold 64 numbers/],
-    ['is an object', () => '{"secret":1}', 0o600, /does not hold 64 numbers/],
-    ['is a seed', () => JSON.stringify(good().slice(32)), 0o600, /does not hold 64 numbers/],
-    ['has a number too many', () => JSON.stringify([...good(), 1]), 0o600, /does not hold 64 numbers/],
-    ['has a number too large', () => JSON.stringify([256, ...good().slice(1)]), 0o600, /does not hold 64 numbers/],
-    ['has half a number', () => JSON.stringify([0.5, ...good().slice(1)]), 0o600, /does not hold 64 numbers/],
+    ['is empty', () => '', 0o600, /contains neither 64 numbers/],
+    ['is no JSON', () => '[1,2', 0o600, /contains neither 64 numbers/],
+    ['is an object', () => '{"secret":1}', 0o600, /contains neither 64 numbers/],
+    ['is a seed', () => JSON.stringify(good().slice(32)), 0o600, /contains neither 64 numbers/],
+    ['has a number too many', () => JSON.stringify([...good(), 1]), 0o600, /contains neither 64 numbers/],
+    ['has a number too large', () => JSON.stringify([256, ...good().slice(1)]), 0o600, /contains neither 64 numbers/],
+    ['has half a number', () => JSON.stringify([0.5, ...good().slice(1)]), 0o600, /contains neither 64 numbers/],
     [
       'is of two halves',
       () => JSON.stringify([...good().slice(0, 32), ...good().slice(32)]),

@@ -197,7 +197,7 @@ describe('a reload', () => {
     await expect.poll(() => goOn).toBeDefined()
     const closed = gate.gateway.close()
     goOn?.()
-    expect(await going).toContain('the gateway was closed meanwhile')
+    expect(await going).toContain('the gateway was closed in the meantime')
     await closed
     await expect.poll(() => listOpen().length).toBe(open)
   })

@@ -178,7 +178,7 @@ describe('the end', () => {
       routes: [{ path: '/', free: true }],
     })
     await expect(second.listen()).rejects.toMatchObject({ code: 'EADDRINUSE' })
-    expect(await second.readiness()).toMatchObject({ ready: false, why: 'it does not listen' })
+    expect(await second.readiness()).toMatchObject({ ready: false, why: 'the server is not listening' })
     await second.close()
   })
 })

@@ -198,7 +198,7 @@ describe.each(places)('the report token of a %s ledger', (_name, make) => {
     const refused = await openWith(place, 'SOL').catch((error) => error)
     expect(refused).toBeInstanceOf(LedgerConfigurationError)
     expect(refused.message).toMatch(
-      /^The ledger .* reckons its reports in USDC, not in SOL: set reportToken back, or have them reckoned anew with npx paystile books rebuild --token SOL\.$/,
+      /^The ledger .* keeps its reports in USDC, not in SOL: set reportToken back, or recompute them with npx paystile books rebuild --token SOL\.$/,
     )
     await booksOf(await openWith(place)).rebuild('SOL')
     expect(await booksOf(await openWith(place, 'SOL')).reportToken()).toBe('SOL')

@@ -72,7 +72,7 @@ describe('a database that must not be used', () => {
         await sql(`UPDATE ${schemaOf(url)}.paystile_meta SET value = '99' WHERE key = 'schema'`)
         return url
       },
-      /newer paystile \(schema 99, this one knows 9\): run that version/,
+      /newer paystile \(schema 99, this version supports 9\): run that version/,
     ],
     ['is of another network', made, /of localnet, not of mainnet/, { ...identity, network: 'mainnet' }],
     ['is of another root secret', made, /another root secret/, { ...identity, fingerprint: 'fingerprint-2' }],
@@ -280,8 +280,7 @@ describe('several servers, of which one may be written to', () => {
   it('is refused where a standby may take over without the last payments', async () => {
     const { leader, hosts } = await startPair()
     const url = (user: string) => `postgres://${user}@${hosts(leader.port, 1)}/postgres`
-    const why =
-      /could forget payments when a standby takes over: set synchronous_commit=on and synchronous_standby_names/
+    const why = /could lose payments when a standby takes over: set synchronous_commit=on and synchronous_standby_names/
     await expect(open(url('postgres'))).rejects.toThrow(why)
     await leader.sql('CREATE ROLE hasty SUPERUSER LOGIN')
     await leader.sql('ALTER ROLE hasty SET synchronous_commit = local')

@@ -40,7 +40,7 @@ describe('a file that must not be used', () => {
         await makeLedger(path)
         runSql(path, 'PRAGMA user_version = 99')
       },
-      /newer paystile \(schema 99, this one knows 9\): run that version/,
+      /newer paystile \(schema 99, this version supports 9\): run that version/,
     ],
     [
       'is of another network',
@@ -135,9 +135,7 @@ describe('the name of a ledger', () => {
   ])('may not be "%s"', async (url) => {
     const opening = openLedger(url, { clock, identity })
     await expect(opening).rejects.toBeInstanceOf(LedgerConfigurationError)
-    await expect(opening).rejects.toThrow(
-      /: write sqlite: and the path of a file, or postgres: and the address of a database\.$/,
-    )
+    await expect(opening).rejects.toThrow(/: use sqlite:<file> or postgres:\/\/<database>\.$/)
     await expect(opening).rejects.not.toThrow(/hunter2/)
   })
 })
@@ -180,7 +178,7 @@ describe('a file', () => {
     await makeLedger(path, { ...identity, genesis: 'genesis-1' })
     await makeLedger(path, { ...identity, service: 'other' })
     await expect(open(path, { ...identity, network: 'devnet' })).rejects.toThrow(
-      /ledger\.db, made by the service "tests", holds/,
+      /ledger\.db, created by the service "tests", holds/,
     )
     const other = open(path, { ...identity, genesis: 'genesis-2' })
     await expect(other).rejects.toThrow(LedgerConfigurationError)

@@ -155,7 +155,7 @@ describe('a failure', () => {
   it.each<[string, Parameters<Receiver['behave']>[0], RegExp]>([
     ['a status of 500', { status: 500 }, /status 500/],
     ['T143: a redirect, which is not followed', { status: 307, headers: { location: '/elsewhere' } }, /status 307/],
-    ['silence', 'silence', /did not answer in time/],
+    ['silence', 'silence', /did not respond in time/],
   ])('by %s is tried again five seconds later, under the same id', async (_name, manner, why) => {
     const other = await receiver()
     other.behave(manner)

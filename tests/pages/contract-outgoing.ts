@@ -65,7 +65,7 @@ export function outgoingAnswers(
   const payee = {
     id: `partner~${wallet}`,
     ...{ role: 'partner', payee: wallet, accrued: '340', due: '20', underWay: '150', paid: '150' },
-    ...{ waits: 'the token account is frozen by the issuer of the token', waitsUntil: at },
+    ...{ waits: 'the issuer of the token has frozen the token account', waitsUntil: at },
   }
   const payer = {
     ...payee,

@@ -138,7 +138,7 @@ describe('rewards', () => {
     expect(await drawer.locator('.command').first().textContent()).toContain('"method":"getTransaction"')
     await drawer.getByRole('link', { name: 'GfEsNw…iYbT' }).press('Enter')
     const payee = page.getByRole('dialog', { name: 'Payee' })
-    await payee.getByText('The token account is frozen by the issuer of the token.').waitFor()
+    await payee.getByText('The issuer of the token has frozen the token account.').waitFor()
     await payee.locator('.lines a').press('Enter')
     await drawer.waitFor()
     expect(new URL(page.url()).search).toBe('?payout=payout-1')
@@ -303,9 +303,12 @@ describe('refunds', () => {
     const send = dialog.getByRole('button', { name: 'Send 0.25 USDC back' })
     await send.click()
     await dialog.getByRole('alert').getByText('ordering it again does no harm').waitFor()
-    answer = { status: 409, json: { code: 'refund_refused', detail: 'It cannot be refunded: it was delivered.' } }
+    answer = {
+      status: 409,
+      json: { code: 'refund_refused', detail: 'The payment cannot be refunded: it was delivered.' },
+    }
     await send.click()
-    await dialog.getByRole('alert').getByText('It cannot be refunded: it was delivered.').waitFor()
+    await dialog.getByRole('alert').getByText('The payment cannot be refunded: it was delivered.').waitFor()
     expect(await viewer.violations()).toEqual([])
   })
 
@@ -339,7 +342,7 @@ describe('refunds', () => {
     expect(await viewer.violations()).toEqual([])
   })
 
-  it('are offered of a payment that a browser without its cookie never claims, before its time is over', async () => {
+  it('are offered of a payment that a browser without its cookie never claims, before its allowance expired', async () => {
     const { url, shop } = dashboard.service
     const { world, payer } = shop
     await world.pay((await (await fetch(`${url}/api/weather`)).json()) as Challenge, payer)
@@ -367,14 +370,14 @@ describe('refunds', () => {
       (route) => {
         const isOrder = route.request().method() === 'POST'
         const json = isOrder ? refund : { canSend: true, refunds: [state] }
-        if (isOrder) state = { ...refund, state: 'dropped', why: 'the token account of the payer takes nothing' }
+        if (isOrder) state = { ...refund, state: 'dropped', why: "the payer's token account does not accept transfers" }
         return route.fulfill({ json, status: isOrder ? 202 : 200 })
       },
     )
     const dialog = await ask(page)
     await dialog.getByRole('button', { name: /back/ }).click()
     const row = page.locator('tbody tr').filter({ hasText: 'Underpaid' })
-    await row.getByText('The token account of the payer takes nothing.').waitFor()
+    await row.getByText("The payer's token account does not accept transfers.").waitFor()
     await row.getByRole('button', { name: 'Refund…' }).waitFor()
   })
 })

@@ -232,7 +232,7 @@ describe('the other screens', () => {
     viewer.forgive(/status of 404/)
     const { page } = viewer
     await page.route(/\/analytics\/(payers|problems)/, (route) =>
-      route.fulfill({ status: 404, json: { code: 'not_found', detail: 'There is nothing at this address.' } }),
+      route.fulfill({ status: 404, json: { code: 'not_found', detail: 'No resource exists at this address.' } }),
     )
     for (const screen of ['payers', 'problems']) {
       await page.goto(`${dashboard.service.url}/dashboard/${screen}`)

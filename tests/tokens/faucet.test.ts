@@ -165,7 +165,7 @@ describe('the faucet of devnet', () => {
 
 describe('a key', () => {
   it('T163: is refused on mainnet, whichever way that is said', async () => {
-    expect(() => openFaucet(settings({ network: 'mainnet' }))).toThrow('there is no faucet on mainnet')
+    expect(() => openFaucet(settings({ network: 'mainnet' }))).toThrow('mainnet has no faucet')
     expect(() => openFaucet(settings({ genesis: genesisHashes.mainnet as string }))).toThrow('mainnet')
     const wallet = await createWallet(seed)
     expect(() => createMinter({ rpc, clock, genesis: genesisHashes.mainnet as string }, wallet)).toThrow('mainnet')

@@ -179,12 +179,12 @@ describe('with a key', () => {
   it.each<[string, () => ProviderOptions['accountKey'], RegExp]>([
     ['without money', () => new Uint8Array(32).fill(250), /does \w+ hold SOL\?/],
     ['in no file', () => join(directory, 'missing.json'), /it does not exist/],
-    ['that others can read', () => keyFile(0o644), /others can read it; chmod 600/],
+    ['that others can read', () => keyFile(0o644), /other users can read it; run chmod 600/],
     ['of two halves that do not fit', () => new Uint8Array(64).fill(3), /does not belong/],
   ])('%s nothing is offered, the log says why, and health checks see no path', async (_what, make, why) => {
     const accountKey = make()
     const shop = await open({ ...(accountKey !== undefined && { accountKey }) })
-    await expect(shop.ready()).rejects.toThrow('the log says if that fails')
+    await expect(shop.ready()).rejects.toThrow('if that fails, see the log')
     expect(lines.find((line) => line.startsWith('error token account not opened'))).toMatch(why)
     expect(JSON.stringify(await shop.readiness())).not.toContain(directory)
   })

@@ -131,7 +131,7 @@ it('T163: those of mainnet do neither', async () => {
     publicUrl: 'https://shop.example',
     log,
   }
-  expect(() => createPaystileRoutes({ ...options, faucetKey: 'faucet.json' })).toThrow('there is no faucet on mainnet')
+  expect(() => createPaystileRoutes({ ...options, faucetKey: 'faucet.json' })).toThrow('mainnet has no faucet')
   const routes = createPaystileRoutes(options)
   try {
     const wellKnown = await (await routes.fetch(new Request('http://shop/.well-known/paystile'))).json()

@@ -70,7 +70,7 @@ describe('a double is', () => {
       /while another lease was live/,
     ],
     [
-      'a row written over one that was not looked at',
+      'a row written over one that was not checked',
       [one, grant(3, 1)],
       [send(1, 5, 6)],
       /version 1 was written over version 1/,

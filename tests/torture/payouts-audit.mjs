@@ -97,8 +97,8 @@ function judgeSums(evidence, { doubles, forgotten }) {
     const should = (owed.get(owner) ?? 0n) - taken.reduce((sum, units) => sum + units, 0n)
     const has = got.get(owner) ?? 0n
     if (taken.length > 1) forgotten.push(`${owner} paid for an account ${taken.length} times`)
-    if (has > should) doubles.push(`${owner} got ${has}, and should have got ${should}`)
-    if (has < should) forgotten.push(`${owner} got ${has}, and should have got ${should}`)
+    if (has > should) doubles.push(`${owner} received ${has} instead of ${should}`)
+    if (has < should) forgotten.push(`${owner} received ${has} instead of ${should}`)
     const holds = evidence.balances.get(owner) ?? 0n
     if (holds !== has) forgotten.push(`${owner} holds ${holds}, and transactions brought ${has}`)
   }

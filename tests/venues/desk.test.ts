@@ -119,7 +119,7 @@ describe('a quote', () => {
     const id = await quoteOf()
     expect(await desk.quote(request({ taker: other.address }))).toEqual({
       status: 422,
-      body: { why: 'the desk does not have so much' },
+      body: { why: "the desk's balance is too low" },
     })
     trade.clock.move(31_000)
     const later = await quoteOf({ taker: other.address })
@@ -204,7 +204,7 @@ describe('T156: the desk does not sign', () => {
     expect(answer.body).not.toHaveProperty('signature')
     return answer
   }
-  const notQuoted = { status: 422, body: { why: 'the message is not exactly what was quoted' } }
+  const notQuoted = { status: 422, body: { why: 'the message differs from the quote' } }
 
   it.each<readonly [string, (terms: ExchangeTerms, stranger: string) => ExchangeTerms]>([
     ['a smaller payment to it', (terms) => ({ ...terms, sell: { ...terms.sell, units: terms.sell.units - 1n } })],
@@ -346,7 +346,7 @@ describe('T156: the desk does not sign', () => {
   )
 
   it('what is built on a block that is too old, of another chain, or a nonce', async () => {
-    const block = { status: 422, body: { why: 'its block is not a recent one of this chain' } }
+    const block = { status: 422, body: { why: 'its blockhash is not a recent one of this chain' } }
     const old = await composeExchange(termsOf(), await details())
     trade.world.localnet.advanceSlots(200)
     expect(await refused(old)).toEqual(block)
@@ -368,7 +368,7 @@ describe('T156: the desk does not sign', () => {
 
   it('for a quote that ran out, was never given, or was replaced', async () => {
     const message = await composeExchange(termsOf(), await details())
-    const gone = { status: 404, body: { why: 'there is no such quote, or it has run out' } }
+    const gone = { status: 404, body: { why: 'the quote does not exist or has expired' } }
     const replaced = await quoteOf()
     const latest = await quoteOf()
     expect(await refused(message, replaced)).toEqual(gone)

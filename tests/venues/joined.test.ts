@@ -58,7 +58,7 @@ const open = (more?: Partial<ProviderOptions>) => {
 it('does not start when nobody converts, and names who could', async () => {
   const paywall = open()
   await expect(paywall.ready()).rejects.toThrow(
-    `nobody converts what ${wallet.address} gets in NATIVE into USDC; give its key as settlementKey, or run npx paystile worker`,
+    `no worker converts what ${wallet.address} receives in NATIVE into USDC; set its key as settlementKey, or run npx paystile worker`,
   )
   expect(await paywall.readiness()).toMatchObject({ ready: false, why: expect.stringContaining('paystile worker') })
 })
@@ -78,9 +78,7 @@ it('needs nobody where nothing is to be converted', async () => {
 it('refuses the key of another wallet than the recipient’s', async () => {
   const other = await newWallet()
   const paywall = open({ settlementKey: other, venue: { kind: 'rfq', url: trade.url } })
-  await expect(paywall.ready()).rejects.toThrow(
-    `is the key of ${other.address}, and what is to be converted belongs to`,
-  )
+  await expect(paywall.ready()).rejects.toThrow(`is the key of ${other.address}, but the payments belong to`)
 })
 
 it('refuses a key file that is not there', async () => {

@@ -159,7 +159,7 @@ describe('T156: a hostile quote', () => {
     jupiter.be({ quote: (honest) => ({ ...honest, ...lie }) })
     expect(await jupiter.venue(wallet).quote(trade.order('NATIVE', 'USDC', 100_000_000_000n))).toEqual({
       kind: 'unavailable',
-      why: 'Jupiter quoted something else than was asked for',
+      why: "Jupiter's quote differs from the request",
     })
   })
 
@@ -181,7 +181,7 @@ describe('T156: a hostile quote', () => {
     jupiter.be({ status: 401, quote: () => ({ error: 'no key' }) })
     expect(await jupiter.venue(wallet).quote(trade.order('NATIVE', 'USDC', 1n))).toEqual({
       kind: 'unavailable',
-      why: 'the venue answered 401',
+      why: 'the venue returned 401',
     })
   })
 })
@@ -199,17 +199,17 @@ describe('T156: a hostile instruction', () => {
     [
       'calls another program',
       { swap: (honest) => ({ ...honest, programId: wrappedSol.tokenProgram }) },
-      'another program than Jupiter',
+      'a program other than Jupiter',
     ],
     [
       'is of an older kind, whose amounts stand behind the route',
       { discriminator: 'e517cb977ae3ad2a' },
-      'no swap of a kind that is known',
+      'an unknown kind of swap',
     ],
-    ['is no swap', { discriminator: '0000000000000000' }, 'no swap of a kind that is known'],
-    ['is cut short', { swap: (honest) => ({ ...honest, data: 'u2T6zDHErxQ=' }) }, 'no swap of a kind that is known'],
-    ['sells more', { amounts: ([sold, ...rest]) => [sold + 1n, ...rest] }, 'another amount than was ordered'],
-    ['sells less', { amounts: ([sold, ...rest]) => [sold - 1n, ...rest] }, 'another amount than was ordered'],
+    ['is no swap', { discriminator: '0000000000000000' }, 'an unknown kind of swap'],
+    ['is cut short', { swap: (honest) => ({ ...honest, data: 'u2T6zDHErxQ=' }) }, 'an unknown kind of swap'],
+    ['sells more', { amounts: ([sold, ...rest]) => [sold + 1n, ...rest] }, 'another amount than ordered'],
+    ['sells less', { amounts: ([sold, ...rest]) => [sold - 1n, ...rest] }, 'another amount than ordered'],
     [
       'is content with less than was quoted',
       { amounts: ([sold, quote, ...rest]) => [sold, quote - 10n, ...rest] },
@@ -242,7 +242,7 @@ describe('T156: a hostile instruction', () => {
           ],
         }),
       },
-      'somebody else has to sign',
+      'requires another signer',
     ],
     [
       'names more accounts than can be',
@@ -255,7 +255,7 @@ describe('T156: a hostile instruction', () => {
           ],
         }),
       },
-      'more accounts than can be',
+      'too many accounts',
     ],
   ])('that %s is not taken', async (_name, mischief, why) => {
     await unsignable(mischief, why)
@@ -272,12 +272,12 @@ describe('T156: a hostile instruction', () => {
     ['program itself', 9],
   ] as const)('with another %s is not taken', async (_name, place) => {
     const other = await accountOf(stranger.address, trade.world.usdc)
-    await unsignable({ accounts: (honest) => honest.with(place, other) }, 'its accounts are not those of the order')
+    await unsignable({ accounts: (honest) => honest.with(place, other) }, 'its accounts differ from the order')
   })
 
   it('that sends what comes elsewhere is not taken', async () => {
     const other = await accountOf(stranger.address, trade.world.usdc)
-    await unsignable({ accounts: (honest) => honest.with(7, other) }, 'what comes would go elsewhere')
+    await unsignable({ accounts: (honest) => honest.with(7, other) }, 'the proceeds would go to another account')
   })
 
   it.each<readonly [string, unknown]>([
@@ -303,7 +303,7 @@ describe('T156: a hostile instruction', () => {
   ])('of %s cannot be read', async (_name, instruction) => {
     await unsignable(
       { answer: (honest) => ({ ...honest, swapInstruction: instruction }) },
-      'Jupiter answered without a swap that can be read',
+      'Jupiter returned no readable swap',
     )
   })
 
@@ -313,7 +313,7 @@ describe('T156: a hostile instruction', () => {
     ['too many', Array.from({ length: 17 }, () => jupiterProgram)],
   ])('with lookup tables that are %s cannot be read', async (_name, tables) => {
     const answer: Mischief['answer'] = (honest) => ({ ...honest, addressLookupTableAddresses: tables })
-    await unsignable({ answer }, 'Jupiter answered without a swap that can be read')
+    await unsignable({ answer }, 'Jupiter returned no readable swap')
   })
 
   it('with lookup tables that are none, of others, or being closed is not taken', async () => {
@@ -366,7 +366,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
         wallet.address,
         1n,
       )
-    await seenThrough(async (honest) => [...honest, await more()], 'it takes more than was ordered')
+    await seenThrough(async (honest) => [...honest, await more()], 'it takes more than ordered')
   })
 
   it('that takes of what the wallet had before of the bought token', async () => {
@@ -414,13 +414,13 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
   it('that takes SOL beside the fee', async () => {
     const theft = () =>
       getTransferSolInstruction({ source: owner(), destination: address(stranger.address), amount: 1n })
-    await seenThrough((honest) => [...honest, theft()], 'it takes SOL beside the fee')
+    await seenThrough((honest) => [...honest, theft()], 'it takes SOL in addition to the fee')
   })
 
   it('that takes more SOL than was ordered', async () => {
     const theft = () =>
       getTransferSolInstruction({ source: owner(), destination: address(stranger.address), amount: 1n })
-    await seenThrough((honest) => [...honest, theft()], 'it takes more than was ordered', 'SOL')
+    await seenThrough((honest) => [...honest, theft()], 'it takes more than ordered', 'SOL')
   })
 
   it('that pays SOL which the wallet had wrapped itself', async () => {
@@ -428,7 +428,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
     await seenThrough(([take]) => [take as Instruction], 'it gives less than the minimum', 'USDC', 'SOL')
   })
 
-  const rights = 'somebody else would get rights to a token account of the wallet'
+  const rights = 'another account would gain rights to a token account of the wallet'
   it('that approves a delegate', async () => {
     const approval = async () =>
       getApproveInstruction({
@@ -459,7 +459,10 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
         authorityType: AuthorityType.AccountOwner,
         newAuthority: address(stranger.address),
       })
-    await seenThrough(async (honest) => [...honest, await gift()], 'a token account of the wallet would change hands')
+    await seenThrough(
+      async (honest) => [...honest, await gift()],
+      'a token account of the wallet would change its owner',
+    )
   })
 
   it('that closes an account of the wallet', async () => {
@@ -477,7 +480,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
     jupiter.be({ steps: async ([, pay]) => [await all(), pay as Instruction, close] })
     expect(await swap('NATIVE', 'USDC', held.NATIVE)).toEqual({
       kind: 'impossible',
-      why: 'a token account of the wallet would change hands',
+      why: 'a token account of the wallet would change its owner',
     })
   })
 
@@ -487,7 +490,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
       accounts: [{ address: address(wallet.address), role: 3 }],
       data: Uint8Array.from([1, 0, 0, 0, ...new Uint8Array(32).fill(9)]),
     }
-    await seenThrough((honest) => [...honest, assign], 'the wallet would no longer be a plain one')
+    await seenThrough((honest) => [...honest, assign], 'the wallet would no longer be a plain wallet')
   })
 
   it('that fails is not signed either', async () => {

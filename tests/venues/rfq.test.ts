@@ -129,7 +129,7 @@ describe('an exchange', () => {
     trade.clock.move(28_500)
     expect(await venue.sign(quote, { memo: 'paystile:old', minimum: 1n })).toEqual({
       kind: 'unavailable',
-      why: 'the quote has run out',
+      why: 'the quote has expired',
     })
   })
 })
@@ -184,7 +184,7 @@ describe('T156: a hostile desk', () => {
     const venue = trade.venue(wallet, { url: await liar({ quote }) })
     expect(await venue.quote(order())).toEqual({
       kind: 'unavailable',
-      why: 'the desk quoted something else than was asked for',
+      why: "the desk's quote differs from the request",
     })
   })
 
@@ -210,7 +210,7 @@ describe('T156: a hostile desk', () => {
     const wallet = await trade.taker()
     const venue = trade.venue(wallet, { url: await liar({ quote: { gives: '5000000000' } }) })
     const signing = await venue.sign(quoted(await venue.quote(order())), { memo: 'paystile:x', minimum: 1n })
-    expect(signing).toMatchObject({ kind: 'unavailable', why: expect.stringContaining('not exactly what was quoted') })
+    expect(signing).toMatchObject({ kind: 'unavailable', why: expect.stringContaining('differs from the quote') })
   })
 
   it.each<readonly [string, (body: Record<string, unknown>) => unknown]>([
@@ -235,17 +235,17 @@ describe('T156: a hostile desk', () => {
     const wallet = await trade.taker()
     const venue = trade.venue(wallet, { url: await liar({ sign }) })
     const signing = await venue.sign(quoted(await venue.quote(order())), { memo: 'paystile:x', minimum: 1n })
-    expect(signing).toEqual({ kind: 'unavailable', why: 'the desk did not sign what it quoted' })
+    expect(signing).toEqual({ kind: 'unavailable', why: 'the desk did not sign the quoted transaction' })
   })
 
   it.each<readonly [string, RequestListener, string]>([
     [
       'redirects',
       (_request, response) => void response.writeHead(307, { location: `${trade.url}/quote` }).end(),
-      'the venue answered 307',
+      'the venue returned 307',
     ],
-    ['answers no JSON', (_request, response) => void response.end('<html>'), 'the venue answered 200 and no JSON'],
-    ['answers a list', (_request, response) => void response.end('[]'), 'the venue answered 200 and no JSON'],
+    ['answers no JSON', (_request, response) => void response.end('<html>'), 'the venue returned 200 without JSON'],
+    ['answers a list', (_request, response) => void response.end('[]'), 'the venue returned 200 without JSON'],
     [
       'answers without end',
       (_request, response) => {
@@ -255,15 +255,19 @@ describe('T156: a hostile desk', () => {
         }
         more()
       },
-      'the venue cannot be reached, or took too long or too much',
+      'the venue cannot be reached, or its response was too slow or too large',
     ],
     [
       'hangs up',
       (request) => void request.socket.destroy(),
-      'the venue cannot be reached, or took too long or too much',
+      'the venue cannot be reached, or its response was too slow or too large',
     ],
-    ['is tired', (_request, response) => void response.writeHead(429).end('{}'), 'the venue was asked too often'],
-    ['is broken', (_request, response) => void response.writeHead(500).end('{"why":"x"}'), 'the venue answered 500'],
+    [
+      'is tired',
+      (_request, response) => void response.writeHead(429).end('{}'),
+      'the venue returned 429: too many requests',
+    ],
+    ['is broken', (_request, response) => void response.writeHead(500).end('{"why":"x"}'), 'the venue returned 500'],
   ])('that %s is not available', async (_name, listener, why) => {
     const venue = trade.venue(await trade.taker(), { url: await listen(listener) })
     expect(await venue.quote(order())).toEqual({ kind: 'unavailable', why })

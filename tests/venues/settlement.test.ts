@@ -272,7 +272,7 @@ describe('exactly once', () => {
     trade.world.localnet.advanceSlots(60)
     lost = false
     await turn()
-    expect(await all()).toMatchObject([{ state: 'planned', why: 'it did not land in time' }])
+    expect(await all()).toMatchObject([{ state: 'planned', why: 'the transaction did not land in time' }])
     await turn()
     finalize()
     await turn()
@@ -310,7 +310,7 @@ describe('exactly once', () => {
     trade.world.localnet.setAccount(account, { ...held, data })
     trade.world.localnet.advanceSlots(1)
     await turn()
-    expect(await all()).toMatchObject([{ state: 'dropped', why: 'the wallet does not hold so much any more' }])
+    expect(await all()).toMatchObject([{ state: 'dropped', why: "the wallet's balance is too low by now" }])
   })
 
   it('is dropped when another token is settled in by then', async () => {
@@ -320,7 +320,7 @@ describe('exactly once', () => {
     const { turn } = openWorker({ rules: { settlementToken: 'SOL' } })
     await turn()
     await turn()
-    expect((await all()).at(-1)).toMatchObject({ state: 'dropped', why: 'another token is settled in by now' })
+    expect((await all()).at(-1)).toMatchObject({ state: 'dropped', why: 'the settlement token has changed' })
   })
 
   it('waits for a better price before it is signed anew, ten minutes at the most', async () => {
@@ -384,7 +384,7 @@ describe('exactly once', () => {
     trade.world.localnet.setAccount(wallet.address, { ...held, lamports: 9_999_999_999n })
     trade.world.localnet.advanceSlots(1)
     await turn()
-    expect(await all()).toMatchObject([{ state: 'dropped', why: 'the wallet does not hold so much any more' }])
+    expect(await all()).toMatchObject([{ state: 'dropped', why: "the wallet's balance is too low by now" }])
   })
 
   it('is not signed anew while it is paused', async () => {

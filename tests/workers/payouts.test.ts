@@ -41,7 +41,7 @@ describe('a limit', () => {
 
   it('of a day is over after it', async () => {
     await paidWith({ dailyCap: 100n }, { ann: 60n, bob: 50n })
-    expect(fixture.told).toEqual(['the most for 24 hours is reached'])
+    expect(fixture.told).toEqual(['the limit for 24 hours is reached'])
     fixture.pass(dayMs - minuteMs)
     await fixture.run(2)
     expect(fixture.got.get('bob')).toBeUndefined()
@@ -61,7 +61,7 @@ describe('a limit', () => {
     fixture.pass(minuteMs)
     await fixture.run(3)
     expect(Object.fromEntries(fixture.got)).toEqual({ ann: 60n })
-    expect(fixture.told).toEqual(['the fees of 24 hours are spent'])
+    expect(fixture.told).toEqual(['the limit of fees for 24 hours is reached'])
     fixture.pass(dayMs + 1)
     await fixture.run(2)
     expect(fixture.got.get('bob')).toBe(50n)
@@ -74,7 +74,7 @@ describe('a limit', () => {
     await fixture.run(8)
     expect(await fixture.outgoing.open()).toMatchObject([{ state: 'planned', attempts: 2 }])
     expect(fixture.sent).toHaveLength(2)
-    expect(fixture.told).toEqual(['the fees of 24 hours are spent'])
+    expect(fixture.told).toEqual(['the limit of fees for 24 hours is reached'])
     fixture.world.outcome = 'landed'
     fixture.pass(dayMs - minuteMs)
     await fixture.run(2)
@@ -126,7 +126,7 @@ describe('a limit', () => {
     await Promise.all(workers.map((worker) => worker.run()))
     expect(waiting).toBeGreaterThanOrEqual(8)
     expect([await fixture.outgoing.signings(0), fixture.sent.length]).toEqual([5n, 5])
-    expect(new Set(fixture.told)).toEqual(new Set(['the fees of 24 hours are spent']))
+    expect(new Set(fixture.told)).toEqual(new Set(['the limit of fees for 24 hours is reached']))
   })
 
   it('of fees is not used up for good by one that fails over and over', async () => {
@@ -154,7 +154,7 @@ describe('a limit', () => {
       return Object.fromEntries(fixture.got)
     }
     expect(await got()).toEqual({ ann: 100n })
-    expect(fixture.told).toEqual(['the most for 24 hours is reached'])
+    expect(fixture.told).toEqual(['the limit for 24 hours is reached'])
     for (const ann of [160n, 250n]) {
       fixture.pass(dayMs + minuteMs)
       expect(await got()).toEqual({ ann, bob: 35n })
@@ -224,7 +224,7 @@ describe('a limit', () => {
     for (let accrual = 0; accrual < 30; accrual += 1) await fixture.owe({ bob: 5n })
     await fixture.run(3)
     expect(Object.fromEntries(fixture.got)).toEqual({ ann: 92n })
-    expect(fixture.told).toEqual(['the most for 24 hours is reached'])
+    expect(fixture.told).toEqual(['the limit for 24 hours is reached'])
     fixture.pass(dayMs + minuteMs)
     await fixture.run(3)
     expect(fixture.got.get('bob')).toBe(100n)
@@ -238,8 +238,8 @@ describe('a limit', () => {
     await fixture.owe({ bob: 900_000n })
     await fixture.run(3)
     expect(Object.fromEntries(fixture.got)).toEqual({ bob: 900_000n })
-    const why = 'what rewards.dailyCap lets out in 24 hours is too little for the first part of what is owed'
-    expect(fixture.told).toEqual(['the most for 24 hours is reached', why])
+    const why = 'rewards.dailyCap is too low for the first part of the owed amount'
+    expect(fixture.told).toEqual(['the limit for 24 hours is reached', why])
     const name = { role: 'developer', payee: 'ann' } as const
     expect(await fixture.rewards.payee(name)).toMatchObject({ owed: 2_000_000n, why: `${why}; raise it` })
   })
@@ -250,8 +250,8 @@ describe('a limit', () => {
     await fixture.owe({ ann: 5n, bob: 100n })
     await fixture.run(3)
     expect(Object.fromEntries(fixture.got)).toEqual({ bob: 100n })
-    const why = 'one payment earned 0.000000101 NATIVE, more than rewards.dailyCap lets out in 24 hours'
-    expect(fixture.told).toEqual(['the most for 24 hours is reached', why])
+    const why = 'one payment earned 0.000000101 NATIVE, which is more than rewards.dailyCap'
+    expect(fixture.told).toEqual(['the limit for 24 hours is reached', why])
     const name = { role: 'developer', payee: 'ann' } as const
     expect(await fixture.rewards.payee(name)).toMatchObject({ owed: 106n, why: `${why}; raise it` })
     const raised = fixture.another({ limits: { ...fixture.parts.limits, dailyCap: 210n } })
@@ -393,7 +393,7 @@ describe('a wallet that holds too little', () => {
     await fixture.owe({ ann: 60n, bob: 50n, cat: 10n })
     await fixture.run(2)
     expect(Object.fromEntries(fixture.got)).toEqual({ ann: 60n })
-    expect(fixture.told[0]).toMatch(/holds 0.00000007 NATIVE and needs 0.00000012; send it there$/)
+    expect(fixture.told[0]).toMatch(/holds 0.00000007 NATIVE and needs 0.00000012; send it more$/)
     fixture.world.units = 60n
     fixture.pass(minuteMs)
     await fixture.run(2)
@@ -558,7 +558,7 @@ describe('who cannot be paid now', () => {
     }
     expect(Object.fromEntries(fixture.got)).toEqual({ ann: 60n, cat: 40n })
     expect(await fixture.rewards.payee({ role: 'developer', payee: 'bob' })).toMatchObject({
-      why: 'it failed 5 times, and then: it failed on chain: no such account',
+      why: 'the transaction failed 5 times; last reason: the transaction failed on chain: no such account',
       owed: 50n,
       reserved: 0n,
     })
@@ -586,7 +586,7 @@ describe('who cannot be paid now', () => {
     fixture.world.rates = undefined
     await fixture.owe({ ann: 60n })
     await fixture.run(2)
-    expect(fixture.told).toEqual(['there is no fresh rate of NATIVE'])
+    expect(fixture.told).toEqual(['no current rate of NATIVE is available'])
     fixture.world.rates = rates
     fixture.pass(minuteMs)
     await fixture.run(2)
@@ -628,7 +628,7 @@ describe('a dry run', () => {
       lines: [{ role: 'developer', payee: 'ann', from: 0, upto: 1, gross: 60n, units: 60n, opening: 0n }],
       others: [
         { role: 'developer', payee: 'cat', why: 'it is lost' },
-        { role: 'developer', payee: 'bob', why: 'the token account is frozen by the issuer of the token' },
+        { role: 'developer', payee: 'bob', why: 'the issuer of the token has frozen the token account' },
       ],
       why: undefined,
       isAll: true,
@@ -642,6 +642,9 @@ describe('a dry run', () => {
     fixture = openPayoutFixture()
     fixture.world.rates = undefined
     await fixture.owe({ ann: 60n })
-    expect(await preview(fixture.parts, false)).toMatchObject({ lines: [], why: 'there is no fresh rate of NATIVE' })
+    expect(await preview(fixture.parts, false)).toMatchObject({
+      lines: [],
+      why: 'no current rate of NATIVE is available',
+    })
   })
 })

@@ -84,7 +84,7 @@ function createTimeline(history: History, outgoing: readonly Step[]): readonly S
     ...deliveries(history),
     ...(undeliveredAt === undefined
       ? []
-      : [{ at: undeliveredAt, event: 'undelivered' as const, note: 'A response brought nothing.' }]),
+      : [{ at: undeliveredAt, event: 'undelivered' as const, note: 'A response delivered nothing.' }]),
     ...(isConcluded(payment) ? [{ at: concludedAt, event: payment.state }] : []),
     ...outgoing,
   ]
@@ -92,11 +92,11 @@ function createTimeline(history: History, outgoing: readonly Step[]): readonly S
 }
 
 const unsharedNotes: Readonly<Record<NothingWhy, string>> = {
-  other_recipient: 'It went to a wallet whose payments are not shared out.',
-  no_partner: 'No partner has its endpoint.',
-  insider: 'Who paid it is one of those who would earn.',
-  too_little: 'It is too little to be shared.',
-  not_delivered: 'Nothing of it was delivered.',
+  other_recipient: 'The recipient is not the rewards collector.',
+  no_partner: 'No partner is assigned to the endpoint.',
+  insider: 'The payer is one of the payees.',
+  too_little: 'The amount is too small to share.',
+  not_delivered: 'Nothing was delivered.',
 }
 
 function outgoingSteps({ shared, refund }: WentOut, decimalsOf: DecimalsOf, namesTransactions: boolean) {
@@ -111,7 +111,7 @@ function outgoingSteps({ shared, refund }: WentOut, decimalsOf: DecimalsOf, name
   const what = {
     amount: decimals === undefined ? '' : formatUnits(units, decimals),
     token,
-    ...(reason === 'surplus' && { note: 'What was paid too much.' }),
+    ...(reason === 'surplus' && { note: 'The overpaid amount.' }),
   }
   steps.push({ at: refund.at, event: 'refunding', ...what })
   if (refund.state !== 'landed') return steps

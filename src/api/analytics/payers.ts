@@ -21,7 +21,7 @@ export async function readPayers(parts: BooksParts, query: PayersQuery): Promise
   const from = floorTo(query.from ?? to - usualDays * dayMs, dayMs)
   if (to - from > mostDays * dayMs) {
     const days = (to - from) / dayMs
-    return { kind: 'too_long', why: `that would be ${days} days; ask for a period of at most ${mostDays} days` }
+    return { kind: 'too_long', why: `the period has ${days} days; request at most ${mostDays} days` }
   }
   const revenueToken = await readRevenueToken(parts.books)
   const page = await parts.books.payers({ from, to, order, most: limit, ...(cursor && { after: cursor }) })

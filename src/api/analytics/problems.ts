@@ -79,38 +79,41 @@ interface Words {
   readonly next: string
 }
 
-const refund = 'Send it back to who paid, unless you agree on something else.'
+const refund = 'Refund it, unless you agree otherwise with the payer.'
 
 function describeProblem({ kind, capture: payment, until, required }: Problem, now: number): Words {
   const isOpen = until >= now
   const words: Readonly<Record<ProblemKind, () => Words>> = {
-    underpaid: () => ({ note: 'Less was paid than its requestId asks for, so it buys nothing.', next: refund }),
-    late: () => ({ note: 'It was paid or claimed after its time was over, so it bought nothing.', next: refund }),
+    underpaid: () => ({
+      note: 'The amount is below the price of its requestId, so it grants no access.',
+      next: refund,
+    }),
+    late: () => ({ note: 'It was paid or claimed after its deadline, so it granted no access.', next: refund }),
     surplus: () =>
       required !== undefined && payment.units > required
-        ? { note: 'More was paid than was asked for.', next: 'Send back what is too much.' }
-        : { note: 'Its requestId was paid for by another payment, too.', next: refund },
+        ? { note: 'The amount is above the price.', next: 'Refund the surplus.' }
+        : { note: 'Another payment has the same requestId.', next: refund },
     undelivered: () =>
       isOpen
         ? {
-            note: 'It was accepted, and nothing was delivered yet.',
-            next: 'See why the resource failed: the payer can still ask again.',
+            note: 'It was accepted, but nothing has been delivered yet.',
+            next: 'Find out why the resource failed. The payer can still retry.',
           }
-        : { note: 'It was accepted, and nothing was delivered before its time was over.', next: refund },
+        : { note: 'It was accepted, but nothing was delivered before its allowance expired.', next: refund },
     unmatched: () => ({
-      note: 'It bears no requestId of this service, so nobody knows what it is for.',
-      next: 'Find out who sent it and what for, or send it back.',
+      note: 'It has no requestId of this service, so its purpose is unknown.',
+      next: 'Ask the sender about its purpose, or refund it.',
     }),
     unclaimed: () =>
       isOpen
         ? {
-            note: 'It was paid in time, and no proof of it was brought yet.',
-            next: 'Wait: the payer can still claim it. Send it back if the payer asks for that, as after losing the cookie that opens it.',
+            note: 'It was paid in time, but no proof has been presented yet.',
+            next: 'Wait: the payer can still claim it. Refund it if the payer asks, for example after losing the checkout cookie.',
           }
-        : { note: 'It was paid in time, and no proof of it was ever brought.', next: refund },
+        : { note: 'It was paid in time, but no proof was ever presented.', next: refund },
     reverted: () => ({
-      note: 'The chain took it back: what was delivered for it was not paid.',
-      next: 'Watch who it was, or require finality before delivery.',
+      note: 'The chain reverted it after delivery, so the delivery was not paid for.',
+      next: 'Check the payer, or require finality before delivery.',
     }),
   }
   return words[kind]()

@@ -52,15 +52,15 @@ describe('the query of the list', () => {
     expect(
       problemsOf('form=x&limit=501&order=up&token=BTC&status=done&from=soon&cursor=forged&view=all&endpoint='),
     ).toEqual([
-      'from must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds',
-      'endpoint must be 1 to 2048 characters, as the list shows it',
+      'from must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds',
+      'endpoint must have 1 to 2048 characters, as shown in the list',
       'token must be one of NATIVE, USDC, SOL',
       'status must be one of pending, confirmed, expired, Pending, Verified, Expired',
       'order must be one of latest, oldest',
       'limit must be a whole number from 1 to 500',
-      'cursor must be one that this service gave; begin again without it',
+      'cursor must be a cursor from this service; start again without it',
       'view must be one of records, usage, revenue, tokens',
-      'form is not known here; did you mean from?',
+      'form is unknown; did you mean from?',
     ])
   })
 
@@ -70,7 +70,7 @@ describe('the query of the list', () => {
 
   it('refuses a period that ends before it begins, and what is given twice', () => {
     expect(problemsOf('from=2026-02-01&to=2026-01-01')).toEqual(['from must be before to'])
-    expect(problemsOf('token=SOL&token=USDC')).toEqual(['token is given more than once'])
+    expect(problemsOf('token=SOL&token=USDC')).toEqual(['token appears more than once'])
   })
 })
 
@@ -78,7 +78,7 @@ describe('other queries', () => {
   it('know their own names only', () => {
     expect(readQuery(summaryQuery, new URLSearchParams('step=day'))).toEqual({
       kind: 'problems',
-      problems: ['step is not known here; known are from, to'],
+      problems: ['step is unknown; supported are from, to'],
     })
     expect(readQuery(seriesQuery, new URLSearchParams(''))).toEqual({ kind: 'input', input: { step: 'hour' } })
   })
@@ -99,8 +99,8 @@ describe('the body of a verification', () => {
         'payer must be a Solana address',
         'amount must be a number or decimal text',
         'mint must be one of NATIVE, USDC, SOL',
-        'requestid is not known here; did you mean requestId?',
-        'constructor is not known here; known are tx, requestId, payer, recipient, amount, mint',
+        'requestid is unknown; did you mean requestId?',
+        'constructor is unknown; supported are tx, requestId, payer, recipient, amount, mint',
       ],
     })
   })

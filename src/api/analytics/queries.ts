@@ -14,14 +14,14 @@ const time = (what: string) =>
   z
     .string()
     .transform(
-      asRead(parseTime, 'must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds'),
+      asRead(parseTime, 'must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds'),
     )
     .optional()
     .meta({ description: `${what} RFC 3339, a day, or milliseconds since 1970.` })
 
 const from = time('From this moment on, by the time of the block.')
 const to = time('Before this moment.')
-const wrongEndpoint = 'must be 1 to 2048 characters, as the list shows it'
+const wrongEndpoint = 'must have 1 to 2048 characters, as shown in the list'
 const endpoint = z
   .string()
   .min(1, wrongEndpoint)
@@ -78,7 +78,7 @@ export function pageQuery(readCursor: (text: string) => PaymentListMark | undefi
       order: z.enum(['latest', 'oldest']).default('latest'),
       q: z
         .string()
-        .regex(/^[\w-]{1,256}$/, 'must be an id, a transaction, a requestId or its hash, or the pseudonym of a payer')
+        .regex(/^[\w-]{1,256}$/, "must be an id, a transaction, a requestId or its hash, or a payer's pseudonym")
         .optional()
         .meta({ description: 'An id, a transaction, a requestId or its hash, or the pseudonym of a payer: exactly.' }),
       limit: limit('Records'),
@@ -100,7 +100,7 @@ export function payersQuery(readCursor: (text: string) => PayerMark | undefined)
     })
     .refine(inOrder, notInOrder)
     .refine(({ order, cursor }) => !cursor || 'worth' in cursor === (order === 'revenue'), {
-      error: 'cursor is of the other order; begin again without it',
+      error: 'cursor belongs to the other order; start again without it',
     })
 }
 export type PayersQuery = z.output<ReturnType<typeof payersQuery>>

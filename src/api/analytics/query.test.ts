@@ -37,18 +37,18 @@ describe('the query of captures', () => {
 
   it('tells all that is wrong at once', () => {
     expect(problemsOf('frm=1&from=yesterday&to=2026-02-30&endpoint=&token=usdc&status=paid&limit=5')).toEqual([
-      'from must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds',
-      'to must be a time with its zone (2026-01-31T12:00:00Z), a day (2026-01-31) or milliseconds',
-      'endpoint must be 1 to 2048 characters, as the list shows it',
+      'from must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds',
+      'to must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds',
+      'endpoint must have 1 to 2048 characters, as shown in the list',
       'token must be one of NATIVE, USDC, SOL',
       'status must be one of pending, confirmed, expired, Pending, Verified, Expired',
-      'frm is not known here; did you mean from?',
-      'limit is not known here; known are from, to, endpoint, token, status, state, payer',
+      'frm is unknown; did you mean from?',
+      'limit is unknown; supported are from, to, endpoint, token, status, state, payer',
     ])
   })
 
   it('refuses a name given twice, and an end before the beginning', () => {
-    expect(problemsOf('token=SOL&token=USDC')).toEqual(['token is given more than once'])
+    expect(problemsOf('token=SOL&token=USDC')).toEqual(['token appears more than once'])
     expect(problemsOf('from=2026-01-02&to=2026-01-02')).toEqual(['from must be before to'])
   })
 

@@ -127,7 +127,7 @@ export async function readSeries(parts: BooksParts, query: SeriesQuery): Promise
   const count = (to - from) / stepMs
   if (count > mostPoints) {
     const most = step === 'hour' ? `${mostPoints} hours, or for step=day` : `${mostPoints} days`
-    return { kind: 'too_long', why: `that would be ${count} points; ask for a period of at most ${most}` }
+    return { kind: 'too_long', why: `the period has ${count} points; request at most ${most}` }
   }
   const found = await parts.books.series({ from, to, step, ...(endpoint !== undefined && { endpoint }) })
   const byTime = new Map<number, Point[]>()

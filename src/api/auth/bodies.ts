@@ -5,7 +5,7 @@ import { readBase64, readSignature } from './signed-text.ts'
 
 const wallet = z
   .string()
-  .refine((text) => decodeAddress(text) !== undefined, 'must be the address of a wallet in base58')
+  .refine((text) => decodeAddress(text) !== undefined, 'must be a wallet address in base58')
   .meta({ description: 'The wallet that signs in.' })
 
 export const signature = z
@@ -23,7 +23,7 @@ export const signInBodies = {
   nonce: z.object({ address: wallet }),
   signIn: z.object({
     address: wallet,
-    message: z.string().min(1, 'must be the message as it was given').meta({ description: 'As it was given.' }),
+    message: z.string().min(1, 'must be the message, unchanged').meta({ description: 'As it was given.' }),
     signature,
     signedMessage,
   }),

@@ -51,13 +51,13 @@ export function createSignInMessages(key: Uint8Array, network: Network): SignInM
     },
     read: (text, site, address, now) => {
       const facts = parseSignIn(text)
-      if (!facts) return wrong('the message is not one of this service')
+      if (!facts) return wrong('the message was not issued by this service')
       if (facts.host !== site.host || facts.origin !== site.origin) return wrong('the message is for another site')
       if (facts.network !== network) return wrong('the message is for another network')
       if (facts.address !== address) return wrong('the message is for another wallet')
       const sealed = decodeAddress(facts.nonce)
       if (!sealed || !equalBytes(sealed.subarray(randomBytes), seal(facts, sealed.subarray(0, randomBytes))))
-        return wrong('the message is not one of this service')
+        return wrong('the message was not issued by this service')
       if (now >= facts.expiresAt || facts.issuedAt > now + skewMs) return wrong('the message has expired')
       return { kind: 'message', nonce: facts.nonce, expiresAt: facts.expiresAt }
     },

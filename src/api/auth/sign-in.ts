@@ -114,5 +114,5 @@ export function createSignIn(parts: SignInParts): SignIn {
 }
 
 function refuse(why: string): Response {
-  return problem('sign_in_failed', { detail: `Not signed in: ${why}. Ask for a new message and sign that.` })
+  return problem('sign_in_failed', { detail: `Sign-in failed: ${why}. Request a new message and sign it.` })
 }

@@ -33,5 +33,5 @@ export const revokeBody = z
     ({ wallet, issuedAt, signature }) =>
       [wallet, issuedAt, signature].every((part) => part === undefined) ||
       [wallet, issuedAt, signature].every((part) => part !== undefined),
-    { error: 'wallet, issuedAt and signature belong together' },
+    { error: 'wallet, issuedAt and signature must be given together' },
   )

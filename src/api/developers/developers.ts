@@ -117,7 +117,7 @@ async function register(desk: Desk, body: DeveloperBody, site: Site): Promise<Re
   if (reading.kind === 'unavailable')
     return problem('document_unavailable', { detail: `Not verified: ${reading.why}.` })
   if (!isNamed(reading, wallet, desk)) return problem('document_refused', { detail: missing(reading, wallet, site) })
-  if (!(await messages.use('register', body))) return refuse('it was used before')
+  if (!(await messages.use('register', body))) return refuse('the message has already been used')
   const verification = await book.assign(host, wallet)
   if (verification === 'busy') return problem('developers_busy')
   log.info('developer verified', { host, wallet })
@@ -131,7 +131,7 @@ async function revokeFor(desk: Desk, host: string, message: DeveloperBody | unde
   if (!current) return problem('not_verified')
   const { wallet } = current
   if (message && message.wallet !== wallet) return refuse('the host is verified for another wallet')
-  if (message && !(await messages.use('revoke', message))) return refuse('it was used before')
+  if (message && !(await messages.use('revoke', message))) return refuse('the message has already been used')
   const ended = await book.end(host, wallet)
   if (ended === 'busy') return problem('developers_busy')
   if (!ended) return problem('not_verified')
@@ -156,18 +156,18 @@ function formatVerification({ host, wallet, from, until }: Verification) {
 }
 
 function refuse(why: string): Response {
-  return problem('message_refused', { detail: `Refused: ${why}. Sign a new message.` })
+  return problem('message_refused', { detail: `The signed message is invalid: ${why}. Sign a new one.` })
 }
 
 function tooMany(): Response {
-  return problem('rate_limited', { detail: 'Too many asked from here; wait a minute.' })
+  return problem('rate_limited', { detail: 'Too many requests from this address. Wait a minute.' })
 }
 
 /** States the content of the document and the required entry. */
 function missing(reading: DocumentReading, wallet: string, { origin }: Site): string {
   const why = reading.kind === 'document' ? 'it does not name this wallet for this service' : reading.why
   const entry = JSON.stringify({ wallet, service: origin })
-  return `The document at ${developerDocumentPath} proves nothing: ${why}. Put ${entry} there.`
+  return `The document at ${developerDocumentPath} is not valid: ${why}. Add ${entry} to it.`
 }
 
 /** Concurrent requests for one host share one read. */

@@ -32,14 +32,14 @@ export function createDeveloperMessages({ kv, clock, verifier, genesis }: Develo
   return {
     doubt: (purpose, { host, wallet, issuedAt, ...proof }, { origin }) => {
       const now = clock.now()
-      if (issuedAt <= now - lifeMs) return 'it is older than five minutes'
-      if (issuedAt > now + skewMs) return 'its time has not come yet; check the clock'
+      if (issuedAt <= now - lifeMs) return 'the message is older than five minutes'
+      if (issuedAt > now + skewMs) return 'the time of the message is in the future; check the clock'
       const text = formatDeveloperText({ purpose, host, wallet, issuedAt, genesis, origin })
       const [key, signature] = [decodeAddress(wallet), readSignature(proof.signature)]
       const signed = proof.signedMessage ? readBase64(proof.signedMessage) : undefined
       return key && signature && isSignedBy(verifier, key, text, { signature, signed })
         ? undefined
-        : `the signature is not one of this wallet under the message for ${origin}`
+        : `the signature does not match the wallet and the message for ${origin}`
     },
     use: (purpose, { host, wallet, issuedAt }) =>
       kv.put(`developers:${purpose}:${wallet}:${issuedAt}:${host}`, '', issuedAt + lifeMs),

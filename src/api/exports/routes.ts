@@ -75,7 +75,9 @@ export function createExports(parts: ExportParts): Exports {
   const byLink = async (params: URLSearchParams, token: string): Promise<Response> => {
     const names = [...params.keys()].sort().join()
     if ((names !== 'format,link' && names !== 'link') || (params.get('format') ?? 'csv') !== 'csv')
-      return problem('query_invalid', { problems: ['a link is for CSV and carries its own filter; add nothing to it'] })
+      return problem('query_invalid', {
+        problems: ['a link exports CSV with a fixed filter; remove all other parameters'],
+      })
     const link = await links.open(token)
     if (!link) return problem('link_invalid')
     return download(
@@ -142,8 +144,8 @@ async function answerLink(
   const url = `${base}${endpoints.export}?format=csv&link=${made.token}`
   const { id, validUntil } = made.link
   const howto =
-    'Put the formula into an empty sheet. Who has the link can read these payments until it ends or is revoked. ' +
-    `Revoke it: DELETE ${endpoints.links}/${id}.`
+    'Put the formula into an empty sheet. Everyone with the link can read these payments until it expires or is revoked. ' +
+    `Revoke it with DELETE ${endpoints.links}/${id}.`
   return answer({ formula: `=IMPORTDATA("${url}")`, url, validUntil, id, howto })
 }
 
@@ -154,7 +156,7 @@ async function push(parts: ExportParts, pages: Pages): Promise<Response> {
   if (pushed.kind === 'written') return answer({ written: pushed.rows })
   if (pushed.kind === 'busy') return problem('sheets_busy')
   log.warn('the spreadsheet was not written', { why: pushed.why, rows: pushed.rows })
-  return problem('sheets_failed', { detail: `${pushed.rows} rows were written, then ${pushed.why}.` })
+  return problem('sheets_failed', { detail: `After ${pushed.rows} rows: ${pushed.why}.` })
 }
 
 function notAllowed(methods: string): Response {

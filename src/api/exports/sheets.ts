@@ -31,7 +31,7 @@ export async function pushRows(
     if (begun) return begun
     for await (const page of pages) {
       if (clock.monotonic() >= end)
-        return { kind: 'failed', rows, why: 'it took longer than ten minutes; ask for less' }
+        return { kind: 'failed', rows, why: 'the export took longer than ten minutes; request a shorter period' }
       const stop = failed(await sheets.append(page.map((record) => columns.map((column) => record[column]))))
       if (stop) return stop
       rows += page.length

@@ -54,7 +54,7 @@ export function mayRead({ kind }: Access): boolean {
 export function turnAway(access: Access): Response {
   if (access.kind === 'stranger' && access.wallet !== undefined)
     return problem('not_owner', {
-      detail: `${access.wallet} is signed in; sign in with a recipient's wallet, or name this one in the option owners.`,
+      detail: `${access.wallet} is signed in. Sign in with a recipient's wallet, or add this wallet to the option owners.`,
     })
   return problem('sign_in_required', {
     detail: `POST ${endpoints.signIn}/nonce with { "address": "<wallet>" }, sign the message, POST it to ${endpoints.signIn}.`,

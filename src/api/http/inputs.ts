@@ -15,7 +15,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   const doubled = names.filter((name) => params.getAll(name).length > 1)
   const reading = readInput(schema, Object.fromEntries(params))
   if (doubled.length === 0) return reading
-  const twice = doubled.map((name) => `${shorten(name)} is given more than once`)
+  const twice = doubled.map((name) => `${shorten(name)} appears more than once`)
   return { kind: 'problems', problems: [...twice, ...(reading.kind === 'problems' ? reading.problems : [])] }
 }
 
@@ -35,8 +35,8 @@ function explain(issue: z.core.$ZodIssue, known: readonly string[]): string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const guess = nearest(key, known)
-      const mend = guess === undefined ? `known are ${known.join(', ')}` : `did you mean ${guess}?`
-      return `${shorten(key)} is not known here; ${mend}`
+      const mend = guess === undefined ? `supported are ${known.join(', ')}` : `did you mean ${guess}?`
+      return `${shorten(key)} is unknown; ${mend}`
     })
   }
   const name = issue.path.join('.')
@@ -47,7 +47,7 @@ function explain(issue: z.core.$ZodIssue, known: readonly string[]): string[] {
 /** The text for issues without a sentence in the schema. */
 function describe(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`
-  return issue.code === 'invalid_type' && issue.expected === 'string' ? 'must be text' : 'cannot be read'
+  return issue.code === 'invalid_type' && issue.expected === 'string' ? 'must be text' : 'is invalid'
 }
 
 /** A name from the request, so that the sender recognizes it. It is written to JSON only. */

@@ -21,7 +21,7 @@ export const limit = (what: string) =>
 export function cursorBy<Mark>(readCursor: (text: string) => Mark | undefined) {
   return z
     .string()
-    .transform(asRead(readCursor, 'must be one that this service gave; begin again without it'))
+    .transform(asRead(readCursor, 'must be a cursor from this service; start again without it'))
     .optional()
 }
 

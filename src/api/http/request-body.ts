@@ -15,13 +15,14 @@ export async function readJsonBody(request: Request): Promise<JsonReading> {
   const tooLong: JsonReading = {
     kind: 'wrong',
     code: 'body_too_long',
-    detail: `The body may have ${mostBodyBytes} bytes at the most.`,
+    detail: `The body may have at most ${mostBodyBytes} bytes.`,
   }
   if (Number(request.headers.get('content-length') ?? 0) > mostBodyBytes) return tooLong
   const reading = await readBytes(request)
   if (reading.kind === 'too_long') return tooLong
-  if (reading.kind === 'broken') return { kind: 'wrong', code: 'body_invalid', detail: 'The body broke off.' }
-  if (reading.kind === 'too_slow') return { kind: 'wrong', code: 'body_too_slow', detail: 'Send the body at once.' }
+  if (reading.kind === 'broken') return { kind: 'wrong', code: 'body_invalid', detail: 'The body ended early.' }
+  if (reading.kind === 'too_slow')
+    return { kind: 'wrong', code: 'body_too_slow', detail: 'The body did not arrive in time. Send it without pauses.' }
   try {
     return { kind: 'json', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(reading.bytes)) }
   } catch {

@@ -82,7 +82,7 @@ describe('a faucet with a key', () => {
   it('has nothing of a token without a mint', async () => {
     const { ask } = open({ mints: {} })
     expect((await (await ask()).json()).amounts).toEqual({ SOL: '0.01' })
-    expect(await (await ask({ address, token: 'USDC' })).json()).toEqual({ error: 'there is no USDC here' })
+    expect(await (await ask({ address, token: 'USDC' })).json()).toEqual({ error: 'the faucet does not offer USDC' })
   })
 
   it('takes POST only, and no long bodies', async () => {
@@ -97,7 +97,7 @@ describe('a faucet with a key', () => {
     for (const peer of ['192.0.2.1', '192.0.2.2']) expect((await ask({ address }, peer)).status).toBe(200)
     const refused = await ask({ address }, '192.0.2.3')
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1800'])
-    expect((await refused.json()).error).toBe('That was enough for now; come back in 30 minutes.')
+    expect((await refused.json()).error).toBe('Faucet limit reached. Try again in 30 minutes.')
     expect((await ask({ address: other }, '192.0.2.3')).status).toBe(200)
     pass(1_800)
     expect((await ask({ address }, '192.0.2.3')).status).toBe(200)
@@ -140,7 +140,7 @@ describe('a faucet with a key', () => {
       const answer = await unsent.ask()
       expect([answer.status, (await answer.json()).error]).toEqual([
         503,
-        'The faucet cannot pay at this moment: no node answers.',
+        'The faucet cannot pay at the moment: no node answers.',
       ])
     }
     for (const gift of [

@@ -39,7 +39,7 @@ const longestBody = 2_048
 
 export function createFaucet(parts: FaucetParts): Faucet {
   const { network, source } = parts
-  const nothing = async () => say(404, 'There is no faucet here.')
+  const nothing = async () => say(404, 'This service has no faucet.')
   if (network === 'mainnet' || !source) return nothing
   const answer = source.kind === 'localnet' ? forwardTo(source.forward) : giveBy(parts, source.give)
   return async (request, visitor) => {
@@ -59,7 +59,7 @@ function forwardTo(forward: Forward): Answer {
     if (typeof order === 'string') return say(400, order)
     const { address, token, amount } = order
     const answer = await forward(JSON.stringify({ address, token, amount })).catch(() => undefined)
-    if (!answer) return say(503, 'The local chain has no faucet that answers; try again in a moment.')
+    if (!answer) return say(503, 'The faucet of the local chain does not respond. Try again in a moment.')
     return new Response(answer.text, { status: answer.status, headers: jsonHeaders })
   }
 }
@@ -74,7 +74,7 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
     const entry = limits.enter(client, address)
     if (entry.kind === 'later') {
       const minutes = Math.ceil(entry.seconds / 60)
-      return say(429, `That was enough for now; come back in ${minutes} minutes.`, {
+      return say(429, `Faucet limit reached. Try again in ${minutes} minutes.`, {
         'retry-after': String(Math.ceil(entry.seconds)),
       })
     }
@@ -85,7 +85,7 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
     log.warn('faucet', { network, why: gift.why })
     if (gift.kind === 'failed') return say(502, `The faucet could not pay: ${gift.why}.`)
     if (!gift.isSent) entry.giveBack()
-    return say(503, `The faucet cannot pay at this moment: ${gift.why}.`)
+    return say(503, `The faucet cannot pay at the moment: ${gift.why}.`)
   }
 }
 

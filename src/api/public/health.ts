@@ -58,7 +58,7 @@ interface Findings extends Readiness {
 
 const notKnown: ReadinessReport = {
   ready: false,
-  why: 'it is not known yet what can be sold',
+  why: 'the first check has not finished yet',
   offered: [],
   withheld: {},
 }
@@ -68,7 +68,7 @@ async function findFaults(service: Runtime): Promise<Findings> {
   const selling = reports.kind === 'late' ? [notKnown] : reports.value
   const { offered, withheld, isPaused = false } = joinReports(selling)
   const clock = service.clockCheck.why()
-  const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'nothing can be sold' }) =>
+  const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'no route can sell' }) =>
     ready || isOut || clock !== undefined ? [] : [{ code: 'not_selling', reason: why }],
   )
   const paused = selling.flatMap(({ isPaused: isOut, why = '' }) =>
@@ -81,7 +81,7 @@ async function findFaults(service: Runtime): Promise<Findings> {
     ),
     patienceMs,
   )
-  const silent = ledger.kind === 'late' ? 'it does not answer' : ledger.value
+  const silent = ledger.kind === 'late' ? 'it does not respond' : ledger.value
   const faults = [
     ...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]),
     ...(clock === undefined ? [] : [{ code: 'clock_wrong', reason: clock }]),
@@ -111,7 +111,7 @@ export function metricsEndpoint(
   { visitor, access, isOpen }: { readonly visitor: Visitor; readonly access: Access; readonly isOpen: boolean },
 ): Response {
   if (!isOpen && !mayRead(access) && !isLocalVisit(request, visitor)) {
-    const detail = "Ask from the machine itself, sign in, or set metrics: 'open'."
+    const detail = "Send the request from the same machine, sign in, or set metrics: 'open'."
     return problem('sign_in_required', { detail, headers: { 'WWW-Authenticate': 'Bearer' } })
   }
   return respond(service.meter.format(), 'text/plain; version=0.0.4; charset=utf-8')

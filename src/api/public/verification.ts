@@ -108,7 +108,7 @@ export async function verifyEndpoint(
 function readUnits({ amount, mint }: VerifyBody, mints: MintTable) {
   if (amount === undefined || mint === undefined) return { kind: 'units', units: undefined } as const
   const decimals = findDecimals(mint, mints)
-  if (decimals === undefined) return { kind: 'problem', why: `mint ${mint} is not known to this service` } as const
+  if (decimals === undefined) return { kind: 'problem', why: `mint ${mint} is unknown to this service` } as const
   const price = readPrice(amount, mint, decimals)
   if (price.kind === 'problem') return { kind: 'problem', why: `amount ${price.why}` } as const
   return { kind: 'units', units: price.units } as const

@@ -39,14 +39,14 @@ it.each<[string, unknown, Network, RegExp]>([
   ['no address', [{ secret }], 'mainnet', /^webhooks\.0\.url: is missing/],
   ['another scheme', [{ url: 'file:///etc/passwd', secret }], 'localnet', /url: must be an address/],
   ['plain http', [{ url: 'http://example.com', secret }], 'mainnet', /url: must be https/],
-  ['a password', [{ url: 'https://me:pw@example.com', secret }], 'mainnet', /url: must not have a password/],
-  ['this machine', [{ url: 'http://127.0.0.1:9000', secret }], 'mainnet', /url: is this machine/],
-  ['no secret', [{ url }], 'mainnet', /secret: is missing; make one/],
+  ['a password', [{ url: 'https://me:pw@example.com', secret }], 'mainnet', /url: must not contain a password/],
+  ['this machine', [{ url: 'http://127.0.0.1:9000', secret }], 'mainnet', /url: is on this machine/],
+  ['no secret', [{ url }], 'mainnet', /secret: is missing; create one/],
   ['a weak secret', [{ url, secret: 'whsec_c2hvcnQ=' }], 'mainnet', /secret: must be whsec_/],
   ['an unknown event', [{ url, secret, events: ['payment.lost'] }], 'mainnet', /events\.0: must be one of payment\./],
   ['no events', [{ url, secret, events: [] }], 'mainnet', /events: must be a list/],
   ['a misspelt option', [{ url, secret, event: [] }], 'mainnet', /event: is not an option; did you mean events\?/],
-  ['an address twice', [url, url].map((one) => ({ url: one, secret })), 'mainnet', /has an address twice/],
+  ['an address twice', [url, url].map((one) => ({ url: one, secret })), 'mainnet', /an address appears twice/],
 ])('refuses %s', (_name, option, network, why) => {
   const { problems } = read(option, network)
   expect(problems).toHaveLength(1)

@@ -30,7 +30,7 @@ export const webhooksOption = list(
 )
 
 type Environment = Readonly<Record<string, string | undefined>>
-const howToMake = 'make one with: echo "whsec_$(openssl rand -base64 32)"'
+const howToMake = 'create one with: echo "whsec_$(openssl rand -base64 32)"'
 
 /** Reads the option, or `PAYSTILE_WEBHOOK_URL`. Problems are added to the list, without secrets. */
 export function readWebhooks(
@@ -43,7 +43,7 @@ export function readWebhooks(
   const given = option ?? (url === undefined ? [] : [{ url }])
   const read = given.map((one, index) => readOne(one, `webhooks.${index}`, network, env, problems))
   const names = read.map(({ name }) => name)
-  if (new Set(names).size < names.length) problems.push('webhooks: has an address twice')
+  if (new Set(names).size < names.length) problems.push('webhooks: an address appears twice')
   return Object.freeze(read)
 }
 
@@ -65,10 +65,10 @@ function readOne(
 
 function whyUnusable(url: string, network: Network, allowPrivate: boolean): string | undefined {
   const { protocol, username, password, hostname } = new URL(url)
-  if (username !== '' || password !== '') return 'must not have a password in it: the signature says who it is from'
+  if (username !== '' || password !== '') return 'must not contain a password; the signature identifies the sender'
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
   if (isHere && network !== 'localnet' && !allowPrivate)
-    return 'is this machine: if you mean it, set allowPrivate: true'
+    return 'is on this machine; to allow that, set allowPrivate: true'
   if (protocol === 'http:' && network === 'mainnet' && !isHere) return 'must be https'
   return undefined
 }

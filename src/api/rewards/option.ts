@@ -49,7 +49,7 @@ const rewardsShape = {
    */
   cashback: z
     .union([decimal, z.record(z.string(), decimal)], {
-      error: 'must be a percentage such as 5, or percentages by amounts, such as { 0: 1, 50: 3 }',
+      error: 'must be a percentage such as 5, or percentages by amount, such as { 0: 1, 50: 3 }',
     })
     .optional(),
   /**
@@ -153,7 +153,7 @@ export function readRewards(
   if (option === undefined) return undefined
   const native = mints.NATIVE
   if (!native) {
-    problems.push('mints.NATIVE: rewards are paid in NATIVE, which has no mint here; give its address and decimals')
+    problems.push('mints.NATIVE: rewards are paid in NATIVE, but no mint is configured; set its address and decimals')
     return undefined
   }
   const found: string[] = []
@@ -171,7 +171,7 @@ function read(
 ): RewardsConfig {
   const units = (name: string, value: Amount, decimals: number): bigint => {
     const read = parseUnits(typeof value === 'number' ? (formatNumber(value) ?? '') : value, decimals)
-    if (read === undefined) problems.push(`${name}: must be a decimal number with at most ${decimals} places`)
+    if (read === undefined) problems.push(`${name}: must be a decimal with at most ${decimals} decimal places`)
     return read ?? 0n
   }
   const bps = (name: string, value: Amount): number => Number(units(name, value, 2))

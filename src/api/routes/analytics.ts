@@ -130,5 +130,5 @@ async function detailOf(parts: BooksParts, url: URL, access: Access): Promise<Re
   const detail = mark && (await readDetail(parts, mark.tx, access.kind === 'owner'))
   return detail
     ? answer(detail)
-    : problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
+    : problem('not_found', { detail: 'No payment has this id. Use the id of a record in the list.' })
 }

@@ -31,11 +31,11 @@ import {
 const payeesQuery = z.strictObject({
   role: z.enum(rewardRoles).optional(),
   limit: limit('Payees'),
-  cursor: z.string().transform(asRead(parsePayee, 'must be one that this service gave')).optional(),
+  cursor: z.string().transform(asRead(parsePayee, 'must be a cursor from this service')).optional(),
 })
 const payoutsQuery = z.strictObject({
   limit: limit('Payouts'),
-  cursor: z.string().transform(asRead(parseMark, 'must be one that this service gave')).optional(),
+  cursor: z.string().transform(asRead(parseMark, 'must be a cursor from this service')).optional(),
 })
 const exportQuery = z.strictObject({
   format: z.enum(rewardsExportFormats).default('csv').meta({ description: 'csv by default.' }),
@@ -53,7 +53,7 @@ const refundBody = z
       .optional(),
     id: z.string().max(256).optional(),
   })
-  .refine(({ tx, id }) => (tx === undefined) !== (id === undefined), 'must name the payment by tx or by id')
+  .refine(({ tx, id }) => (tx === undefined) !== (id === undefined), 'must contain tx or id')
   .meta({ description: 'The payment: its transaction, or the id of its record.' })
 
 export interface RewardsTableParts {
@@ -189,7 +189,7 @@ function readLastPart({ pathname }: URL): string {
 }
 
 function found(value: object | undefined): Response {
-  return value ? answer(value) : problem('not_found', { detail: 'Nothing has this id; take it from a list.' })
+  return value ? answer(value) : problem('not_found', { detail: 'No record has this id. Use an id from the list.' })
 }
 
 function withQuery<Shape extends z.ZodRawShape>(
@@ -210,9 +210,9 @@ async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Reque
   const payment = tx === undefined ? cursors.read(id ?? '')?.tx : decodeSignature(tx)
   const refunding = payment && (await parts.refund(payment))
   if (!refunding || refunding.kind === 'unknown')
-    return problem('not_found', { detail: 'No payment has this id; take it from a record of the list.' })
+    return problem('not_found', { detail: 'No payment has this id. Use the id of a record in the list.' })
   if (refunding.kind === 'refused')
-    return problem('refund_refused', { detail: `It cannot be refunded: ${refunding.why}.` })
+    return problem('refund_refused', { detail: `The payment cannot be refunded: ${refunding.why}.` })
   return answer(formatRefundTransaction(parts, refunding.transaction), {
     status: refunding.kind === 'planned' ? 202 : 200,
   })

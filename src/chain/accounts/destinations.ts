@@ -37,7 +37,7 @@ export async function readStates(
 /** Account extensions, by number, that can refuse a plain transfer, and the byte that tells whether they do. */
 const refusals = [
   { type: 5, at: 262, refusesAt: 0, name: 'takes confidential transfers only' },
-  { type: 8, at: 0, refusesAt: 1, name: 'demands a memo before each transfer' },
+  { type: 8, at: 0, refusesAt: 1, name: 'requires a memo for each transfer' },
 ] as const
 
 export function readState(

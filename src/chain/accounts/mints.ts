@@ -30,7 +30,7 @@ export function readMint(account: ChainAccount, epoch: bigint): MintReading {
   }
   const config = named.get('transferFee')
   const fees = config ? readFees(config, epoch) : []
-  if (fees.some(({ basisPoints }) => basisPoints > 10_000)) return malformed('has a transferFee of more than all')
+  if (fees.some(({ basisPoints }) => basisPoints > 10_000)) return malformed('has a transferFee above 100 percent')
   const doubts = listDoubts(named)
   const traits = {
     fees,

@@ -28,7 +28,7 @@ export function walletFromSigner(signer: KitSigner): Wallet {
               ...draft,
               signatures: { ...draft.signatures, ...added },
             }))
-      if (!signed) throw new TypeError('the signer gave no signature')
+      if (!signed) throw new TypeError('the signer returned no signature')
       return new Uint8Array(getTransactionEncoder().encode(signed))
     },
     signMessage: async (content) => {
@@ -41,6 +41,6 @@ export function walletFromSigner(signer: KitSigner): Wallet {
 
 function readSignature(signatures: Readonly<Record<string, unknown>> | undefined, address: Address): Uint8Array {
   const signature = signatures?.[address]
-  if (!(signature instanceof Uint8Array)) throw new TypeError('the signer gave no signature')
+  if (!(signature instanceof Uint8Array)) throw new TypeError('the signer returned no signature')
   return new Uint8Array(signature)
 }

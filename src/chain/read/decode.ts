@@ -172,8 +172,8 @@ function findFault(transaction: Transaction, size: number): string | undefined {
   const { requiredSignatures, readonlySigned, readonlyUnsigned } = header
   if (size > (version === 1 ? longestBytesV1 : longestBytes)) return 'it is larger than a transaction can be'
   if (signatures.length !== requiredSignatures) return 'the signatures are not as many as the signers'
-  if (readonlySigned >= requiredSignatures) return 'nobody can pay the fee'
-  if (requiredSignatures + readonlyUnsigned > keys.length) return 'the header counts accounts that are not there'
+  if (readonlySigned >= requiredSignatures) return 'the fee payer is missing'
+  if (requiredSignatures + readonlyUnsigned > keys.length) return 'the header counts missing accounts'
   if (version === 1 && (requiredSignatures > 12 || keys.length > 64 || instructions.length > 64)) {
     return 'it has more parts than version 1 allows'
   }
@@ -186,7 +186,7 @@ function findFault(transaction: Transaction, size: number): string | undefined {
   for (const { program, accounts } of instructions) {
     // The fee payer cannot be a program, and a program is never loaded through a table.
     if (program === 0 || program >= keys.length) return 'a program is not among its keys'
-    for (const account of accounts) if (account >= total) return 'an instruction names an account that is not there'
+    for (const account of accounts) if (account >= total) return 'an instruction refers to a missing account'
   }
   return undefined
 }

@@ -93,7 +93,7 @@ function readActions(transaction: Transaction, context: Context): Actions | Uncl
   let problem: Unclear | undefined
   const perform = (program: string, accounts: Indices, data: Uint8Array | undefined, call?: Call) => {
     const parsed: readonly ParsedInstruction[] | undefined = data && readInstructions(program, accounts, data)
-    if (!parsed) problem = { why: 'an instruction cannot have run as it is told' }
+    if (!parsed) problem = { why: 'an instruction is inconsistent with its recorded effects' }
     for (const instruction of parsed ?? []) {
       if (instruction.kind === 'memo') {
         const memo = latin1(instruction.data)
@@ -126,7 +126,7 @@ function readActions(transaction: Transaction, context: Context): Actions | Uncl
   }
   const transfers = unassigned.flatMap(({ transfer, call }) => {
     const belonging = listMemos(transfer, call, topMemos, hasStrayMemo, context)
-    if (!belonging) problem = { why: 'a call does not tell who made it' }
+    if (!belonging) problem = { why: 'the caller of an instruction is not recorded' }
     return belonging ? [{ ...transfer, memos: belonging }] : []
   })
   return problem ?? { memos, transfers }

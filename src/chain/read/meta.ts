@@ -50,7 +50,7 @@ export function readMeta(value: unknown, transaction: Transaction): MetaReading 
   const err = value['err']
   if (err !== null && typeof err !== 'string' && !isFields(err)) return unusable('the outcome is not recorded')
   const loaded = readLoaded(value['loadedAddresses'], transaction)
-  if (!loaded) return unusable('the loaded addresses are not those the transaction asks for')
+  if (!loaded) return unusable("the loaded addresses differ from the transaction's lookups")
   const total = transaction.keys.length + loaded.length
   const fee = readU64(value['fee'])
   const lamportsBefore = readList(value['preBalances'], readU64)

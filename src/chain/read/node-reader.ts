@@ -120,14 +120,14 @@ export function createNodeReader({ node, pin, verifier, clock, log }: NodeReader
 
   async function readTestimony(signature: string, result: unknown, verified: Verified): Promise<NodeReading> {
     if (result === null) return { kind: 'missing' }
-    if (!isFields(result)) return useless('the answer is not a transaction')
+    if (!isFields(result)) return useless('the response is not a transaction')
     const slot = readCount(result['slot'])
     const wire = readWire(result['transaction'])
-    if (slot === undefined || wire === undefined) return useless('the answer is not a transaction')
+    if (slot === undefined || wire === undefined) return useless('the response is not a transaction')
     const transaction = verified.get(wire) ?? authenticate(wire, verifier)
     if ('why' in transaction) return useless(transaction.why)
     if (encodeBase58(transaction.signatures[0] ?? new Uint8Array()) !== signature) {
-      return useless('the node sent another transaction than it was asked for')
+      return useless('the node returned another transaction than requested')
     }
     verified.set(wire, transaction)
     const blockTime = readCount(result['blockTime']) ?? (await askBlockTime(slot))
@@ -173,7 +173,7 @@ function describe(answer: Exclude<RpcAnswer, { readonly kind: 'answered' }>): st
 }
 
 function stranger(isMember: false | undefined): string {
-  return isMember === undefined ? 'the node does not tell its genesis hash' : 'the node speaks for another chain'
+  return isMember === undefined ? 'the node did not return its genesis hash' : 'the node belongs to another chain'
 }
 
 function useless(why: string, soon = false): NodeReading {

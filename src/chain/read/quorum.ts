@@ -115,7 +115,7 @@ function groups(testimonies: Iterable<NodeReading>): readonly (readonly Statemen
 function explain(testimonies: readonly NodeReading[]): Finding {
   const sides = groups(testimonies)
   const found = sides.filter(([first]) => first?.kind === 'found')
-  if (found.length > 1) return { kind: 'disagreement', why: 'two nodes tell different things about the transaction' }
+  if (found.length > 1) return { kind: 'disagreement', why: 'two nodes contradict each other about the transaction' }
   if (sides.length > 1) return { kind: 'lagging' }
   const failed = testimonies.filter((testimony) => testimony.kind === 'unavailable')
   const why = failed[0]?.why ?? 'too few nodes are configured'
@@ -123,7 +123,7 @@ function explain(testimonies: readonly NodeReading[]): Finding {
   const isUnreadable = failed.length > 0 && failed.every((testimony) => testimony.isUnreadable)
   return {
     kind: 'unavailable',
-    why: sides.length === 0 ? why : `only one node can be heard: ${why}`,
+    why: sides.length === 0 ? why : `only one node responds: ${why}`,
     soon,
     isUnreadable,
   }

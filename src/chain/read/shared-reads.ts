@@ -71,7 +71,7 @@ export function createSharedReads(parts: SharedReadsParts): SharedReads {
       if (state.isClosed) return unavailable('the chain is closed')
       const known = state.running.get(nameRead(signature, commitment))
       if (!known && state.running.size >= mostReads && !makeRoom(state)) {
-        return unavailable('too many payments are being waited for')
+        return unavailable('too many pending payments')
       }
       const shared = known ?? begin(state, signature, commitment)
       if (trust !== 'doubtful') shared.isDoubtful = false
@@ -80,7 +80,7 @@ export function createSharedReads(parts: SharedReadsParts): SharedReads {
         shared.isEager = true
         shared.wake()
       }
-      if (shared.readers.size >= mostReaders) return unavailable('too many wait for this payment')
+      if (shared.readers.size >= mostReaders) return unavailable('too many requests wait for this payment')
       shared.until = Math.max(shared.until, state.clock.monotonic() + waitMs)
       return waitForReading(shared, waitMs)
     },

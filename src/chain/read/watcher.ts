@@ -125,7 +125,7 @@ export function createWatcher(parts: WatcherParts): Watcher {
       payments.remember(effect)
       if (!isNews || wasHeard || !subscription.isCurrent()) return
       meter?.count('paystile_payments_missed_total')
-      log.warn('watcher.missed', { why: 'the WebSocket did not tell of a payment; connecting anew' })
+      log.warn('watcher.missed', { why: 'the WebSocket did not report a payment; reconnecting' })
       subscription.restart()
     },
     close: async () => {

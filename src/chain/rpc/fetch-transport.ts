@@ -25,7 +25,7 @@ async function readText(response: Response): Promise<string> {
     text += decoder.decode(value, { stream: true })
     if (text.length > longestAnswer) {
       await reader.cancel()
-      throw new RangeError('the answer is too large')
+      throw new RangeError('the response is too large')
     }
   }
 }

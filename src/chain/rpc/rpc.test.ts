@@ -95,7 +95,7 @@ describe('time', () => {
     }
     const rpc = createRpc({ urls: [secretUrl], transport, timeoutMs: 20 })
     const start = performance.now()
-    expect(await rpc.call('getSlot', [])).toEqual({ kind: 'unavailable', why: 'the node did not answer in time' })
+    expect(await rpc.call('getSlot', [])).toEqual({ kind: 'unavailable', why: 'the node did not respond in time' })
     expect(signalled).toBe(true)
     expect(performance.now() - start).toBeLessThan(1_000)
   })

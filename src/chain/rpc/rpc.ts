@@ -73,7 +73,7 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
 
   const call: Call = async (method, params) => {
     const start = preferred
-    let answer: RpcAnswer = unavailable('no node was asked')
+    let answer: RpcAnswer = unavailable('no node is available')
     for (let step = 0; step < nodes.length; step += 1) {
       const index = (start + step) % nodes.length
       answer = (await nodes[index]?.call(method, params)) ?? answer
@@ -121,7 +121,7 @@ async function post(
   controller: AbortController,
 ): Promise<Reply | RpcAnswer> {
   const { signal } = controller
-  const timer = setTimeout(() => controller.abort('the node did not answer in time'), timeoutMs)
+  const timer = setTimeout(() => controller.abort('the node did not respond in time'), timeoutMs)
   const stopped = new Promise<RpcAnswer>((resolve) => {
     signal.addEventListener('abort', () => resolve(unavailable(String(signal.reason))))
   })
@@ -142,9 +142,9 @@ function formatCode(error: unknown): string {
 
 /** Validates an HTTP response down to the shape of its result. */
 function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
-  if (text.length > longestAnswer) return unavailable('the answer is larger than 1 MB')
+  if (text.length > longestAnswer) return unavailable('the response is larger than 1 MB')
   const value = parseJson(text)
-  if (!isFields(value)) return unavailable(`the node answered with status ${status} and no JSON`)
+  if (!isFields(value)) return unavailable(`the node returned status ${status} without JSON`)
   const error = value['error']
   if (isFields(error) && typeof error['code'] === 'number') {
     const message = typeof error['message'] === 'string' ? error['message'].slice(0, 300) : ''
@@ -154,7 +154,7 @@ function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
   // Another id means the answer to another question: a proxy or cache mixed them up.
   if (value['id'] !== id) return unavailable('the answer belongs to another question')
   if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null)) {
-    return unavailable('the answer has neither result nor error')
+    return unavailable('the response has neither result nor error')
   }
   return { kind: 'answered', result: value['result'], ...(dateMs !== undefined && { dateMs }) }
 }

@@ -120,7 +120,7 @@ function open(state: State): void {
 /** Tries the next address after a delay, which grows until one of them works. */
 function lose(state: State): void {
   if (isCurrent(state))
-    state.log.warn('watcher.silent', { why: 'the WebSocket was closed; payments are read from lists' })
+    state.log.warn('watcher.silent', { why: 'the WebSocket closed; payments are polled until it reconnects' })
   state.socket = undefined
   state.isOpen = false
   state.generation += 1

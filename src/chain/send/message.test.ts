@@ -68,7 +68,7 @@ describe('a message of several signers', () => {
     await expect(attachSignature(ours, wallets[2]?.address ?? '', signature)).rejects.toThrow('did not sign')
     await expect(attachSignature(draft('other'), wallets[1]?.address ?? '', signature)).rejects.toThrow('did not sign')
     await expect(attachSignature(ours, wallets[1]?.address ?? '', new Uint8Array(63))).rejects.toThrow('did not sign')
-    await expect(attachSignature(ours, memoProgram, signature)).rejects.toThrow('is not to sign')
+    await expect(attachSignature(ours, memoProgram, signature)).rejects.toThrow('is not a signer')
     await expect(attachSignature(Uint8Array.of(1), memoProgram, signature)).rejects.toThrow('not a transaction')
   })
 
@@ -86,7 +86,7 @@ describe('a message of several signers', () => {
 
   it('is not signed by a wallet that is none of its signers', async () => {
     const stranger = await createWallet(new Uint8Array(32).fill(8))
-    await expect(signUnchanged(draft(), stranger)).rejects.toThrow('not for this wallet')
+    await expect(signUnchanged(draft(), stranger)).rejects.toThrow("does not need this wallet's signature")
     await expect(stranger.signTransaction(draft())).rejects.toThrow(TypeError)
   })
 

@@ -79,7 +79,7 @@ export async function signUnchanged(transaction: Uint8Array, wallet: Wallet): Pr
   const before = openTransaction(transaction)
   const place = readAccountIndex(before, wallet.address)
   if (before.version === 1 || place === undefined)
-    throw new WalletFault('the transaction is not for this wallet to sign')
+    throw new WalletFault("the transaction does not need this wallet's signature")
   const decoding = decodeTransaction(await wallet.signTransaction(transaction.slice()))
   if (decoding.kind === 'malformed') throw new WalletFault('the wallet did not return a transaction')
   const after = decoding.transaction
@@ -101,7 +101,7 @@ export async function signDraft(
   { lastValidBlockHeight, slots }: { readonly lastValidBlockHeight: number; readonly slots: readonly number[] },
 ): Promise<Signing> {
   if (Math.max(...slots) - Math.min(...slots) > mostApart)
-    return { kind: 'unavailable', why: 'the nodes name slots that are too far apart' }
+    return { kind: 'unavailable', why: 'the slots of the nodes are too far apart' }
   try {
     const wire = await signUnchanged(draft, wallet)
     const signature = readSignature(openTransaction(wire))
@@ -124,7 +124,8 @@ export async function attachSignature(
 ): Promise<Uint8Array> {
   const decoded = openTransaction(transaction)
   const place = readAccountIndex(decoded, signer)
-  if (decoded.version === 1 || place === undefined) throw new WalletFault(`${signer} is not to sign the transaction`)
+  if (decoded.version === 1 || place === undefined)
+    throw new WalletFault(`${signer} is not a signer of the transaction`)
   const key = await getPublicKeyFromAddress(address(signer))
   if (
     signature.length !== signatureBytes ||

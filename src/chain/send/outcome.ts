@@ -22,17 +22,17 @@ export async function readOutcome({ rpc, genesis }: OutcomeParts, signed: Signed
   const [landed] = of('landed').filter(({ finalized }) => finalized)
   const failed = of('failed').filter(({ finalized }) => finalized)
   if (landed && failed.length === 0) return { kind: 'landed', slot: landed.slot }
-  if (landed) return open('one node says that it landed, another that it failed')
+  if (landed) return open('one node reports that it landed, another that it failed')
   const gone = of('gone')
   const waiting = of('open')
   const pending = sights.length - failed.length - gone.length - waiting.length
   if (pending > 0) return open('it is in a block that is not final yet', pending === sights.length)
   if (failed[0]) {
     if (failed.length >= needed) return { kind: 'failed', slot: failed[0].slot, why: failed[0].error }
-    return open('only one node says that it failed')
+    return open('only one node reports that it failed')
   }
   if (gone.length >= needed) return { kind: 'expired' }
-  return open(waiting[0]?.why ?? 'only one node says that it can no longer land')
+  return open(waiting[0]?.why ?? 'only one node reports that it can no longer land')
 }
 
 function open(why: string, isThere = false): Outcome {

@@ -58,7 +58,7 @@ export async function submit(rpc: Pick<Rpc, 'call'>, payment: SignedPayment): Pr
   if (answer.kind === 'unavailable') return { kind: 'unknown', why: answer.why }
   if (answer.kind === 'answered') {
     if (answer.result === payment.signature) return { kind: 'sent' }
-    return { kind: 'unknown', why: 'the node answered with another signature' }
+    return { kind: 'unknown', why: 'the node returned another signature' }
   }
   const reason = isFields(answer.data) ? describeError(answer.data['err']) : ''
   if (reason === 'AlreadyProcessed') return { kind: 'sent' }
@@ -120,7 +120,7 @@ export async function readFate(
     if (sight.kind === 'failed' && failed >= needed) return sight
     if (gone >= needed) return { kind: 'expired' }
   }
-  return { kind: 'unknown', why: failed > 0 ? 'only one node says that it failed' : why }
+  return { kind: 'unknown', why: failed > 0 ? 'only one node reports that it failed' : why }
 }
 
 function send(

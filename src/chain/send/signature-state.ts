@@ -44,13 +44,13 @@ const mostRemembered = 10_000
 const mayLand: SignatureState = { kind: 'open', why: 'it may still land' }
 const isBehindSigning: SignatureState = {
   kind: 'open',
-  why: 'a node is behind, or does not say whether its block has expired',
+  why: 'a node lags, or does not report whether the blockhash has expired',
 }
 const isBehind: SignatureState = {
   kind: 'open',
-  why: 'it can no longer land, and a node that is behind may not have seen it yet',
+  why: 'it can no longer land, but a lagging node may not have seen it',
 }
-const stranger: SignatureState = { kind: 'open', why: 'a node does not speak for the chain of the transaction' }
+const stranger: SignatureState = { kind: 'open', why: 'a node belongs to another chain than the transaction' }
 
 /** Per address, the slots at which blockhashes were found to have expired. An expiry is permanent. */
 const expiries = new WeakMap<Call, Map<string, number>>()
@@ -88,7 +88,7 @@ async function lookAgain(
   // This is the last question: if the node's history starts too late now, the status may have been pruned before.
   const first = await readNumber(call, 'getFirstAvailableBlock', [])
   if (first === undefined || first > Math.max(0, signedAt - earlierSlots)) {
-    return { kind: 'open', why: 'a node does not remember so far back' } as const
+    return { kind: 'open', why: 'a node does not keep enough history' } as const
   }
   return { kind: 'gone' } as const
 }

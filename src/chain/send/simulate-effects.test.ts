@@ -71,9 +71,9 @@ describe('an exchange of two mints', () => {
 
   it('keeps its bounds to the unit', () => {
     expect(judge([fees, paid, got])).toBeUndefined()
-    expect(judge([fees, paid, got], { units: 99n })).toBe('it takes more than was ordered')
+    expect(judge([fees, paid, got], { units: 99n })).toBe('it takes more than ordered')
     expect(judge([fees, paid, got], { minimum: 51n })).toBe('it gives less than the minimum')
-    expect(judge([fees, paid, got], { fee: 9n })).toBe('it takes SOL beside the fee')
+    expect(judge([fees, paid, got], { fee: 9n })).toBe('it takes SOL in addition to the fee')
     expect(judge([fees, paid, got], { fee: 9n, rent: 1n })).toBeUndefined()
   })
 
@@ -81,7 +81,7 @@ describe('an exchange of two mints', () => {
     const opened = { address: key(4), before: absent, after: tokens({ mint: usdc.address, units: 50n }) }
     const spent = { address: wallet, before: sol(rent + 1_000n), after: sol(990n) }
     expect(judge([spent, paid, opened], { rent })).toBeUndefined()
-    expect(judge([spent, paid, opened], { rent: rent - 1n })).toBe('it takes SOL beside the fee')
+    expect(judge([spent, paid, opened], { rent: rent - 1n })).toBe('it takes SOL in addition to the fee')
   })
 
   it('counts all accounts of the wallet, and nobody else’s', () => {
@@ -89,7 +89,7 @@ describe('an exchange of two mints', () => {
       ...sold({ mint: native.address, units: 5n }, { mint: native.address, units: 4n }),
       address: key(5),
     }
-    expect(judge([fees, paid, second, got])).toBe('it takes more than was ordered')
+    expect(judge([fees, paid, second, got])).toBe('it takes more than ordered')
     const theirs = {
       ...got,
       before: tokens({ mint: usdc.address, owner: stranger }),
@@ -102,17 +102,17 @@ describe('an exchange of two mints', () => {
     [
       'a token account that changes hands',
       sold({ mint: native.address, units: 100n }, { mint: native.address, owner: stranger }),
-      'a token account of the wallet would change hands',
+      'a token account of the wallet would change its owner',
     ],
     [
       'one that is closed',
       { address: key(3), before: tokens({ mint: native.address }), after: absent },
-      'a token account of the wallet would change hands',
+      'a token account of the wallet would change its owner',
     ],
     [
       'a delegate',
       sold({ mint: native.address }, { mint: native.address, delegate: stranger, delegated: 1n }),
-      'somebody else would get rights to a token account of the wallet',
+      'another account would gain rights to a token account of the wallet',
     ],
     [
       'more for a delegate',
@@ -120,7 +120,7 @@ describe('an exchange of two mints', () => {
         { mint: native.address, delegate: stranger, delegated: 1n },
         { mint: native.address, delegate: stranger, delegated: 2n },
       ),
-      'somebody else would get rights to a token account of the wallet',
+      'another account would gain rights to a token account of the wallet',
     ],
     [
       'another delegate',
@@ -128,12 +128,12 @@ describe('an exchange of two mints', () => {
         { mint: native.address, delegate: key(8), delegated: 1n },
         { mint: native.address, delegate: stranger, delegated: 1n },
       ),
-      'somebody else would get rights to a token account of the wallet',
+      'another account would gain rights to a token account of the wallet',
     ],
     [
       'somebody who may close it',
       sold({ mint: native.address }, { mint: native.address, closer: stranger }),
-      'somebody else would get rights to a token account of the wallet',
+      'another account would gain rights to a token account of the wallet',
     ],
     [
       'a new account with a delegate',
@@ -142,7 +142,7 @@ describe('an exchange of two mints', () => {
         before: absent,
         after: tokens({ mint: usdc.address, units: 50n, delegate: stranger, delegated: 50n }),
       },
-      'somebody else would get rights to a token account of the wallet',
+      'another account would gain rights to a token account of the wallet',
     ],
     [
       'an account of another token of the wallet',
@@ -160,9 +160,9 @@ describe('an exchange of two mints', () => {
 
   it('T156: breaks them when the wallet itself becomes something else', () => {
     const nonce = { ...sol(990n), data: new Uint8Array(80) }
-    expect(judge([{ ...fees, after: nonce }, paid, got])).toBe('the wallet would no longer be a plain one')
+    expect(judge([{ ...fees, after: nonce }, paid, got])).toBe('the wallet would no longer be a plain wallet')
     const given = { ...sol(990n), owner: stranger }
-    expect(judge([{ ...fees, after: given }, paid, got])).toBe('the wallet would no longer be a plain one')
+    expect(judge([{ ...fees, after: given }, paid, got])).toBe('the wallet would no longer be a plain wallet')
     expect(judge([paid, got])).toBe('the wallet is not among the accounts')
   })
 
@@ -200,7 +200,7 @@ describe('an exchange with SOL', () => {
 
   it('takes what was ordered and the fee, to the lamport', () => {
     expect(findBreach([own(1_000n, 890n), got], selling)).toBeUndefined()
-    expect(findBreach([own(1_000n, 889n), got], selling)).toBe('it takes more than was ordered')
+    expect(findBreach([own(1_000n, 889n), got], selling)).toBe('it takes more than ordered')
   })
 
   it('gives the minimum, less the fee, to the lamport', () => {

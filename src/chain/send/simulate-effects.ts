@@ -98,7 +98,7 @@ export function findBreach(changes: readonly BalanceChange[], bounds: ExchangeBo
   const { wallet, sell, buy, units, minimum, fee, rent } = bounds
   const own = changes.find(({ address }) => address === wallet)
   if (!own) return 'the wallet is not among the accounts'
-  if (!isEmpty(own.before) || !isEmpty(own.after)) return 'the wallet would no longer be a plain one'
+  if (!isEmpty(own.before) || !isEmpty(own.after)) return 'the wallet would no longer be a plain wallet'
   const allowed = [sell, buy].map((mint) => mint?.address ?? wrappedSol.address)
   // The wallet's wrapped SOL counts as SOL, because the transaction can wrap or unwrap it.
   let gained = own.after.lamports - own.before.lamports + fee
@@ -110,12 +110,12 @@ export function findBreach(changes: readonly BalanceChange[], bounds: ExchangeBo
       if (!allowed.includes(was.mint)) return 'it writes to an account of another token of the wallet'
       const isClosed = after.lamports === 0n && after.data.length === 0
       if (!(isClosed && was.mint === wrappedSol.address)) {
-        if (is?.owner !== wallet || is.mint !== was.mint) return 'a token account of the wallet would change hands'
+        if (is?.owner !== wallet || is.mint !== was.mint) return 'a token account of the wallet would change its owner'
         if (describeRights(is) !== describeRights(was))
-          return 'somebody else would get rights to a token account of the wallet'
+          return 'another account would gain rights to a token account of the wallet'
       }
     } else if (is?.owner === wallet && describeRights(is) !== noRights) {
-      return 'somebody else would get rights to a token account of the wallet'
+      return 'another account would gain rights to a token account of the wallet'
     }
     if (was?.owner === wallet && was.mint === wrappedSol.address) gained -= before.lamports
     if (is?.owner === wallet && is.mint === wrappedSol.address) gained += after.lamports
@@ -124,11 +124,11 @@ export function findBreach(changes: readonly BalanceChange[], bounds: ExchangeBo
     if (sell && mint === sell.address) held.sold -= gain
     if (buy && mint === buy.address) held.bought += gain
   }
-  if (sell && held.sold > units) return 'it takes more than was ordered'
+  if (sell && held.sold > units) return 'it takes more than ordered'
   if (buy && held.bought < minimum) return 'it gives less than the minimum'
-  if (!sell && gained < -(units + rent)) return 'it takes more than was ordered'
+  if (!sell && gained < -(units + rent)) return 'it takes more than ordered'
   if (!buy && gained < minimum) return 'it gives less than the minimum'
-  if (sell && buy && gained < -rent) return 'it takes SOL beside the fee'
+  if (sell && buy && gained < -rent) return 'it takes SOL in addition to the fee'
   return undefined
 }
 

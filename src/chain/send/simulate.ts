@@ -38,7 +38,7 @@ interface SimulationOrder<Verdict> {
 export async function simulate<Verdict extends { readonly kind: string }>(
   order: SimulationOrder<Verdict>,
 ): Promise<Verdict | Unavailable> {
-  let first: Verdict | Unavailable = { kind: 'unavailable', why: 'no node was asked' }
+  let first: Verdict | Unavailable = { kind: 'unavailable', why: 'no node is available' }
   for (const { call } of order.nodes) {
     const verdict = await simulateAt(call, order)
     if (!isUnavailable(verdict) && order.isGood(verdict)) return verdict
@@ -107,7 +107,7 @@ function judgeRun({ call, slot, error }: SimulatedRun): Simulation {
   // Already on chain: it was signed, and the wallet itself has sent it.
   if (error === null || error === 'AlreadyProcessed') return { kind: 'good', slot, call }
   if (isLasting(error)) return { kind: 'bad', error, call }
-  return { kind: 'unavailable', why: `the node would not take it now (${describeError(error)})` }
+  return { kind: 'unavailable', why: `the node does not accept it now (${describeError(error)})` }
 }
 
 /** Permanent failures of the whole transaction. The failure of an instruction is permanent, too. */

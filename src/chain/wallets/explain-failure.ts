@@ -28,9 +28,9 @@ export interface Failure {
 export async function explainFailure(call: Call, failure: Failure): Promise<Impossible> {
   const { order, batch, wallet, error, keys } = failure
   if (error === 'AccountNotFound' || error === 'InsufficientFundsForFee') {
-    return impossible(`${wallet} holds too little SOL to pay the fee; send it some`)
+    return impossible(`${wallet} has too little SOL for the fee; send it more`)
   }
-  if (error === 'InvalidAccountForFee') return impossible(`${wallet} is no plain wallet and cannot pay fees`)
+  if (error === 'InvalidAccountForFee') return impossible(`${wallet} is not a plain wallet and cannot pay fees`)
   const position = positionIn(error)
   if (position !== undefined)
     return (await blame(call, failure, batch.transferOf[position])) ?? unclear(failure, position)
@@ -40,7 +40,7 @@ export async function explainFailure(call: Call, failure: Failure): Promise<Impo
   if (poor > 0 && !order.mint && transfer >= 0) {
     return impossible(`${nameTransfer(failure, transfer)} is too small to open an empty wallet`, transfer)
   }
-  return impossible(`${wallet} would be left with less SOL than an account must hold; send it some`)
+  return impossible(`${wallet} would keep less SOL than an account must hold; send it more`)
 }
 
 /** Checks the accounts involved. Undefined if they are fine. */
@@ -59,20 +59,20 @@ async function blame(call: Call, failure: Failure, transfer: number | undefined)
     if (fault !== undefined) return impossible(`${nameTransfer(failure, transfer)} cannot be made: ${fault}`, transfer)
   }
   const state = readState(source, wallet, mint)
-  if (state === 'missing') return impossible(`${wallet} holds nothing of the token; send it some`)
-  if (state === 'frozen') return impossible(`the token account of ${wallet} is frozen by the issuer of the token`)
+  if (state === 'missing') return impossible(`${wallet} holds none of the token; send it some`)
+  if (state === 'frozen') return impossible(`the issuer of the token has frozen the token account of ${wallet}`)
   const held = unitsIn(source)
   if (held < needed) return short(wallet, held, needed, mint.decimals, 'of the token')
   return wanted?.opens && isCustom(failure.error, 1)
-    ? impossible(`${wallet} holds too little SOL to open the accounts; send it some`)
+    ? impossible(`${wallet} has too little SOL to open the accounts; send it more`)
     : undefined
 }
 
 const faults: Readonly<Record<AccountState, string | undefined>> = {
   ready: undefined,
-  missing: 'there is no token account',
-  frozen: 'the token account is frozen by the issuer of the token',
-  unusable: 'the token account cannot take a plain transfer',
+  missing: 'the payee has no token account',
+  frozen: 'the issuer of the token has frozen the token account',
+  unusable: 'the token account does not accept plain transfers',
 }
 
 function unclear(failure: Failure, position: number): Impossible {
@@ -88,7 +88,7 @@ function nameTransfer({ order }: Failure, transfer: number): string {
 
 function short(wallet: string, held: bigint, needed: bigint, decimals: number, what: string): Impossible {
   return impossible(
-    `${wallet} holds ${formatUnits(held, decimals)} ${what} and needs ${formatUnits(needed, decimals)}; send it some`,
+    `${wallet} holds ${formatUnits(held, decimals)} ${what} and needs ${formatUnits(needed, decimals)}; send it more`,
   )
 }
 

@@ -55,7 +55,7 @@ export function createOpener(parts: SendParts): Opener {
 async function attemptOpening(parts: SendParts, order: OpeningOrder, isStopped: () => boolean): Promise<Opening> {
   const wallet = await order.wallet()
   const lifetime = await readLifetime(parts.rpc)
-  if (!lifetime) return { kind: 'failed', why: 'no node gave a recent block' }
+  if (!lifetime) return { kind: 'failed', why: 'no node returned a recent blockhash' }
   const signed = await signOpening(order.recipient, order.mint, lifetime, wallet)
   const submission = await submit(parts.rpc, signed)
   if (submission.kind === 'rejected') {

@@ -87,11 +87,11 @@ async function sign(
   const fault = faultIn(order, terms)
   if (fault !== undefined) return { kind: 'impossible', why: fault }
   const lifetime = await readLifetime(rpc)
-  if (!lifetime) return { kind: 'unavailable', why: 'no node gave a recent block' }
+  if (!lifetime) return { kind: 'unavailable', why: 'no node returned a recent blockhash' }
   const batch = await composeBatch(order, wallet.address, terms)
   const draft = unsigned(composeMessage(batch.instructions, lifetime, wallet.address))
   if (draft.length > longestBytes) {
-    const why = `${order.transfers.length} transfers do not fit into one transaction; make it ${fitInto(order)}`
+    const why = `${order.transfers.length} transfers do not fit into one transaction; send at most ${fitInto(order)}`
     return { kind: 'impossible', why }
   }
   const simulation = await simulate(draft)
@@ -107,10 +107,10 @@ async function sign(
 /** The problem with an order that is independent of the chain's state. */
 function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): string | undefined {
   if (transfers.length === 0) return 'there is nothing to send'
-  if (transfers.some(({ units }) => units <= 0n || units > maxUnits)) return 'an amount is not one that can be sent'
-  if (transfers.some(({ owner }) => decodeAddress(owner) === undefined)) return 'an address is not one'
+  if (transfers.some(({ units }) => units <= 0n || units > maxUnits)) return 'an amount is out of range'
+  if (transfers.some(({ owner }) => decodeAddress(owner) === undefined)) return 'an address is invalid'
   if (maxFeeLamports !== undefined && maxFeeLamports < signatureLamports) {
-    return `a transaction costs ${signatureLamports} lamports at the least, and may cost ${maxFeeLamports}`
+    return `a transaction costs at least ${signatureLamports} lamports, but the limit is ${maxFeeLamports}`
   }
   return undefined
 }

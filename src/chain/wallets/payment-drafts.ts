@@ -36,7 +36,7 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
     draft: async (draft) => {
       const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
       if (short) return short
-      if (!lifetime) return { kind: 'unavailable', why: 'no node gave a recent block' }
+      if (!lifetime) return { kind: 'unavailable', why: 'no node returned a recent blockhash' }
       const { account, recipient, mint, units, requestId, reference } = draft
       const token = mint
         ? { asset: mint.address, decimals: mint.decimals, tokenProgram: mint.tokenProgram, units }

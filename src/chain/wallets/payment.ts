@@ -56,7 +56,7 @@ export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<
     const memo = new TextEncoder().encode(order.requestId)
     // Wallets can add instructions. Without the memo, the payment could not be claimed.
     if (!data.some((one) => equalBytes(one, memo))) {
-      throw new TypeError('the wallet dropped the memo, without which the payment could not be claimed')
+      throw new TypeError('the wallet removed the memo, so the payment could not be claimed')
     }
   })
 }

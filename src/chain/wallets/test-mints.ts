@@ -56,7 +56,7 @@ const mostUnits = 200_000
 
 /** Throws a `TypeError` for mainnet, which has no test money. */
 export function createMinter(parts: SendParts, wallet: Wallet): Minter {
-  if (parts.genesis === genesisHashes.mainnet) throw new TypeError('there is no test money on mainnet')
+  if (parts.genesis === genesisHashes.mainnet) throw new TypeError('mainnet has no test money')
   const run = (instructions: readonly Instruction[]) => land(parts, wallet, instructions)
   return {
     give: async (order) => run(await giving(order, wallet.address)),
@@ -66,7 +66,7 @@ export function createMinter(parts: SendParts, wallet: Wallet): Minter {
       const mints = await ownMints(wallet.address)
       const missing = await findMissing(parts.rpc, mints)
       const rent = await readRent(parts.rpc)
-      if (!missing || rent === undefined) return unavailable('no node told what stands at the addresses of the mints')
+      if (!missing || rent === undefined) return unavailable('no node returned the accounts of the mints')
       if (missing.length === 0) return { mints, made: [] }
       const instructions = missing.flatMap((code) => creation(code, mints[code], wallet.address, rent))
       const landed = await run(instructions)
@@ -77,7 +77,7 @@ export function createMinter(parts: SendParts, wallet: Wallet): Minter {
 
 async function land(parts: SendParts, wallet: Wallet, instructions: readonly Instruction[]): Promise<TestMinting> {
   const lifetime = await readLifetime(parts.rpc)
-  if (!lifetime) return unavailable('no node gave a recent block')
+  if (!lifetime) return unavailable('no node returned a recent blockhash')
   const signed = await signInstructions([...computeBudget(mostUnits), ...instructions], lifetime, wallet)
   // This is the last question before sending, because one address can lead to different nodes.
   const stranger = await checkChain(parts)
@@ -95,8 +95,8 @@ async function land(parts: SendParts, wallet: Wallet, instructions: readonly Ins
 async function checkChain({ rpc, genesis }: SendParts): Promise<TestMinting | undefined> {
   const named = await Promise.all(rpc.nodes.map(({ call }) => readGenesis(call)))
   const known = named.filter((one) => one !== undefined)
-  if (known.length === 0) return unavailable('no node says which chain it speaks for')
-  return known.every((one) => one === genesis) ? undefined : unavailable('a node does not speak for this chain')
+  if (known.length === 0) return unavailable('no node returned its genesis hash')
+  return known.every((one) => one === genesis) ? undefined : unavailable('a node belongs to another chain')
 }
 
 async function giving({ recipient, units, mints }: MintingOrder, payer: string): Promise<readonly Instruction[]> {
@@ -179,7 +179,7 @@ function creation(code: TokenCode, mint: Mint, base: string, amount: bigint): re
 
 /** Explains a failure to the owner of the key, as far as they can fix it. */
 function explain(why: string, { address: key }: Wallet): string {
-  if (/"Custom":4\b/.test(why)) return `${key} is not the mint authority of the mints; name mints that are its own`
+  if (/"Custom":4\b/.test(why)) return `${key} is not the mint authority of the mints; use mints of this key`
   if (/AccountNotFound|Insufficient|"Custom":1\b/i.test(why)) return `${key} holds too little SOL`
   return why
 }

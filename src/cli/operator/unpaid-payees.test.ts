@@ -11,7 +11,7 @@ it('tells of everybody who is owed and would not be looked at, with the reason',
   const all = [
     payee('a', { owed: 0n }),
     payee('b', { owed: 4n }),
-    payee('c', { why: 'there is no token account', parkedUntil: 60_000 }),
+    payee('c', { why: 'the payee has no token account', parkedUntil: 60_000 }),
     payee('d', { reserved: 5n }),
     payee('e', {}),
     payee('f', { why: 'it was frozen', parkedUntil: 10 }),
@@ -20,11 +20,11 @@ it('tells of everybody who is owed and would not be looked at, with the reason',
   const list = await findWaiting({ payees: async () => pages.shift() ?? [] }, { now: 50, decimals: 0, least: 5n })
   expect(list.waiting.map(({ payee: name, why, until }) => [name, why, until])).toEqual([
     ['b', 'it is less than the threshold of 5 NATIVE', undefined],
-    ['c', 'there is no token account', 60_000],
+    ['c', 'the payee has no token account', 60_000],
     ['d', 'a payout is under way', undefined],
   ])
   expect(waitingLines(list, String)[4]).toContain(
-    'there is no token account; looked at again from 1970-01-01 00:01 UTC',
+    'the payee has no token account; looked at again from 1970-01-01 00:01 UTC',
   )
   expect(waitingLines({ waiting: [], isAll: true }, String)).toEqual([])
 })

@@ -192,16 +192,16 @@ function checkProgress({ file, buyMore, paid }: Work, end: BodyEnd, reached: num
   const part = file.part()
   const { bytes, size } = part
   if (size !== undefined && bytes > size)
-    throw new DownloadError('size_mismatch', `The server sent more than the ${size} bytes it had announced.`, bytes)
+    throw new DownloadError('size_mismatch', `The server sent more than the announced ${size} bytes.`, bytes)
   const costsMore = end.kind === 'exhausted' || paid()?.allowance?.unit === 'request'
   const isStuck = !isResumable(part) || bytes <= reached
   if (!isStuck && (buyMore || !costsMore)) return
   const next = isStuck
-    ? 'it cannot be gone on with from there; buy all of it at once with prepayBytes'
-    : 'call again, or with buyMore, to pay for more and go on'
+    ? 'the server does not support resuming; buy the whole file with prepayBytes'
+    : 'call again, or set buyMore, to pay for more and continue'
   const facts = end.kind === 'ended' ? {} : end.error.facts
   const of = size === undefined ? '' : ` of ${size}`
-  throw new PaymentError('allowance_exhausted', `What was paid for ended at byte ${bytes}${of}; ${next}.`, {
+  throw new PaymentError('allowance_exhausted', `The allowance ended at byte ${bytes}${of}; ${next}.`, {
     ...facts,
     offset: bytes,
     resumable: !isStuck,

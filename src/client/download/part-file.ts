@@ -60,7 +60,7 @@ export async function openPartFile(path: string, url: string): Promise<PartFile>
   // Otherwise a device or a pipe could be replaced by a file.
   const target = await stat(path).catch(() => undefined)
   if (target && !target.isFile())
-    throw new DownloadError('file_unwritable', `${path} is not a file, and cannot take the place of one (ENOTSUP).`)
+    throw new DownloadError('file_unwritable', `${path} is not a regular file (ENOTSUP). Choose another path.`)
   const text = await readText(paths.notePath)
   const before = parseNote(text)
   const holder = before?.holder
@@ -93,10 +93,7 @@ export async function openPartFile(path: string, url: string): Promise<PartFile>
 }
 
 function busy(path: string): DownloadError {
-  return new DownloadError(
-    'file_busy',
-    `Another download into ${path} is under way; wait for it, or name another file.`,
-  )
+  return new DownloadError('file_busy', `Another download writes to ${path}. Wait for it, or choose another file.`)
 }
 
 interface Paths {

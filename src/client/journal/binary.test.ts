@@ -6,8 +6,8 @@ it('names SQLite and another journal to a payer whose machine has no binary of S
   const failed = loadFileJournal(() => Promise.reject(new Error('No native build was found for arch=riscv64\n  at …')))
   await expect(failed).rejects.toEqual(
     new JournalError(
-      `The payment journal needs @photostructure/sqlite, whose binary does not load on ${process.platform}-${process.arch} ` +
-        '(No native build was found for arch=riscv64); pass a journal of your own (createMemoryJournal) ' +
+      `The payment journal needs @photostructure/sqlite, but its binary does not load on ${process.platform}-${process.arch} ` +
+        '(No native build was found for arch=riscv64); pass your own journal (createMemoryJournal) ' +
         'or use a supported machine; nothing was paid.',
     ),
   )

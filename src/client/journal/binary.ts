@@ -11,7 +11,7 @@ export async function loadFileJournal(
     {
       part: 'The payment journal',
       name: '@photostructure/sqlite',
-      instead: 'pass a journal of your own (createMemoryJournal) or use a supported machine; nothing was paid.',
+      instead: 'pass your own journal (createMemoryJournal) or use a supported machine; nothing was paid.',
       refuse: (sentence) => new JournalError(sentence),
       machine: process,
     },

@@ -141,7 +141,7 @@ function open(path: string): DatabaseSyncInstance {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new JournalError(
-      `The payment journal ${path} cannot be used (${why}); move the file away, with the payments in it that were not used yet, or set PAYSTILE_HOME.`,
+      `The payment journal ${path} cannot be used (${why}); move the file (it may contain unused payments), or set PAYSTILE_HOME.`,
     )
   }
 }

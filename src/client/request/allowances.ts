@@ -167,13 +167,13 @@ function isTooOld(check: () => void): boolean {
 function stillBuying({ challenge: { requestId } }: ChallengeReading): PaymentError {
   return new PaymentError(
     'payment_unknown',
-    'Another call is still paying for the same thing; call again, and what it has bought will be used.',
+    'Another call is still paying for the same resource. Call again to use its payment.',
     { requestId },
   )
 }
 
 function usedUp({ challenge: { requestId } }: ChallengeReading): PaymentError {
-  return new PaymentError('payment_refused', 'The server says that what was just bought has been used up already.', {
+  return new PaymentError('payment_refused', 'The server reports that the new allowance is already used up.', {
     requestId,
     refusal: 'payment_replay',
     status: 409,

@@ -60,7 +60,7 @@ export async function prepare(
   if (body instanceof ReadableStream) {
     throw new PaymentError(
       'body_not_replayable',
-      'A stream can be sent only once, and paying means sending twice; pass the body as text or bytes.',
+      'A stream can be sent only once, but a paid request is sent twice. Pass the body as text or bytes.',
     )
   }
   const headers = new Headers(init.headers ?? given?.headers)
@@ -104,10 +104,7 @@ export async function prepare(
 }
 
 function noAnswer(): PaymentError {
-  return new PaymentError(
-    'server_unavailable',
-    'The server did not answer in time; try again, or give it more time with timeoutMs.',
-  )
+  return new PaymentError('server_unavailable', 'The server did not respond in time. Try again, or raise timeoutMs.')
 }
 
 const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']

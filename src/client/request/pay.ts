@@ -61,7 +61,7 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
   // after the challenge's expiry.
   const [lifetime, choice] = await Promise.all([readLifetime(rpc), choose(parts, purchase)])
   if (!lifetime)
-    throw new PaymentError('chain_unavailable', 'No node gave a recent block, so nothing was paid; try again.')
+    throw new PaymentError('chain_unavailable', 'No node returned a recent blockhash. Nothing was paid. Try again.')
   const { candidate, createAccount } = choice
   const { token, units, decimals, mint } = candidate
   const amount = formatUnits(units, decimals)
@@ -150,21 +150,21 @@ export async function land({ rpc, clock, journal, options, tell }: PayParts, int
       await journal.change(requestId, { state: 'dead' })
       throw new PaymentError(
         'payment_failed',
-        `The payment failed on chain (${fate.error}); only the network fee was spent.`,
+        `The payment failed on chain (${fate.error}). Only the network fee was spent.`,
         { requestId, tx },
       )
     case 'expired':
       await journal.change(requestId, { state: 'dead' })
       throw new PaymentError(
         'payment_failed',
-        'The payment did not reach the chain in time and can no longer do so; nothing was paid, try again.',
+        'The payment did not reach the chain in time and can no longer land. Nothing was paid. Try again.',
         { requestId, tx },
       )
     case 'unknown': {
       const why = submission.kind === 'sent' ? fate.why : submission.why
       throw new PaymentError(
         'payment_unknown',
-        `It is not known yet whether the payment will land (${why}); call again, and it will be followed up, not repeated.`,
+        `The outcome of the payment is not known yet (${why}). Call again: the client follows it up and does not pay twice.`,
         { requestId, tx },
       )
     }
@@ -177,7 +177,7 @@ async function reserve(journal: Journal, intent: Intent, candidate: Candidate, o
   const reservation = await journal.reserve(intent, limits)
   if (reservation.kind === 'reserved') return
   if (reservation.kind === 'repeated') {
-    throw new PaymentError('declined', 'The server repeats a requestId that was used before; nothing was signed.', {
+    throw new PaymentError('declined', 'The server repeated a requestId that was used before. Nothing was signed.', {
       requestId: intent.requestId,
     })
   }
@@ -186,7 +186,7 @@ async function reserve(journal: Journal, intent: Intent, candidate: Candidate, o
   const spent = formatUnits(reservation.spent, decimals)
   throw new PaymentError(
     'budget_exceeded',
-    `${formatUnits(intent.units, decimals)} ${token} would exceed the budget of ${most} ${token}: ${spent} are spent ${where}.`,
+    `${formatUnits(intent.units, decimals)} ${token} would exceed the budget of ${most} ${token}: ${spent} already spent ${where}.`,
     { requestId: intent.requestId },
   )
 }
@@ -204,7 +204,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
   if (funds.kind === 'unavailable') {
     throw new PaymentError(
       'chain_unavailable',
-      `The wallet's balance cannot be read (${funds.why}), so nothing was paid; try again.`,
+      `The wallet's balance cannot be read (${funds.why}). Nothing was paid. Try again.`,
       { requestId },
     )
   }

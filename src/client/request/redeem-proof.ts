@@ -66,7 +66,7 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
       if (parts.elsewhere.includes(outcome.code)) return { kind: 'elsewhere' }
       if (!isStillGood(outcome.code)) await journal.change(requestId, { state: 'done' })
       if (outcome.code === 'payment_replay') return { kind: 'used' }
-      const after = isStillGood(outcome.code) ? '' : ' It will not be shown again: the next call pays anew.'
+      const after = isStillGood(outcome.code) ? '' : ' The client drops it: the next call makes a new payment.'
       throw new PaymentError('payment_refused', `The server refused the payment: ${outcome.detail}${after}`, {
         requestId,
         tx,
@@ -79,7 +79,7 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
     if (clock.monotonic() + afterMs > deadline) {
       throw new PaymentError(
         'paid_not_delivered',
-        `The payment was made, but the resource did not come (${outcome.reason}); call again, and the same payment will be used.`,
+        `The payment was made, but the resource was not delivered (${outcome.reason}). Call again to use the same payment.`,
         { requestId, tx, proof },
       )
     }
@@ -118,8 +118,8 @@ async function attempt({ send, isCancelled, timeoutMs }: RedeemProofParts, proof
     response = await send({ [proofHeader]: proof })
   } catch (error) {
     if (isCancelled()) throw error
-    const { code = 'it broke' } = (error as { cause?: { code?: string } } | undefined)?.cause ?? {}
-    const reason = error instanceof PaymentError ? 'no answer in time' : `no connection: ${code}`
+    const { code = 'the connection broke' } = (error as { cause?: { code?: string } } | undefined)?.cause ?? {}
+    const reason = error instanceof PaymentError ? 'no response in time' : `no connection: ${code}`
     return { kind: 'again', reason, afterMs: 0 }
   }
   const { status } = response

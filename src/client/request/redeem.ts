@@ -113,7 +113,7 @@ function exhaustedError({ requestId, tx }: Intent, offset: number, size: number 
   const end = size === undefined ? '' : ` of ${size}`
   return new PaymentError(
     'allowance_exhausted',
-    `What was paid for ended at byte ${offset}${end}; go on with the header Range: bytes=${offset}-, which pays for more.`,
+    `The allowance ended at byte ${offset}${end}. Continue with the header Range: bytes=${offset}-, which makes another payment.`,
     { requestId, ...(tx !== undefined && { tx }), offset, ...(size !== undefined && { size }) },
   )
 }
@@ -129,7 +129,7 @@ async function followRedirect({ send, method }: PaidRequest, response: Response,
   if (to?.origin !== url.origin) {
     throw new PaymentError(
       'redirect_refused',
-      `The paid answer points to ${to?.origin ?? 'another place'}, which was not paid; fetch it yourself if you trust it.`,
+      `The paid response redirects to ${to?.origin ?? 'another place'}, which was not paid. Fetch it yourself if you trust it.`,
     )
   }
   const { status } = response

@@ -83,7 +83,7 @@ function chooseProofKind({ proof = [], requestId }: Challenge, announced: ProofK
     return wanted
   throw new PaymentError(
     'declined',
-    `The server wants a proof that cannot be given (${proof.join(', ')}), so nothing was paid.`,
+    `The server requires an unsupported proof (${proof.join(', ')}). Nothing was paid.`,
     { requestId },
   )
 }
@@ -95,14 +95,14 @@ function whereToPay({ url: asked, method }: PaidRequest, response: Response, { r
   if (response.redirected && method !== 'GET' && method !== 'HEAD') {
     throw new PaymentError(
       'redirect_refused',
-      `The ${method} was redirected to ${url.href}, which asks for money; call that address itself if you mean it.`,
+      `The ${method} was redirected to ${url.href}, which requires payment. Call that address directly to pay it.`,
       { requestId },
     )
   }
   if (url.origin === asked.origin) return url
   throw new PaymentError(
     'wrong_origin',
-    `${asked.origin} sent us to ${url.origin}, which asks for money; call that address itself if you mean it.`,
+    `${asked.origin} redirected to ${url.origin}, which requires payment. Call that address directly to pay it.`,
     { requestId },
   )
 }

@@ -67,8 +67,8 @@ async function begin(service: Runtime, route: Converting, conversion: Conversion
     return share(service, route, conversion, async () => ({ converter: undefined, loop: undefined }))
   const { tokens, settlementToken } = conversion.rules
   throw new ConfigurationError([
-    `autoConversion: nobody converts what ${route.recipient} gets in ${tokens.join(' and ')} into ${settlementToken}; ` +
-      'give its key as settlementKey, or run npx paystile worker with that key on the same ledger',
+    `autoConversion: no worker converts what ${route.recipient} receives in ${tokens.join(' and ')} into ${settlementToken}; ` +
+      'set its key as settlementKey, or run npx paystile worker with that key on the same ledger',
   ])
 }
 
@@ -171,7 +171,7 @@ async function openConverter(
   })
   if (outgoingWallet.wallet !== recipient) {
     throw new ConfigurationError([
-      `settlementKey: is the key of ${outgoingWallet.wallet}, and what is to be converted belongs to ${recipient}; give its key`,
+      `settlementKey: is the key of ${outgoingWallet.wallet}, but the payments belong to ${recipient}; set the key of that wallet`,
     ])
   }
   const feed = service.openRates(rates, mints)

@@ -54,7 +54,7 @@ describe('what is secret', () => {
 })
 
 it.each([
-  'the node did not answer in time (ECONNREFUSED)',
+  'the node did not respond in time (ECONNREFUSED)',
   'https://rpc.example.com answered 503',
   'ledger sqlite:./ledger.db is locked',
   'GET /api/weather?city=Bern',

@@ -23,7 +23,7 @@ it.each([
 ])('says in one sentence why the binary does not load, and what to do: %j', async (message, reason) => {
   await expect(loadBinary(use, () => Promise.reject(new Error(message)))).rejects.toEqual(
     new ConfigurationError([
-      `the localnet needs litesvm, whose binary does not load on linux-riscv64 (${reason}); use devnet`,
+      `the localnet needs litesvm, but its binary does not load on linux-riscv64 (${reason}); use devnet`,
     ]),
   )
 })

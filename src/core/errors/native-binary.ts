@@ -29,6 +29,6 @@ export async function loadBinary<Module>(
     // Keeps the first clause: loaders append paths, build details, or advice for other problems.
     const [reason] = (error instanceof Error ? error.message : String(error)).split(/\n|\. | for platform=/)
     const place = `${machine.platform}-${machine.arch}`
-    throw refuse(`${part} needs ${name}, whose binary does not load on ${place} (${reason}); ${instead}`)
+    throw refuse(`${part} needs ${name}, but its binary does not load on ${place} (${reason}); ${instead}`)
   }
 }

@@ -43,17 +43,17 @@ describe('a reading', () => {
     const before = told([0, 150n * one])
     expect(weigh(before, sol(rate, 1_000), after(1_000), limits)).toEqual({
       ...before,
-      remark: 'the source gave a rate that cannot be',
+      remark: 'the source returned an impossible rate',
     })
     const alone = weigh(unreadRate, sol(rate, 1_000), after(1_000), limits)
     expect(kindAt(alone, after(1_000))).toBe('refused')
   })
 
   it.each<readonly [string, number, string]>([
-    ['too old already', -60_001, 'the source gave a rate that was 61 s old'],
-    ['of the future', 15_001, 'the source gave a rate of the future; one of the two clocks is wrong'],
-    ['not a time', Number.NaN, 'the source gave no time for its rate'],
-    ['endless', Number.POSITIVE_INFINITY, 'the source gave no time for its rate'],
+    ['too old already', -60_001, 'the source returned a rate that is 61 s old'],
+    ['of the future', 15_001, 'the source returned a rate from the future; one of the two clocks is wrong'],
+    ['not a time', Number.NaN, 'the source returned a rate without a time'],
+    ['endless', Number.POSITIVE_INFINITY, 'the source returned a rate without a time'],
   ])('does not count when its time is %s', (_name, at, why) => {
     expect(computeOffer(weigh(unreadRate, sol(one, at), after(0), limits), after(0), limits)).toEqual({
       kind: 'refused',
@@ -109,7 +109,7 @@ describe('age', () => {
     const state = weigh(told([0, one]), sol(0n, 50_000), after(50_000), limits)
     expect(computeOffer(state, after(61_000), limits)).toEqual({
       kind: 'stale',
-      why: 'its last rate is older than 60 s: the source gave a rate that cannot be',
+      why: 'its last rate is older than 60 s: the source returned an impossible rate',
     })
   })
 })

@@ -132,13 +132,13 @@ function readRate(rate: bigint | string): bigint | undefined {
 /** Parses a reading, or returns the reason why it does not count. */
 function see(reading: RateReading, asked: Moment, limits: RateLimits): Seen | string {
   const rate = readRate(reading.rate)
-  if (rate === undefined) return 'the source gave a rate that cannot be'
+  if (rate === undefined) return 'the source returned an impossible rate'
   const { at } = reading
   if (at === undefined) return { rate, at, asked, ageMs: 0 }
-  if (!Number.isFinite(at)) return 'the source gave no time for its rate'
-  if (at > asked.now + mostAheadMs) return 'the source gave a rate of the future; one of the two clocks is wrong'
+  if (!Number.isFinite(at)) return 'the source returned a rate without a time'
+  if (at > asked.now + mostAheadMs) return 'the source returned a rate from the future; one of the two clocks is wrong'
   const ageMs = Math.max(0, asked.now - at)
-  if (ageMs > limits.maxAgeSeconds * 1000) return `the source gave a rate that was ${inSeconds(ageMs)} old`
+  if (ageMs > limits.maxAgeSeconds * 1000) return `the source returned a rate that is ${inSeconds(ageMs)} old`
   return { rate, at, asked, ageMs }
 }
 
@@ -152,7 +152,7 @@ export function weigh(state: RateState, reading: RateReading, asked: Moment, lim
   if (seen.at !== undefined && last?.at !== undefined && seen.at <= last.at) return { ...state, remark: undefined }
   const average = reading.average === undefined ? undefined : readRate(reading.average)
   if (reading.average !== undefined && average === undefined)
-    return { ...state, remark: 'the source gave an average that cannot be' }
+    return { ...state, remark: 'the source returned an impossible average' }
   const reference = believed?.rate ?? average
   const believe: RateState = { believed: seen, held: undefined, remark: undefined }
   if (reference === undefined || isWithin(seen.rate, reference, limits.maxJump)) return believe
@@ -186,7 +186,9 @@ export function computeOffer(state: RateState, moment: Moment, limits: RateLimit
     return { kind: 'jumped', why }
   }
   if (believed === undefined) {
-    return remark === undefined ? { kind: 'unread', why: 'no rate was read yet' } : { kind: 'refused', why: remark }
+    return remark === undefined
+      ? { kind: 'unread', why: 'no rate has been read yet' }
+      : { kind: 'refused', why: remark }
   }
   if (ageOf(believed, moment) > limits.maxAgeSeconds * 1000) {
     const why = `its last rate is older than ${limits.maxAgeSeconds} s${remark ? `: ${remark}` : ''}`

@@ -36,12 +36,12 @@ describe('a mint', () => {
 
   it.each<[string, MintReading, RegExp]>([
     ['that is not there', { kind: 'absent' }, /does not exist on this chain/],
-    ['that is a wallet', { kind: 'foreign', program: '11111111111111111111111111111111' }, /to the program 1+ and not/],
+    ['that is a wallet', { kind: 'foreign', program: '11111111111111111111111111111111' }, /to the program 1+, not/],
     ['under a name of the program', { kind: 'foreign', program: token2022Program }, /is not a mint/],
-    ['of the other program', { ...made(), program: splTokenProgram } as MintReading, /write that as its tokenProgram/],
+    ['of the other program', { ...made(), program: splTokenProgram } as MintReading, /set tokenProgram to that/],
     ['that cannot be read', { kind: 'malformed', program: token2022Program, why: 'is odd' }, /is odd$/],
-    ['T51: with other decimals', made({ decimals: 6 }), /has 6 decimals and not 9/],
-    ['that cannot be transferred', made({ isTransferable: false }), /cannot be transferred/],
+    ['T51: with other decimals', made({ decimals: 6 }), /has 6 decimals, not 9/],
+    ['that cannot be transferred', made({ isTransferable: false }), /is not transferable/],
     ['that is paused', made({ isPaused: true }), /is paused/],
     ['with a fee of everything', made({ fees: [{ basisPoints: 10_000, maximum: maxUnits }] }), /transfer fee/],
   ])('%s is bad', (_what, reading, why) => {
@@ -55,7 +55,7 @@ describe('a mint', () => {
     const others: readonly DoubtfulTrait[] = doubtfulTraits.filter((one) => one !== doubt)
     expect(judge(inspection, { allowed: others })).toEqual({
       kind: 'bad',
-      why: expect.stringContaining(`write allow: ['${doubt}']`),
+      why: expect.stringContaining(`set allow: ['${doubt}']`),
     })
     expect(judge(inspection, { allowed: [doubt] }).kind).toBe('good')
   })
@@ -72,7 +72,7 @@ describe('a mint', () => {
 
 describe('the account of a recipient', () => {
   it.each<[string, AccountReading, RegExp]>([
-    ['T8: that was handed over', { ...account, owner: stranger }, /was handed over to stranger/],
+    ['T8: that was handed over', { ...account, owner: stranger }, /was transferred to stranger/],
     ['that is frozen', { ...account, isFrozen: true }, /is frozen/],
     ['that is none', { kind: 'malformed' }, /is not an account of/],
   ])('%s is bad', (_what, holder, why) => {
@@ -112,7 +112,7 @@ describe('SOL', () => {
   it('cannot begin a wallet with less than it must hold', () => {
     expect(sol(890_879n, 890_880n)).toEqual({
       kind: 'bad',
-      why: expect.stringMatching(/cannot begin with 0.000890879 SOL; send it 0.00089088 SOL once/),
+      why: expect.stringMatching(/0.000890879 SOL is too little to open it; send it 0.00089088 SOL once/),
     })
     expect(sol(890_880n, 890_880n)).toMatchObject({ kind: 'good', offering: { leastUnits: 890_880n } })
     expect(sol(1n, 0n)).toMatchObject({ kind: 'good', offering: { leastUnits: 0n } })

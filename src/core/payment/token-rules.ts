@@ -20,11 +20,11 @@ export const doubtfulTraits = [
 export type DoubtfulTrait = (typeof doubtfulTraits)[number]
 
 const dangers: Readonly<Record<DoubtfulTrait, string>> = {
-  transferHook: 'runs code of somebody else with every transfer, or can be made to',
-  permanentDelegate: 'has a permanent delegate, who can take payments back out of your account',
-  interestBearing: 'bears interest, so wallets show other amounts than are paid',
-  scaledUiAmount: 'has a multiplier, so wallets show other amounts than are paid',
-  unknown: 'has an extension that is not known here',
+  transferHook: 'runs third-party code on every transfer, or can be changed to do so',
+  permanentDelegate: 'has a permanent delegate, which can withdraw payments from your account',
+  interestBearing: 'bears interest, so wallets show amounts that differ from the paid ones',
+  scaledUiAmount: 'has a multiplier, so wallets show amounts that differ from the paid ones',
+  unknown: 'has an unknown extension',
 }
 
 export interface MintTraits {
@@ -112,11 +112,11 @@ export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { 
   if (wallet.kind === 'unspendable') return bad(`recipient: ${recipient} is ${wallet.what}, not a wallet`)
   if (!mint) return judgeSol(terms, wallet.leastLamports)
   const reading = tokens[code]
-  if (!reading) return bad(`mints.${code}: was not looked at`)
+  if (!reading) return bad(`mints.${code}: was not checked`)
   const traits = traitsOf(mint, reading.mint, terms.allowed)
   if (typeof traits === 'string') return bad(`mints.${code}: ${mint.address} ${traits}`)
   if (terms.units !== undefined && computeGross(terms.units, traits.fees) === undefined) {
-    return bad(`mints.${code}: ${mint.address} has a transfer fee that no payment of this price can bear`)
+    return bad(`mints.${code}: ${mint.address} has a transfer fee that is too high for this price`)
   }
   return judgeAccount(terms, mint, traits, reading.account)
 }
@@ -124,9 +124,7 @@ export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { 
 function judgeSol({ recipient, units }: TokenTerms, leastUnits: bigint): TokenVerdict {
   if (units !== undefined && units < leastUnits) {
     const [price, least] = [formatUnits(units, solDecimals), formatUnits(leastUnits, solDecimals)]
-    return bad(
-      `recipient: ${recipient} is empty, and a wallet cannot begin with ${price} SOL; send it ${least} SOL once`,
-    )
+    return bad(`recipient: ${recipient} is empty, and ${price} SOL is too little to open it; send it ${least} SOL once`)
   }
   return { kind: 'good', offering: { fees: [], leastUnits }, warnings: [] }
 }
@@ -136,17 +134,17 @@ function traitsOf(mint: Mint, reading: MintReading, allowed: readonly DoubtfulTr
   if (reading.kind === 'absent') return 'does not exist on this chain'
   if (reading.program !== mint.tokenProgram) {
     const isToken = reading.program === splTokenProgram || reading.program === token2022Program
-    const remedy = isToken && reading.kind === 'mint' ? '; write that as its tokenProgram' : ''
-    return `belongs to the program ${reading.program} and not to ${mint.tokenProgram}${remedy}`
+    const remedy = isToken && reading.kind === 'mint' ? '; set tokenProgram to that' : ''
+    return `belongs to the program ${reading.program}, not to ${mint.tokenProgram}${remedy}`
   }
   if (reading.kind === 'foreign') return 'is not a mint'
   if (reading.kind === 'malformed') return reading.why
   const { traits } = reading
-  if (traits.decimals !== mint.decimals) return `has ${traits.decimals} decimals and not ${mint.decimals}`
-  if (!traits.isTransferable) return 'cannot be transferred, so nobody can pay with it'
+  if (traits.decimals !== mint.decimals) return `has ${traits.decimals} decimals, not ${mint.decimals}`
+  if (!traits.isTransferable) return 'is not transferable, so it cannot be used for payments'
   const doubt = traits.doubts.find((trait) => !allowed.includes(trait))
-  if (doubt) return `${dangers[doubt]}; if you want that, write allow: ['${doubt}']`
-  return traits.isPaused ? 'is paused by its issuer, so nobody can pay with it' : traits
+  if (doubt) return `${dangers[doubt]}; to accept that, set allow: ['${doubt}']`
+  return traits.isPaused ? 'is paused by its issuer, so it cannot be used for payments' : traits
 }
 
 function judgeAccount(
@@ -164,7 +162,7 @@ function judgeAccount(
       const flag = mint.tokenProgram === token2022Program ? ' --program-2022' : ''
       const command = `spl-token create-account ${mint.address} --owner ${recipient}${flag}`
       const why = `recipient: has no ${code} account yet; open it with ${command}, or give accountKey`
-      if (opensFrozen) return bad(`${why}, and have the issuer thaw it`)
+      if (opensFrozen) return bad(`${why}, and ask the issuer to thaw it`)
       return { kind: 'unopened', offering, why }
     }
     case 'account': {
@@ -173,7 +171,7 @@ function judgeAccount(
       if (account.isFrozen) return bad(`${theirs} is frozen, so it can receive nothing until its issuer thaws it`)
       const { delegate, closer } = account
       const warnings = [
-        ...(delegate === undefined ? [] : [`${theirs} has a delegate, ${delegate}, who can take payments out of it`]),
+        ...(delegate === undefined ? [] : [`${theirs} has a delegate, ${delegate}, which can withdraw payments`]),
         ...(closer === undefined ? [] : [`${theirs} can be closed by ${closer} while it is empty`]),
       ]
       return { kind: 'good', offering, warnings }

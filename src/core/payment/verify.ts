@@ -163,7 +163,7 @@ function judgePayer(
   }
   const meant = sent.filter(({ memos }) => memos.includes(requestId))
   if (meant.length === 0) {
-    return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment: another program wrote it.' })
+    return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment. Another program wrote it.' })
   }
   const explicit = sumOf(meant) - takenBack(effect, recipient, option.asset)
   const gained = computeGain(effect, recipient, option.asset)

@@ -81,8 +81,8 @@ describe('a quote', () => {
 
   it('may be two per cent worse than the rate, to the unit, and as much better as it likes', () => {
     expect(judge(980_000n, 1_000_000n)).toEqual({ kind: 'fair', minimum: 975_100n })
-    expect(judge(979_999n, 1_000_000n)).toEqual({ kind: 'unfair', why: 'it is 2.00 % worse than the rate' })
-    expect(judge(969_500n, 1_000_000n)).toEqual({ kind: 'unfair', why: 'it is 3.05 % worse than the rate' })
+    expect(judge(979_999n, 1_000_000n)).toEqual({ kind: 'unfair', why: 'the quote is 2.00 % worse than the rate' })
+    expect(judge(969_500n, 1_000_000n)).toEqual({ kind: 'unfair', why: 'the quote is 3.05 % worse than the rate' })
     expect(judge(5_000_000n, 1_000_000n)).toMatchObject({ kind: 'fair' })
   })
 

@@ -88,18 +88,18 @@ export function judgeQuote(
   fair: bigint | undefined,
   { slippageBps, maxDeviationBps }: ConversionLimits,
 ): ConversionPricing {
-  if (fair === undefined) return { kind: 'unfair', why: 'there is no fresh rate to compare it with' }
+  if (fair === undefined) return { kind: 'unfair', why: 'no current rate is available for comparison' }
   const { units, least } = quote
-  if (fair <= 0n || units <= 0n) return { kind: 'unfair', why: 'it is worth less than one base unit' }
+  if (fair <= 0n || units <= 0n) return { kind: 'unfair', why: 'the amount is worth less than one base unit' }
   if (units * wholeBps < fair * (wholeBps - BigInt(maxDeviationBps))) {
     const short = ((fair - units) * wholeBps) / fair
     return {
       kind: 'unfair',
-      why: `it is ${short / 100n}.${(short % 100n).toString().padStart(2, '0')} % worse than the rate`,
+      why: `the quote is ${short / 100n}.${(short % 100n).toString().padStart(2, '0')} % worse than the rate`,
     }
   }
   const minimum = minimumOf(units, slippageBps)
-  if (least < minimum) return { kind: 'unfair', why: 'the venue promises less than the slippage allows' }
+  if (least < minimum) return { kind: 'unfair', why: "the venue's minimum is below the allowed slippage" }
   return { kind: 'fair', minimum }
 }
 

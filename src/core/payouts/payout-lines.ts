@@ -26,21 +26,24 @@ export type Drafted =
   | { readonly kind: 'park'; readonly why: string }
 
 export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: PayoutTerms): Drafted {
-  if (account === 'frozen') return { kind: 'park', why: 'the token account is frozen by the issuer of the token' }
-  if (account === 'unusable') return { kind: 'park', why: 'the token account cannot take a plain transfer' }
+  if (account === 'frozen') return { kind: 'park', why: 'the issuer of the token has frozen the token account' }
+  if (account === 'unusable') return { kind: 'park', why: 'the token account does not accept plain transfers' }
   const { units: gross, from, upto, atRates } = owed
   const isOwn = restRoles.some((one) => one === role)
   const full = isOwn ? gross : payable(atRates, terms.rate)
   const line = { role, payee, from, upto, gross }
   if (account === 'ready') {
     if (full < terms.least || full === 0n)
-      return { kind: 'wait', why: 'at the rate of today it is too little to be sent' }
+      return { kind: 'wait', why: 'at the current rate the amount is too small to send' }
     return { kind: 'line', line: { ...line, units: full, opening: 0n } }
   }
-  if (terms.opening === undefined) return { kind: 'wait', why: 'what a token account costs is not known' }
+  if (terms.opening === undefined) return { kind: 'wait', why: 'the cost of a token account is unknown' }
   const left = full - terms.opening
   // A payee without an account pays for it once, and only if at least half of the balance remains.
   if (left < terms.opening || left < terms.least || left <= 0n)
-    return { kind: 'wait', why: 'there is no token account, and opening one would take too much of what is owed' }
+    return {
+      kind: 'wait',
+      why: 'the payee has no token account, and opening one would cost too large a part of the amount',
+    }
   return { kind: 'line', line: { ...line, units: left, opening: terms.opening } }
 }

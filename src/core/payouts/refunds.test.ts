@@ -48,9 +48,9 @@ describe('a refund', () => {
     expect(judge(change, facts)).toMatchObject({ kind: 'refundable', ...ruling })
   })
   it.each<readonly [string, Partial<PaymentListItem>, Partial<History>, string]>([
-    ['was taken back by the chain', { state: 'reverted' }, {}, 'the chain took it back'],
-    ['is not final', { state: 'confirmed' }, {}, 'might still take it back'],
-    ['was just made', { state: 'unclaimed', at: now - 600_000 }, {}, 'can still claim it'],
+    ['was taken back by the chain', { state: 'reverted' }, {}, 'the chain reverted the payment'],
+    ['is not final', { state: 'confirmed' }, {}, 'is not final yet'],
+    ['was just made', { state: 'unclaimed', at: now - 600_000 }, {}, 'can still claim the payment'],
     ['was delivered', { delivery: 'all' }, {}, 'was delivered'],
     ['was delivered in part', { delivery: 'some' }, {}, 'was delivered'],
   ])('is refused of a payment that %s', (_what, change, facts, why) => {

@@ -29,9 +29,9 @@ export function judgeRefund({ capture, required }: RefundCase, now: number): Ref
   const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
   switch (state) {
     case 'reverted':
-      return refused('the chain took it back, so there is nothing to send back')
+      return refused('the chain reverted the payment')
     case 'confirmed':
-      return refused('the chain might still take it back; try again in a minute')
+      return refused('the payment is not final yet; try again in a minute')
     case 'late':
       return all('late')
     case 'unclaimed':
@@ -41,14 +41,14 @@ export function judgeRefund({ capture, required }: RefundCase, now: number): Ref
       // claims it.
       if (now <= capture.at + claimMarginMs)
         return refused(
-          `the payer can still claim it; try again at ${new Date(capture.at + claimMarginMs).toISOString()}`,
+          `the payer can still claim the payment; try again at ${new Date(capture.at + claimMarginMs).toISOString()}`,
         )
       return all('unclaimed')
     case 'finalized':
       if (delivery === 'none') return all('undelivered')
       if (required !== undefined && units > required)
         return { kind: 'refundable', reason: 'surplus', units: units - required, voids: false }
-      return refused('what it paid for was delivered')
+      return refused('the paid resource was delivered')
   }
 }
 

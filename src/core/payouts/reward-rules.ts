@@ -34,8 +34,8 @@ function checkShares({ developerBps, partners, cashback }: RewardRules): readonl
       )
     else if (bps + developerBps + highest > mostOutflow)
       problems.push(
-        `partners.${name}.share: with developers and the highest cashback it comes to ${percents(bps + developerBps + highest)} percent, ` +
-          `and may be ${percents(mostOutflow)} at the most`,
+        `partners.${name}.share: the sum with developers and the highest cashback is ${percents(bps + developerBps + highest)} percent; ` +
+          `at most ${percents(mostOutflow)} is allowed`,
       )
   }
   return problems
@@ -47,17 +47,17 @@ function checkCashback({ cashback }: RewardRules): readonly string[] {
     problems.push(`cashback: must be more than 0 and at most ${percents(mostCashback)} percent in every tier`)
   const froms = cashback.map(({ from }) => from)
   if (froms.some((from) => from < 0n) || new Set(froms).size < froms.length)
-    problems.push('cashback: each tier must begin at an amount of its own')
+    problems.push('cashback: two tiers start at the same amount')
   const isRising = cashback
     .toSorted((one, other) => (one.from < other.from ? -1 : 1))
     .every(({ bps }, index, sorted) => bps >= (sorted[index - 1]?.bps ?? 0))
-  if (!isRising) problems.push('cashback: who spends more must not get a lower percentage')
+  if (!isRising) problems.push('cashback: a higher tier must not have a lower percentage')
   return problems
 }
 
 function checkRest({ rest, collectors }: RewardRules): readonly string[] {
   const problems: string[] = []
-  if (collectors.length === 0) problems.push('collector: must name the wallet whose payments are shared out')
+  if (collectors.length === 0) problems.push('collector: must be the wallet whose payments are shared')
   for (const wallet of collectors) if (!isWallet(wallet)) problems.push('collector: is not the address of a wallet')
   for (const role of restRoles) {
     const { wallet, weight } = rest[role]
@@ -65,7 +65,7 @@ function checkRest({ rest, collectors }: RewardRules): readonly string[] {
     if (!isWithin(weight, 0, 1_000_000)) problems.push(`${role}.weight: must be a whole number from 0 to 1000000`)
   }
   if (restRoles.every((role) => rest[role].weight === 0))
-    problems.push('treasury.weight: of treasury, buyback and incentives one must have a weight')
+    problems.push('treasury.weight: treasury, buyback or incentives must have a weight above 0')
   return problems
 }
 
@@ -74,13 +74,14 @@ function checkPartners({ partners, collectors, rest, insiders }: RewardRules): r
   const reserved = [...collectors, ...insiders, ...restRoles.map((role) => rest[role].wallet)]
   const names = partners.map(({ name }) => name)
   const endpoints = partners.flatMap((partner) => partner.endpoints)
-  if (new Set(names).size < names.length) problems.push('partners: has a name twice')
-  if (new Set(endpoints).size < endpoints.length) problems.push('partners: an endpoint can have one partner only')
+  if (new Set(names).size < names.length) problems.push('partners: a name appears twice')
+  if (new Set(endpoints).size < endpoints.length) problems.push('partners: an endpoint can have only one partner')
   for (const { name, wallet, endpoints: own } of partners) {
-    if (!/^[\w.-]{1,64}$/.test(name)) problems.push('partners: a name must be 1 to 64 letters, digits, dots or dashes')
+    if (!/^[\w.-]{1,64}$/.test(name))
+      problems.push('partners: a name must have 1 to 64 letters, digits, dots or dashes')
     if (!isWallet(wallet)) problems.push(`partners.${name}.wallet: is not the address of a wallet`)
     if (reserved.includes(wallet))
-      problems.push(`partners.${name}.wallet: is a wallet of the operator, who cannot be a partner`)
+      problems.push(`partners.${name}.wallet: belongs to the operator, who cannot be a partner`)
     if (own.length === 0) problems.push(`partners.${name}.endpoints: must name an endpoint`)
     for (const endpoint of own)
       if (!isEndpoint(endpoint))

@@ -31,7 +31,7 @@ describe('the address of a PostgreSQL ledger', () => {
   })
 
   it('does not ask for a server that cannot be written to', () => {
-    const why = expect.stringMatching(/^postgres:\/\/db\/ledger has to be written to/)
+    const why = expect.stringMatching(/^postgres:\/\/db\/ledger must be writable/)
     expect(parsePostgresUrl('postgres://u:p@db/ledger?target_session_attrs=standby')).toEqual({
       kind: 'malformed',
       why,

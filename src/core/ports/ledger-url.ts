@@ -35,5 +35,5 @@ export function parsePostgresUrl(url: string): PostgresPlace {
   const name = `postgres://${hosts}${pathname}`
   const target = searchParams.get('target_session_attrs')
   if (usefulTargets.includes(target)) return { kind: 'servers', name, urls }
-  return { kind: 'malformed', why: `${name} has to be written to: set target_session_attrs=read-write` }
+  return { kind: 'malformed', why: `${name} must be writable: set target_session_attrs=read-write` }
 }

@@ -43,12 +43,12 @@ describe('readKeyring', () => {
 
   it.each([
     ['', 'entry 1'],
-    ['only-a-secret-without-an-id-in-front-of-it', 'entry 1 is not of the form id:secret'],
+    ['only-a-secret-without-an-id-in-front-of-it', 'entry 1 does not have the form id:secret'],
     ['1:short', 'entry 1 has a secret of fewer than 32 characters'],
     [`${one},`, 'entry 2'],
-    [`${one},${one}`, 'id 1 is given twice'],
-    [`${root},${root},${one}`, 'root is given twice'],
-    [root, 'no key beside the root'],
+    [`${one},${one}`, 'id 1 appears twice'],
+    [`${root},${root},${one}`, 'root appears twice'],
+    [root, 'no key besides the root'],
     ['256:secret-of-at-least-thirty-two-characters', 'neither "root" nor a number from 1 to 255'],
     ['0:secret-of-at-least-thirty-two-characters-', 'neither "root" nor a number from 1 to 255'],
     ['a:secret-of-at-least-thirty-two-characters-', 'neither "root" nor a number from 1 to 255'],

@@ -39,21 +39,21 @@ export function readKeyring(text: string): KeyringReading {
   for (const [position, entry] of text.split(',').entries()) {
     const [, id = '', secret = ''] = /^\s*([^:\s]*):(.*?)\s*$/.exec(entry) ?? []
     const name = `entry ${position + 1}`
-    if (id === '') return problem(`${name} is not of the form id:secret`)
+    if (id === '') return problem(`${name} does not have the form id:secret`)
     if (secret.length < shortestSecret)
       return problem(`${name} has a secret of fewer than ${shortestSecret} characters`)
     if (id === 'root') {
-      if (root !== undefined) return problem('root is given twice')
+      if (root !== undefined) return problem('root appears twice')
       root = secret
       continue
     }
     const number = /^[1-9]\d{0,2}$/.test(id) ? Number(id) : 256
     if (number > 255) return problem(`${name} has an id that is neither "root" nor a number from 1 to 255`)
-    if (secrets.has(number)) return problem(`id ${number} is given twice`)
+    if (secrets.has(number)) return problem(`id ${number} appears twice`)
     secrets.set(number, secret)
     sealing ??= number
   }
-  if (sealing === undefined) return problem('it holds no key beside the root')
+  if (sealing === undefined) return problem('it contains no key besides the root')
   const rootSecret = root ?? secrets.get(Math.min(...secrets.keys())) ?? ''
   const sealKeys = new Map([...secrets].map(([id, secret]) => [id, derive(secret, 'request-id')] as const))
   return {

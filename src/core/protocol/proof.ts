@@ -41,10 +41,10 @@ export function parseProof(header: string): ProofReading {
   for (const part of header.split(';')) {
     const [, key = '', value = ''] = /^[ \t]*([A-Za-z][A-Za-z0-9-]*)=([!#-+\--:<-[\]-~]+)[ \t]*$/.exec(part) ?? []
     if (key === '') return malformed('it is not a list of key=value pairs separated by semicolons')
-    if (seen.has(key)) return malformed(`the key ${key} is given twice`)
+    if (seen.has(key)) return malformed(`the key ${key} appears twice`)
     seen.add(key)
     if (isKnown(key)) values.set(key, value)
-    else if (!/^[a-z][a-z0-9-]*$/.test(key)) return malformed('it has a key that is not one of ours')
+    else if (!/^[a-z][a-z0-9-]*$/.test(key)) return malformed('it contains an unknown key')
   }
   return readValues(values)
 }
@@ -56,11 +56,11 @@ function readValues(values: ReadonlyMap<ProofKey, string>): ProofReading {
   }
   const txBytes = decodeSignature(tx)
   if (!txBytes) return malformed('tx is not a transaction signature')
-  if (!requestIdPattern.test(requestId)) return malformed('requestId has characters that none of ours has')
+  if (!requestIdPattern.test(requestId)) return malformed('requestId contains invalid characters')
   const payerBytes = decodeAddress(payer)
   if (!payerBytes) return malformed('payer is not an address')
   const [claim, ts, sig, signer] = [values.get('claim'), values.get('ts'), values.get('sig'), values.get('signer')]
-  if (claim !== undefined && !claimPattern.test(claim)) return malformed('claim is not a secret of ours')
+  if (claim !== undefined && !claimPattern.test(claim)) return malformed('claim is not a valid secret')
   if (ts !== undefined && !/^[1-9]\d{0,11}$/.test(ts)) return malformed('ts is not a time in seconds')
   const sigBytes = sig === undefined ? undefined : decodeSignature(sig)
   if (sig !== undefined && !sigBytes) return malformed('sig is not a signature')

@@ -50,7 +50,7 @@ export function readFaucetOrder(body: string, portions: Portions, mints: MintTab
     const [portion, decimals] = [portions[code], findDecimals(code, mints)]
     if (!portion || decimals === undefined) {
       if (token === undefined) continue
-      return `there is no ${code} here`
+      return `the faucet does not offer ${code}`
     }
     const text = amount ?? portion.usual
     const number = parseUnits(text, decimals)

@@ -10,5 +10,5 @@ export interface TestMode {
 export function readTestMode(network: Network): TestMode {
   if (network === 'mainnet') return { testMode: false }
   const where = network === 'devnet' ? 'Solana’s development network' : 'a local chain'
-  return { testMode: true, banner: `Test mode: payments are made on ${where}, with money that is worth nothing.` }
+  return { testMode: true, banner: `Test mode: payments use ${where} and test money without value.` }
 }

@@ -17,7 +17,7 @@ it('is an option, or comes out of the environment', () => {
 
 it('T163: is refused on mainnet, which is also what is meant where no network is named', () => {
   const mainnet = { ...config, rpc: 'http://a' }
-  const problem = 'there is no faucet on mainnet; leave it out'
+  const problem = 'mainnet has no faucet; remove the option'
   expect(() => createPlan({ ...mainnet, network: 'mainnet', faucetKey: 'a.json' }, {})).toThrow(`faucetKey: ${problem}`)
   expect(() => createPlan({ ...mainnet, faucetKey: 'a.json' }, {})).toThrow(problem)
   expect(() => createPlan(mainnet, { PAYSTILE_FAUCET_KEY: 'a.json' })).toThrow(problem)

@@ -50,7 +50,7 @@ describe('a YAML file', () => {
 
   it('tells which variable is missing, and where', async () => {
     expect(await problemsOf(good)).toEqual([
-      'paystile.yaml:6:18: headers.Authorization: the environment has no KEY; set it, or write it into .env beside this file',
+      'paystile.yaml:6:18: headers.Authorization: the environment variable KEY is not set; set it, or add it to .env beside this file',
     ])
   })
 
@@ -95,7 +95,7 @@ describe('a YAML file', () => {
     ['half a map', 'routes: [', /paystile\.yaml:1:\d+: /],
     ['a name twice', 'token: USDC\ntoken: SOL\n', /paystile\.yaml:2:1: .*unique/],
     ['a tag of a program', 'routes: !!js/function "x"\n', /paystile\.yaml:1:9: /],
-    ['text', 'just text', /paystile\.yaml:1:1: must be names with values/],
+    ['text', 'just text', /paystile\.yaml:1:1: must be an object of names and values/],
     ['nothing', '', /routes: is missing/],
     ['a prototype', '__proto__:\n  polluted: 1\nroutes: []\n', /__proto__: is not an option/],
   ])('of %s is refused with its place', async (_name, text, problem) => {
@@ -144,7 +144,7 @@ describe('a module', () => {
 
   it('that exports nothing, or breaks, is told in a sentence', async () => {
     expect(await problemsOf('export const x = 1', {}, 'paystile.config.mjs')).toEqual([
-      'paystile.config.mjs: exports nothing; write: export const config = defineGateway({ … })',
+      'paystile.config.mjs: has no export; write: export const config = defineGateway({ … })',
     ])
     expect(await problemsOf('throw new Error("no luck")', {}, 'paystile.config.mjs')).toEqual([
       'paystile.config.mjs: cannot be loaded: no luck',

@@ -80,7 +80,7 @@ export function readYaml(text: string, name: string, environment: Environment): 
         if (found === undefined || found === '') {
           const where = locate({ place, why: '' })
           missing.push(
-            `${where}: ${formatPlace(place)}: the environment has no ${variable}; set it, or write it into .env beside this file`,
+            `${where}: ${formatPlace(place)}: the environment variable ${variable} is not set; set it, or add it to .env beside this file`,
           )
           return ''
         }
@@ -170,5 +170,5 @@ async function loadModule(path: string): Promise<unknown> {
   const { config, default: usual } = loaded as { readonly config?: unknown; readonly default?: unknown }
   const found = config ?? usual
   if (found !== undefined) return found
-  throw new ConfigurationError([`${name}: exports nothing; write: export const config = defineGateway({ … })`])
+  throw new ConfigurationError([`${name}: has no export; write: export const config = defineGateway({ … })`])
 }

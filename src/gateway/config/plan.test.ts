@@ -126,7 +126,7 @@ describe('what is wrong is told all at once', () => {
     [
       'price and free',
       { routes: [{ ...report, free: true }] },
-      'routes[0].free: is true although the route has a price; leave one of them out',
+      'routes[0].free: is true although the route has a price; remove one of the two',
     ],
     ['a bad price', { routes: [{ path: '/a', price: -1 }] }, 'routes[0].price: must be more than zero, not -1'],
     ['a price of a kind', { routes: [{ path: '/a', price: [] }] }, 'routes[0].price: must be a number or decimal text'],
@@ -150,12 +150,12 @@ describe('what is wrong is told all at once', () => {
     [
       'a header of ours',
       { routes: [{ ...report, headers: { 'X-Payment-Tx': '1' } }] },
-      'routes[0].headers.X-Payment-Tx: is a header that the gateway writes itself',
+      'routes[0].headers.X-Payment-Tx: is a header that the gateway sets itself',
     ],
     [
       'a header of the connection',
       { headers: { Connection: 'x' }, routes: [report] },
-      'headers.Connection: is a header that the gateway writes itself',
+      'headers.Connection: is a header that the gateway sets itself',
     ],
     [
       'a header in two lines',
@@ -165,27 +165,27 @@ describe('what is wrong is told all at once', () => {
     [
       'a websocket without GET',
       { routes: [{ ...report, methods: ['POST'], websocket: true }] },
-      'routes[0].websocket: needs GET among the methods: a WebSocket begins with one',
+      'routes[0].websocket: needs GET among the methods, because a WebSocket starts with GET',
     ],
     [
       'its own address',
       { routes: [{ path: '/api/analytics', price: 1 }] },
-      'routes[0].path: is an address of the service itself, which comes first; choose another than /api/analytics',
+      'routes[0].path: is reserved for the service itself (/api/analytics); choose another path',
     ],
     [
       'below one',
       { routes: [{ path: '/pay/:id', price: 1 }] },
-      'routes[0].path: is an address of the service itself, which comes first; choose another than /pay/:id',
+      'routes[0].path: is reserved for the service itself (/pay/:requestId); choose another path',
     ],
     [
       'encoded',
       { routes: [{ path: '/%64ashboard', price: 1 }] },
-      'routes[0].path: is an address of the service itself, which comes first; choose another than /%64ashboard',
+      'routes[0].path: is reserved for the service itself (/dashboard); choose another path',
     ],
     [
       'twice',
       { routes: [report, { path: '/api/repor%74', price: 2 }] },
-      'routes[1].path: is there twice: routes[0] (/api/report) has it already',
+      'routes[1].path: is a duplicate: routes[0] (/api/report) already has it',
     ],
     [
       'twice by a method',
@@ -195,12 +195,12 @@ describe('what is wrong is told all at once', () => {
           { ...report, methods: ['POST', 'PUT'] },
         ],
       },
-      'routes[1].path: is there twice: routes[0] (/api/report) has POST already',
+      'routes[1].path: is a duplicate: routes[0] (/api/report) already has POST',
     ],
     [
       'hidden',
       { routes: [{ path: '/api/*', price: 1 }, report] },
-      'routes[1].path: is never reached: routes[0] (/api/*) stands before it and takes it; put the narrower route first',
+      'routes[1].path: is never reached: routes[0] (/api/*) comes first and matches it; put the narrower route first',
     ],
     [
       'a webhook',

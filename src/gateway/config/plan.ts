@@ -132,9 +132,9 @@ function readRoute(
   if (route.price === undefined && route.free !== true)
     problems.push({ place: at(), why: 'has neither a price nor free: true' })
   if (route.price !== undefined && route.free === true)
-    problems.push({ place: at('free'), why: 'is true although the route has a price; leave one of them out' })
+    problems.push({ place: at('free'), why: 'is true although the route has a price; remove one of the two' })
   if (route.websocket && !methods.has('GET'))
-    problems.push({ place: at('websocket'), why: 'needs GET among the methods: a WebSocket begins with one' })
+    problems.push({ place: at('websocket'), why: 'needs GET among the methods, because a WebSocket starts with GET' })
   if (problems.length > before || reading.kind === 'problem' || !upstream) return undefined
   const config = route.free === true ? undefined : readPaywall(data, route, name, at, problems)
   const { bind, pricing } = config?.route ?? {}
@@ -220,7 +220,7 @@ function readUpstream(
   if (address === undefined) {
     problems.push({
       place: at('upstream'),
-      why: 'is missing: where do its requests go? It may also stand at the top, for all',
+      why: 'is missing; set it here, or at the top for all routes',
     })
     return undefined
   }
@@ -254,8 +254,8 @@ function readUpstream(
 }
 
 function whyNoHeader(name: string): string | undefined {
-  if (!headerName.safeParse(name).success) return 'is not the name of a header'
-  return isKeptHeader(name) ? 'is a header that the gateway writes itself' : undefined
+  if (!headerName.safeParse(name).success) return 'is not a header name'
+  return isKeptHeader(name) ? 'is a header that the gateway sets itself' : undefined
 }
 
 /** Reports a problem of a shared option once. */

@@ -63,22 +63,18 @@ describe('rewards in a gateway', () => {
     [
       'a partner that there is not',
       { routes: [{ path: '/a', price: 1, partner: 'acne' }] },
-      'routes[0].partner: is no partner',
+      'routes[0].partner: is not a partner',
     ],
-    ['a partner without rewards', { rewards: undefined }, 'rewards.partners names none'],
-    ['too much in all', { rewards: { ...rewards, developers: 5, cashback: { 0: 5 } } }, 'it comes to 100 percent'],
+    ['a partner without rewards', { rewards: undefined }, 'rewards.partners is empty'],
+    ['too much in all', { rewards: { ...rewards, developers: 5, cashback: { 0: 5 } } }, 'cashback is 100 percent'],
     ['a name that is not known', { rewards: { ...rewards, tresury: {} } }, 'did you mean treasury?'],
-    [
-      'a share that is no number',
-      { rewards: { ...rewards, developers: 'many' } },
-      'developers: must be a decimal number',
-    ],
+    ['a share that is no number', { rewards: { ...rewards, developers: 'many' } }, 'developers: must be a decimal'],
     [
       'too much for everybody',
       { rewards: { ...rewards, cashback: 5.01 } },
       'cashback: must be more than 0 and at most 5',
     ],
-    ['a percentage that is none', { rewards: { ...rewards, cashback: 'some' } }, 'cashback: must be a decimal number'],
+    ['a percentage that is none', { rewards: { ...rewards, cashback: 'some' } }, 'cashback: must be a decimal'],
     ['a list', { rewards: { ...rewards, cashback: [5] } }, 'cashback: must be a percentage such as 5'],
     [
       'a tier that is no amount',
@@ -88,7 +84,7 @@ describe('rewards in a gateway', () => {
     [
       'no NATIVE to pay with',
       { network: 'mainnet', rpc: 'https://node.example', secret: `1:${'s'.repeat(32)}` },
-      'mints.NATIVE: rewards are paid in NATIVE, which has no mint here; give its address and decimals',
+      'mints.NATIVE: rewards are paid in NATIVE, but no mint is configured; set its address and decimals',
     ],
     ['a partner without endpoints', { routes: [{ path: '/a', price: 1 }] }, 'must name an endpoint'],
   ])('must not have %s', (_what, change, problem) => expect(problemsOf(change)).toContain(problem))

@@ -23,8 +23,8 @@ export function checkPartners({ rewards, routes }: ParsedConfig): readonly Optio
   const names = rewards?.partners?.map(({ name }) => name) ?? []
   return routes.flatMap(({ partner }, index) => {
     if (partner === undefined || names.includes(partner)) return []
-    const known = names.length === 0 ? 'rewards.partners names none' : `rewards.partners names ${names.join(', ')}`
-    return [{ place: ['routes', index, 'partner'], why: `is no partner; ${known}` }]
+    const known = names.length === 0 ? 'rewards.partners is empty' : `rewards.partners has ${names.join(', ')}`
+    return [{ place: ['routes', index, 'partner'], why: `is not a partner; ${known}` }]
   })
 }
 

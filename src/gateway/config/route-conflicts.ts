@@ -11,7 +11,7 @@ export function checkTable(rows: readonly NamedRow[]): readonly OptionProblem[] 
     const place = ['routes', index, 'path']
     const plain = decodeURIComponent(row.path).toLowerCase()
     if (isOwnPath(plain.replace(/(.)\/$/, '$1'))) {
-      return [{ place, why: `is an address of the service itself, which comes first; choose another than ${row.path}` }]
+      return [{ place, why: `is reserved for the service itself (${row.path}); choose another path` }]
     }
     const first = rows.findIndex((other) => covers(other.pattern, row.pattern) && overlap(other, row).length > 0)
     const taken = first >= 0 && first < index ? overlap(rows[first] as NamedRow, row) : []
@@ -23,8 +23,8 @@ export function checkTable(rows: readonly NamedRow[]): readonly OptionProblem[] 
       {
         place,
         why: isSame
-          ? `is there twice: ${other} has ${what} already`
-          : `is never reached: ${other} stands before it and takes ${what}; put the narrower route first`,
+          ? `is a duplicate: ${other} already has ${what}`
+          : `is never reached: ${other} comes first and matches ${what}; put the narrower route first`,
       },
     ]
   })

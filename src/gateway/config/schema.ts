@@ -37,7 +37,7 @@ const forwardShape = {
    */
   headers: z
     .record(z.string(), text.regex(/^[\t\x20-\x7e\x80-\xff]*$/, { error: 'must be one line of text' }), {
-      error: 'must be names with values',
+      error: 'must be an object of names and values',
     })
     .optional(),
   /**
@@ -46,7 +46,7 @@ const forwardShape = {
    * @defaultValue none
    * @see [Headers for the upstream](gateway.md#headers-for-the-upstream)
    */
-  forward: list(headerName, 'must be a list of names of headers').optional(),
+  forward: list(headerName, 'must be a list of header names').optional(),
   /**
    * Forwards the client's Host header instead of the upstream's own host name.
    *

@@ -15,7 +15,7 @@ export async function findSelf(plan: Place & Pick<Plan, 'routes'>): Promise<read
     const found = own.get(origin) ?? isSelf(origin, plan)
     own.set(origin, found)
     if (await found)
-      problems.push(`routes[${index}].upstream: ${origin} is the gateway itself; give the address of your own service`)
+      problems.push(`routes[${index}].upstream: ${origin} is the gateway itself; set the address of your own service`)
   }
   return problems
 }

@@ -28,7 +28,7 @@ describe('a client that leaves', () => {
     response.emit('close')
     expect(aborted).toEqual([])
     connect()
-    expect(aborted).toEqual(['the client left'])
+    expect(aborted).toEqual(['the client disconnected'])
   })
 
   it('takes a request with it that is on its way, and asks for no other', () => {
@@ -36,7 +36,7 @@ describe('a client that leaves', () => {
     connect()
     response.emit('close')
     handlers[0]?.onError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
-    expect([aborted, handlers.length]).toEqual([['the client left'], 1])
+    expect([aborted, handlers.length]).toEqual([['the client disconnected'], 1])
   })
 
   it('leaves alone what has been answered', () => {

@@ -49,7 +49,7 @@ export function forward(proxyRequest: ProxyRequest, headers: string[]): void {
   // connection, which the response still needs.
   const body = request.pipe(new PassThrough())
   request.once('error', (error) => body.destroy(error))
-  request.once('close', () => request.complete || body.destroy(new Error('the client broke off')))
+  request.once('close', () => request.complete || body.destroy(new Error('the client aborted the request')))
   body.once('error', () => {}).once('close', () => request.unpipe(body).resume())
   send(proxyRequest, { ...options, body }, false)
 }
@@ -101,7 +101,7 @@ function send(proxyRequest: ProxyRequest, options: Dispatcher.DispatchOptions, a
   const leave = (): void => {
     if (attempt.isOver) return
     attempt.isOver = true
-    attempt.abort?.(new Error('the client left'))
+    attempt.abort?.(new Error('the client disconnected'))
   }
   // Saves one listener per request, on a path that runs thousands of times a second.
   if (proxyRequest.metered) proxyRequest.metered.onClose = leave
@@ -111,7 +111,7 @@ function send(proxyRequest: ProxyRequest, options: Dispatcher.DispatchOptions, a
 
 function onConnect(this: Attempt, abort: (reason: Error) => void): void {
   this.abort = abort
-  if (this.isOver) abort(new Error('the client left'))
+  if (this.isOver) abort(new Error('the client disconnected'))
 }
 
 function onHeaders(this: Attempt, status: number, headers: readonly Buffer[], resume: () => void): boolean {
@@ -197,9 +197,9 @@ function isTimeout(error: unknown): boolean {
 export function explain(error: unknown, { origin, connectMs, answerMs }: UpstreamPlan): string {
   const code = String(codeOf(error) ?? error)
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'ETIMEDOUT')
-    return `the upstream ${origin} did not begin to answer within ${answerMs / 1000} s`
+    return `the upstream ${origin} did not respond within ${answerMs / 1000} s`
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return `the upstream ${origin} did not connect within ${connectMs / 1000} s`
-  return `the upstream ${origin} failed before it answered (${code})`
+  return `the upstream ${origin} failed before it responded (${code})`
 }
 
 function isStale(error: unknown): boolean {

@@ -58,9 +58,9 @@ export function serve(table: RouteTable, request: IncomingMessage, response: Ser
 /** Nothing was found: is it the path, or only the method? */
 function sendNothing({ find }: RouteTable, response: ServerResponse, target: string): void {
   const allowed = methodNames.filter((method) => find(method, target))
-  if (allowed.length === 0) sendProblem(response, 'not_found', 404, 'There is nothing for sale here.')
+  if (allowed.length === 0) sendProblem(response, 'not_found', 404, 'No route matches this address.')
   else {
-    const title = 'This address does not take that method.'
+    const title = 'This address does not support the method.'
     sendProblem(response, 'method_not_allowed', 405, title, { Allow: allowed.join(', ') })
   }
 }

@@ -142,7 +142,7 @@ function connect(handshake: Handshake, pass: Delivery | undefined): void {
     if (statusCode < 200) {
       // Node parses such a status, but throws when it sends it.
       answer.destroy()
-      fail(new Error(`the upstream answered with status ${statusCode}`), 502)
+      fail(new Error(`the upstream responded with status ${statusCode}`), 502)
       return
     }
     // The upstream refused, or does not support WebSockets. Its response is forwarded.
@@ -208,7 +208,7 @@ function askUpstream({ route, request, target }: Handshake, pass: Delivery | und
     lookup: guardedLookup,
     timeout: upstream.answerMs,
   })
-  const late = (): void => void asked.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }))
+  const late = (): void => void asked.destroy(Object.assign(new Error('no response in time'), { code: 'ETIMEDOUT' }))
   return asked.on('timeout', late)
 }
 

@@ -23,10 +23,10 @@ export type PatternReading =
 export function parsePattern(text: string): PatternReading {
   const problem = (why: string): PatternReading => ({ kind: 'problem', why })
   if (!text.startsWith('/')) return problem('must begin with a slash')
-  if (/[?#]/.test(text)) return problem('must not have a query: a route is for a path')
+  if (/[?#]/.test(text)) return problem('must not have a query; a route is a path')
   const parts = splitPath(text)
   if (!parts) {
-    return problem('must be a plain path: no //, no . or .. segments, no ; or \\, nothing encoded that would part it')
+    return problem('must be a plain path: no //, no . or .. segments, no ; or \\, no encoded separators')
   }
   const last = parts.texts.length - 1
   const segments: Segment[] = []

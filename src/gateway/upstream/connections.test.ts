@@ -31,9 +31,7 @@ describe('T143: a name', () => {
     expect(isForbidden(address)).toBe(true)
     const found = address.includes(':') ? ipv6(address) : ipv4(address)
     for (const all of [true, false]) {
-      expect(await lookUp([found], all)).toBe(
-        `upstream.example leads to ${address}, which is reserved for machines themselves`,
-      )
+      expect(await lookUp([found], all)).toBe(`upstream.example resolves to ${address}, a reserved address`)
       // One good address beside it changes nothing: which of them is used is not ours to say.
       expect(await lookUp([ipv4('10.0.0.1'), found], all)).toContain('reserved')
     }
@@ -49,7 +47,7 @@ describe('T143: a name', () => {
   )
 
   it('that leads nowhere, or cannot be looked up, is an error', async () => {
-    expect(await lookUp([], true)).toBe('upstream.example has no address')
+    expect(await lookUp([], true)).toBe('upstream.example does not resolve')
     const broken = createLookup((_name, _options, done) => done(new Error('no such name'), []))
     const told = await new Promise((resolve) => broken('x', {}, (error) => resolve(error?.message)))
     expect(told).toBe('no such name')

@@ -36,11 +36,11 @@ export function createLookup(resolve: LookUp = lookUp as unknown as LookUp): Loo
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {
       const wrong = error ? undefined : found.find(({ address }) => isForbidden(address))
-      const why = wrong && `${hostname} leads to ${wrong.address}, which is reserved for machines themselves`
+      const why = wrong && `${hostname} resolves to ${wrong.address}, a reserved address`
       const fault = why === undefined ? undefined : Object.assign(new Error(why), { code: 'EUPSTREAM' })
       const [first] = (error ?? fault) ? [] : found
       if (error || fault || !first)
-        done(error ?? fault ?? Object.assign(new Error(`${hostname} has no address`), { code: 'EUPSTREAM' }), [])
+        done(error ?? fault ?? Object.assign(new Error(`${hostname} does not resolve`), { code: 'EUPSTREAM' }), [])
       else if (options.all) done(null, found)
       else done(null, first.address, first.family)
     })

@@ -77,7 +77,7 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
         },
       })
       const follow = (): void => {
-        const why = isKnown ? (breaker.why() ?? own.why()) : `the upstream ${origin} has not been asked yet`
+        const why = isKnown ? (breaker.why() ?? own.why()) : `the upstream ${origin} has not been checked yet`
         if (why === undefined) paywall?.resume()
         else paywall?.pause(why)
       }
@@ -90,7 +90,7 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
       return {
         answered: (status, payment) => {
           const isFailure = status >= 500
-          count(isFailure, `the upstream ${origin} fails for most payments (the last with ${status})`, payment)
+          count(isFailure, `the upstream ${origin} fails for most payments (last status: ${status})`, payment)
           if (isFailure) return
           breaker.note()
           own.note()

@@ -31,7 +31,7 @@ function askPort({ origin, connectMs }: UpstreamPlan): Promise<string | undefine
     socket.setTimeout(ms, () => end(`the upstream ${origin} did not connect within ${ms / 1000} s`))
     socket.once('connect', () => end(undefined))
     socket.once('error', (error: NodeJS.ErrnoException) =>
-      end(`the upstream ${origin} takes no connection (${error.code ?? error.message})`),
+      end(`the upstream ${origin} refuses connections (${error.code ?? error.message})`),
     )
     socket.unref()
   })
@@ -47,9 +47,9 @@ async function askPath(
     const answer = await pool.request({ path, method: 'GET', headers, headersTimeout, bodyTimeout: headersTimeout })
     await answer.body.dump()
     if (answer.statusCode < 400) return undefined
-    return `the upstream ${origin} answers ${path} with ${answer.statusCode}`
+    return `the upstream ${origin} returned ${answer.statusCode} for ${path}`
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    return `the upstream ${origin} does not answer ${path} (${code ?? message})`
+    return `the upstream ${origin} does not respond at ${path} (${code ?? message})`
   }
 }

@@ -69,7 +69,7 @@ describe('a key file', () => {
     expect(viewKeyFile(path)).toMatchObject({ isEncrypted: true, mode: '0600', isPrivate: true })
     // Composed or not, it is the same letter.
     expect(readKeyFile(path, 'corre\u0300ct horse battery')).toEqual(key)
-    const sentence = `The key file ${path} cannot be read: this is not its passphrase, or the file was changed; try another.`
+    const sentence = `The key file ${path} cannot be read: the passphrase is wrong, or the file was changed; try another passphrase.`
     expect(whyNot(() => readKeyFile(path, 'Corrèct horse battery'))).toBe(sentence)
     expect(whyNot(() => readKeyFile(path, ''))).toBe(sentence)
   })
@@ -78,7 +78,7 @@ describe('a key file', () => {
     makeKeyFile(path, passphrase)
     vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', '')
     expect(whyNot(() => readKeyFile(path))).toBe(
-      `The key file ${path} cannot be read: it is encrypted; put its passphrase into PAYSTILE_KEY_PASSPHRASE.`,
+      `The key file ${path} cannot be read: it is encrypted; set PAYSTILE_KEY_PASSPHRASE to its passphrase.`,
     )
     vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', passphrase)
     expect(addressOf(readKeyFile(path))).toBe(viewKeyFile(path).address)
@@ -105,7 +105,7 @@ describe('a key file', () => {
       const file = join(directory, name)
       makeKeyFile(file, phrase)
       chmodSync(file, 0o640)
-      expect(whyNot(() => readKeyFile(file, phrase))).toContain(`others can read it; chmod 600 ${file}`)
+      expect(whyNot(() => readKeyFile(file, phrase))).toContain(`other users can read it; run chmod 600 ${file}`)
       expect(viewKeyFile(file)).toMatchObject({ mode: '0640', isPrivate: false })
     }
   })
@@ -119,7 +119,7 @@ describe('a key file', () => {
     makeKeyFile(path)
     const numbers = read()
     writeFileSync(path, JSON.stringify([...numbers.slice(0, 63), (numbers[63] + 1) % 256]))
-    expect(whyNot(() => viewKeyFile(path))).toContain('its halves do not belong together')
+    expect(whyNot(() => viewKeyFile(path))).toContain('its two halves do not match')
   })
 
   it('that is too long is not read', () => {
@@ -238,7 +238,7 @@ describe('rotateKeyFile', () => {
 
   it('keeps the passphrase, after the old key was opened with it', () => {
     makeKeyFile(path, passphrase)
-    expect(whyNot(() => rotateKeyFile(path, at, 'correct horse batery'))).toContain('this is not its passphrase')
+    expect(whyNot(() => rotateKeyFile(path, at, 'correct horse batery'))).toContain('the passphrase is wrong')
     expect(readdirSync(directory)).toEqual(['key.json'])
     vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', passphrase)
     const { address, former } = rotateKeyFile(path, at)
@@ -268,7 +268,7 @@ it('recastKeyFile writes the same key in the other form, and leaves nothing besi
   recastKeyFile(path, undefined, passphrase)
   expect(viewKeyFile(path)).toMatchObject({ isEncrypted: true, mode: '0600' })
   expect([...readKeyFile(path, passphrase)]).toEqual(numbers)
-  expect(whyNot(() => recastKeyFile(path, 'another passphrase', undefined))).toContain('this is not its passphrase')
+  expect(whyNot(() => recastKeyFile(path, 'another passphrase', undefined))).toContain('the passphrase is wrong')
   expect(viewKeyFile(path).isEncrypted).toBe(true)
   recastKeyFile(path, passphrase, undefined)
   expect(read()).toEqual(numbers)

@@ -49,11 +49,12 @@ type Contents =
  */
 export function readKeyFile(path: string, passphrase: string | undefined = usualPassphrase()): Uint8Array {
   const { contents, isPrivate } = load(path)
-  if (!isPrivate) throw unreadable(path, `others can read it; chmod 600 ${path} keeps it to you`)
+  if (!isPrivate) throw unreadable(path, `other users can read it; run chmod 600 ${path}`)
   if (contents.kind === 'plain') return contents.key
-  if (passphrase === undefined) throw unreadable(path, `it is encrypted; put its passphrase into ${passphraseVariable}`)
+  if (passphrase === undefined) throw unreadable(path, `it is encrypted; set ${passphraseVariable} to its passphrase`)
   const key = openKey(contents.sealed, passphrase)
-  if (key === undefined) throw unreadable(path, 'this is not its passphrase, or the file was changed; try another')
+  if (key === undefined)
+    throw unreadable(path, 'the passphrase is wrong, or the file was changed; try another passphrase')
   return key
 }
 
@@ -69,7 +70,7 @@ export function viewKeyFile(path: string): KeyFileView {
   if (contents.kind === 'sealed') return { address: contents.sealed.address, isEncrypted: true, mode, isPrivate }
   const address = readAddress(contents.key)
   contents.key.fill(0)
-  if (address === undefined) throw unreadable(path, 'its halves do not belong together; restore it from a copy')
+  if (address === undefined) throw unreadable(path, 'its two halves do not match; restore it from a backup')
   return { address, isEncrypted: false, mode, isPrivate }
 }
 
@@ -150,20 +151,20 @@ function load(path: string): Loaded {
   try {
     file = openSync(path, 'r')
     const about = fstatSync(file)
-    if (about.isDirectory()) throw new Error('it is a directory; name a file')
-    if (about.size > longestFile) throw new Error('it is too long for a key; name another file')
+    if (about.isDirectory()) throw new Error('it is a directory; choose a file')
+    if (about.size > longestFile) throw new Error('it is too long for a key; choose another file')
     mode = about.mode & 0o777
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    const why = missing ? `it does not exist; npx paystile keys new ${path} makes one` : (error as Error).message
+    const why = missing ? `it does not exist; create it with npx paystile keys new ${path}` : (error as Error).message
     throw unreadable(path, why)
   } finally {
     if (file !== undefined) closeSync(file)
   }
   const contents = parse(text)
   if (contents === undefined) {
-    throw new Error(`The key file ${path} does not hold 64 numbers from 0 to 255, nor an encrypted key.`)
+    throw new Error(`The key file ${path} contains neither 64 numbers from 0 to 255 nor an encrypted key.`)
   }
   const isPrivate = process.platform === 'win32' || (mode & 0o077) === 0
   return { contents, mode: mode.toString(8).padStart(4, '0'), isPrivate }
@@ -204,7 +205,7 @@ function readAddress(key: Uint8Array): string | undefined {
 /** Writes a key durably under a temporary name, and erases the given bytes. */
 function writeDraft(path: string, key: Uint8Array, address: string, passphrase: string | undefined): string {
   if (passphrase !== undefined && passphrase.length < shortestPassphrase) {
-    throw new Error(`A passphrase needs at least ${shortestPassphrase} characters; choose a longer one.`)
+    throw new Error(`A passphrase needs at least ${shortestPassphrase} characters. Choose a longer one.`)
   }
   const draft = `${path}.${crypto.randomUUID()}`
   const text = JSON.stringify(passphrase === undefined ? [...key] : sealKey(key, address, passphrase))

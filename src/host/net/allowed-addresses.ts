@@ -102,9 +102,9 @@ export function createLookup(reach: Reach, resolve: LookUpAll = lookUp as LookUp
   return (host, options, done) => {
     resolve(host, { ...options, all: true }, (error, found) => {
       const [first] = found ?? []
-      if (error || !first) return done(error ?? new ForbiddenAddress('the name has no address'), '', 4)
+      if (error || !first) return done(error ?? new ForbiddenAddress('the name does not resolve'), '', 4)
       if (!found.every(({ address }) => isWithin(reach, address))) {
-        return done(new ForbiddenAddress('the name leads into a private network'), '', 4)
+        return done(new ForbiddenAddress('the name resolves to a private network'), '', 4)
       }
       if (options.all) return done(null, [...found])
       done(null, first.address, first.family)

@@ -52,14 +52,14 @@ describe('createDocumentReader', () => {
 
   it.each([
     [says(200, '<html>'), 'unusable', 'it is not { "wallet", "service" } in JSON'],
-    [says(404, 'no'), 'unusable', 'it is not there (404)'],
-    [says(410, 'no'), 'unusable', 'it is not there (410)'],
-    [says(500, JSON.stringify(entry)), 'unavailable', 'the host answers 500'],
-    [says(503, ''), 'unavailable', 'the host answers 503'],
-    [says(429, ''), 'unavailable', 'the host answers 429'],
-    [says(403, ''), 'unavailable', 'the host answers 403'],
-    [says(204, ''), 'unavailable', 'the host answers 204'],
-    [says(203, JSON.stringify(entry)), 'unavailable', 'the host answers 203'],
+    [says(404, 'no'), 'unusable', 'it does not exist (404)'],
+    [says(410, 'no'), 'unusable', 'it does not exist (410)'],
+    [says(500, JSON.stringify(entry)), 'unavailable', 'the host returned 500'],
+    [says(503, ''), 'unavailable', 'the host returned 503'],
+    [says(429, ''), 'unavailable', 'the host returned 429'],
+    [says(403, ''), 'unavailable', 'the host returned 403'],
+    [says(204, ''), 'unavailable', 'the host returned 204'],
+    [says(203, JSON.stringify(entry)), 'unavailable', 'the host returned 203'],
   ] as const)('judges an answer: %#', async (listener, kind, why) => {
     const { port } = await host(listener)
     expect(await readers.localnet.read(`127.0.0.1:${port}`)).toEqual({ kind, why: expect.stringContaining(why) })
@@ -71,7 +71,7 @@ describe('createDocumentReader', () => {
       const { port } = await host(says(status, '', { location: `http://127.0.0.1:${target.port}/x` }))
       expect(await readers.localnet.read(`127.0.0.1:${port}`)).toEqual({
         kind: 'unusable',
-        why: 'it sends us elsewhere, which is not followed',
+        why: 'it redirects, and redirects are not followed',
       })
     }
     expect(target.asked).toEqual([])
@@ -113,7 +113,7 @@ describe('createDocumentReader', () => {
 
   it('T143: a name that leads to this machine is not followed where money is real', async () => {
     const { port, asked } = await host(says(200, JSON.stringify(entry)))
-    const forbidden = { kind: 'unavailable', why: 'the host leads into a private network' }
+    const forbidden = { kind: 'unavailable', why: 'the host resolves to a private network' }
     expect(await readers.mainnet.read(`localhost:${port}`)).toEqual(forbidden)
     expect(asked).toEqual([])
   })
@@ -121,7 +121,7 @@ describe('createDocumentReader', () => {
   it('T143: no host is where clouds keep their secrets', async () => {
     for (const reader of Object.values(readers)) {
       for (const name of ['169.254.169.254', '100.100.100.200', '[fd00:ec2::254]', '0.0.0.0', '[::ffff:a9fe:a9fe]']) {
-        expect(await reader.read(name)).toEqual({ kind: 'unavailable', why: 'its address is not one of a host' })
+        expect(await reader.read(name)).toEqual({ kind: 'unavailable', why: 'its address is not a host' })
       }
     }
   })

@@ -29,7 +29,7 @@ export function createDocumentReader(network: Network, timeoutMs = usualTimeoutM
       const url = developerDocumentUrl(host, network)
       const literal = readLiteral(new URL(url))
       const reach = literal === undefined ? chooseReach(host, network) : 'private'
-      if (literal !== undefined && !isWithin(reach, literal)) return unavailable('its address is not one of a host')
+      if (literal !== undefined && !isWithin(reach, literal)) return unavailable('its address is not a host')
       try {
         const { signal } = new AbortController()
         return judge(await createTransport(reach).get(url, { timeoutMs, signal }))
@@ -53,9 +53,9 @@ function chooseReach(host: string, network: Network): Reach {
 
 /** Maps statuses to readings. Some mean that there is no document. Others can be a temporary failure of the host. */
 function judge({ status, text }: { readonly status: number; readonly text: string }): DocumentReading {
-  if (status >= 300 && status < 400) return unusable('it sends us elsewhere, which is not followed')
-  if (status === 404 || status === 410) return unusable(`it is not there (${status})`)
-  if (status !== 200) return unavailable(`the host answers ${status}`)
+  if (status >= 300 && status < 400) return unusable('it redirects, and redirects are not followed')
+  if (status === 404 || status === 410) return unusable(`it does not exist (${status})`)
+  if (status !== 200) return unavailable(`the host returned ${status}`)
   const entries = readDeveloperDocument(text)
   return entries
     ? { kind: 'document', entries }
@@ -66,8 +66,8 @@ function judge({ status, text }: { readonly status: number; readonly text: strin
 function failed(error: unknown): DocumentReading {
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown }
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return unusable(`it has more than ${mostBytes} bytes`)
-  if (name === 'TimeoutError') return unavailable('the host did not answer in time')
-  if (name === 'ForbiddenAddress') return unavailable('the host leads into a private network')
+  if (name === 'TimeoutError') return unavailable('the host did not respond in time')
+  if (name === 'ForbiddenAddress') return unavailable('the host resolves to a private network')
   const known = typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code)
   return unavailable(`the host cannot be reached (${known ? code : 'no connection'})`)
 }

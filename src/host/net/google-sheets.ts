@@ -50,9 +50,9 @@ export function openGoogleSheets(options: SheetsOptions, parts: SheetsParts): Sh
   const account = readAccount(options)
   const problems = typeof account === 'string' ? [account] : []
   if (!/^[\w-]{10,128}$/.test(options.spreadsheetId ?? ''))
-    problems.push('sheets.spreadsheetId must be the part after /d/ of the address of the spreadsheet')
+    problems.push('sheets.spreadsheetId must be the part after /d/ in the address of the spreadsheet')
   if (!/^[^\p{Cc}]{1,200}$/u.test(options.range ?? ''))
-    problems.push("sheets.range must be a sheet or a range of it, such as 'Payments' or 'Payments!A:S'")
+    problems.push("sheets.range must be a sheet or a range, such as 'Payments' or 'Payments!A:S'")
   if (typeof account === 'string' || problems.length > 0) return { kind: 'problems', problems }
   return { kind: 'sheets', sheets: createSheets(account, options, parts) }
 }
@@ -72,7 +72,7 @@ function createSheets(account: Account, options: SheetsOptions, parts: SheetsPar
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       })
-      return status === 200 ? { kind: 'done' } : failed(meanings[status] ?? `Google answered with status ${status}`)
+      return status === 200 ? { kind: 'done' } : failed(meanings[status] ?? `Google returned status ${status}`)
     } catch {
       return failed('Google could not be reached')
     }
@@ -86,11 +86,11 @@ function createSheets(account: Account, options: SheetsOptions, parts: SheetsPar
 }
 
 const meanings: Readonly<Record<number, string>> = {
-  400: 'Google does not know the range; check sheets.range',
+  400: 'Google does not find the range; check sheets.range',
   401: 'Google did not accept the service account',
   403: 'the service account may not write this spreadsheet; share it with its client_email as an editor',
-  404: 'Google has no such spreadsheet; check sheets.spreadsheetId',
-  429: 'Google takes no more at this moment; wait a minute',
+  404: 'Google does not find the spreadsheet; check sheets.spreadsheetId',
+  429: "Google's rate limit is reached; wait a minute",
 }
 
 /** One token for all requests within its hour. Undefined if Google refuses the account. */

@@ -46,14 +46,13 @@ const isShared: readonly string[] = ['26000', '42P05']
 /** What waiting does not mend: credentials, no such database, missing rights, wrong settings. */
 const operatorMustAct: Readonly<Record<string, (name: string, detail: string) => string>> = {
   '28P01': (name) => `The ledger ${name} does not accept this user and password: check PAYSTILE_LEDGER.`,
-  '28000': (name, detail) =>
-    `The ledger ${name} does not let this user in (${detail}): check PAYSTILE_LEDGER and pg_hba.conf.`,
+  '28000': (name, detail) => `The ledger ${name} refuses this user (${detail}): check PAYSTILE_LEDGER and pg_hba.conf.`,
   '3D000': (name) =>
-    `The ledger ${name} does not exist on its server: make it with createdb, or name another database.`,
+    `The ledger ${name} does not exist on its server: create it with createdb, or use another database.`,
   '42501': (name, detail) =>
     `The ledger ${name} gives this user too few rights (${detail}): grant it CREATE on the schema, or let its owner start paystile once.`,
   '3F000': (name) =>
-    `The ledger ${name} has no schema to put tables in: set search_path for this user to one that exists.`,
+    `The ledger ${name} has no schema for the tables: set search_path for this user to an existing schema.`,
 }
 
 export function openDatabase(url: string, timeoutMs: number): Database {
@@ -184,7 +183,7 @@ function explain(name: string, error: unknown): unknown {
   }
   const detail = error instanceof Error ? error.message : String(error)
   if (/client password must be a string/.test(detail)) {
-    const advice = `The ledger ${name} asks for a password and its address has none: write postgres://user:password@host/database.`
+    const advice = `The ledger ${name} requires a password, but its address has none: use postgres://user:password@host/database.`
     return new LedgerConfigurationError(advice, { cause: error })
   }
   const advice = operatorMustAct[codeOf(error) ?? '']
@@ -195,7 +194,7 @@ function explain(name: string, error: unknown): unknown {
 
 function unavailable(name: string, error: unknown): LedgerUnavailable {
   const detail = error instanceof Error ? error.message : String(error)
-  return new LedgerUnavailable(`The ledger ${name} cannot be used at this moment: ${detail}.`, { cause: error })
+  return new LedgerUnavailable(`The ledger ${name} cannot be used at the moment: ${detail}.`, { cause: error })
 }
 
 /** What the server says about a statement that should not have been sent: syntax, types, broken constraints. */

@@ -6,7 +6,7 @@ it('names SQLite and PostgreSQL to an operator whose machine has no binary of SQ
   const failed = requireSqlite(() => Promise.reject(new Error('No native build was found for arch=riscv64\n  at …')))
   await expect(failed).rejects.toEqual(
     new LedgerConfigurationError(
-      `The SQLite ledger needs @photostructure/sqlite, whose binary does not load on ${process.platform}-${process.arch} ` +
+      `The SQLite ledger needs @photostructure/sqlite, but its binary does not load on ${process.platform}-${process.arch} ` +
         '(No native build was found for arch=riscv64); use a PostgreSQL ledger (postgres:) or a supported machine.',
     ),
   )

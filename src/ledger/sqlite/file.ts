@@ -83,7 +83,7 @@ function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number):
   const place = placeOf(path)
   /** A file that was moved or replaced may not be there after a restart, so nothing is acknowledged from it. */
   const checkInPlace = () => {
-    if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} is no longer in its place.`)
+    if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} no longer exists.`)
   }
   return useDatabase({ db, path, isInMemory: false, busyTimeoutMs, checkInPlace })
 }
@@ -174,11 +174,11 @@ function checkPlace(path: string): void {
   const directory = dirname(path)
   if (!look(directory)?.isDirectory()) {
     throw new LedgerConfigurationError(
-      `The ledger ${path} has no place, because ${directory} is not a directory: make it first, or name another file.`,
+      `The ledger ${path} cannot be created, because ${directory} is not a directory: create it first, or choose another file.`,
     )
   }
   if (look(path)?.isDirectory()) {
-    throw new LedgerConfigurationError(`The ledger ${path} is a directory: name a file inside it.`)
+    throw new LedgerConfigurationError(`The ledger ${path} is a directory: choose a file inside it.`)
   }
 }
 
@@ -186,13 +186,13 @@ function explainOpening(path: string, error: unknown): unknown {
   const code = readErrorCode(error)
   if (notDatabase.includes(code)) {
     return new LedgerConfigurationError(
-      `The file ${path} is not a SQLite database, or is damaged: restore it from a backup, or name another file.`,
+      `The file ${path} is not a SQLite database, or is damaged: restore it from a backup, or choose another file.`,
       { cause: error },
     )
   }
   if (unwritable.includes(code)) {
     return new LedgerConfigurationError(
-      `The ledger ${path} cannot be opened for writing: let this process write to the file and to its directory.`,
+      `The ledger ${path} cannot be opened for writing: give this process write access to the file and its directory.`,
       { cause: error },
     )
   }
@@ -202,5 +202,5 @@ function explainOpening(path: string, error: unknown): unknown {
 function explain(path: string, error: unknown): unknown {
   if (!isOutage(error)) return error
   const what = error instanceof Error ? error.message : 'unknown'
-  return new LedgerUnavailable(`The ledger ${path} cannot be used at this moment: ${what}.`, { cause: error })
+  return new LedgerUnavailable(`The ledger ${path} cannot be used at the moment: ${what}.`, { cause: error })
 }

@@ -16,15 +16,18 @@ export function inspectFile(given: string, identity: KnownIdentity): LedgerInspe
   const path = resolve(given)
   const bad = (why: string, facts: LedgerFacts = { name: path }): LedgerInspection => ({ kind: 'bad', why, facts })
   const stats = statSync(path, { throwIfNoEntry: false })
-  if (stats?.isDirectory()) return bad(`The ledger ${path} is a directory: name a file inside it.`)
+  if (stats?.isDirectory()) return bad(`The ledger ${path} is a directory: choose a file inside it.`)
   const directory = dirname(path)
   const place = placeOf(directory)
   if (place.kind === 'none') {
-    return bad(`The ledger ${path} has no place: make the directory ${place.missing}, or name another file.`)
+    return bad(`The ledger ${path} cannot be created: create the directory ${place.missing}, or choose another file.`)
   }
   const facts = { name: path, freeBytes: place.freeBytes }
   if (!canWrite(stats ? path : place.directory) || !canWrite(place.directory)) {
-    return bad(`The ledger ${path} cannot be written: let this user write to it and to ${place.directory}.`, facts)
+    return bad(
+      `The ledger ${path} cannot be written: give this user write access to it and to ${place.directory}.`,
+      facts,
+    )
   }
   if (!stats) return { kind: 'new', facts }
   let db: DatabaseSyncInstance | undefined
@@ -40,7 +43,10 @@ export function inspectFile(given: string, identity: KnownIdentity): LedgerInspe
   } catch (error) {
     if (error instanceof LedgerConfigurationError) return bad(error.message, facts)
     const why = error instanceof Error ? error.message : String(error)
-    return bad(`The file ${path} is not a SQLite database, or is damaged (${why}): restore it, or name another.`, facts)
+    return bad(
+      `The file ${path} is not a SQLite database, or is damaged (${why}): restore it, or choose another.`,
+      facts,
+    )
   } finally {
     db?.close()
   }

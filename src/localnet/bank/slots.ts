@@ -125,7 +125,7 @@ export function latestClosed(slot: number, { open, timeline }: Core): number {
 }
 
 export function jump(slots: number, milliseconds: number, core: Core): void {
-  if (!Number.isSafeInteger(slots) || slots < 1) throw new RangeError('at least one slot has to pass')
+  if (!Number.isSafeInteger(slots) || slots < 1) throw new RangeError('at least one slot must pass')
   if (!Number.isSafeInteger(milliseconds) || milliseconds < 0) throw new RangeError('the clock only goes forward')
   const { clock, ledger, store, timeline } = core
   sync(core)

@@ -37,7 +37,7 @@ export function createFaucet(bank: Bank, key: Keypair): Faucet {
     serial = (serial + 1) % 1_000_000
     const wire = buildTransaction(key, [computeUnitLimit(unitLimit + serial), ...calls], bank.latestBlockhash(open))
     const decoded = decodeTransaction(wire)
-    if (decoded.kind !== 'ok') throw new Error(`the faucet made a transaction nobody can read: ${decoded.reason}`)
+    if (decoded.kind !== 'ok') throw new Error(`the faucet created an unreadable transaction: ${decoded.reason}`)
     const result = bank.submit(decoded.value)
     if (result.kind === 'rejected') throw new FaucetError(`the faucet cannot pay: ${describeFailure(result.failure)}`)
     return { signature: result.record.signature, failure: result.record.failure }

@@ -9,7 +9,7 @@ const fail = () => Promise.reject(new Error('Cannot find native binding. npm has
 it('names litesvm and an alternative where it has no binary', async () => {
   await expect(loadLitesvm(fail)).rejects.toEqual(
     new ConfigurationError([
-      `the localnet needs litesvm, whose binary does not load on ${machine} (Cannot find native binding); ` +
+      `the localnet needs litesvm, but its binary does not load on ${machine} (Cannot find native binding); ` +
         `install it with npm's optional dependencies, or ${elsewhere}`,
     ]),
   )
@@ -18,7 +18,7 @@ it('names litesvm and an alternative where it has no binary', async () => {
 it('names SQLite and an alternative where it has no binary', async () => {
   await expect(loadStore(fail)).rejects.toEqual(
     new ConfigurationError([
-      `the localnet needs @photostructure/sqlite, whose binary does not load on ${machine} (Cannot find native binding); ${elsewhere}`,
+      `the localnet needs @photostructure/sqlite, but its binary does not load on ${machine} (Cannot find native binding); ${elsewhere}`,
     ]),
   )
 })

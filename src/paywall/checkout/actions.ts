@@ -119,7 +119,7 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
 
 /** Such a payment needs the signature of the payer's wallet, which the checkout page does not have. */
 export const needsSignature = refuse('signature_required', {
-  detail: 'This requestId is for programs that pay with a wallet of their own; open the address itself in a browser.',
+  detail: 'This requestId is for programs that pay with their own wallet. Open the resource in a browser instead.',
 })
 
 /** States in which a payment is still due. */
@@ -159,9 +159,8 @@ async function prepare(
   return refuse(drafting.kind === 'impossible' ? 'not_priced' : 'chain_unavailable')
 }
 
-const notForThis = 'The wallet did not return a signed payment for this purchase.'
-const wouldFail =
-  'The payment would fail on chain, so it was not sent; look whether the wallet has enough, and try again.'
+const notForThis = 'The wallet did not return a signed payment for this purchase. Try again.'
+const wouldFail = "The payment would fail on chain, so it was not sent. Check the wallet's balance and try again."
 
 /** The ways to pay, with the amounts to send so that the price arrives. */
 async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
@@ -203,7 +202,7 @@ async function submit(
   const posting = await runtime.paymentDrafts.send(signed)
   if (posting.kind !== 'rejected') return { kind: 'sent', tx: signed.signature }
   runtime.log.warn('payment not sent', { why: posting.why })
-  return { kind: 'refused', why: 'The network did not take the payment, so nothing was paid; try again in a minute.' }
+  return { kind: 'refused', why: 'The network did not accept the payment. Nothing was paid. Try again in a minute.' }
 }
 
 /** Pays like a person with a wallet, but without confirmation. */
@@ -221,7 +220,7 @@ async function payAsTest(
   if (drafted.kind === 'short' && (await testPayer.fill())) drafted = await draft()
   if (drafted.kind === 'refused' || drafted.kind === 'state') return drafted
   if (drafted.kind === 'short')
-    return { kind: 'refused', why: 'The faucet of this chain gives nothing at this moment.' }
+    return { kind: 'refused', why: 'The faucet of this chain is unavailable at the moment.' }
   const bytes = decodeBase64url(drafted.transaction.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))
   return submit(desk, purchase, bytes && (await testPayer.sign(bytes)), incoming)
 }

@@ -232,8 +232,8 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
 
 /** Clients without a known address count as this many. */
 const unknownClients = 50
-const noCookie = 'This browser has not kept the cookie of this page. Allow cookies for this address, and load it again.'
-const newerCookie = 'This browser has a newer price for this address. Load this page again.'
+const noCookie = "This browser did not keep this page's cookie. Allow cookies for this address, then reload the page."
+const newerCookie = 'This browser has a newer price for this address. Reload this page.'
 
 /** A requestId is public on the chain. Strangers must not learn whether its resource was delivered. */
 function withoutUse<Told extends object>(told: Told, instead: 'paid' | 'stranded'): Told {

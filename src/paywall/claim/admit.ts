@@ -117,7 +117,7 @@ function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Ref
   if (proof.sig === undefined || proof.ts === undefined) return refuse('signature_required')
   const age = Math.abs(presentMs(runtime) / 1000 - proof.ts)
   return age > signatureAgeSeconds
-    ? refuse('signature_invalid', { detail: 'ts is too far from the present.' })
+    ? refuse('signature_invalid', { detail: 'ts differs too much from the current time.' })
     : undefined
 }
 
@@ -189,8 +189,8 @@ async function register(
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
   if (runtime.clock.now() > claimable) {
     if (presentMs(runtime) <= claimable)
-      return refuse('chain_unavailable', { detail: 'The clock of this server is wrong.' })
-    return refuse('payment_expired', { detail: 'The time in which this payment could be claimed is over.' })
+      return refuse('chain_unavailable', { detail: 'The clock of this server is wrong. Try again later.' })
+    return refuse('payment_expired', { detail: 'The time to claim this payment has ended.' })
   }
   const quote = await quoteFor(claim, request, recipient)
   const verdict = await readForGrant(claim, quote, wasReverted)
@@ -219,7 +219,7 @@ async function register(
   if (verdict.kind === 'late') {
     await runtime.ledger.recordLate(payment)
     return refuse('payment_expired', {
-      detail: 'The payment landed after the challenge had expired; ask the provider for a refund.',
+      detail: 'The payment landed after the challenge expired. Ask the provider for a refund.',
     })
   }
   const admission = await take(claim, name, payment, payment)

@@ -75,8 +75,10 @@ export function pricedRequest(bind: Bind, incoming: Incoming, body: BodyFacts = 
   // Recorded in addition to the error: a function that catches it must not lead to a price.
   const check = (what: string, isWrong: boolean): void => {
     if (!isWrong) return
-    repeated ??= refuse('parameter_repeated', { detail: `The price depends on ${what}; send it once, as that name.` })
-    throw new TypeError(`${what} is there more than once`)
+    repeated ??= refuse('parameter_repeated', {
+      detail: `The price depends on ${what}. Send it once, under that exact name.`,
+    })
+    throw new TypeError(`${what} appears more than once`)
   }
   const query = (name: string): string | undefined => {
     check(`the parameter ${name}`, isRepeated(name, sent, body.fields))
@@ -179,7 +181,7 @@ export async function readBodyFacts(
 }
 
 const bodyGone =
-  'the body was read before the paywall saw it: mount the paywall before the body parser, or give rawBody: (request) => bytes'
+  'the body was read before the paywall; mount the paywall before the body parser, or set rawBody: (request) => bytes'
 
 function announcedFacts(incoming: Incoming): BodyFacts | undefined {
   const header = incoming.header('content-digest')

@@ -142,11 +142,7 @@ describe('readConfig', () => {
     ['an unknown option far from any', { ...local, zzzzzzzz: 1 }, 'zzzzzzzz: is not an option'],
     ['no price', { ...local, price: undefined }, 'price: is missing'],
     ['T49: a price of zero', { ...local, price: 0 }, 'price: must be more than zero'],
-    [
-      'T49: a price below one base unit',
-      { ...local, price: 1e-7 },
-      'price: 0.0000001 is finer than USDC goes (6 decimals)',
-    ],
+    ['T49: a price below one base unit', { ...local, price: 1e-7 }, 'price: 0.0000001 has more decimals than USDC (6)'],
     ['no token', { ...local, token: undefined }, 'token: is missing'],
     ['a token nobody knows', { ...local, token: 'BTC' }, 'token: must be one of NATIVE, USDC, SOL, not "BTC"'],
     ['a token in small letters', { ...local, token: 'usdc' }, 'SOL, not "usdc"; did you mean "USDC"?'],
@@ -166,7 +162,7 @@ describe('readConfig', () => {
     [
       'T96: verifyOnChain: false on mainnet',
       { ...live, verifyOnChain: false },
-      'verifyOnChain: false would give everything away',
+      'verifyOnChain: false is not allowed on mainnet',
     ],
     ['mainnet without a node', { ...live, rpc: undefined }, 'rpc: mainnet needs at least one node URL'],
     ['mainnet with an empty list of nodes', { ...live, rpc: [] }, 'rpc: mainnet needs at least one node URL'],
@@ -177,7 +173,7 @@ describe('readConfig', () => {
       'secret: entry 1 has a secret of fewer than 32 characters',
     ],
     ['T78: a node that is no URL', { ...live, rpc: 'ftp://x' }, 'rpc: '],
-    ['memory outside a localnet', { ...live, ledger: 'memory:' }, 'ledger: memory forgets payments'],
+    ['memory outside a localnet', { ...live, ledger: 'memory:' }, 'ledger: a ledger in memory loses payments'],
     [
       'a danger of mints that is none',
       { ...local, mints: { NATIVE: { address: recipient, decimals: 5, allow: ['everything'] } } },
@@ -207,11 +203,11 @@ describe('readConfig', () => {
     ],
     ['conversion into nothing', { ...local, autoConversion: true }, 'autoConversion: needs settlementToken'],
     ['an envelope nobody knows', { ...local, envelope: 'gold' }, 'envelope: must be one of none, verified, result'],
-    ['a ledger that is none', { ...local, ledger: 5 }, 'ledger: must be a file path, sqlite: and a path'],
+    ['a ledger that is none', { ...local, ledger: 5 }, 'ledger: must be a file path, sqlite:<path>'],
     [
       'a ledger of a kind nobody keeps',
       { ...local, ledger: 'mysql://x' },
-      'ledger: must be a file path, sqlite: and a path',
+      'ledger: must be a file path, sqlite:<path>',
     ],
     ['a limit of finality that is no price', { ...local, finalizedFrom: -1 }, 'finalizedFrom: '],
     ['a limit of exposure that is no price', { ...local, maxUnfinalized: 'much' }, 'maxUnfinalized: '],
@@ -232,7 +228,7 @@ describe('readConfig', () => {
     'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
   ])('refuses to have %s paid, from where nobody could spend it', (program) => {
     expect(problemsOf({ ...local, recipient: program })).toEqual([
-      `recipient: "${program}" is a program or a mint, not a wallet: nobody could spend it`,
+      `recipient: "${program}" is a program or a mint, not a wallet, so the money would be lost`,
     ])
   })
 

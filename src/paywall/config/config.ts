@@ -226,17 +226,19 @@ export function checkService({ network, ledger, secret, rpc }: ServiceRead, prob
   if (network === 'mainnet') {
     if (rpc === undefined || rpc.length === 0) {
       problems.push(
-        "rpc: mainnet needs at least one node URL (option rpc or PAYSTILE_RPC); to try things out, use network: 'localnet'",
+        "rpc: mainnet needs at least one node URL (option rpc or PAYSTILE_RPC); for tests, use network: 'localnet'",
       )
     }
   }
   if (network !== 'localnet' && secret === undefined) {
     problems.push(
-      `secret: ${network} needs a keyring (option secret or PAYSTILE_SECRET); make one with: echo "1:$(openssl rand -base64 32)"`,
+      `secret: ${network} needs a keyring (option secret or PAYSTILE_SECRET); create one with: echo "1:$(openssl rand -base64 32)"`,
     )
   }
   if (network !== 'localnet' && typeof ledger === 'string' && ledger.startsWith('memory:')) {
-    problems.push(`ledger: memory forgets payments at every restart, so it is refused on ${network}; give a file path`)
+    problems.push(
+      `ledger: a ledger in memory loses payments at every restart, so ${network} does not allow it; set a file path`,
+    )
   }
 }
 
@@ -244,7 +246,9 @@ function checkNetwork(read: OptionsRead, problems: string[]): void {
   const { network, verifyOnChain } = read
   checkService(read, problems)
   if (network === 'mainnet' && !verifyOnChain)
-    problems.push('verifyOnChain: false would give everything away on mainnet; it is for localnet and devnet')
+    problems.push(
+      'verifyOnChain: false is not allowed on mainnet, because unpaid requests would pass; use it on localnet and devnet',
+    )
 }
 
 /** An accepted token must have a mint, and a rate if the price is in another token. */
@@ -265,7 +269,7 @@ function checkTokens(
         problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
     } else if (amounts && amounts[code] === undefined) {
       problems.push(
-        `rates.${code}: ${code} is accepted for a price in ${token}, so a rate is needed for both: a table, 'pyth' or 'jupiter'`,
+        `rates.${code}: ${code} is accepted for a price in ${token}, so both need a rate: a table, 'pyth' or 'jupiter'`,
       )
     }
   }
@@ -275,6 +279,6 @@ function checkTokens(
 export function openKeyring(secret: string, problems: string[]): Keyring | undefined {
   const reading = readKeyring(secret)
   if (reading.kind === 'keyring') return reading.keyring
-  problems.push(`secret: ${reading.why}; it is written as id:secret,id:secret`)
+  problems.push(`secret: ${reading.why}; the format is id:secret,id:secret`)
   return undefined
 }

@@ -130,7 +130,7 @@ describe('the options of conversion', () => {
   it('are refused on mainnet without rates that follow the market, where this process converts', () => {
     const rates = { SOL: '150' }
     expect(problemsOf({ ...live, rates })).toEqual([])
-    expect(problemsOf({ ...live, rates, settlementKey: 'k' }).join()).toContain('rates: converting needs a source')
+    expect(problemsOf({ ...live, rates, settlementKey: 'k' }).join()).toContain('rates: conversion needs a source')
   })
 
   it('never show a key, or the address of a venue', () => {

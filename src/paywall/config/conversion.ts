@@ -72,7 +72,7 @@ export function readConversion(
   const reserves = readAmounts('conversionReserve', read.conversionReserve, mints, 0n, problems)
   if (!read.autoConversion) return undefined
   if (settlementToken === undefined) {
-    problems.push('autoConversion: needs settlementToken to say into what')
+    problems.push('autoConversion: needs settlementToken')
     return undefined
   }
   const tokens = acceptedMints.filter((token) => token !== settlementToken)
@@ -93,7 +93,7 @@ export function readConversion(
   if (key === undefined) return { rules, key, venue: undefined }
   // A fixed rate says nothing about the current market price.
   if (network === 'mainnet' && rates.kind === 'fixed')
-    problems.push("rates: converting needs a source that follows the market: 'pyth' or 'jupiter'")
+    problems.push("rates: conversion needs a source of market rates: 'pyth' or 'jupiter'")
   return { rules, key, venue: readVenue(read, problems) }
 }
 
@@ -103,7 +103,7 @@ function readVenue({ network, venue }: ConversionRead, problems: string[]): Venu
     return { kind: 'jupiter', url: venue?.url, apiKey: venue?.apiKey }
   problems.push(
     venue
-      ? `venue: Jupiter trades on mainnet only; on ${network} name a desk: { kind: 'rfq', url }`
+      ? `venue: Jupiter trades on mainnet only; on ${network} configure a desk: { kind: 'rfq', url }`
       : `venue: ${network} needs a desk: { kind: 'rfq', url }; npx paystile desk runs one`,
   )
   return undefined
@@ -125,7 +125,7 @@ function readAmounts(
     if (units !== undefined && units >= least) return [[token, units] as const]
     problems.push(
       decimals === undefined
-        ? `${option}.${token}: ${token} has no mint here; leave it out, or give its mint`
+        ? `${option}.${token}: ${token} has no mint here; remove it, or set its mint`
         : `${option}.${token}: must be a number or decimal text ${least > 0n ? 'above zero' : 'of zero or more'}, with at most ${decimals} decimals`,
     )
     return []

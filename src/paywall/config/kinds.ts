@@ -44,7 +44,7 @@ const notLabel = 'must be 1 to 64 printable characters without spaces'
 export const label = z.string(notLabel).regex(/^[\x21-\x7e]{1,64}$/, notLabel)
 const notApiKey = 'must be printable characters without spaces'
 export const apiKey = z.string(notApiKey).regex(/^[\x21-\x7e]{1,1024}$/, notApiKey)
-const notHeader = 'must be the name of a header'
+const notHeader = 'must be a header name'
 export const headerName = z.string(notHeader).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, notHeader)
 
 /** A key that signs: the path of a key file, 64 secret bytes, a kit signer or a wallet. */

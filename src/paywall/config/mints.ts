@@ -42,7 +42,7 @@ export function readMints(network: Network, options: z.output<typeof mintsOption
     const given = typeof option === 'string' ? { address: option } : option
     const decimals = given.decimals ?? known[code]?.decimals
     if (decimals === undefined) {
-      problems.push(`mints.${code}.decimals: must be given, as the mint says`)
+      problems.push(`mints.${code}.decimals: is missing; set the decimals of the mint`)
       continue
     }
     mints[code] = { address: given.address, decimals, tokenProgram: given.tokenProgram ?? splTokenProgram }

@@ -32,7 +32,7 @@ import { serviceShape, sharedShape } from './service-options.ts'
 
 const wallet = address.refine(
   (text) => !isUnspendable(text),
-  'is a program or a mint, not a wallet: nobody could spend it',
+  'is a program or a mint, not a wallet, so the money would be lost',
 )
 const bind = z
   .union(
@@ -50,7 +50,7 @@ const bind = z
     { error: "must be 'request', 'path' or { query: [names], headers: [names], body: true }" },
   )
   .transform(asBind)
-const notEndpoint = "must be a path such as '/api/weather', with its method before it if you like: 'GET /api/weather'"
+const notEndpoint = "must be a path such as '/api/weather', or a method and a path such as 'GET /api/weather'"
 
 /** Options that can differ for each route of a gateway. */
 export const routeShape = {

@@ -86,7 +86,7 @@ function readPer({ per = 'request', size, prepay }: PricingRead, problems: strin
     return { kind: 'bytes', ahead, size: typeof size === 'number' ? BigInt(size) : size }
   }
   for (const [name, value] of Object.entries({ size, prepay }))
-    if (value !== undefined) problems.push(`${name}: is for per: 'megabyte' only`)
+    if (value !== undefined) problems.push(`${name}: works only with per: 'megabyte'`)
   return { kind: 'allowance', allowance: readAllowance(per) }
 }
 
@@ -105,12 +105,12 @@ function checkTogether({ envelope }: PricingRead, price: Pricing['price'], per: 
   const isWide = per.kind === 'bytes' ? per.size === undefined : !isOneRequest(per.allowance)
   if (typeof price === 'function' && isWide) {
     problems.push(
-      "price: a function is for per: 'request', or for per: 'megabyte' with size; what is bought for several requests at " +
-        'the price of a cheap one would open dear ones',
+      "price: a function works with per: 'request', or with per: 'megabyte' and size; otherwise an allowance bought at " +
+        'the price of a cheap request would also pay for expensive ones',
     )
   }
   if (per.kind === 'bytes' && envelope !== 'none')
-    problems.push("envelope: cannot be put around what is sold by the megabyte; leave it 'none'")
+    problems.push("envelope: does not work with per: 'megabyte'; set it to 'none'")
 }
 
 export function readFree(free: z.output<typeof freeOption> | undefined): FreeQuota | undefined {

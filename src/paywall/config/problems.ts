@@ -47,7 +47,7 @@ function describe(issue: z.core.$ZodRawIssue, origin: Origin): string {
   const expected = issue.code === 'invalid_type' ? issue.expected : undefined
   if (expected === 'string') return 'must be text'
   if (expected === 'array') return 'must be a list'
-  return origin === 'file' ? 'must be names with values' : 'must be an object'
+  return origin === 'file' ? 'must be an object of names and values' : 'must be an object'
 }
 
 function explain(issue: z.core.$ZodIssue, schema: unknown, origin: Origin): readonly OptionProblem[] {

@@ -41,7 +41,7 @@ export const serviceShape = {
   ledger: z
     .custom<string | Ledger>(
       isLedger,
-      'must be a file path, sqlite: and a path, postgres: and an address, memory: or a ledger',
+      'must be a file path, sqlite:<path>, a postgres: address, memory: or a ledger object',
     )
     .meta({ type: 'string' })
     .optional(),
@@ -90,7 +90,7 @@ export const serviceShape = {
    * @defaultValue `0`
    */
   trustProxy: z
-    .int({ error: 'must be the number of proxies in front' })
+    .int({ error: 'must be the number of proxies in front of the service' })
     .min(0, { error: 'must be at least 0' })
     .max(16, { error: 'must be at most 16' })
     .optional(),

@@ -87,6 +87,6 @@ describe('of bytes', () => {
     const { quota, lost } = gaugeOver(10n, 30n, [undefined])
     quota.take(10)
     expect(await quota.more()).toBe(false)
-    expect(lost).toEqual(['somebody else has it'])
+    expect(lost).toEqual(['another request holds it'])
   })
 })

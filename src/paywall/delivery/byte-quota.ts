@@ -55,7 +55,7 @@ export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
       const next = Math.min(slice * growth, largestSlice)
       try {
         const held = await ledger.advance(grant, BigInt(used), BigInt(limit - used + next))
-        if (held === undefined) return lose('somebody else has it')
+        if (held === undefined) return lose('another request holds it')
         const reached = used + Number(held)
         isOver = reached <= limit
         limit = Math.max(limit, reached)

@@ -38,9 +38,9 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
   const beat = async (): Promise<void> => {
     if (stopped || lost) return
     const asked = clock.monotonic()
-    if (asked >= deadline) return lose('it ran out')
+    if (asked >= deadline) return lose('it expired')
     try {
-      if (!(await ledger.renew(grant, leaseMs))) return lose('somebody else has it')
+      if (!(await ledger.renew(grant, leaseMs))) return lose('another request holds it')
       deadline = asked + leaseMs
     } catch (error) {
       log.warn('lease not renewed', { why: String(error) })
@@ -59,7 +59,7 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
     if (leftMs > 0) {
       expiry = setTimeout(watch, Math.ceil(leftMs))
       expiry.unref?.()
-    } else lose('it ran out')
+    } else lose('it expired')
   }
   schedule()
   watch()
@@ -87,7 +87,7 @@ export function holdUntil(held: HeldLease, end: number, clock: Clock): HeldLease
   let timer: ReturnType<typeof setTimeout> | undefined
   const isOver = (): boolean => clock.now() >= end
   const watch = (): void => {
-    if (isOver()) held.lose('its time is over')
+    if (isOver()) held.lose('its allowance expired')
     else {
       timer = setTimeout(watch, Math.min(Math.ceil(end - clock.now()) || longestTimerMs, longestTimerMs))
       timer.unref?.()

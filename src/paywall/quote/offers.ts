@@ -91,8 +91,7 @@ function prepare(
   const prices = spreadAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
   const { amounts, gross } = payable(prices, offered)
   const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
-  if (accepted.length === 0)
-    return refuse('not_priced', { detail: 'No token that is accepted can be paid with at this moment.' })
+  if (accepted.length === 0) return refuse('not_priced', { detail: 'No accepted token is available at the moment.' })
   const terms = {
     keyId: runtime.keyring.sealing,
     ttlSeconds: config.challengeTtlSeconds,

@@ -93,7 +93,7 @@ describe('a deal', () => {
   ])('does not wait for a %s that never comes', async (_name, options) => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
-    const refused = expect(dealOf(options)).rejects.toThrow('took more than ten seconds')
+    const refused = expect(dealOf(options)).rejects.toThrow('took longer than ten seconds')
     await vi.advanceTimersByTimeAsync(10_000)
     await refused
   })
@@ -121,16 +121,16 @@ describe('the options of a price', () => {
     [{ per: { seconds: '60' } }, 'per.seconds: must be a whole number'],
     [{ per: { requests: 1.5 } }, 'per.requests: must be a whole number'],
     [{ per: { requests: 2e9 } }, 'per.requests: must be a whole number'],
-    [{ size: 5 }, "size: is for per: 'megabyte' only"],
-    [{ per: { requests: 5 }, prepay: 1 }, "prepay: is for per: 'megabyte' only"],
+    [{ size: 5 }, "size: works only with per: 'megabyte'"],
+    [{ per: { requests: 5 }, prepay: 1 }, "prepay: works only with per: 'megabyte'"],
     [{ per: 'megabyte', prepay: 0 }, 'prepay: must be a number of megabytes'],
     [{ per: 'megabyte', prepay: '1' }, 'prepay: must be a number of megabytes'],
     [{ per: 'megabyte', size: 0 }, 'size: must be a whole number of bytes'],
     [{ per: 'megabyte', size: 'large' }, 'size: must be a whole number of bytes'],
-    [{ per: 'megabyte', envelope: 'verified' }, 'envelope: cannot be put around'],
-    [{ price: () => 1, per: { requests: 5 } }, 'price: a function is for'],
-    [{ price: () => 1, per: { seconds: 5 } }, 'price: a function is for'],
-    [{ price: () => 1, per: 'megabyte' }, 'price: a function is for'],
+    [{ per: 'megabyte', envelope: 'verified' }, 'envelope: does not work with'],
+    [{ price: () => 1, per: { requests: 5 } }, 'price: a function works with'],
+    [{ price: () => 1, per: { seconds: 5 } }, 'price: a function works with'],
+    [{ price: () => 1, per: 'megabyte' }, 'price: a function works with'],
     [{ token: 'NATIVE', network: 'mainnet' }, 'mints.NATIVE: NATIVE has no mint'],
   ])('refuses %j', (options, problem) => {
     expect(() => readRoute(options)).toThrow(problem)

@@ -46,7 +46,7 @@ async function inTime<Result>(work: Result | Promise<Result>): Promise<Result> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
-      () => reject(new RangeError('price or size: the function took more than ten seconds')),
+      () => reject(new RangeError('price or size: the function took longer than ten seconds')),
       longestMs,
     )
   })
@@ -76,12 +76,12 @@ function unitsOf(value: unknown, token: TokenCode, decimals: number): bigint {
   const price = typeof value === 'number' ? Number(value.toPrecision(trueDigits)) : value
   const reading = readPrice(price, token, decimals)
   if (reading.kind === 'price') return reading.units
-  throw new TypeError(`price: the function's answer ${reading.why}`)
+  throw new TypeError(`price: the function's result ${reading.why}`)
 }
 
 function sizeOf(value: unknown): bigint | undefined {
   if (value === undefined) return undefined
   // An empty body costs as much as one byte, because a priced resource is never free.
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(Math.max(1, value))
-  throw new TypeError('size: the function must answer a whole number of bytes, or undefined')
+  throw new TypeError('size: the function must return a whole number of bytes, or undefined')
 }

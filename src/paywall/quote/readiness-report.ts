@@ -22,5 +22,5 @@ export function joinReports(reports: readonly ReadinessReport[]): ReadinessRepor
 
 /** The response instead of a price while the clock is wrong. Completed payments are still served. */
 export const clockWrong = refuse('not_priced', {
-  detail: 'The clock of this server is wrong; nothing is sold until it is right.',
+  detail: 'The clock of this server is wrong. Nothing is sold until it is corrected.',
 })

@@ -155,7 +155,7 @@ describe('a probe', () => {
     const { probe, welcome, config, say, lines } = begin(unknown, { mints, acceptedMints: ['USDC'] })
     welcome()
     await pass(0)
-    expect([probe.state(), probe.withheld().get('USDC')]).toEqual(['waiting', 'the chain has not been asked yet'])
+    expect([probe.state(), probe.withheld().get('USDC')]).toEqual(['waiting', 'the chain has not been read yet'])
     say(reading(config, { mint: { kind: 'absent' } }))
     await pass(5_000)
     expect([probe.state(), probe.offered().size]).toEqual(['bad', 0])

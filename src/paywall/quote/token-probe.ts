@@ -35,7 +35,7 @@ export interface Probe {
  * accounts change.
  */
 const [hurriedMs, patientMs, calmMs] = [5_000, 30_000, 300_000]
-const notAskedYet = 'the chain has not been asked yet'
+const notAskedYet = 'the chain has not been read yet'
 
 /**
  * On test networks, the payer's client opens the recipient's account. On mainnet that would be an extra cost for the
@@ -162,7 +162,7 @@ function judgeAll(
 }
 
 const beingOpened = (code: TokenCode): string =>
-  `recipient: has no ${code} account yet; it is opened with accountKey, and the log says if that fails`
+  `recipient: has no ${code} account yet; accountKey opens it; if that fails, see the log`
 
 function termsOf(config: RouteConfig, code: TokenCode): TokenTerms {
   const { recipient, mints, allowedTraits } = config

@@ -56,7 +56,7 @@ export async function auditRewards(parts: RewardAuditParts): Promise<RewardAudit
   const accruals = await auditAccruals(parts, found)
   const payouts = await auditPayouts(parts, found)
   for (const { line, kept, counted } of await parts.rewards.audit())
-    found.problem(`${line}: the ledger keeps ${kept}, and its rows come to ${counted}`)
+    found.problem(`${line}: the ledger has ${kept}, but its rows sum to ${counted}`)
   return { accruals, payouts, problems, unknown }
 }
 
@@ -101,11 +101,11 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
   const { endpoint, paidAt, rates, payer, recipient, token, units, number } = accrual
   const tx = encodeBase58(accrual.tx)
   const name = `accrual ${number} (payment ${tx})`
-  if (!rules) return found.problem(`${name}: its rules are not kept`)
+  if (!rules) return found.problem(`${name}: its rules are missing`)
   const inWindow = spent.filter(({ at }) => at > paidAt - cashbackWindowMs && at <= paidAt)
   const sum = inWindow.reduce((total, { worth }) => total + worth, 0n)
   if (accrual.why !== 'not_delivered' && accrual.spent !== sum)
-    found.problem(`${name}: the payer had spent ${sum}, and it says ${accrual.spent}`)
+    found.problem(`${name}: the payer had spent ${sum}, but it records ${accrual.spent}`)
   const developer = findDeveloper(rules, verifications, endpoint, paidAt)
   if (accrual.developer !== (developer ?? '')) found.problem(`${name}: another developer was verified`)
   if (accrual.why !== 'not_delivered') {
@@ -115,14 +115,12 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
       : { kind: 'waiting' }
     const should = sharing.kind === 'shared' ? sharing.shares : []
     if (!isSame(should, accrual.shares))
-      found.problem(
-        `${name}: it should be shared as ${describeShares(should)}, and is ${describeShares(accrual.shares)}`,
-      )
+      found.problem(`${name}: expected shares ${describeShares(should)}, recorded ${describeShares(accrual.shares)}`)
   }
   if (rates && !(await wereInForce(parts, accrual, rates)))
-    found.problem(`${name}: its rates are not those that were in force when it was paid`)
+    found.problem(`${name}: its rates differ from those at the time of the payment`)
   const reading = await parts.chain.read(tx, 0, { commitment: 'finalized', isAnew: true })
-  if (reading.kind === 'missing') return found.unknown(`${name}: no node has the payment any more`)
+  if (reading.kind === 'missing') return found.unknown(`${name}: no node returns the payment any more`)
   if (reading.kind !== 'found') return found.unknown(`${name}: ${reading.why}`)
   const wrong = whyNotPaid(parts, accrual, reading.effect)
   if (wrong !== undefined) found.problem(`${name}: ${wrong}`)
@@ -169,14 +167,14 @@ function whyNotPaid(
 ): string | undefined {
   const asset = assetOf(token)
   if (effect.failed) return 'it failed on chain'
-  if (effect.blockTime * 1_000 !== paidAt) return 'the chain says that it was paid at another time'
+  if (effect.blockTime * 1_000 !== paidAt) return 'the chain has another payment time'
   const own = effect.transfers.filter((one) => one.asset === asset && one.destinationOwner === recipient)
   const paid = own.reduce((sum, one) => sum + (one.units ?? 0n), 0n)
-  if (paid < units) return `the chain says that ${paid} came to ${recipient}, and ${units} were shared out`
+  if (paid < units) return `on chain ${recipient} received ${paid}, but ${units} were shared`
   const isPayer = own.some(({ authority, signers }) =>
     [authority, ...signers].some((one) => nameOf(decodeAddress(one) ?? new Uint8Array()) === payer),
   )
-  return isPayer ? undefined : 'somebody else paid it'
+  return isPayer ? undefined : 'the payer on chain is another wallet'
 }
 
 async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<number> {
@@ -203,10 +201,10 @@ async function auditPayout(
 ): Promise<void> {
   const name = `payout ${id} (transaction ${signed?.signature})`
   const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized', isAnew: true })
-  if (reading.kind !== 'found') return found.unknown(`${name}: no node tells of it`)
+  if (reading.kind !== 'found') return found.unknown(`${name}: no node returns the transaction`)
   const { effect } = reading
   if (!effect.transfers.some(({ memos }) => memos.includes(formatMemo(id))))
-    found.problem(`${name}: its memo is not that of the payout`)
+    found.problem(`${name}: its memo does not belong to the payout`)
   const should = new Map<string, bigint>()
   for (const line of await parts.outgoing.lines(id)) {
     const finding = await parts.addresses.find(line, () => createPayment(parts.rewards, line))
@@ -215,7 +213,7 @@ async function auditPayout(
   }
   for (const [owner, units] of should) {
     const got = computeGain(effect, owner, parts.native.address)
-    if (got !== units) found.problem(`${name}: ${owner} got ${got}, and should have got ${units}`)
+    if (got !== units) found.problem(`${name}: ${owner} received ${got} instead of ${units}`)
   }
 }
 

@@ -60,7 +60,7 @@ export async function limit(parts: PayoutsParts, lines: readonly PayoutLine[]): 
   return turns.lines
 }
 
-export const capReached = { why: 'the most for 24 hours is reached', next: 'raise rewards.dailyCap or wait' }
+export const capReached = { why: 'the limit for 24 hours is reached', next: 'raise rewards.dailyCap or wait' }
 export const feesSpent = { why: whySpent, next: 'raise rewards.dailyFees or wait' }
 
 /** Every signed transaction can land and cost its fee: at least one lamport, regardless of the configuration. */
@@ -81,7 +81,7 @@ export async function areFeesSpent(parts: PayoutsParts, more: number): Promise<b
 export async function findShortage(parts: PayoutsParts, lines: readonly PayoutLine[]): Promise<string | undefined> {
   const { outgoingWallet, native, limits } = parts
   const held = await readHoldings(parts)
-  if (!held) return 'no node tells what the wallet holds'
+  if (!held) return 'no node returned the balance of the wallet'
   const needed = sumUp(lines)
   if (held.units < needed) return shortOf(parts, held.units, needed)
   const openings = lines.filter(({ opening }) => opening > 0n).length
@@ -89,12 +89,12 @@ export async function findShortage(parts: PayoutsParts, lines: readonly PayoutLi
   const fees = rent + limits.fee
   if (held.lamports >= fees) return undefined
   const [sol, neededSol] = [formatUnits(held.lamports, solDecimals), formatUnits(fees, solDecimals)]
-  return `${outgoingWallet.wallet} holds ${sol} SOL and needs ${neededSol} for fees; send it there`
+  return `${outgoingWallet.wallet} holds ${sol} SOL and needs ${neededSol} for fees; send it more`
 }
 
 function shortOf({ outgoingWallet, native }: PayoutsParts, held: bigint, needed: bigint): string {
   const amount = (units: bigint) => formatUnits(units, native.decimals)
-  return `${outgoingWallet.wallet} holds ${amount(held)} NATIVE and needs ${amount(needed)}; send it there`
+  return `${outgoingWallet.wallet} holds ${amount(held)} NATIVE and needs ${amount(needed)}; send it more`
 }
 
 async function readHoldings({

@@ -83,11 +83,11 @@ async function reduce(
   const owed = await parts.rewards.owed(line, dailyCap)
   // If a full day's limit covers only the first small accruals, these are sent, because the rest can only follow them.
   const most = draftPart(terms, line, owed) ?? draftPart({ ...terms, least: 0n }, line, owed)
-  if (!most) return 'what rewards.dailyCap lets out in 24 hours is too little for the first part of what is owed'
+  if (!most) return 'rewards.dailyCap is too low for the first part of the owed amount'
   if (most.units <= left) return most
   if (most.units <= dailyCap) return 'later'
   const amount = formatUnits(most.units, parts.native.decimals)
-  return `one payment earned ${amount} NATIVE, more than rewards.dailyCap lets out in 24 hours`
+  return `one payment earned ${amount} NATIVE, which is more than rewards.dailyCap`
 }
 
 function draftPart(terms: PayoutTerms, line: PayoutLine, owed: Owed | undefined): PayoutLine | undefined {

@@ -166,7 +166,7 @@ describe('an outgoing transaction', () => {
     }
     expect(await fixture.step()).toMatchObject({
       kind: 'dropped',
-      why: 'it was signed 3 times, and then: it did not land in time',
+      why: 'the transaction was signed 3 times; last reason: the transaction did not land in time',
     })
     expect(fixture.row().state).toBe('dropped')
   })
@@ -181,7 +181,7 @@ describe('an outgoing transaction', () => {
       else fixture.pass(3)
       expect(await step()).toMatchObject({ kind: 'unsigned' })
     }
-    const why = 'it failed 2 times, and then: it failed on chain: no money'
+    const why = 'the transaction failed 2 times; last reason: the transaction failed on chain: no money'
     expect(await step()).toMatchObject({ kind: 'dropped', why })
     expect(fixture.sent).toHaveLength(4)
   })
@@ -201,8 +201,8 @@ describe('an outgoing transaction', () => {
     await fixture.step()
     fixture.include('s1')
     for (const [effect, why] of [
-      [undefined, 'not all nodes know'],
-      ['missing', 'not all nodes know'],
+      [undefined, 'not all nodes report'],
+      ['missing', 'not all nodes report'],
       [effectOf(true), 'do not agree'],
     ] as const) {
       const blind = { ...fixture.parts, outgoingWallet: { ...fixture.parts.outgoingWallet, read: async () => effect } }
@@ -229,7 +229,7 @@ describe('an outgoing transaction', () => {
     expect(lines).toEqual([['dispatch waits', { id: 'd1', kind: 'payout', tx: 's1', why: 'not there yet', next }]])
   })
 
-  it('is left alone when its bytes were sealed with another secret, or for another transaction', async () => {
+  it('is left alone when the transaction was encrypted with another secret, or for another transaction', async () => {
     const fixture = stage()
     await fixture.step()
     fixture.pass(3)

@@ -58,7 +58,7 @@ export type Step =
   /** Another worker took the step. */
   | { readonly kind: 'passed' }
 
-export const feesSpent = 'the fees of 24 hours are spent'
+export const feesSpent = 'the limit of fees for 24 hours is reached'
 
 const idBytes = 12
 
@@ -114,7 +114,7 @@ export async function advance(
     parts.meter.count('paystile_dispatches_total', { kind: transaction.kind, outcome: step.kind })
   if (step.kind === 'waiting' && isOverdue(transaction, parts)) {
     const { id, kind, signed } = transaction
-    const next = 'see that the nodes in rpc answer, and that two of them keep history'
+    const next = 'check that the nodes in rpc respond, and that two of them keep the transaction history'
     parts.log.warn('dispatch waits', { id, kind, tx: signed?.signature, why: step.why, next })
   }
   return step
@@ -143,10 +143,11 @@ async function sign(
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
   const { id, version, attempts, failures, why } = transaction
-  const then = why === '' ? '' : `, and then: ${why}`
-  if (attempts >= plan.mostAttempts) return drop(transaction, `it was signed ${attempts} times${then}`, parts)
+  const then = why === '' ? '' : `; last reason: ${why}`
+  if (attempts >= plan.mostAttempts)
+    return drop(transaction, `the transaction was signed ${attempts} times${then}`, parts)
   if (plan.mostFailures !== undefined && failures >= plan.mostFailures)
-    return drop(transaction, `it failed ${failures} times${then}`, parts)
+    return drop(transaction, `the transaction failed ${failures} times${then}`, parts)
   const signing = await plan.sign(transaction)
   if (signing.kind === 'impossible') return drop(transaction, signing.why, parts)
   if (signing.kind === 'unavailable') return { kind: 'waiting', transaction, why: signing.why }
@@ -169,12 +170,12 @@ async function follow(
   parts: OutgoingTransactionParts,
 ): Promise<Step> {
   const { id, version, signed: kept } = transaction
-  if (!kept) return { kind: 'waiting', transaction, why: 'nothing is kept of what was signed' }
+  if (!kept) return { kind: 'waiting', transaction, why: 'the signed transaction is missing' }
   const { signature, lastValidBlockHeight, slot } = kept
   const wire = parts.sealer.open(kept.sealed, sealedAs(id, signature))
   if (!wire) {
-    parts.log.error('dispatch sealed elsewhere', { id, next: 'run this worker with the secret that sealed it' })
-    return { kind: 'waiting', transaction, why: 'its bytes were sealed with another secret' }
+    parts.log.error('dispatch sealed elsewhere', { id, next: 'run this worker with the secret that encrypted it' })
+    return { kind: 'waiting', transaction, why: 'the transaction was encrypted with another secret' }
   }
   const signed: SignedBytes = { wire, signature, lastValidBlockHeight, slot }
   const outcome = await parts.outgoingWallet.readOutcome(signed)
@@ -184,7 +185,7 @@ async function follow(
     case 'failed':
     case 'expired': {
       const hasFailed = outcome.kind === 'failed'
-      const why = hasFailed ? `it failed on chain: ${outcome.why}` : 'it did not land in time'
+      const why = hasFailed ? `the transaction failed on chain: ${outcome.why}` : 'the transaction did not land in time'
       const next = await parts.outgoing.unsign(id, version, why, hasFailed)
       if (!next) return { kind: 'passed' }
       parts.log.warn('dispatch not landed', { id, kind: transaction.kind, tx: signature, why })
@@ -206,8 +207,8 @@ async function land(
   const { id, version, kind, signed } = transaction
   const effect = await parts.outgoingWallet.read(signed?.signature ?? '')
   if (effect === undefined || effect === 'missing')
-    return { kind: 'waiting', transaction, why: 'not all nodes know yet that it landed' }
-  if (effect.failed) return { kind: 'waiting', transaction, why: 'the nodes do not agree on what became of it' }
+    return { kind: 'waiting', transaction, why: 'not all nodes report the landed transaction yet' }
+  if (effect.failed) return { kind: 'waiting', transaction, why: 'the nodes disagree on the outcome' }
   const landed = await parts.outgoing.land(id, version, slot, plan.result?.(transaction, effect))
   if (!landed) return { kind: 'passed' }
   parts.log.info('dispatch landed', { id, kind, tx: signed?.signature, slot })

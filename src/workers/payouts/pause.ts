@@ -24,7 +24,7 @@ export function createPauseSwitch(kv: KeyValueStore, clock: Clock): PauseSwitch 
   }
 }
 
-export const paused = 'all that goes out is paused; npx paystile rewards resume lets it go on'
+export const paused = 'outgoing transactions are paused; resume them with npx paystile rewards resume'
 
 /**
  * Signs unless payouts are paused before or after signing, which can take a while. Signed bytes are sent only after

@@ -63,13 +63,13 @@ async function readPayment(
 > {
   const reading = await chain.read(encodeBase58(payment), 0, { commitment: 'finalized' })
   if (reading.kind === 'missing')
-    return { kind: 'lost', why: 'no node has the payment as final: it is too young or too old' }
+    return { kind: 'lost', why: 'no node has the payment as final; it is too new or too old' }
   if (reading.kind !== 'found') return { kind: 'unavailable', why: reading.why }
   const { effect } = reading
   const { transfers, feePayer } = effect
   const candidates = [...transfers.flatMap(({ authority, signers }) => [authority, ...signers]), feePayer]
   const address = candidates.find((one) => nameOf(decodeAddress(one) ?? new Uint8Array()) === payer)
-  if (address === undefined) return { kind: 'lost', why: 'nobody in the payment has the name of the payer' }
+  if (address === undefined) return { kind: 'lost', why: "no account of the payment matches the payer's pseudonym" }
   return { kind: 'read', effect, address }
 }
 

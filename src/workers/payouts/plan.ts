@@ -75,7 +75,7 @@ export async function preview(parts: PayoutPlanParts, parks: boolean): Promise<P
   }
   const owners = found.map(({ address }) => address)
   const states = await outgoingWallet.readAccounts(owners, native)
-  if (!states) return { lines: [], others, why: 'no node tells of the token accounts', isAll }
+  if (!states) return { lines: [], others, why: 'no node returned the token accounts', isAll }
   const lines: PayoutLine[] = []
   for (const [index, { payee, owed }] of found.entries()) {
     const account = states[index]
@@ -105,7 +105,7 @@ export async function readTerms({
 }: PayoutPlanParts): Promise<PayoutTerms | string> {
   const now = rates()
   const rate = parseRate(now?.table.NATIVE ?? '')
-  if (!now || rate === undefined) return 'there is no fresh rate of NATIVE'
+  if (!now || rate === undefined) return 'no current rate of NATIVE is available'
   const lamports = await outgoingWallet.openingCost(native)
   const sol = lamports === undefined ? undefined : { token: 'SOL' as const, units: lamports, decimals: solDecimals }
   const opening = sol && convert(sol, { token: 'NATIVE', decimals: native.decimals }, now.table)

@@ -58,9 +58,8 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   // Read again from the nodes, because the stored value may come from a single node and from a block that was not
   // final.
   const sent = await parts.addresses.sent(payer, tx, { recipient, asset: mint?.address ?? 'SOL' })
-  if (sent.kind !== 'sent') return { kind: 'refused', why: `who paid cannot be told: ${sent.why}` }
-  if (sent.units < ruling.units)
-    return { kind: 'refused', why: 'the chain says that less of it came from who would get it' }
+  if (sent.kind !== 'sent') return { kind: 'refused', why: `the payer is unknown: ${sent.why}` }
+  if (sent.units < ruling.units) return { kind: 'refused', why: 'on chain the payer sent less than the refund' }
   const facts = { payment, token, units: ruling.units, reason: ruling.reason }
   const planning = await outgoing.plan({
     id: createTransactionId(),
@@ -75,10 +74,12 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   if (planning.kind === 'in_use')
     return {
       kind: 'refused',
-      why: 'it is being delivered, or was; ask again in a minute: all of it can go back if nothing came of that, else only what was too much',
+      why: 'a delivery is in progress; try again in a minute. If it fails, the whole payment can be refunded, otherwise only the surplus',
     }
   const other = await outgoing.inLane(refundLane(payment))
-  return other ? { kind: 'known', transaction: other } : { kind: 'refused', why: 'somebody else was first; try again' }
+  return other
+    ? { kind: 'known', transaction: other }
+    : { kind: 'refused', why: 'another process changed the payment; try again' }
 }
 
 export async function advanceRefund(parts: RefundParts, transaction: OutgoingTransaction): Promise<Step> {
@@ -109,20 +110,20 @@ async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransac
   const mint = parts.mintOf(token as TokenCode)
   const payer = tx && (await parts.books.history(tx))?.capture.payer
   if (!tx || mint === undefined || payer === undefined)
-    return { kind: 'impossible', why: 'the payment is not known here' }
+    return { kind: 'impossible', why: 'the payment is unknown to this service' }
   const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, async () => tx)
   if (finding.kind === 'unavailable') return finding
   if (finding.kind === 'lost') return { kind: 'impossible', why: finding.why }
   const asset = mint ?? undefined
   const states = await parts.outgoingWallet.readAccounts([finding.address], asset)
   const [account] = states ?? []
-  if (account === undefined) return { kind: 'unavailable', why: 'no node tells of the token account' }
+  if (account === undefined) return { kind: 'unavailable', why: 'no node returned the token account' }
   if (account === 'frozen' || account === 'unusable')
-    return { kind: 'impossible', why: 'the token account of the payer takes nothing' }
+    return { kind: 'impossible', why: "the payer's token account does not accept transfers" }
   const opens = account === 'missing'
   // Otherwise a payer could repeatedly pay dust, close the account, and collect the rent of a new one.
   if (opens && asset && (await isDearer(parts, asset, token as TokenCode, units)))
-    return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than would be sent' }
+    return { kind: 'impossible', why: 'the payer has no token account, and opening one costs more than the refund' }
   const transfers = [{ owner: finding.address, units, opens }]
   return parts.outgoingWallet.sign({ mint: asset, transfers, memo: formatMemo(id), attempts })
 }

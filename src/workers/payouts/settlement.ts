@@ -180,7 +180,7 @@ function judge({ rules, mints, rates }: Converter, token: TokenCode, quote: Venu
   const { units } = quote.order
   const scene = { rates: rates(), decimals: decimalsIn(mints) }
   const pricing = judgeQuote(quote, fairUnits({ token, units }, rules.settlementToken, scene), rules)
-  if (pricing.kind === 'unfair') return { kind: 'none', why: `the quote is not taken: ${pricing.why}` }
+  if (pricing.kind === 'unfair') return { kind: 'none', why: `the quote is refused: ${pricing.why}` }
   return { kind: 'offer', quote, minimum: pricing.minimum }
 }
 
@@ -214,14 +214,14 @@ async function sign(
   const { venue, rules, outgoingWallet, mints } = converter
   const about = parseConversion(transaction.about)
   if (!about || about.wallet !== outgoingWallet.wallet)
-    return { kind: 'impossible', why: 'what it is about cannot be read' }
-  if (about.buy !== rules.settlementToken) return { kind: 'impossible', why: 'another token is settled in by now' }
+    return { kind: 'impossible', why: 'its stored details cannot be read' }
+  if (about.buy !== rules.settlementToken) return { kind: 'impossible', why: 'the settlement token has changed' }
   const { sell, units } = about
   const mint = findMint(sell, mints)
   const holdings = await outgoingWallet.holdings(mint ? [mint] : [])
-  if (!holdings) return { kind: 'unavailable', why: 'no node tells what the wallet holds' }
+  if (!holdings) return { kind: 'unavailable', why: 'no node returned the balance of the wallet' }
   const held = (mint ? (holdings.units[0] ?? 0n) : holdings.lamports) - (rules.keeps[sell] ?? 0n)
-  if (held < units) return { kind: 'impossible', why: 'the wallet does not hold so much any more' }
+  if (held < units) return { kind: 'impossible', why: "the wallet's balance is too low by now" }
   const known = atHand && judge(converter, sell, atHand)
   const offer = known?.kind === 'offer' ? known : await seek(converter, sell, units)
   if (offer.kind === 'none') {
