@@ -52,6 +52,6 @@ async function closeForgotten(): Promise<void> {
   if (hasListeningServer(process.getActiveResourcesInfo())) return
   const forgotten = listOpen()
   for (const { name, log } of forgotten)
-    log.warn('left out of drain', { what: name, why: 'it was not passed to drain(server, ...); it is closed now' })
+    log.warn('drain.incomplete', { what: name, why: 'it was not passed to drain(server, ...); it is closed now' })
   await Promise.all(forgotten.map(({ close }) => close()))
 }

@@ -138,10 +138,10 @@ export function listOwners(owners: readonly string[] | undefined, catalog: Catal
 function failed({ log }: Runtime, error: unknown): Response {
   const why = error instanceof Error ? error.message : String(error)
   if (error instanceof LedgerUnavailable) {
-    log.error('ledger unavailable', { why })
+    log.error('ledger.unavailable', { why })
     return problem('ledger_unavailable')
   }
-  log.error('a route of the service failed', { why })
+  log.error('api.failed', { why })
   return problem('internal_error')
 }
 

@@ -168,6 +168,6 @@ function notStarted(request: Request, error: unknown, log: Log): Response {
   const code = error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'not_started'
   if (isRead && pathname === endpoints.ready)
     return answer({ ready: false, why: [code] }, { status: 503, headers: { 'Retry-After': '2' } })
-  log.warn('not started', { why: error instanceof Error ? error.message : String(error) })
+  log.warn('api.start_failed', { why: error instanceof Error ? error.message : String(error) })
   return problem(code)
 }

@@ -22,7 +22,7 @@ const restMs = 30_000
 export function attach(
   handle: Pick<ServiceHandle, 'get'>,
   begin: (service: Runtime) => Promise<Attached | undefined> | Attached | undefined,
-  name = 'cannot begin',
+  name = 'worker.start_failed',
 ): Attachment {
   let isStopped = false
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -96,7 +96,7 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   stops.push(countInnerServers(2))
   announceLocalnet({ genesis, rpcUrl: localnet.rpcUrl })
   stops.push(() => withdrawLocalnet(genesis))
-  log.info('a local chain runs in this process', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })
+  log.info('localnet.started', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })
   const { monotonic } = createWallClock()
   const guests = new Map<string, Promise<void>>()
   return {

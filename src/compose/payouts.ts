@@ -112,7 +112,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
   const attachments: Attachment[] = []
   if (rewards?.key !== undefined)
     attachments.push(
-      begin('rewards.key', 'rewards are not paid', async () => {
+      begin('rewards.key', 'rewards.start_failed', async () => {
         const payouts = await openPayouts(service, context, { ...config, rewards })
         if (payouts) begun.payouts = payouts
         return payouts && startPayouts(payouts)
@@ -120,7 +120,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
     )
   if (refundKey !== undefined)
     attachments.push(
-      begin('refundKey', 'refunds are not sent', async () => {
+      begin('refundKey', 'refunds.start_failed', async () => {
         begun.refunds = await openRefunds(service, context, config.mints, refundKey)
         return startRefunds(begun.refunds)
       }),

@@ -68,7 +68,9 @@ export function openPaywall(options: ProviderOptions): Paywall {
 export function openConfiguredPaywall(config: Config): Paywall {
   const log = openLog(config.log)
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
-    log.warn('publicUrl is not set', { why: 'signed proofs and receipts contain the Host header that the client sent' })
+    log.warn('config.public_url_missing', {
+      why: 'signed proofs and receipts contain the Host header that the client sent',
+    })
   }
   const paywall = createPaywall(config, withSettlement(openHandle(config.service, log), config.route, log), log)
   const { endpoint, scope, description } = config.route
@@ -134,7 +136,7 @@ function share(config: ServiceConfig, log: Log): Shared {
       current = await start(config, log)
       return current
     } catch (error) {
-      log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
+      log.error('paywall.start_failed', { why: error instanceof Error ? error.message : String(error) })
       // Until then all requests get this failure, so a flood of requests causes one attempt and one line of log.
       setTimeout(() => {
         starting = undefined

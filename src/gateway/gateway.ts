@@ -97,7 +97,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
   }
 
   const takeOver = async (next: Plan): Promise<void> => {
-    if (!current || url === undefined) throw new PaystileError('closed', 'the gateway does not listen')
+    if (!current || url === undefined) throw new PaystileError('closed', 'the gateway is not listening')
     const facts = readFixedFacts(next)
     const problems = [...findFixed(fixed, facts), ...(await findSelf(next))]
     if (problems.length > 0) throw new ConfigurationError(problems)
@@ -143,7 +143,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       }
       const log = openLog(plan.service.log)
       // For example too many open files. Existing connections continue.
-      server.on('error', (error) => log.error('connection not taken', { why: error.message }))
+      server.on('error', (error) => log.error('gateway.connection_failed', { why: error.message }))
       // Opened after the port, so that an occupied port opens neither ledger nor chain. No request is read before this
       // line.
       current = openRouteSet(plan, log)

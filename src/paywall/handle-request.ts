@@ -99,7 +99,7 @@ function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Pr
     return quoted.answer
   }
   const fail = (error: unknown): Answer => {
-    runtime.log.error('not priced', { target, why: error instanceof Error ? error.message : String(error) })
+    runtime.log.error('price.failed', { target, why: error instanceof Error ? error.message : String(error) })
     return dialect.refusal(misconfigured)
   }
   try {
@@ -146,7 +146,7 @@ async function receive(served: ServedRoute, visits: CheckoutVisitors, incoming: 
   } catch (error) {
     if (error instanceof LedgerUnavailable) return dialect.refusal(refuse('ledger_unavailable'))
     const why = error instanceof Error ? error.message : String(error)
-    runtime.log.error('not priced', { target: incoming.target, why })
+    runtime.log.error('price.failed', { target: incoming.target, why })
     return dialect.refusal(misconfigured)
   }
 }
@@ -178,9 +178,9 @@ export function createPayDesk(routeRuntime: RouteRuntime, visits: CheckoutVisito
 
 /** What another paywall was paid for must not be used up by the price of this one. */
 function refuseRival(routeRuntime: RouteRuntime, incoming: Incoming, requestId?: string): Answer {
-  routeRuntime.runtime.log.error('two paywalls before one resource', {
+  routeRuntime.runtime.log.error('paywall.nested', {
     target: incoming.target,
-    why: 'one payment opens one of them; mount only one',
+    why: 'one payment opens only one of them; mount one paywall per resource',
   })
   return turnAway(routeRuntime, incoming, refuse('handler_failed'), requestId)
 }
@@ -217,7 +217,7 @@ async function attend(
     const answer = await visits.attend(order, incoming)
     return answer.kind === 'answer' ? answer : dialect.refusal(answer)
   } catch (error) {
-    if (!(error instanceof LedgerUnavailable)) runtime.log.error('checkout failed', { why: String(error) })
+    if (!(error instanceof LedgerUnavailable)) runtime.log.error('checkout.failed', { why: String(error) })
     return dialect.refusal(refuse(error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'chain_unavailable'))
   }
 }

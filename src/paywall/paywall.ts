@@ -126,7 +126,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       )
     },
     handlerFailed: (error, status = 502) => {
-      log.error('handler failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+      log.error('handler.failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
       return dialect.refusal(refuse('handler_failed', { status }))
     },
     ready: async () => readReadiness(openRoute(await handle.get())),
@@ -185,7 +185,9 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
     if (visits) leaves.push(runtime.payDesks.add(tags.map(encodeBase58), createPayDesk(served, visits)))
   }
   const watch = (recipients?: readonly string[]): void =>
-    void watchRoute(runtime, config, recipients).catch((error) => log.error('not watching', { why: String(error) }))
+    void watchRoute(runtime, config, recipients).catch((error) =>
+      log.error('watcher.start_failed', { why: String(error) }),
+    )
   addDesk(route.tags)
   watch()
   return {

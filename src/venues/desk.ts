@@ -104,7 +104,7 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   const held = await stock.look(terms)
   if (held.kind !== 'stock') return refuse(held.kind === 'short' ? 422 : 503, held.why)
   // From here on the code is synchronous, so the second of two concurrent requests sees the first one's promise.
-  if (held.units - promised(book, buy, taker) < gives) return refuse(422, 'the desk does not have so much')
+  if (held.units - promised(book, buy, taker) < gives) return refuse(422, "the desk's balance is too low")
   const theirs = [...quotes.values()].filter((one) => one.terms.taker === taker)
   if (quotes.size >= mostQuotes || theirs.filter(({ signed }) => signed).length >= mostSigned)
     return refuse(503, 'too many quotes are open')
@@ -112,7 +112,7 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   for (const { id, signed } of theirs) if (!signed) quotes.delete(id)
   const id = crypto.randomUUID()
   quotes.set(id, { id, terms, token: buy, until: clock.monotonic() + quoteSeconds * 1000 })
-  log.info('desk quoted', { quote: id, sell, buy, units: units.toString(), gives: gives.toString() })
+  log.info('desk.quoted', { quote: id, sell, buy, units: units.toString(), gives: gives.toString() })
   const named = { genesis, taker, sell: readAsset(sold), buy: readAsset(bought), units: units.toString() }
   const offer = { quote: id, desk: wallet.address, ...named, gives: gives.toString(), seconds: quoteSeconds }
   return { status: 200, body: offer }
@@ -147,7 +147,7 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
   if (!(await stock.isOurChain()) || (await readRecentSlot(rpc, details.blockhash)) === undefined)
     return refuse(422, 'its blockhash is not a recent one of this chain')
   const latest = await readLifetime(rpc)
-  if (!latest) return refuse(503, 'no node gave a recent block')
+  if (!latest) return refuse(503, 'no node returned a recent blockhash')
   // From here to the mark the code is synchronous, so one of two concurrent requests is first.
   if (!found.signed) {
     if (found.until < clock.monotonic() || !quotes.has(found.id))
@@ -155,7 +155,7 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
     // No recent blockhash is valid longer than the latest.
     const { lastValidBlockHeight: lastHeight } = latest
     found.signed = { message, lastHeight, signature: signMessage(message, wallet) }
-    log.info('desk signed', { quote: found.id, memo: details.memo })
+    log.info('desk.signed', { quote: found.id, memo: details.memo })
   }
   if (!equalBytes(found.signed.message, message)) return refuse(409, 'the quote was used for another message')
   return { status: 200, body: { signature: await found.signed.signature } }

@@ -110,7 +110,7 @@ async function sign(
   if ('kind' in route) return route
   const fault = await findSwapFault(route.swap, { wallet: wallet.address, sell, buy, units, minimum })
   // Another quote can lead to another route.
-  if (fault !== undefined) return { kind: 'unavailable', why: `the swap is not taken: ${fault}` }
+  if (fault !== undefined) return { kind: 'unavailable', why: `the swap is refused: ${fault}` }
   const accounts = [buy ?? wrappedSol, wrappedSol]
   const [block, tables, funds] = await Promise.all([
     readLifetime(rpc),

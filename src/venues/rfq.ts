@@ -121,7 +121,7 @@ async function sign(
   const budget = { computeUnits: exchangeComputeUnits, microLamports: usualMicroLamports }
   const message = await composeExchange(terms, { blockhash, memo, opens, ...budget }).catch(() => undefined)
   // For example if the desk's address is a program, which cannot sign.
-  if (!message) return { kind: 'unavailable', why: 'no transaction can be made with the address of the desk' }
+  if (!message) return { kind: 'unavailable', why: 'the address of the desk is not usable in a transaction' }
   const answer = await ask('sign', { quote, message: encodeBase64url(message) })
   if (answer.kind !== 'answered') return { kind: 'unavailable', why: answer.why }
   const { signature } = answer.json

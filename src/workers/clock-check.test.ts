@@ -49,15 +49,15 @@ async function play(readings: readonly (number | undefined)[]) {
 }
 
 it('T174: the first reading decides', async () => {
-  expect(await play([600])).toMatchObject({ verdicts: [true], logged: ['clock wrong'] })
-  expect(await play([-31])).toMatchObject({ verdicts: [true], logged: ['clock wrong'] })
+  expect(await play([600])).toMatchObject({ verdicts: [true], logged: ['clock.wrong'] })
+  expect(await play([-31])).toMatchObject({ verdicts: [true], logged: ['clock.wrong'] })
   expect(await play([29])).toMatchObject({ verdicts: [false], logged: [] })
 })
 
 it('T174: later, three in a row change the verdict, and each change is one line', async () => {
   const { verdicts, logged, metrics } = await play([0, 31, 31, 0, 31, 31, 31, 600, 25, 25, 25, 19, 19, 25, 19, 19, 19])
   expect(verdicts.map(Number).join('')).toBe('00000011111111110')
-  expect(logged).toEqual(['clock wrong', 'clock right again'])
+  expect(logged).toEqual(['clock.wrong', 'clock.corrected'])
   expect(metrics).toContain('paystile_clock_ahead_seconds 19')
 })
 

@@ -58,8 +58,8 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
       contradictions = 0
       wrongByMs = isOff ? aheadMs : undefined
       if (isOff)
-        log.error('clock wrong', { why: describe(aheadMs), next: 'correct the clock; nothing is sold until then' })
-      else log.info('clock right again', { aheadSeconds: seconds(aheadMs) })
+        log.error('clock.wrong', { why: describe(aheadMs), next: 'correct the clock; nothing is sold until then' })
+      else log.info('clock.corrected', { aheadSeconds: seconds(aheadMs) })
     }
     hasVerdict = true
   }

@@ -82,7 +82,7 @@ async function check(parts: DeveloperCheckParts, verification: Verification): Pr
   if ((await kv.get(done)) !== undefined) return
   if (!(await kv.put(`developers:turn:${host}`, '', now + turnMs))) return
   const reading = await parts.readDocument(host)
-  if (reading.kind === 'unavailable') return log.warn('developer not checked', { host, why: reading.why })
+  if (reading.kind === 'unavailable') return log.warn('developer.unchecked', { host, why: reading.why })
   const isSaid = parts.isNamed(reading, wallet)
     ? await found(parts, verification)
     : await missed(parts, verification, day)
@@ -106,12 +106,12 @@ async function missed(parts: DeveloperCheckParts, verification: Verification, da
   await kv.put(`${prefix}${day}`, String(now), now + verificationDays * dayMs)
   // Misses from before the latest verification do not count.
   const misses = (await kv.list(prefix)).filter(({ value }) => Number(value) >= from).length
-  log.warn('developer not named', { host, wallet, misses })
+  log.warn('developer.not_named', { host, wallet, misses })
   if (misses < mostMisses) return true
   const ended = await book.end(host, wallet)
   if (ended === 'busy') return false
   await forget(kv, prefix)
-  if (ended) log.warn('developer revoked', { host, wallet, why: "the host's document no longer names the wallet" })
+  if (ended) log.warn('developer.revoked', { host, wallet, why: "the host's document no longer names the wallet" })
   return true
 }
 

@@ -41,7 +41,7 @@ export function startFinality({ journal, chain, log, meter, onConcluded }: Final
     for (const { tx, finality } of await journal.conclude(conclusions)) {
       const name = encodeBase58(tx)
       meter.count('paystile_payments_concluded_total', { finality })
-      if (finality === 'reverted') log.error('payment reverted', { tx: name, why: 'the chain reverted the payment' })
+      if (finality === 'reverted') log.error('payment.reverted', { tx: name, why: 'the chain reverted the payment' })
       onConcluded(name, finality)
     }
   }

@@ -157,9 +157,9 @@ async function tell(
   await notices.failed(id, why, delay === undefined ? undefined : clock.now() + delay)
   meter.count('paystile_webhooks_total', { outcome: delay === undefined ? 'failed' : 'delayed' })
   const facts = { webhook: webhook.name, id, kind, why }
-  if (delay !== undefined) log.warn('webhook not told', { ...facts, againInSeconds: Math.round(delay / 1000) })
+  if (delay !== undefined) log.warn('webhook.delayed', { ...facts, againInSeconds: Math.round(delay / 1000) })
   else if (isGone)
-    log.error('webhook gone', { ...facts, next: 'it receives no events until the next start; remove it from webhooks' })
-  else log.error('webhook given up', { ...facts, next: `npx paystile webhooks resend ${id}` })
+    log.error('webhook.gone', { ...facts, next: 'it receives no events until the next start; remove it from webhooks' })
+  else log.error('webhook.failed', { ...facts, next: `npx paystile webhooks resend ${id}` })
   return isGone ? 'gone' : 'failed'
 }

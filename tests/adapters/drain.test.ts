@@ -135,7 +135,9 @@ describe.each(adapters)('%s', (_name, serve) => {
     await stopped
     expect(await paid.over).toBe('broken')
     expect(endings(shop, proof)).toEqual(['not_started'])
-    expect(fixture.logged.filter((line) => line.includes('lease lost')).at(-1)).toContain('the service is stopping')
+    expect(fixture.logged.filter((line) => line.includes('lease.lost')).at(-1)).toContain(
+      'the service is shutting down',
+    )
   })
 })
 

@@ -86,7 +86,7 @@ describe.each(stacks)('%s', (_name, stack) => {
     const shop = await fixture.open({}, stack({ scope: 'inner' }))
     const proof = await shop.buy(payer)
     await expectRefused(shop.claim(proof), 'handler_failed')
-    expect(fixture.logged).toEqual([expect.stringContaining('two paywalls before one resource')])
+    expect(fixture.logged).toEqual([expect.stringContaining('paywall.nested')])
     expect(await endings(shop, proof)).toEqual(['not_started'])
   })
 })
@@ -116,7 +116,7 @@ describe.each<[string, (strike: Misfortune) => Serve]>([
       )
       const proof = await shop.buy(payer)
       await expectRefused(shop.claim(proof), 'handler_failed')
-      expect(fixture.logged).toEqual([expect.stringMatching(/"handler failed".*the handler broke/)])
+      expect(fixture.logged).toEqual([expect.stringMatching(/"handler.failed".*the handler broke/)])
       expect(await endings(shop, proof)).toEqual(['not_started'])
       await expectServed(shop.claim(proof))
     },
@@ -134,7 +134,7 @@ describe('node:http', () => {
     const response = await shop.claim(proof)
     expect([response.status, (await response.text()).length]).toEqual([200, large.length])
     expect(await endings(shop, proof)).toEqual(['delivered'])
-    expect(fixture.logged).toEqual([expect.stringContaining('handler failed')])
+    expect(fixture.logged).toEqual([expect.stringContaining('handler.failed')])
   })
 
   it('breaks off a response that its handler began and did not end, and gives the payment back', async () => {

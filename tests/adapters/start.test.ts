@@ -39,7 +39,7 @@ it.each([
   await expectRefused(route(request({ 'Payment-Proof': 'tx=1' })), 'ledger_unavailable')
   await expect(ready()).rejects.toThrow(why)
   expect(await metrics()).toContain('paystile_ready 0')
-  expect(shop.logged).toEqual([expect.stringMatching(/"cannot start"/)])
+  expect(shop.logged).toEqual([expect.stringMatching(/"paywall\.start_failed"/)])
 })
 
 it('a chain that does not answer is told apart from that', async () => {
@@ -56,7 +56,7 @@ it('a ledger of a chain that is gone is told apart from one of another secret', 
 it('a chain in this process is announced with its address and the way to its money', async () => {
   await open({ service: 'announced' }).ready()
   expect(shop.logged).toEqual([
-    expect.stringMatching(/"a local chain runs in this process".*"http:\/\/127\.0\.0\.1:\d+".*npx paystile faucet/),
+    expect.stringMatching(/"localnet.started".*"http:\/\/127\.0\.0\.1:\d+".*npx paystile faucet/),
   ])
 })
 

@@ -328,7 +328,7 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
           expect.stringContaining(`remaining=${missing};`),
         ])
       }
-      expect(warned).toContainEqual(['size and answer differ', { size: 1_000, length: 5 }])
+      expect(warned).toContainEqual(['delivery.size_mismatch', { size: 1_000, length: 5 }])
       expect(await codeOf(await shop.claim(proof))).toBe('409 payment_replay')
     })
   })

@@ -39,7 +39,7 @@ describe('POST /developers', () => {
       { host: host.name, wallet: developer.address, from, until: from + 30 * dayMs, isRevoked: false },
     ])
     expect(host.asked).toEqual(['GET /.well-known/paystile-developer.json'])
-    expect(fixture.logged).toEqual([{ event: 'developer verified', host: host.name, wallet: developer.address }])
+    expect(fixture.logged).toEqual([{ event: 'developer.verified', host: host.name, wallet: developer.address }])
   })
 
   it.each([

@@ -28,7 +28,7 @@ it('names the option, the file and the command, and goes on sharing out', async 
   const money = await startPayoutWorkers({ ...house.service, log }, config)
   onTestFinished(() => money.stop())
   const why = `rewards.key: The key file ${payout} cannot be read: it does not exist; create it with npx paystile keys new ${payout}.`
-  expect(told).toEqual([['rewards are not paid', { why }]])
+  expect(told).toEqual([['rewards.start_failed', { why }]])
   expect([money.payouts, money.refunds]).toEqual([undefined, expect.anything()])
   await money.run()
   const { proof } = await house.pay(shop.payer)

@@ -172,7 +172,7 @@ describe('a session', () => {
     const token = await tokenOf(await enter(owner))
     expect(kv.kept.size).toBe(2)
     expect(JSON.stringify([...kv.kept])).not.toContain(token.slice(0, 20))
-    expect(logged).toEqual([{ event: 'signed in', owner: true }])
+    expect(logged).toEqual([{ event: 'session.started', owner: true }])
   })
 
   it('is not asked for at the store by a token that was made up', async () => {

@@ -55,7 +55,7 @@ describe('at the start', () => {
     await expectRefused(shop.visit({ accept: 'text/html', 'sec-fetch-mode': 'navigate' }), 'not_priced')
     expect(await shop.readiness()).toMatchObject({ ready: false, why: expect.stringContaining("the chain's time") })
     await expect(shop.ready()).rejects.toThrow("the chain's time")
-    expect(logsOf('clock wrong')).toHaveLength(1)
+    expect(logsOf('clock.wrong')).toHaveLength(1)
     const [, ahead] = /^paystile_clock_ahead_seconds (\S+)$/m.exec(await shop.metrics()) ?? []
     expect(Math.abs(Number(ahead) - seconds)).toBeLessThan(5)
   })
@@ -133,7 +133,7 @@ describe('while it runs', () => {
     await expectServed(house.claim(second.proof))
     if (isLong) for (const proof of claims) await expectServed(house.claim(proof))
     await expectServed(house.claim((await house.pay(payer)).proof))
-    expect([logsOf('clock wrong'), logsOf('clock right again')].map(({ length }) => length)).toEqual([1, 1])
+    expect([logsOf('clock.wrong'), logsOf('clock.corrected')].map(({ length }) => length)).toEqual([1, 1])
     await house.close()
   })
 })

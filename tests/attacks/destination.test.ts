@@ -73,7 +73,7 @@ describe('somebody else is paid', () => {
     const transfer = moveBetween(world.usdc, source, destination, price, fixture.honest)
     fixture.alarms.length = 0
     await lost.refuses('wrong_recipient', await fixture.commit(lost, fixture.honest, [transfer]))
-    expect(fixture.alarms).toEqual(['token account lost'])
+    expect(fixture.alarms).toEqual(['token_account.lost'])
   })
 
   it('T+: an account that the thief hands over to the recipient in the same transaction', async () => {

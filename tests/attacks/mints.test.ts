@@ -107,7 +107,7 @@ describe('a mint', () => {
     const shop = await open(options())
     await expect(shop.ready()).rejects.toThrow('cannot be read yet')
     expect(await ask(shop)).toEqual(answer)
-    expect(lines).toEqual(['tokens not checked'])
+    expect(lines).toEqual(['token.unchecked'])
     world.localnet.faults.clear()
     await shop.close()
   })
@@ -129,7 +129,7 @@ describe('a mint', () => {
       vi.useRealTimers()
     })
     const pass = () => vi.advanceTimersByTimeAsync(5_000)
-    const attempts = () => lines.filter((line) => line === 'tokens not checked').length
+    const attempts = () => lines.filter((line) => line === 'token.unchecked').length
 
     it.each<[string, () => NonNullable<ProviderOptions['mints']>, readonly unknown[]]>([
       ['is sold for as soon as a node says that it is right', another, [402, 'USDC']],

@@ -90,8 +90,8 @@ it('T140, T142: a node that fails, proofs that are refused and a handler that th
   told += JSON.stringify(await served.readiness())
   await served.close()
   expect(output).toContain('node 1')
-  expect(output).toContain('handler failed')
-  expect(output).toContain('onEvent failed')
+  expect(output).toContain('handler.failed')
+  expect(output).toContain('on_event.failed')
   for (const text of [output, told]) {
     for (const one of [apiKey, secret, claim, handlerKey, payer, dead.url]) expect(text).not.toContain(one)
   }
@@ -138,7 +138,7 @@ it('T140, T142: a database that does not know the password, and one that is not 
     }
     output += await open().catch(String)
   }
-  expect(output).toContain('cannot start')
+  expect(output).toContain('paywall.start_failed')
   expect(output).not.toContain(password)
   expect(told).toContain('503')
   expect(told).not.toContain(password)

@@ -137,7 +137,7 @@ describe('a program whose drain leaves a paywall out', () => {
     child.kill('SIGTERM')
     const { code: status, stderr } = await end
     expect([status, child.signalCode]).toEqual([0, null])
-    const lines = stderr.split('\n').filter((line) => line.includes('left out of drain'))
+    const lines = stderr.split('\n').filter((line) => line.includes('drain.incomplete'))
     expect(lines.map((line) => JSON.parse(line).what)).toEqual(['the paywall of /pictures'])
   })
 })

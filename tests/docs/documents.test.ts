@@ -215,6 +215,36 @@ describe('docs/metrics.md', () => {
   })
 })
 
+describe('docs/operations.md', () => {
+  /** Calls of a log, and of the functions that pass a name on to one. */
+  const written = sources.flatMap((text) => [
+    ...[...text.matchAll(/\blog\.(info|warn|error)\(\s*'([^']+)'/g)].map(([, level, event]) => [event, level]),
+    ...[...text.matchAll(/\blook\.say\('(info|warn|error)', '([^']+)'/g)].map(([, level, event]) => [event, level]),
+    ...[...text.matchAll(/\bstartLoop\(\{ name: '(\w+)'/g)].map(([, name]) => [`${name}.failed`, 'warn']),
+    ...[...text.matchAll(/(?:\bname = |\bbegin\('[\w.]+', )'(\w+\.start_failed)'/g)].map(([, event]) => [
+      event,
+      'error',
+    ]),
+  ])
+
+  it('lists every event of the log with its levels', () => {
+    const section = read('docs/operations.md').split('## Log events')[1]?.split('\n## ')[0] ?? ''
+    const listed = [...section.matchAll(/^\| `(.+?)` \| (.+?) \|/gm)].map(([, event, levels]) => [event, levels])
+    const levelsOf = (event: string) => written.filter(([name]) => name === event).map(([, level]) => level)
+    const events = [...new Set(written.map(([event = '']) => event))].sort()
+    expect(listed).toEqual(events.map((event) => [event, [...new Set(levelsOf(event))].sort().join(', ')]))
+  })
+
+  it('names every event area.event, and no call passes a name that the list cannot see', () => {
+    expect(written.map(([event]) => event).filter((event) => !/^[a-z_]+\.[a-z_]+$/.test(event ?? ''))).toEqual([])
+    const unseen = sources.flatMap((text) => [
+      ...[...text.matchAll(/\blog\.(?:info|warn|error)\((?!\s*')[^,)]*/g)].map(([call]) => call),
+      ...[...text.matchAll(/\.say\((?!'(?:info|warn|error)', ')[^)]*/g)].map(([call]) => call),
+    ])
+    expect(unseen.sort()).toEqual(['log.error(name', expect.stringMatching(/^log\.warn\(`.+\.failed`$/)])
+  })
+})
+
 describe('snippets', () => {
   const blocks = documents.flatMap((file) =>
     [...read(file).matchAll(/^```(?:js|yaml) file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, path = '', code]) => ({

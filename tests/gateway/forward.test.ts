@@ -426,7 +426,7 @@ describe('what a client gets', () => {
     const proof = await gate.buy('/quick')
     const late = await gate.claim(proof, '/quick')
     expect([late.status, await late.json()]).toMatchObject([504, { status: 504, code: 'handler_failed', paid: true }])
-    expect(fixture.logged.at(-1)).toMatch(/"handler failed".*did not respond within [\d.]+ s"/)
+    expect(fixture.logged.at(-1)).toMatch(/"handler.failed".*did not respond within [\d.]+ s"/)
     const free = await fetch(`${gate.url}/quick-free`)
     expect([free.status, await free.json()]).toMatchObject([504, { code: 'upstream_failed' }])
     fixture.upstream.answer((_request, response) => response.end('at last'))

@@ -211,7 +211,7 @@ describe('T110: an upstream that', () => {
   it('is silent is a 504, with the payment kept', async () => {
     const { status, body } = await shake('/silent', [`Payment-Proof: ${await gate.buy('/silent')}`])
     expect([status, JSON.parse(body)]).toMatchObject([504, { code: 'handler_failed', paid: true }])
-    expect(fixture.logged.at(-1)).toMatch(/"handler failed".*did not respond within [\d.]+ s"/)
+    expect(fixture.logged.at(-1)).toMatch(/"handler.failed".*did not respond within [\d.]+ s"/)
   })
 
   it('answers in HTTP is paid like any answer: no way to have it for nothing', async () => {

@@ -193,7 +193,7 @@ describe('a failure', () => {
     }
     expect(received).toHaveLength(10)
     expect(only()).toMatchObject({ state: 'failed', attempts: 10 })
-    expect(lines.at(-1)).toMatchObject(['webhook given up', { next: `npx paystile webhooks resend ${only()?.id}` }])
+    expect(lines.at(-1)).toMatchObject(['webhook.failed', { next: `npx paystile webhooks resend ${only()?.id}` }])
     behave({ status: 200 })
     await events.resend(only()?.id ?? '')
     await worker.run()
@@ -210,7 +210,7 @@ describe('a failure', () => {
     await worker.run()
     expect(received).toHaveLength(1)
     expect([...events.rows.values()].map(({ state }) => state)).toEqual(['failed', 'waiting'])
-    expect(lines.map(([event]) => event)).toEqual(['webhook gone'])
+    expect(lines.map(([event]) => event)).toEqual(['webhook.gone'])
   })
 
   it('names neither address nor secret', async () => {

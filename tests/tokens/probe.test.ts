@@ -96,7 +96,7 @@ describe('a mint of Token-2022', () => {
     expect(readiness).toEqual({ offered: ['SOL'], withheld: { NATIVE: expect.stringContaining(words) } })
     expect(await shop.readiness()).toEqual({ ready: true, ...readiness })
     expect(await offeredBy(shop)).toEqual(['SOL'])
-    expect(lines).toEqual([expect.stringMatching(`^error token not offered .*${words}`)])
+    expect(lines).toEqual([expect.stringMatching(`^error token.withheld .*${words}`)])
     const allowing = await open(selling(mint, doubt ? [doubt] : ['unknown']))
     expect((await allowing.ready()).offered).toEqual(doubt ? ['NATIVE', 'SOL'] : ['SOL'])
   })
@@ -140,7 +140,7 @@ describe('a mint of Token-2022', () => {
       () => offeredBy(shop),
       (offered) => offered.length === 2,
     )
-    expect(lines.at(-1)).toBe('info token offered again {"token":"NATIVE","routes":"default"}')
+    expect(lines.at(-1)).toBe('info token.offered {"token":"NATIVE","routes":"default"}')
   })
 
   it('under the wrong program says which is right', async () => {
@@ -267,7 +267,7 @@ describe('the wallet of the recipient', () => {
     const enough = await open({ ...options, price: '0.00089088', scope: 'enough' })
     expect((await enough.ready()).offered).toEqual(['SOL'])
     const tooLittle = await open({ ...options, price: '0.000890879', scope: 'too-little' })
-    await expect(tooLittle.ready()).rejects.toThrow('cannot begin')
+    await expect(tooLittle.ready()).rejects.toThrow('too little to open it')
     await world.localnet.fund(recipient.address, { SOL: 890_880n })
     await vi.advanceTimersByTimeAsync(5_000)
     await eventually(
@@ -291,7 +291,7 @@ describe('the wallet of the recipient', () => {
   ])('is not %s', async (_what, find, why) => {
     const shop = await open({ recipient: await find(), acceptedMints: ['USDC', 'SOL'] })
     await expect(shop.ready()).rejects.toThrow(why)
-    expect(lines.filter((line) => line.includes('nothing is sold'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('route.not_selling'))).toHaveLength(1)
   })
 })
 
@@ -359,7 +359,7 @@ describe('nodes', () => {
     await vi.advanceTimersByTimeAsync(300_000)
     await eventually(
       () => lines,
-      (all) => all.some((line) => line.includes('tokens not checked')),
+      (all) => all.some((line) => line.includes('token.unchecked')),
     )
     expect(await shop.ready()).toEqual({ offered: ['USDC'], withheld: {} })
   })
@@ -387,7 +387,7 @@ describe('a start like any other', () => {
     )
     shops.push(shop)
     expect((await shop.ready()).offered).toEqual(['SOL'])
-    expect(lines).toEqual([expect.stringContaining('a local chain runs in this process')])
+    expect(lines).toEqual([expect.stringContaining('localnet.started')])
   })
 
   it('that fails is reported, and not thrown, to health checks', async () => {

@@ -467,7 +467,7 @@ describe('what fails', () => {
       rates: () => testRates,
     }
     await createSettlement(parts([{ ...good, outgoingWallet: broken }, good]))()
-    expect(failed).toEqual(['dispatch failed'])
+    expect(failed).toEqual(['outgoing.failed'])
     expect(await all()).toMatchObject([{ state: 'signed' }])
     const kv = {
       ...(ledger.kv as KeyValueStore),

@@ -100,7 +100,7 @@ export function openPayoutFixture(limits: Partial<PayoutLimits> = {}): PayoutFix
     meter: createMeter(),
     log: {
       info: () => {},
-      warn: (event, facts) => void (event === 'payouts wait' && told.push(String(facts?.['why']))),
+      warn: (event, facts) => void (event === 'payouts.waiting' && told.push(String(facts?.['why']))),
       error: () => {},
     },
     sealer: { seal: (bytes) => Buffer.from(bytes).toString('base64'), open: (text) => Buffer.from(text, 'base64') },

@@ -71,7 +71,10 @@ function listChecks({ capture: payment, required, isShown }: History): Readonly<
 /** `outgoing` holds the steps of the outgoing transactions of this payment. */
 function createTimeline(history: History, outgoing: readonly Step[]): readonly Step[] {
   const { capture: payment, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
-  if (!isShown) return [{ at: undefined, event: 'paid', note: 'A proof names it; no node has shown it yet.' }]
+  if (!isShown)
+    return [
+      { at: undefined, event: 'paid', note: 'A proof refers to this transaction, but no node has returned it yet.' },
+    ]
   // A proof can arrive before the watcher sees the payment.
   const begin: readonly Step[] = [
     { at: payment.at, event: 'paid' },

@@ -171,7 +171,7 @@ function leave(state: State, subscriber: Subscriber): void {
 }
 
 function warn({ log }: State, error: unknown): void {
-  log.warn('stream fell behind', { why: String(error) })
+  log.warn('stream.failed', { why: String(error) })
 }
 
 /**

@@ -69,12 +69,12 @@ export function createSignIn(parts: SignInParts): SignIn {
     if (text.kind === 'wrong') return refuse(text.why)
     const signed = read.signedMessage ? readBase64(read.signedMessage) : undefined
     if (!wallet || !signature || !isSignedBy(parts.verifier, wallet, message, { signature, signed }))
-      return refuse('the signature is not one of this wallet under this message')
+      return refuse('the signature does not match the wallet and the message')
     // Only signed messages are recorded, so a flood of requests for messages leaves no data.
-    if (!(await kv.put(`nonce:${text.nonce}`, '', text.expiresAt))) return refuse('the message was used before')
+    if (!(await kv.put(`nonce:${text.nonce}`, '', text.expiresAt))) return refuse('the message has already been used')
     await sessions.end(request)
     const { token, expiresAt } = await sessions.begin(address)
-    parts.log.info('signed in', { owner: isOwner(address) })
+    parts.log.info('session.started', { owner: isOwner(address) })
     return answer(
       { token, expiresAt: new Date(expiresAt).toISOString(), wallet: address, owner: isOwner(address) },
       { headers: { 'Set-Cookie': sessionCookie(token, sessionSeconds, !isPlainLoopback(site)) } },

@@ -120,7 +120,7 @@ async function register(desk: Desk, body: DeveloperBody, site: Site): Promise<Re
   if (!(await messages.use('register', body))) return refuse('the message has already been used')
   const verification = await book.assign(host, wallet)
   if (verification === 'busy') return problem('developers_busy')
-  log.info('developer verified', { host, wallet })
+  log.info('developer.verified', { host, wallet })
   return answer(formatVerification(verification))
 }
 
@@ -135,7 +135,7 @@ async function revokeFor(desk: Desk, host: string, message: DeveloperBody | unde
   const ended = await book.end(host, wallet)
   if (ended === 'busy') return problem('developers_busy')
   if (!ended) return problem('not_verified')
-  log.info('developer revoked', { host, wallet })
+  log.info('developer.revoked', { host, wallet })
   return answer({ host, wallet, revoked: true })
 }
 

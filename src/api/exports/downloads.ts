@@ -19,7 +19,7 @@ export function createDownloads(most: number, log: Log): Downloads {
       running += 1
       const over = (error?: unknown) => {
         running -= 1
-        if (error !== undefined) log.error('an export broke off', { why: String(error) })
+        if (error !== undefined) log.error('export.failed', { why: String(error) })
       }
       try {
         return new Response(watchEnd(await open(), over), { headers: headers() })

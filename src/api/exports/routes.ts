@@ -155,7 +155,7 @@ async function push(parts: ExportParts, pages: Pages): Promise<Response> {
   const pushed = await pushRows({ sheets, kv, clock }, pages, captureColumns)
   if (pushed.kind === 'written') return answer({ written: pushed.rows })
   if (pushed.kind === 'busy') return problem('sheets_busy')
-  log.warn('the spreadsheet was not written', { why: pushed.why, rows: pushed.rows })
+  log.warn('export.sheet_failed', { why: pushed.why, rows: pushed.rows })
   return problem('sheets_failed', { detail: `After ${pushed.rows} rows: ${pushed.why}.` })
 }
 

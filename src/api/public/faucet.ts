@@ -82,7 +82,7 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
       (error: unknown): Gift => ({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }),
     )
     if (gift.kind === 'landed') return json(200, { address, amounts, signatures: [gift.tx] })
-    log.warn('faucet', { network, why: gift.why })
+    log.warn('faucet.failed', { network, why: gift.why })
     if (gift.kind === 'failed') return say(502, `The faucet could not pay: ${gift.why}.`)
     if (!gift.isSent) entry.giveBack()
     return say(503, `The faucet cannot pay at the moment: ${gift.why}.`)

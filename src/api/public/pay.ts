@@ -35,7 +35,7 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
     if (name === 'icon.svg' && icon && (method === 'GET' || method === 'HEAD')) return iconAnswer(icon)
     const tag = openRequest(name)?.routeTag
     const desk = tag && service.payDesks.get(encodeBase58(tag))
-    if (!desk) return problem('not_found', { detail: 'There is nothing to pay here; ask for the price again.' })
+    if (!desk) return problem('not_found', { detail: 'This payment link is invalid. Request a new price.' })
     const origin = publicUrl ?? url.origin
     const incoming = createIncoming(request, url, visitor, origin)
     if (method === 'OPTIONS') {
@@ -76,7 +76,7 @@ async function draft(desk: PayDesk, { request, url, requestId, incoming }: Order
   const message =
     drafted.kind === 'short'
       ? `The wallet has ${drafted.has} ${drafted.token} and needs ${drafted.needs}.`
-      : 'Nothing is to be paid: a payment is on its way or was made, or the price has expired.'
+      : 'No payment is due: it is under way or complete, or the price has expired.'
   // Wallets show the text of `message` for an error.
   return answer({ message }, { status: 409, headers: open })
 }

@@ -39,7 +39,7 @@ async function inspect(rpc: Rpc, genesis: string, question: RecipientQuestion): 
   const [first, ...others] = answers.filter(({ kind }) => kind === 'seen')
   // One answer is sufficient, because a service must be able to start while a node is down. Payments are still verified
   // by the quorum.
-  if (!first || others.length === 0) return first ?? answers[0] ?? { kind: 'unknown', why: 'no node was asked' }
+  if (!first || others.length === 0) return first ?? answers[0] ?? { kind: 'unknown', why: 'no node is available' }
   const names = new Set<string>()
   for (const answer of [first, ...others]) {
     const name = canonicalJson(answer)
@@ -65,7 +65,7 @@ async function askNode(call: Call, genesis: string, { recipient, mints }: Recipi
   if (epoch === undefined) return { kind: 'unknown', why: 'the epoch cannot be read' }
   const wallet = await readWallet(call, own)
   // This is the last question, because one address can lead to different nodes from one question to the next.
-  if ((await readGenesis(call)) !== genesis) return { kind: 'unknown', why: 'a node does not speak for this chain' }
+  if ((await readGenesis(call)) !== genesis) return { kind: 'unknown', why: 'a node belongs to another chain' }
   const tokens: Partial<Record<TokenCode, TokenReading>> = {}
   for (const [index, [code, mint]] of entries.entries()) {
     const [first, second] = [others[2 * index], others[2 * index + 1]]

@@ -152,7 +152,7 @@ function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
   }
   if (status !== 200) return unavailable(`the node answered with status ${status}`)
   // Another id means the answer to another question: a proxy or cache mixed them up.
-  if (value['id'] !== id) return unavailable('the answer belongs to another question')
+  if (value['id'] !== id) return unavailable('the response belongs to another request')
   if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null)) {
     return unavailable('the response has neither result nor error')
   }

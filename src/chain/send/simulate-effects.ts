@@ -48,7 +48,8 @@ export async function simulateEffects(
       // An instruction error concerns the transaction. Other errors may concern the node, which can lag.
       if (error !== null) return { kind: isFields(error) ? 'failed' : 'unavailable', why: describeError(error) }
       const after = readList(accounts, readAccount)
-      if (after?.length !== addresses.length) return { kind: 'unavailable', why: 'the node tells of other accounts' }
+      if (after?.length !== addresses.length)
+        return { kind: 'unavailable', why: 'the node returned other accounts than requested' }
       // The state before is read afterwards. Money that arrives in between makes the check stricter, never looser.
       const before = await askAccounts(call, addresses, { minContextSlot: slot })
       if (before.kind === 'unavailable') return before

@@ -54,7 +54,7 @@ function isUnavailable(verdict: { readonly kind: string }): verdict is Unavailab
 async function simulateAt<Verdict>(call: Call, order: SimulationOrder<Verdict>): Promise<Verdict | Unavailable> {
   const { genesis, transaction, addresses, interpret } = order
   const isMember = async () => (await readGenesis(call)) === genesis
-  const stranger: Unavailable = { kind: 'unavailable', why: 'a node does not speak for this chain' }
+  const stranger: Unavailable = { kind: 'unavailable', why: 'a node belongs to another chain' }
   // The chain is checked before and after, because one address can lead to different nodes. With a blockhash of another
   // chain, the wallet would sign for that chain.
   if (!(await isMember())) return stranger

@@ -126,7 +126,7 @@ async function post(rpc: Rpc, payment: SignedPayment): Promise<Posting> {
   } catch {
     const all = await Promise.all(postings)
     // A node with an unknown result may have forwarded it.
-    return all.find(({ kind }) => kind === 'unknown') ?? all[0] ?? { kind: 'unknown', why: 'no node was asked' }
+    return all.find(({ kind }) => kind === 'unknown') ?? all[0] ?? { kind: 'unknown', why: 'no node is available' }
   }
 }
 

@@ -14,9 +14,9 @@ it('tells what went out in whole tokens, with the day where days fly by', async 
     since: 0.9 * dayMs,
     describe: async (kind, id) => (kind === 'payout' && id === 'one' ? words : undefined),
   })
-  log.info('payment shared out', { tx: 'x' })
-  log.info('dispatch landed', { kind: 'payout', id: 'one', tx: 'abcdefghijklmnop' })
-  log.info('dispatch landed', { kind: 'conversion', id: 'two', tx: 'abcdefghijklmnop' })
+  log.info('payment.accrued', { tx: 'x' })
+  log.info('outgoing.landed', { kind: 'payout', id: 'one', tx: 'abcdefghijklmnop' })
+  log.info('outgoing.landed', { kind: 'conversion', id: 'two', tx: 'abcdefghijklmnop' })
   await expect.poll(() => lines.length).toBe(2)
   expect(lines.map(plain)).toEqual([
     `12:00:00  day 3 (1970-01-03)  out   ${words}, transaction abcdefgh…`,

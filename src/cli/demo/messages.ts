@@ -89,7 +89,7 @@ export function createDemoLog({ note, now, since, describe }: DemoLogParts): Log
   }
   return {
     info: (event, { kind, id, tx } = {}) => {
-      if (event === 'dispatch landed') void tell(String(kind), String(id), String(tx))
+      if (event === 'outgoing.landed') void tell(String(kind), String(id), String(tx))
     },
     warn: complain,
     error: complain,

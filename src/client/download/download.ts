@@ -68,7 +68,7 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
   return async (url, target, options) => {
     const { buyMore = false, onProgress, overflow, ...init } = options
     const headers = new Headers(init.headers)
-    if (headers.has('range')) throw new TypeError('downloadWith402: leave Range to it; fetchWith402 brings parts.')
+    if (headers.has('range')) throw new TypeError('downloadWith402: sets Range itself; use fetchWith402 for a part.')
     // Bytes are counted and joined as they are on the server.
     headers.set('accept-encoding', 'identity')
     const place = await choosePlace(target)

@@ -223,7 +223,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
       )
     else if (createAccount && network === 'mainnet')
       // The owner of the account could close it and keep its rent, which would be a hidden surcharge.
-      reasons.push(`the recipient has no ${token} account yet, and opening one is for the recipient to pay`)
+      reasons.push(`the recipient has no ${token} account yet and must open one`)
     else if (!mint && funds.recipientLamports + units < smallestBalance)
       reasons.push(`${formatUnits(units, 9)} SOL is too little to open the recipient's empty wallet`)
     else return { candidate, createAccount }

@@ -31,7 +31,7 @@ export function withSettlement(handle: ServiceHandle, route: Converting, log: Lo
   const open = async (): Promise<Runtime> => {
     const service = await handle.get()
     const begun = await begin(service, route, conversion).catch((error: unknown) => {
-      log.error('cannot start', { why: error instanceof Error ? error.message : String(error) })
+      log.error('settlement.start_failed', { why: error instanceof Error ? error.message : String(error) })
       throw error
     })
     if (isReleased) await begun()

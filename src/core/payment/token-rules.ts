@@ -167,8 +167,8 @@ function judgeAccount(
     }
     case 'account': {
       // Payments to this account would belong to another owner.
-      if (account.owner !== recipient) return bad(`${theirs} was handed over to ${account.owner}`)
-      if (account.isFrozen) return bad(`${theirs} is frozen, so it can receive nothing until its issuer thaws it`)
+      if (account.owner !== recipient) return bad(`${theirs} was transferred to ${account.owner}`)
+      if (account.isFrozen) return bad(`${theirs} is frozen and cannot receive payments until its issuer thaws it`)
       const { delegate, closer } = account
       const warnings = [
         ...(delegate === undefined ? [] : [`${theirs} has a delegate, ${delegate}, which can withdraw payments`]),

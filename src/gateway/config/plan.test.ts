@@ -170,17 +170,17 @@ describe('what is wrong is told all at once', () => {
     [
       'its own address',
       { routes: [{ path: '/api/analytics', price: 1 }] },
-      'routes[0].path: is reserved for the service itself (/api/analytics); choose another path',
+      'routes[0].path: is reserved for the service itself; choose another path than /api/analytics',
     ],
     [
       'below one',
       { routes: [{ path: '/pay/:id', price: 1 }] },
-      'routes[0].path: is reserved for the service itself (/pay/:requestId); choose another path',
+      'routes[0].path: is reserved for the service itself; choose another path than /pay/:id',
     ],
     [
       'encoded',
       { routes: [{ path: '/%64ashboard', price: 1 }] },
-      'routes[0].path: is reserved for the service itself (/dashboard); choose another path',
+      'routes[0].path: is reserved for the service itself; choose another path than /%64ashboard',
     ],
     [
       'twice',

@@ -11,7 +11,7 @@ export function checkTable(rows: readonly NamedRow[]): readonly OptionProblem[] 
     const place = ['routes', index, 'path']
     const plain = decodeURIComponent(row.path).toLowerCase()
     if (isOwnPath(plain.replace(/(.)\/$/, '$1'))) {
-      return [{ place, why: `is reserved for the service itself (${row.path}); choose another path` }]
+      return [{ place, why: `is reserved for the service itself; choose another path than ${row.path}` }]
     }
     const first = rows.findIndex((other) => covers(other.pattern, row.pattern) && overlap(other, row).length > 0)
     const taken = first >= 0 && first < index ? overlap(rows[first] as NamedRow, row) : []

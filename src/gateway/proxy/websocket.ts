@@ -45,7 +45,7 @@ export function createUpgrades(table: RouteTable): Upgrades {
       const route = isHandshake(request) ? findRoute(table, request, target) : undefined
       if (hasBody(request)) {
         // Node stops parsing HTTP at an upgrade request, so the end of the body would be unknown.
-        sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot ask for another protocol.')
+        sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot upgrade to another protocol.')
       } else if (route?.isWebSocket) shake({ route, request, socket, head, response, target })
       // Whoever asks for a protocol that is not spoken gets the answer in HTTP.
       else serve(table, request, response, false)

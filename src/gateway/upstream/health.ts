@@ -48,8 +48,8 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
     retryMs,
     onChange: () => {
       const why = breaker.why()
-      if (why === undefined) log.info('upstream back', { upstream: origin })
-      else log.error('upstream down', { upstream: origin, why })
+      if (why === undefined) log.info('upstream.up', { upstream: origin })
+      else log.error('upstream.down', { upstream: origin, why })
       tell()
     },
   })
@@ -71,8 +71,8 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
         retryMs,
         onChange: () => {
           const why = own.why()
-          if (why === undefined) log.info('route back', { route: name })
-          else log.error('route failing', { route: name, why })
+          if (why === undefined) log.info('route.recovered', { route: name })
+          else log.error('route.failing', { route: name, why })
           follow()
         },
       })

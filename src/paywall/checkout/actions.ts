@@ -155,7 +155,7 @@ async function prepare(
     const people = (amount: bigint) => formatUnits(amount, findDecimals(short, mints) ?? 0)
     return { kind: 'short', token: short, has: people(drafting.has), needs: people(drafting.needs) }
   }
-  runtime.log.warn('payment not drafted', { why: drafting.why })
+  runtime.log.warn('checkout.draft_failed', { why: drafting.why })
   return refuse(drafting.kind === 'impossible' ? 'not_priced' : 'chain_unavailable')
 }
 
@@ -186,13 +186,13 @@ async function submit(
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   // Also after an invalid payment: a payment that lands too late is lost.
   if (runtime.clock.now() >= purchase.expiresAt)
-    return { kind: 'refused', why: 'The price expired before the payment was sent; load this page again.' }
-  if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago, and nothing was paid; try again.' }
+    return { kind: 'refused', why: 'The price expired before the payment was sent. Reload this page.' }
+  if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago. Nothing was paid. Try again.' }
   // Any client that knows the purchase can submit a transaction. One that would not pay must not block a real payment.
   const trial = await runtime.paymentDrafts.simulate(bytes, await optionsOf(desk, purchase))
   if (trial.kind === 'unavailable') return refuse('chain_unavailable')
   if (trial.kind !== 'pays') {
-    runtime.log.warn('payment not taken', { why: trial.why })
+    runtime.log.warn('checkout.payment_rejected', { why: trial.why })
     return { kind: 'refused', why: trial.kind === 'fails' ? wouldFail : notForThis }
   }
   if (!(await slots.take(purchase, signed, vain))) {
@@ -201,7 +201,7 @@ async function submit(
   }
   const posting = await runtime.paymentDrafts.send(signed)
   if (posting.kind !== 'rejected') return { kind: 'sent', tx: signed.signature }
-  runtime.log.warn('payment not sent', { why: posting.why })
+  runtime.log.warn('checkout.send_failed', { why: posting.why })
   return { kind: 'refused', why: 'The network did not accept the payment. Nothing was paid. Try again in a minute.' }
 }
 
@@ -213,7 +213,7 @@ async function payAsTest(
   incoming: Incoming,
 ): Promise<Sending | Refusal> {
   const { testPayer } = desk.routeRuntime.runtime
-  if (!testPayer) return refuse('unknown_request', { detail: 'There is no test money on this network.' })
+  if (!testPayer) return refuse('unknown_request', { detail: 'This network has no test money.' })
   const account = await testPayer.address()
   const draft = () => prepare(desk, purchase, { token, account }, incoming)
   let drafted = await draft()

@@ -67,7 +67,7 @@ async function decideOrRefuse(claim: Claim): Promise<Admission | Refusal> {
     return await decide(claim)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
-    claim.routeRuntime.runtime.log.error('ledger unavailable', { why: error.message })
+    claim.routeRuntime.runtime.log.error('ledger.unavailable', { why: error.message })
     return refuse('ledger_unavailable')
   }
 }

@@ -89,7 +89,7 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof }, quote, opt
   const reading = await runtime.chain.read(proof.tx, route.config.waitMs, options)
   if (reading.kind === 'missing') return refuse('tx_not_found')
   if (reading.kind !== 'found') {
-    runtime.log.warn('chain read failed', { kind: reading.kind, why: reading.why })
+    runtime.log.warn('chain.unreadable', { kind: reading.kind, why: reading.why })
     if (reading.kind === 'disagreement') return refuse('chain_disagreement')
     return refuse('chain_unavailable', { isCostly: reading.isUnreadable ?? false })
   }
@@ -98,7 +98,7 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof }, quote, opt
   const verdict = judge(effect, quote, { address: proof.payer, ...(signer && { signer }) })
   if (verdict.kind === 'refused') {
     if (verdict.code === 'wrong_recipient' && verdict.detail)
-      runtime.log.error('token account lost', { recipient: quote.recipient })
+      runtime.log.error('token_account.lost', { recipient: quote.recipient })
     return verdict
   }
   const finality = options.commitment ?? 'confirmed'

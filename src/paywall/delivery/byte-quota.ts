@@ -63,7 +63,7 @@ export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
         return
       } catch (error) {
         // The same again means the same, so an answer that was lost costs nobody anything.
-        log.warn('bytes not held yet', { why: String(error) })
+        log.warn('quota.reserve_failed', { why: String(error) })
       }
       await new Promise((resolve) => setTimeout(resolve, wait))
     }

@@ -73,7 +73,7 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
   const paid: PaidRequest = { claim, admission, receipts }
   emitVerified(paid)
   const lease = holdAdmission(claim, admission)
-  const finished = routeRuntime.running.begin(() => lease.lose('the service is stopping'))
+  const finished = routeRuntime.running.begin(() => lease.lose('the service is shutting down'))
   let body: Body = { status: undefined, quota: undefined, isWhole: true }
   let isEnded = false
   const isAlive = (): boolean => !isEnded && lease.isAlive()
@@ -157,7 +157,7 @@ function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, 
     unit === 'file' ? createFileQuota(grant.amount) : createByteQuota({ grant, ledger, log, isAlive, lose: lease.lose })
   body.quota = quota
   if (unit === 'file' && status === 200 && head.length !== undefined && BigInt(head.length) !== amount)
-    log.warn('size and answer differ', { size: Number(amount), length: head.length })
+    log.warn('delivery.size_mismatch', { size: Number(amount), length: head.length })
   const room = unit === 'file' ? grant.amount : grant.amount + admission.remaining
   if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, quota }
   body.isWhole = false
@@ -199,11 +199,11 @@ async function recordEnd(
   for (let wait = 50; ; wait *= 2) {
     try {
       const held = await ledger.end(grant, outcome, used)
-      if (!held) log.warn('grant ended without its lease', { outcome })
+      if (!held) log.warn('grant.lease_missing', { outcome })
       return
     } catch (error) {
       if (clock.monotonic() + wait >= lease.deadline()) {
-        log.error('grant left to lapse', { outcome, why: String(error) })
+        log.error('grant.end_failed', { outcome, why: String(error) })
         return
       }
     }

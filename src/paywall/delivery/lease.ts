@@ -32,7 +32,7 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
   const lose = (why: string): void => {
     if (stopped || lost) return
     lost = true
-    log.warn('lease lost', { leaseMs, why })
+    log.warn('lease.lost', { leaseMs, why })
     tellLost()
   }
   const beat = async (): Promise<void> => {
@@ -43,7 +43,7 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
       if (!(await ledger.renew(grant, leaseMs))) return lose('another request holds it')
       deadline = asked + leaseMs
     } catch (error) {
-      log.warn('lease not renewed', { why: String(error) })
+      log.warn('lease.renew_failed', { why: String(error) })
     }
     schedule()
   }

@@ -123,10 +123,10 @@ describe('a probe', () => {
     say(reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false } }))
     welcome()
     await pass(90_000)
-    expect(lines).toEqual(['error token not offered'])
+    expect(lines).toEqual(['error token.withheld'])
     say(reading(config, { account: { kind: 'account', owner: recipient, isFrozen: false, delegate: stranger } }))
     await pass(900_000)
-    expect(lines.slice(1)).toEqual(['info token offered again', 'warn somebody else has rights in an account'])
+    expect(lines.slice(1)).toEqual(['info token.offered', 'warn token_account.at_risk'])
     expect(probe.state()).toBe('good')
   })
 
@@ -136,7 +136,7 @@ describe('a probe', () => {
     say(reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false } }))
     welcome()
     await pass(90_000)
-    expect([lines, routes]).toEqual([['error token not offered'], ['GET /a, POST /b']])
+    expect([lines, routes]).toEqual([['error token.withheld'], ['GET /a, POST /b']])
   })
 
   it('offers what is known while nobody answers, and says that nobody does', async () => {
@@ -147,7 +147,7 @@ describe('a probe', () => {
     say(reading(config))
     await pass(5_000)
     expect(await probe.result()).toEqual({ offered: ['USDC', 'SOL'], withheld: {} })
-    expect(lines).toEqual(['warn tokens not checked'])
+    expect(lines).toEqual(['warn token.unchecked'])
   })
 
   it('waits with what a provider gave, and then knows', async () => {
@@ -160,7 +160,7 @@ describe('a probe', () => {
     await pass(5_000)
     expect([probe.state(), probe.offered().size]).toEqual(['bad', 0])
     await expect(probe.result()).rejects.toThrow(ConfigurationError)
-    expect(lines.slice(1)).toEqual(['error token not offered', 'error nothing is sold'])
+    expect(lines.slice(1)).toEqual(['error token.withheld', 'error route.not_selling'])
   })
 
   it('answers at once with what it found last, while it asks again', async () => {

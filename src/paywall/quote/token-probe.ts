@@ -63,7 +63,7 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   const inspect = async (look: Look): Promise<readonly Unopened[]> => {
     const inspection = await runtime.inspect({ recipient, mints: pickMints(acceptedMints, config.mints) })
     if (inspection.kind === 'unknown') {
-      look.say('warn', 'tokens not checked', { why: inspection.why })
+      look.say('warn', 'token.unchecked', { why: inspection.why })
       throw new PaystileError('chain_unavailable', `the chain cannot be read yet: ${inspection.why}`)
     }
     const judged = judgeAll(runtime, config, inspection)
@@ -192,8 +192,8 @@ async function openAll(
   let any = false
   for (const { code, mint } of unopened) {
     const opening = await openAccount({ recipient, mint, key: accountKey })
-    if (opening.kind === 'opened') log.info('token account opened', { token: code, recipient, tx: opening.tx })
-    if (opening.kind === 'failed') log.error('token account not opened', { token: code, why: opening.why })
+    if (opening.kind === 'opened') log.info('token_account.opened', { token: code, recipient, tx: opening.tx })
+    if (opening.kind === 'failed') log.error('token_account.open_failed', { token: code, why: opening.why })
     any ||= opening.kind === 'opened'
   }
   return any
@@ -210,12 +210,11 @@ function createTeller(): (findings: Findings, look: Look) => void {
   return (findings, look) => {
     const { offered, withheld, doubts } = findings
     for (const [token, why] of withheld)
-      if (last.withheld.get(token) !== why) look.say('error', 'token not offered', { token, why })
-    for (const token of offered.keys()) if (last.withheld.has(token)) look.say('info', 'token offered again', { token })
-    for (const why of doubts)
-      if (!last.doubts.includes(why)) look.say('warn', 'somebody else has rights in an account', { why })
+      if (last.withheld.get(token) !== why) look.say('error', 'token.withheld', { token, why })
+    for (const token of offered.keys()) if (last.withheld.has(token)) look.say('info', 'token.offered', { token })
+    for (const why of doubts) if (!last.doubts.includes(why)) look.say('warn', 'token_account.at_risk', { why })
     const isSold = offered.size > 0
-    if (wasSold && !isSold) look.say('error', 'nothing is sold', { why: [...withheld.values()].join('; ') })
+    if (wasSold && !isSold) look.say('error', 'route.not_selling', { why: [...withheld.values()].join('; ') })
     wasSold = isSold
     last = findings
   }

@@ -25,7 +25,7 @@ export function createPendingPayments(
       if (sightings.length > 0) await journal.sight(sightings)
       for (const { tx } of sightings) onWritten(tx)
     } catch (error) {
-      log.warn('pending payments not written', { why: error instanceof Error ? error.message : String(error) })
+      log.warn('pending.write_failed', { why: error instanceof Error ? error.message : String(error) })
     }
   }
   return {

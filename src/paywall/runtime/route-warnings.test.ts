@@ -16,37 +16,37 @@ describe('news of routes', () => {
     const { news, lines } = setUp()
     const looks = ['GET /a', 'GET /b', 'GET /c'].map((route) => news.look(route))
     for (const look of looks.slice(0, 2)) {
-      look.say('error', 'token not offered', { token: 'USDC', why: 'it is frozen' })
+      look.say('error', 'token.withheld', { token: 'USDC', why: 'it is frozen' })
       look.end()
     }
     expect(lines).toEqual([])
-    looks[2]?.say('error', 'token not offered', { token: 'USDC', why: 'it is too dear' })
+    looks[2]?.say('error', 'token.withheld', { token: 'USDC', why: 'it is too dear' })
     looks[2]?.end()
     expect(lines).toEqual([
-      ['error', 'token not offered', { token: 'USDC', why: 'it is frozen', routes: 'GET /a, GET /b' }],
-      ['error', 'token not offered', { token: 'USDC', why: 'it is too dear', routes: 'GET /c' }],
+      ['error', 'token.withheld', { token: 'USDC', why: 'it is frozen', routes: 'GET /a, GET /b' }],
+      ['error', 'token.withheld', { token: 'USDC', why: 'it is too dear', routes: 'GET /c' }],
     ])
   })
 
   it('waits for nobody who began later, so that it is told however many look', () => {
     const { news, lines } = setUp()
     const first = news.look('GET /a')
-    first.say('warn', 'tokens not checked', { why: 'silence' })
+    first.say('warn', 'token.unchecked', { why: 'silence' })
     const second = news.look('GET /b')
     first.end()
     expect(lines).toHaveLength(1)
-    second.say('warn', 'tokens not checked', { why: 'silence' })
+    second.say('warn', 'token.unchecked', { why: 'silence' })
     second.end()
-    expect(lines[1]).toEqual(['warn', 'tokens not checked', { why: 'silence', routes: 'GET /b' }])
+    expect(lines[1]).toEqual(['warn', 'token.unchecked', { why: 'silence', routes: 'GET /b' }])
   })
 
   it('names ten, and counts the rest', () => {
     const { news, lines } = setUp()
     const looks = Array.from({ length: 12 }, (_, index) => news.look(`/${index}`))
-    for (const look of looks) look.say('info', 'token offered again', { token: 'SOL' })
+    for (const look of looks) look.say('info', 'token.offered', { token: 'SOL' })
     for (const look of looks) look.end()
     expect(lines).toEqual([
-      ['info', 'token offered again', { token: 'SOL', routes: '/0, /1, /2, /3, /4, /5, /6, /7, /8, /9 and 2 more' }],
+      ['info', 'token.offered', { token: 'SOL', routes: '/0, /1, /2, /3, /4, /5, /6, /7, /8, /9 and 2 more' }],
     ])
   })
 })

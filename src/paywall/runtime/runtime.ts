@@ -179,7 +179,7 @@ export interface Runtime extends RuntimeParts {
 
 /** Whoever listens hears of it, and cannot break anything. */
 export function emitTo(listener: (event: PaywallEvent) => unknown, event: PaywallEvent, log: Log): void {
-  const report = (error: unknown) => log.error('onEvent failed', { on: event.kind, why: String(error) })
+  const report = (error: unknown) => log.error('on_event.failed', { on: event.kind, why: String(error) })
   try {
     const told = listener(event)
     if (told instanceof Promise) told.catch(report)

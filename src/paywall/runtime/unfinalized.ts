@@ -35,7 +35,7 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
       added = added.slice(before.length)
     } catch (error) {
       known = undefined
-      log.warn('exposure not known', { why: error instanceof Error ? error.message : String(error) })
+      log.warn('exposure.unknown', { why: error instanceof Error ? error.message : String(error) })
     }
     if (state === 'stopped') return
     // One after the other: what was added before the question must not be taken for what came after.

@@ -68,7 +68,7 @@ export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, l
     } catch (error) {
       behind = lines
       failures += 1
-      log.warn('usage not written', { why: error instanceof Error ? error.message : String(error) })
+      log.warn('usage.write_failed', { why: error instanceof Error ? error.message : String(error) })
     }
   }
   const flush = (): Promise<void> => {

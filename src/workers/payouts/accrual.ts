@@ -82,7 +82,7 @@ async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number>
     meter.count('paystile_accruals_total', { outcome: why === '' ? 'shared' : why })
     const decimals = rates?.decimals.NATIVE
     if (why === '' && decimals !== undefined)
-      log.info('payment shared out', { tx: encodeBase58(tx), amount: `${formatUnits(whole, decimals)} NATIVE` })
+      log.info('payment.accrued', { tx: encodeBase58(tx), amount: `${formatUnits(whole, decimals)} NATIVE` })
   }
   return payments.length
 }

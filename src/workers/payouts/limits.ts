@@ -114,7 +114,7 @@ async function readHoldings({
 }
 
 export function emit({ log }: PayoutsParts, facts: { readonly why: string; readonly next?: string }): void {
-  log.warn('payouts wait', facts)
+  log.warn('payouts.waiting', facts)
 }
 
 function sumUp(lines: readonly PayoutLine[]): bigint {

@@ -203,7 +203,7 @@ describe('an outgoing transaction', () => {
     for (const [effect, why] of [
       [undefined, 'not all nodes report'],
       ['missing', 'not all nodes report'],
-      [effectOf(true), 'do not agree'],
+      [effectOf(true), 'disagree'],
     ] as const) {
       const blind = { ...fixture.parts, outgoingWallet: { ...fixture.parts.outgoingWallet, read: async () => effect } }
       const step = await advance(fixture.row(), fixture.plan, blind)
@@ -226,7 +226,7 @@ describe('an outgoing transaction', () => {
     expect(lines).toEqual([])
     await advance(fixture.row(), fixture.plan, at(600_001))
     const next = expect.stringContaining('rpc')
-    expect(lines).toEqual([['dispatch waits', { id: 'd1', kind: 'payout', tx: 's1', why: 'not there yet', next }]])
+    expect(lines).toEqual([['outgoing.waiting', { id: 'd1', kind: 'payout', tx: 's1', why: 'not there yet', next }]])
   })
 
   it('is left alone when the transaction was encrypted with another secret, or for another transaction', async () => {

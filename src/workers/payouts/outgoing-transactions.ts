@@ -96,7 +96,7 @@ export async function alone<Result>(
     return await work()
   } catch (error) {
     if (error instanceof LedgerUnavailable) throw error
-    log.error('dispatch failed', { ...facts, why: error instanceof Error ? error.message : String(error) })
+    log.error('outgoing.failed', { ...facts, why: error instanceof Error ? error.message : String(error) })
     return undefined
   }
 }
@@ -115,7 +115,7 @@ export async function advance(
   if (step.kind === 'waiting' && isOverdue(transaction, parts)) {
     const { id, kind, signed } = transaction
     const next = 'check that the nodes in rpc respond, and that two of them keep the transaction history'
-    parts.log.warn('dispatch waits', { id, kind, tx: signed?.signature, why: step.why, next })
+    parts.log.warn('outgoing.waiting', { id, kind, tx: signed?.signature, why: step.why, next })
   }
   return step
 }
@@ -160,8 +160,8 @@ async function sign(
   if (kept.kind === 'spent') return { kind: 'waiting', transaction, why: feesSpent }
   if (kept.kind === 'passed') return { kind: 'passed' }
   const { outgoing } = kept
-  parts.log.info('dispatch signed', { id, kind: outgoing.kind, tx: signature, attempt: outgoing.attempts })
-  return send(outgoing, signed, 'it was sent just now', parts)
+  parts.log.info('outgoing.signed', { id, kind: outgoing.kind, tx: signature, attempt: outgoing.attempts })
+  return send(outgoing, signed, 'the transaction was sent just now', parts)
 }
 
 async function follow(
@@ -174,7 +174,7 @@ async function follow(
   const { signature, lastValidBlockHeight, slot } = kept
   const wire = parts.sealer.open(kept.sealed, sealedAs(id, signature))
   if (!wire) {
-    parts.log.error('dispatch sealed elsewhere', { id, next: 'run this worker with the secret that encrypted it' })
+    parts.log.error('outgoing.secret_mismatch', { id, next: 'run this worker with the secret that encrypted it' })
     return { kind: 'waiting', transaction, why: 'the transaction was encrypted with another secret' }
   }
   const signed: SignedBytes = { wire, signature, lastValidBlockHeight, slot }
@@ -188,7 +188,7 @@ async function follow(
       const why = hasFailed ? `the transaction failed on chain: ${outcome.why}` : 'the transaction did not land in time'
       const next = await parts.outgoing.unsign(id, version, why, hasFailed)
       if (!next) return { kind: 'passed' }
-      parts.log.warn('dispatch not landed', { id, kind: transaction.kind, tx: signature, why })
+      parts.log.warn('outgoing.not_landed', { id, kind: transaction.kind, tx: signature, why })
       return { kind: 'unsigned', transaction: next, why }
     }
     case 'open':
@@ -211,7 +211,7 @@ async function land(
   if (effect.failed) return { kind: 'waiting', transaction, why: 'the nodes disagree on the outcome' }
   const landed = await parts.outgoing.land(id, version, slot, plan.result?.(transaction, effect))
   if (!landed) return { kind: 'passed' }
-  parts.log.info('dispatch landed', { id, kind, tx: signed?.signature, slot })
+  parts.log.info('outgoing.landed', { id, kind, tx: signed?.signature, slot })
   return { kind: 'landed', transaction: landed }
 }
 
@@ -219,7 +219,7 @@ async function drop(transaction: OutgoingTransaction, why: string, parts: Outgoi
   const { id, version, kind } = transaction
   const dropped = await parts.outgoing.drop(id, version, why)
   if (!dropped) return { kind: 'passed' }
-  parts.log.warn('dispatch given up', { id, kind, why })
+  parts.log.warn('outgoing.dropped', { id, kind, why })
   return { kind: 'dropped', transaction: dropped, why }
 }
 
@@ -233,7 +233,7 @@ async function send(
   const posting = await parts.outgoingWallet.send(signed)
   if (posting.kind === 'sent') return { kind: 'waiting', transaction, why }
   const { id, kind } = transaction
-  parts.log.warn('dispatch not sent', { id, kind, tx: signed.signature, why: posting.why })
+  parts.log.warn('outgoing.send_failed', { id, kind, tx: signed.signature, why: posting.why })
   return { kind: 'waiting', transaction, why: posting.why }
 }
 

@@ -139,7 +139,7 @@ async function begin(
   const key = conversionLane(outgoingWallet.wallet, token)
   const offer = await seek(converter, token, units)
   if (offer.kind !== 'offer') {
-    parts.log.warn('conversion waits', { wallet: outgoingWallet.wallet, token, why: offer.why })
+    parts.log.warn('conversion.waiting', { wallet: outgoingWallet.wallet, token, why: offer.why })
     return rest(parts, rests, key)
   }
   const about: ConversionAbout = {
@@ -256,7 +256,7 @@ function tell(
   const { wallet, sell, buy, sold = 0n, quoted, received = 0n } = about
   const text = (token: TokenCode, units: bigint) => `${formatUnits(units, findDecimals(token, mints) ?? 0)} ${token}`
   const facts = { wallet, tx: transaction.signed?.signature, sold: text(sell, sold), quoted: text(buy, quoted) }
-  parts.log.info('converted', { ...facts, received: text(buy, received) })
+  parts.log.info('conversion.completed', { ...facts, received: text(buy, received) })
   parts.onConverted?.(transaction, about)
 }
 
