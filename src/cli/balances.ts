@@ -22,7 +22,7 @@ export async function readBalances(
     throw new CommandError(
       exitCodes.unreachable,
       'chain_unavailable',
-      `The ${network} node cannot be asked (${funds.why}); check --rpc.`,
+      `The ${network} node cannot be read (${funds.why}). Check --rpc.`,
     )
   }
   const tokens = codes.map((code, index) => [

@@ -65,7 +65,7 @@ function explain(error: unknown, port: number): unknown {
     return new CommandError(
       exitCodes.usage,
       'port_in_use',
-      `Port ${port} or ${port + 1} is in use; choose others with --port.`,
+      `Port ${port} or ${port + 1} is in use. Choose others with --port.`,
     )
   }
   if (error instanceof LocalnetDataError) return new CommandError(exitCodes.usage, 'chain_data', error.message)

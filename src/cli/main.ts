@@ -20,7 +20,7 @@ import { findExitCode, nameFlags } from './payment-errors.ts'
 import type { Commands, Run } from './run.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
-const jsonText = 'answer in JSON (the default where stdout is not a terminal)'
+const jsonText = 'print JSON (default if stdout is not a terminal)'
 
 /** Runs a command line and returns its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -56,7 +56,7 @@ function createProgram(run: Run): Command {
     .description('Charge for any HTTP endpoint per request, on Solana.')
     .version(version)
     .exitOverride()
-    .showHelpAfterError('Run the command with --help to see how it is used.')
+    .showHelpAfterError('Run the command with --help for its usage.')
     .configureOutput({ outputError: (text, write) => write(text) })
   const command: Commands['command'] = (name, description, parent = program, json = jsonText) =>
     parent.command(name).description(description).option('--json', json).exitOverride()
@@ -108,7 +108,7 @@ function explain(error: unknown): Explanation | undefined {
     const why = cause?.code ?? cause?.message ?? 'no connection'
     return {
       code: 'unreachable',
-      message: `The server cannot be reached (${why}); is it running?`,
+      message: `The server cannot be reached (${why}). Check that it is running.`,
       exitCode: exitCodes.unreachable,
     }
   }

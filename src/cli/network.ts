@@ -10,7 +10,7 @@ export function chooseNetwork(given: Network | undefined, environment: Environme
   if (named === undefined) return findLocalnet() ? 'localnet' : 'mainnet'
   if (isNetwork(named)) return named
   const choices = networks.join(', ')
-  throw usage(`PAYSTILE_NETWORK is "${named}"; set it to one of ${choices}.`)
+  throw usage(`PAYSTILE_NETWORK is "${named}". Set it to one of ${choices}.`)
 }
 
 export function runningLocalnet(): LocalnetNote {
@@ -19,6 +19,6 @@ export function runningLocalnet(): LocalnetNote {
   throw new CommandError(
     exitCodes.unreachable,
     'no_localnet',
-    'No localnet is running here; start one with: npx paystile localnet',
+    'No localnet runs on this machine. Start one with: npx paystile localnet',
   )
 }

@@ -13,11 +13,13 @@ export async function newPassphrase(): Promise<string> {
   const given = usualPassphrase()
   if (given !== undefined) return given
   if (!isPerson()) {
-    throw usage(`There is nobody to ask for a passphrase; run it in a terminal, or put one into ${passphraseVariable}.`)
+    throw usage(
+      `Cannot ask for a passphrase without a terminal. Run the command in a terminal, or set ${passphraseVariable}.`,
+    )
   }
-  const chosen = await askFor(`A passphrase, of at least ${shortestPassphrase} characters`, tooShort)
-  const again = await askFor('The same once more')
-  if (chosen !== again) throw usage('The two passphrases are not the same; nothing was written, so try again.')
+  const chosen = await askFor(`New passphrase (at least ${shortestPassphrase} characters)`, tooShort)
+  const again = await askFor('Repeat the passphrase')
+  if (chosen !== again) throw usage('The two passphrases differ. Nothing was written. Try again.')
   return chosen
 }
 
@@ -43,5 +45,5 @@ async function askFor(message: string, validate?: (text: string | undefined) => 
   const { password } = await import('@clack/prompts')
   const answer = await password({ message, output: process.stderr, ...(validate && { validate }) })
   if (typeof answer === 'string') return answer
-  throw new CommandError(exitCodes.usage, 'cancelled', 'Stopped; nothing was written.')
+  throw new CommandError(exitCodes.usage, 'cancelled', 'Cancelled. Nothing was written.')
 }

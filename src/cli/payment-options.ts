@@ -33,7 +33,7 @@ export interface BuyerOptions {
 export function readUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url
-  throw usage(`"${text}" is not an http or https address; write it whole, such as http://127.0.0.1:8402/api/moon.`)
+  throw usage(`"${text}" is not an http or https address. Use a full address, such as http://127.0.0.1:8402/api/moon.`)
 }
 
 /** Reads the request as `curl` does: a body implies POST. */
@@ -41,7 +41,7 @@ export function readRequest(options: BuyerOptions): RequestInit {
   const headers = new Headers()
   for (const line of options.header) {
     const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(line) ?? []
-    if (name === '') throw usage(`"${line}" is not a header; write it as "Name: value".`)
+    if (name === '') throw usage(`"${line}" is not a header. Use the form "Name: value".`)
     headers.append(name, value)
   }
   const body = options.data?.startsWith('@') ? readBody(options.data.slice(1)) : options.data
@@ -62,7 +62,7 @@ function readBody(path: string): Uint8Array<ArrayBuffer> {
     return new Uint8Array(readFileSync(path))
   } catch (error) {
     throw usage(
-      `The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}); write -d @ and the path of a file, or the body itself.`,
+      `The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}). Use -d @ and the path of a file, or the body itself.`,
     )
   }
 }
@@ -107,12 +107,12 @@ export async function openWallet(path: string, create: boolean): Promise<AgentWa
 export function readToken(code: string): TokenCode {
   const upper = code.toUpperCase()
   if (isTokenCode(upper)) return upper
-  throw usage(`"${code}" is not a token; use one of ${tokenCodes.join(', ')}.`)
+  throw usage(`"${code}" is not a token. Use one of ${tokenCodes.join(', ')}.`)
 }
 
 function readAmount(text: string): [TokenCode, string] {
   const [, amount = '', code = ''] = /^\s*([0-9.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? []
-  if (parseUnits(amount, 9) === undefined) throw usage(`"${text}" is not an amount; write it as "0.05 USDC".`)
+  if (parseUnits(amount, 9) === undefined) throw usage(`"${text}" is not an amount. Use the form "0.05 USDC".`)
   return [readToken(code), amount]
 }
 
@@ -121,9 +121,7 @@ const mintPattern = /^([A-Za-z]+)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})(:token-2022)
 export function readMint(text: string): [TokenCode, Mint] {
   const [, code = '', address = '', decimals = '', is2022] = mintPattern.exec(text) ?? []
   if (decodeAddress(address) === undefined) {
-    throw usage(
-      `"${text}" is not a mint; write it as NATIVE=<address>:<decimals>, with :token-2022 if it is one of those.`,
-    )
+    throw usage(`"${text}" is not a mint. Use NATIVE=<address>:<decimals>, with :token-2022 for a Token-2022 mint.`)
   }
   const tokenProgram = is2022 === undefined ? splTokenProgram : token2022Program
   return [readToken(code), { address, decimals: Number(decimals), tokenProgram }]

@@ -16,7 +16,7 @@ export interface Commands {
 }
 
 export function networkOption(): Option {
-  return new Option('--network <name>', 'the chain to use').choices(['mainnet', 'devnet', 'localnet'])
+  return new Option('--network <name>', 'Solana network').choices(['mainnet', 'devnet', 'localnet'])
 }
 
 /** For repeatable options. */

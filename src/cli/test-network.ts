@@ -21,10 +21,10 @@ export async function readChain({ call }: Rpc, network: TestNetwork): Promise<st
     throw new CommandError(
       exitCodes.unreachable,
       'chain_unavailable',
-      `No node of ${network} can be reached; name one with --rpc.`,
+      `No node of ${network} can be reached. Set one with --rpc.`,
     )
   }
   const isRight = known === undefined ? !Object.values(genesisHashes).includes(named) : named === known
   if (isRight) return named
-  throw usage(`The node speaks for another chain than ${network}; name one of ${network} with --rpc.`)
+  throw usage(`The node belongs to another chain than ${network}. Set a node of ${network} with --rpc.`)
 }

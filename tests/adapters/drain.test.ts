@@ -142,9 +142,9 @@ describe.each(adapters)('%s', (_name, serve) => {
 })
 
 it.each<[string, readonly unknown[], RegExp]>([
-  ['the application instead of the server', [() => {}], /the server, as app\.listen\(\) returns it/],
-  ['no server', [undefined], /the server, as app\.listen\(\) returns it/],
-  ['a list of paywalls', [createServer(), [{ close: () => {} }]], /one by one: drain\(server, paid\)/],
+  ['the application instead of the server', [() => {}], /the server that app\.listen\(\) returns/],
+  ['no server', [undefined], /the server that app\.listen\(\) returns/],
+  ['a list of paywalls', [createServer(), [{ close: () => {} }]], /must be paywalls: drain\(server, paid\)/],
 ])('says what is wrong about %s', async (_name, given, why) => {
   await expect(drain(...(given as Parameters<typeof drain>))).rejects.toThrow(why)
 })

@@ -140,9 +140,9 @@ describe('a message proves nothing', () => {
   it('when the message has already been used, also after a revocation', async () => {
     const body = fixture.bodyFor('register', developer, host.name)
     expect((await fixture.post('/developers', body)).status).toBe(200)
-    expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*used before/)
+    expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*already been used/)
     expect((await fixture.revoke(developer, host.name)).status).toBe(200)
-    expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*used before/)
+    expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*already been used/)
     expect((await fixture.list()).developers).toEqual([])
   })
 
@@ -193,7 +193,7 @@ describe('a document proves nothing', () => {
     host.answer((_request, response) => {
       response.writeHead(302, { location: `http://${elsewhere.name}/.well-known/paystile-developer.json` }).end()
     })
-    expect(await refused()).toMatch(/^403 document_refused .*sends us elsewhere/)
+    expect(await refused()).toMatch(/^403 document_refused .*redirects/)
     expect(elsewhere.asked).toEqual([])
     elsewhere.close()
   })
@@ -377,7 +377,7 @@ describe('POST /developers/revoke', () => {
     expect((await fixture.post('/developers/revoke', body)).status).toBe(200)
     fixture.clock.pass(5_000)
     expect((await fixture.register(developer, host.name)).status).toBe(200)
-    expect(await told(fixture.post('/developers/revoke', body))).toMatch(/^403 message_refused .*used before/)
+    expect(await told(fixture.post('/developers/revoke', body))).toMatch(/^403 message_refused .*already been used/)
     expect(await held()).toBe(1)
   })
 

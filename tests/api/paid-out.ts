@@ -79,7 +79,7 @@ export async function fillRewards(rewards: Rewards, outgoing: OutgoingTransactio
   if (!done) throw new Error('it did not land')
   await rewards.accrue(2, [accrualAt(2, now - 60_000), accrualAt(3, now - 60_000)])
   const dropped = await pay('ZHJvcHBlZC1wYXlvdXQ', [[{ role: 'developer', payee: wallets.developer }, 16n * whole, 0n]])
-  const given = await outgoing.drop(dropped.id, dropped.version, 'the wallet that pays holds too little')
+  const given = await outgoing.drop(dropped.id, dropped.version, 'manage the wallet for payments holds too little')
   if (!given) throw new Error('it was not dropped')
   const second = await sign(
     await pay('c2lnbmVkLXBheW91dA', [[{ role: 'partner', payee: wallets.partner }, 170n * whole, 0n]]),

@@ -265,7 +265,7 @@ describe('rows written into a Google spreadsheet', () => {
 
   it.each([
     [403, /share it with its client_email/],
-    [404, /no such spreadsheet/],
+    [404, /does not find the spreadsheet/],
     [500, /status 500/],
   ])('say what to do when Google answers %i', async (status, why) => {
     google.answerWith(status)

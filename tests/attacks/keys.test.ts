@@ -117,7 +117,7 @@ it('T140, T146: a key is in no log, no error, no answer and nothing that can be 
   look(await initAgentWallet({ path: sealed }).catch((error: unknown) => error))
 
   const all = [...told, ...fixture.logged].join('\n')
-  expect(all).toContain('the key file can be used')
+  expect(all).toContain('the key file is usable')
   expect(all).toContain('the passphrase is wrong')
   for (const key of keys) for (const spelling of spellings(key)) expect(all).not.toContain(spelling)
   for (const word of [passphrase, 'another passphrase']) expect(all).not.toContain(word)

@@ -99,7 +99,7 @@ describe('the start', () => {
       () => ({ body: 'the secret' }),
     )
     shop.defer(() => served.close())
-    await expect(served.ready()).rejects.toThrow('does not answer')
+    await expect(served.ready()).rejects.toThrow('does not respond')
     const claim = () => fetch(`${served.url}/data`, { headers: { 'Payment-Proof': proof } })
     await expectRefused(claim(), 'chain_unavailable')
     await expectRefused(fetch(`${served.url}/data`), 'chain_unavailable')

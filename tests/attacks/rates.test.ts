@@ -71,7 +71,7 @@ it('says in its readiness why a token has no price', async () => {
   const withheld = { SOL: expect.stringMatching(/^rates: SOL has no usable rate: .*the source is down/) }
   expect(await shop.readiness()).toEqual({ ready: true, offered: ['USDC'], withheld })
   const silent = fixture.open({ price: 0.1, acceptedMints: ['SOL'], rates: { ...source, refreshSeconds: 2 } })
-  await expect(silent).rejects.toThrow('rates: SOL has no rate')
+  await expect(silent).rejects.toThrow('rates: SOL has no usable rate')
 })
 
 it('T53: a source that fails switches its token off when the last rate is too old, and on again', async () => {

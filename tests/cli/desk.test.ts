@@ -106,7 +106,7 @@ describe('is refused', () => {
   it('on mainnet, also where a node of mainnet is given for another network', async () => {
     expect(await run('--network', 'mainnet')).toEqual({
       code: 2,
-      message: 'The desk trades test money only; use --network devnet or localnet.',
+      message: 'The desk trades only test money. Use --network devnet or localnet.',
     })
     const fakeNode = await createFace(world.localnet.rpcUrl)
     onTestFinished(() => fakeNode.close())
@@ -123,7 +123,7 @@ describe('is refused', () => {
         '--key',
         join(directory, 'x.json'),
       )
-      expect([code, message]).toEqual([2, expect.stringContaining('speaks for another chain')])
+      expect([code, message]).toEqual([2, expect.stringContaining('belongs to another chain')])
     }
   })
 

@@ -62,7 +62,7 @@ describe('paystile developers', () => {
     const unready = await run('verify', host.name, ...mine())
     expect(unready.code).toBe(5)
     expect(unready.error.message).toBe(
-      `The document at http://${host.name}/.well-known/paystile-developer.json is not valid: it does not name ${wallet} for ${url}; put what this prints there: npx paystile developers document --service ${url} --wallet ${keyFile}`,
+      `The document at http://${host.name}/.well-known/paystile-developer.json is not valid: it does not name ${wallet} for ${url}; add the output of npx paystile developers document --service ${url} --wallet ${keyFile}`,
     )
     const document = await run('document', ...mine())
     expect(document.result).toEqual({ wallet, service: url })
@@ -89,7 +89,7 @@ describe('paystile developers', () => {
     const { stdout } = await runHere(['developers', 'document', ...mine()], { isTerminal: true })
     expect(JSON.parse(stdout)).toEqual({ wallet, service: url })
     const { stdout: list } = await runHere(['developers', 'list', '--service', url], { isTerminal: true })
-    expect(list).toBe('No host is verified there.\n')
+    expect(list).toBe('The service has no verified hosts.\n')
   })
 
   it('goes by the clock of the service', async () => {
@@ -113,7 +113,7 @@ describe('paystile developers', () => {
     const { code, error } = await run('register', '--host', host.name, ...mine())
     expect([code, error.message]).toEqual([
       2,
-      `The service at ${url} says that it is https://pay.example; name it so with --service, if you mean that one.`,
+      `The service at ${url} has the address https://pay.example. Use that address with --service.`,
     ])
     expect(evil.ledger.rows).toEqual([])
   })
@@ -123,7 +123,7 @@ describe('paystile developers', () => {
     const { code, error } = await run('verify', host.name, ...mine())
     expect([code, error.message]).toEqual([
       7,
-      `The document at http://${host.name}/.well-known/paystile-developer.json cannot be read: the host cannot be reached (ECONNREFUSED); try again.`,
+      `The document at http://${host.name}/.well-known/paystile-developer.json cannot be read: the host cannot be reached (ECONNREFUSED). Try again.`,
     ])
   })
 
@@ -137,8 +137,8 @@ describe('paystile developers', () => {
 
   it.each<[string, number, string, number, RegExp]>([
     ['rewards nobody', 404, '{}', 5, /rewards no developers/],
-    ['is none of ours', 200, '<html>', 7, /does not answer as a paystile service/],
-    ['leads elsewhere', 302, '', 7, /does not answer as a paystile service/],
+    ['is none of ours', 200, '<html>', 7, /is not a paystile service/],
+    ['leads elsewhere', 302, '', 7, /is not a paystile service/],
     [
       'writes to the terminal',
       200,
@@ -147,7 +147,7 @@ describe('paystile developers', () => {
         developers: [{ host: '\u001b[2J', wallet: 'x', until: 'x' }],
       }),
       7,
-      /does not answer as a paystile service/,
+      /is not a paystile service/,
     ],
   ])('tells of a service that %s', async (_what, status, body, code, why) => {
     const odd = createServer((_request, response) => void response.writeHead(status, { location: url }).end(body))

@@ -58,7 +58,7 @@ describe('the middleware', () => {
   it('is told to begin where there is nothing', async () => {
     set({})
     expect(trouble(await examine())).toMatch(
-      /there is no paystile\.yaml here, and no PAYSTILE_ variable is set → npx paystile init/,
+      /no paystile\.yaml in this directory, and no PAYSTILE_ variable is set → npx paystile init/,
     )
   })
 })
@@ -107,7 +107,7 @@ describe('whatever it meets', () => {
   })
 
   it('a directory, and a file that may not be read, are findings', async () => {
-    expect(trouble(await examine(directory))).toMatch(/is a directory; name the file in it/)
+    expect(trouble(await examine(directory))).toMatch(/is a directory; choose the file in it/)
     mkdirSync(join(directory, '.env'))
     writeFileSync(join(directory, 'paystile.yaml'), stringify(settings({ secret })))
     const said = troubles(await examine(join(directory, 'paystile.yaml')))

@@ -33,7 +33,7 @@ describe('the ledger', () => {
     const other = join(directory, 'other.sqlite')
     await makeLedger(other, { network: 'mainnet' })
     expect(await broken(settings({ ...own(), ledger: other }))).toMatch(
-      /holds payments of mainnet, not of devnet → give each network/,
+      /holds payments of mainnet, not of devnet → use one ledger per network/,
     )
     const { DatabaseSync } = await import('@photostructure/sqlite')
     const foreign = join(directory, 'foreign.sqlite')
@@ -75,20 +75,20 @@ describe('PostgreSQL', () => {
       const config = { mints: { USDC: world.usdc.address }, ledger: url }
       const fresh = await examine(write(settings(config)))
       expect(troubles(fresh)).toEqual([])
-      expect(fresh.text).toContain('will be made by the first start')
+      expect(fresh.text).toContain('will be created at the first start')
       expect(await server.sql("SELECT to_regclass('paystile_meta') AS made", new URL(url).pathname.slice(1))).toEqual([
         { made: null },
       ])
       await makeLedger(url)
       const made = await examine(write(settings(config)))
       expect(troubles(made)).toEqual([])
-      expect(made.text).toContain('of this chain and of this secret')
+      expect(made.text).toContain('matches the chain and the secret')
       await makeLedger(other, { secret: `1:${'x'.repeat(40)}` })
       expect(await broken(settings({ ...config, ledger: other }))).toMatch(/created with another root secret/)
       await server.kill()
       await server.start(['-c', 'fsync=off'])
       expect(await broken(settings(config))).toMatch(
-        /fail ledger: .* runs with fsync=off and could forget payments → set fsync=on/,
+        /fail ledger: .* runs with fsync=off and could lose payments → set fsync=on/,
       )
     } finally {
       await server.close()

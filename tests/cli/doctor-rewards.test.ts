@@ -28,12 +28,12 @@ it('leads from rewards without a key to a wallet that can pay', async () => {
       ),
     )
   expect(trouble(await look({}))).toBe(
-    'warn rewards: payments are shared out, and nobody is paid without a key → set rewards.key or PAYSTILE_PAYOUT_KEY where npx paystile worker runs',
+    'warn rewards: rewards accrue, but no payout key is set → set rewards.key or PAYSTILE_PAYOUT_KEY where npx paystile worker runs',
   )
   expect(trouble(await look({ key }))).toMatch(/^fail keys: rewards\.key: The key file .* does not exist/)
   makeKeyFile(key)
   const { address } = await withKeyFile(key, createWallet)
-  expect(trouble(await look({ key }))).toContain(`so nobody can be paid → send NATIVE to ${address}`)
+  expect(trouble(await look({ key }))).toContain(`so payouts are not possible → send NATIVE to ${address}`)
   await world.localnet.fund(address, { NATIVE: 10n ** 9n })
   expect(trouble(await look({ key }))).toContain(`too little SOL for fees → send SOL to ${address}`)
   await world.localnet.fund(address, { SOL: 10n ** 9n })
@@ -49,6 +49,6 @@ it('leads from rewards without a key to a wallet that can pay', async () => {
     }),
   )
   expect(trouble(await examine(unknown))).toMatch(
-    /^warn rewards: NATIVE has no rate \(.*\), and nothing is shared out or paid without one → set rates: \{ NATIVE: "…" \}/,
+    /^warn rewards: NATIVE has no rate \(.*\), so rewards neither accrue nor are paid → set rates: \{ NATIVE: "…" \}/,
   )
 })

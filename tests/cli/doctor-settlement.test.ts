@@ -34,17 +34,17 @@ const look = (more: object) =>
 it('leads from no key to a desk that quotes', async () => {
   play('localnet')
   expect(trouble(await look({}))).toMatch(
-    /^warn convert: what .* gets in SOL is converted by another process, .* → run npx paystile worker on the same ledger/,
+    /^warn convert: SOL of .* is converted by another process, .* → run npx paystile worker on the same ledger/,
   )
   const settlementKey = join(directory, 'settlement.json')
   makeKeyFile(settlementKey)
   const { address } = viewKeyFile(settlementKey)
   const [wrong, silent] = troubles(await look({ settlementKey }))
   expect(wrong).toBe(
-    `fail convert: settlementKey is the key of ${address}, and what ${recipient.address} gets in SOL belongs to ${recipient.address} → give the key of ${recipient.address} as settlementKey, or set recipient: ${address}`,
+    `fail convert: settlementKey is the key of ${address}, but the payments belong to ${recipient.address} → set settlementKey to the key of ${recipient.address}, or set recipient: ${address}`,
   )
   expect(silent).toMatch(
-    /^fail convert: the desk at http:\/\/127\.0\.0\.1:1 does not answer for SOL \(.*\) → start it, or correct venue\.url$/,
+    /^fail convert: the desk at http:\/\/127\.0\.0\.1:1 does not respond for SOL \(.*\) → start it, or correct venue\.url$/,
   )
   await world.localnet.fund(address, { SOL: 10_000_000n, USDC: 0n })
   const own = { recipient: address, settlementKey }
@@ -65,16 +65,14 @@ it('leads from no key to a desk that quotes', async () => {
   }
   const empty = await look({ ...own, venue: await open() })
   expect(troubles(empty)).toEqual([])
-  expect(empty.text).toContain('answers, and quotes SOL for USDC once the wallet holds some')
+  expect(empty.text).toContain('responds, and quotes SOL for USDC once the wallet holds some')
   await world.localnet.fund(address, { SOL: 500_000_000n })
   const dear = await look({ ...own, venue: await open('SOL=1,NATIVE=0.1') })
-  expect(trouble(dear)).toMatch(
-    /quotes for SOL is not taken: the quote is 99\.\d\d % worse than the rate → .*maxDeviationBps/,
-  )
+  expect(trouble(dear)).toMatch(/for SOL is refused: the quote is 99\.\d\d % worse than the rate → .*maxDeviationBps/)
   const well = await look({ ...own, venue: await open() })
   expect(troubles(well)).toEqual([])
   expect(well.text).toContain(`settlementKey is the key of ${address}`)
-  expect(well.text).toContain('exchanges SOL for USDC, at a price that is taken')
+  expect(well.text).toContain('exchanges SOL for USDC at an acceptable price')
 }, 60_000)
 
 it('warns where what is converted or owed is kept in memory', async () => {
@@ -83,10 +81,10 @@ it('warns where what is converted or owed is kept in memory', async () => {
   const rewards = { cashback: { 0: 1 }, withoutPartner: true, treasury: rest, buyback: rest, incentives: rest }
   const plain = { network: 'localnet', ledger: 'memory:', venue: undefined, rewards, autoConversion: false }
   expect(troubles(await look(plain))).toContainEqual(
-    'warn ledger: is kept in memory: what is owed, sent and converted is forgotten at the next start, and no command sees it → set ledger: to a file, such as ledger.sqlite',
+    'warn ledger: is in memory: rewards, refunds and conversions are lost at the next start, and commands cannot read it → set ledger: to a file, such as ledger.sqlite',
   )
   expect(troubles(await look({ ...plain, rpc: undefined, ledger: undefined }))).toContainEqual(
-    expect.stringMatching(/^warn ledger: .* → run npx paystile localnet, and give its address as rpc$/),
+    expect.stringMatching(/^warn ledger: .* → run npx paystile localnet and set its address as rpc$/),
   )
   expect(troubles(await look({ ...plain, rewards: undefined }))).toEqual([])
 })

@@ -58,10 +58,10 @@ describe('a configuration that is right', () => {
       ]),
     )
     const said = report.checks.map(({ finding }) => finding).join('\n')
-    expect(said).toMatch(/node 1 of 1 answers for devnet in \d+ ms, version [\d.]+, with WebSocket/)
+    expect(said).toMatch(/node 1 of 1 responds for devnet in \d+ ms, version [\d.]+, with WebSocket/)
     expect(said).toContain(`${recipient.address} can receive USDC`)
-    expect(said).toContain(`${join(directory, 'ledger.sqlite')} will be made by the first start`)
-    expect(said).toContain(`${upstreamUrl} answers (404)`)
+    expect(said).toContain(`${join(directory, 'ledger.sqlite')} will be created at the first start`)
+    expect(said).toContain(`${upstreamUrl} responds (404)`)
     expect(report.next[0]).toContain('npx paystile serve')
   })
 
@@ -88,7 +88,7 @@ describe('a configuration that is right', () => {
     await makeLedger(path)
     const report = await look()
     expect(report.checks.find(({ check }) => check === 'ledger')?.finding).toBe(
-      `${path} is whole, of this chain and of this secret, with 0 payments`,
+      `${path} is intact and matches the chain and the secret, with 0 payments`,
     )
     const reading = readKeyring(secret)
     const fingerprint = reading.kind === 'keyring' ? reading.keyring.fingerprint : ''
@@ -103,9 +103,9 @@ describe('a configuration that is right', () => {
     expect(code).toBe(2)
     expect(text).toMatch(/^ok {4}config {5}.*paystile\.yaml: 1 paid route on devnet$/m)
     expect(text).toMatch(
-      /^FAIL {2}upstream {3}http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\), so nothing is sold for it\n +→ start your service/m,
+      /^FAIL {2}upstream {3}http:\/\/127\.0\.0\.1:1 does not respond \(ECONNREFUSED\), so its routes sell nothing\n +→ start your service/m,
     )
-    expect(text).toMatch(/What to do next:\n {2}start your service.*\n {2}npx paystile doctor /)
+    expect(text).toMatch(/Next steps:\n {2}start your service.*\n {2}npx paystile doctor /)
   })
 })
 
@@ -124,7 +124,7 @@ describe('a configuration that is not', () => {
   it('a ledger outlives the chain in the service, so that the next start would refuse it', async () => {
     const config = { network: 'localnet', rpc: undefined }
     expect(await broken(settings(config))).toMatch(
-      /^fail ledger: outlives the chain.* → take ledger out of the configuration; or run npx paystile localnet --keep/,
+      /^fail ledger: outlives the local chain.* → remove ledger from the configuration, or run npx paystile localnet --keep/,
     )
     expect(troubles(await examine(write(settings({ ...config, ledger: undefined }))))).toEqual([])
   })
@@ -177,7 +177,7 @@ describe('a configuration that is not', () => {
     expect(report.code).toBe(2)
     const name = actual === 'localnet' ? 'another chain' : actual
     expect(troubles(report)).toEqual([
-      `fail nodes: node 1 of 1 is a node of ${name}, not of ${wanted} → give a node of ${wanted} as rpc in the configuration, or PAYSTILE_RPC`,
+      `fail nodes: node 1 of 1 is a node of ${name}, not of ${wanted} → set a node of ${wanted} as rpc in the configuration, or PAYSTILE_RPC`,
     ])
   })
 
@@ -215,7 +215,7 @@ describe('a configuration that is not', () => {
       return { body: JSON.stringify({ ...answer, result: { ...answer.result, value } }) }
     })
     expect(await broken(settings())).toMatch(
-      /there is no USDC on devnet .* → npx paystile mints create faucet\.json --network devnet/,
+      /devnet has no USDC .* → run npx paystile mints create faucet\.json --network devnet/,
     )
   })
 
@@ -225,7 +225,7 @@ describe('a configuration that is not', () => {
     )
     const account = await world.tokenAccount(recipient.address, world.usdc)
     expect(await broken(settings({ ...own(), recipient: account, token: 'SOL' }))).toMatch(
-      /fail recipient: recipient: .* is a token account or a mint, not a wallet → give the address of a wallet of yours/,
+      /fail recipient: recipient: .* is a token account or a mint, not a wallet → set recipient to the address of your wallet/,
     )
   })
 
@@ -237,7 +237,7 @@ describe('a configuration that is not', () => {
     expect(said[0]).toBe(
       `fail recipient: recipient: has no USDC account yet → open it with spl-token create-account ${usdc.address} --owner ${recipient.address}, or give accountKey`,
     )
-    expect(said[1]).toMatch(/warn publicUrl: .* does not answer from here .* → start the service/)
+    expect(said[1]).toMatch(/warn publicUrl: .* does not respond from here .* → start the service/)
     const key = join(directory, 'key.json')
     expect(troubles(await examine(write({ ...config, accountKey: key })))[0]).toMatch(
       /fail keys: accountKey: The key file .* does not exist.* → npx paystile keys new /,
@@ -264,7 +264,7 @@ describe('a configuration that is not', () => {
 
   it('the upstream is not there, is ill, or is the gateway itself', async () => {
     expect(await broken(settings({ ...own(), upstream: 'http://127.0.0.1:1' }))).toMatch(
-      /fail upstream: http:\/\/127\.0\.0\.1:1 does not answer \(ECONNREFUSED\), so nothing is sold for it → start your service, or correct upstream/,
+      /fail upstream: http:\/\/127\.0\.0\.1:1 does not respond \(ECONNREFUSED\), so its routes sell nothing → start your service, or correct upstream/,
     )
     const headless = createServer((_request, response) => void response.writeHead(501).end())
     expect(troubles(await examine(write(settings({ ...own(), upstream: await listen(headless) }))))).toEqual([])
@@ -274,20 +274,18 @@ describe('a configuration that is not', () => {
     expect(await broken(settings({ ...own(), upstream }))).toMatch(/warn upstream: .* answers \(503\)/)
     const health = { upstream, probe: { path: '/health' } }
     expect(await broken(settings({ ...own(), ...health }))).toMatch(
-      /fail upstream: .*\/health does not say that the service is well \(503\), so nothing is sold for it → .*probe\.path/,
+      /fail upstream: .*\/health does not report a healthy service \(503\), so its routes sell nothing → .*probe\.path/,
     )
     ill.close()
     const round = { upstream: 'http://localhost:8499', listen: { host: '0.0.0.0', port: 8499 } }
-    expect(await broken(settings({ ...own(), ...round }))).toMatch(
-      /is the gateway itself, so every request would go round/,
-    )
+    expect(await broken(settings({ ...own(), ...round }))).toMatch(/is the gateway itself, so every request would loop/)
   })
 
-  it('another program has the port, and paystile itself is no other', async () => {
+  it('another program uses the port, and paystile itself is no other', async () => {
     const rival = createServer((_request, response) => void response.end('{}'))
     const { port } = new URL(await listen(rival))
     const config = settings({ ...own(), listen: { host: '127.0.0.1', port: Number(port) } })
-    expect(await broken(config)).toMatch(/fail port: another program has 127\.0\.0\.1:\d+ → end it, or change listen/)
+    expect(await broken(config)).toMatch(/fail port: another program uses 127\.0\.0\.1:\d+ → stop it, or change listen/)
     rival.removeAllListeners('request')
     let answer = { ready: true }
     let told: object | undefined = { network: 'devnet', service: 'default', genesis: 'another', identityKey: 'x' }
@@ -296,7 +294,7 @@ describe('a configuration that is not', () => {
       response.writeHead(told ? 200 : 503)
       response.end(JSON.stringify(told ?? {}))
     })
-    const stranger = /fail port: another service of paystile has 127\.0\.0\.1:\d+: .* → end it, or change listen/
+    const stranger = /fail port: another paystile service uses 127\.0\.0\.1:\d+, .* → stop it, or change listen/
     expect(await broken(config)).toMatch(stranger)
     const keyring = openKeyring(secret, [])
     const identityKey = encodeBase58(createIdentity(keyring?.identitySeed ?? new Uint8Array()).publicKey)
@@ -306,16 +304,16 @@ describe('a configuration that is not', () => {
       expect([other, await broken(config)]).toEqual([other, expect.stringMatching(stranger)])
     }
     told = undefined
-    expect(await broken(config)).toMatch(/warn port: .* has not started has 127\.0\.0\.1:\d+; whether it is this one/)
+    expect(await broken(config)).toMatch(/warn port: .* has not started uses 127\.0\.0\.1:\d+; it may be this one/)
     told = mine
     const report = await examine(write(config))
     expect(troubles(report)).toEqual([])
     expect(report.next).toEqual([`npx paystile pay http://127.0.0.1:${port}/api/hello`])
     answer = { ready: false }
-    expect(await broken(config)).toMatch(/warn port: paystile serves on .* already, and is not ready to sell/)
+    expect(await broken(config)).toMatch(/warn port: paystile already runs on .*, but is not ready to sell/)
     rival.close()
     expect(await broken(settings({ ...own(), listen: { host: '192.0.2.1' } }))).toMatch(
-      /fail port: 192\.0\.2\.1 is no address of this machine/,
+      /fail port: 192\.0\.2\.1 is not an address of this machine/,
     )
   })
 
@@ -328,7 +326,7 @@ describe('a configuration that is not', () => {
     )
     expect(await broken(config)).toMatch(/warn publicUrl: is not set/)
     expect(troubles(await examine(write({ ...config, rpc: node.url })))[0]).toMatch(
-      /warn nodes: one node is all there is.* → add a second/,
+      /warn nodes: only one node is configured.* → add a second/,
     )
   })
 
@@ -356,7 +354,7 @@ describe('a configuration that is not', () => {
     const config = { ...own(), acceptedMints: ['USDC', 'SOL'], rates: { source: 'pyth', url: 'http://127.0.0.1:1' } }
     const said = await broken(settings(config))
     expect(said).toMatch(
-      /warn rates: SOL has no usable rate by pyth: .*; until then only USDC is taken → see that pyth can be reached/,
+      /warn rates: SOL has no usable rate by pyth: .*; until then only USDC is accepted → see that pyth can be reached/,
     )
     const alone = await broken(settings({ ...config, acceptedMints: ['SOL'] }))
     expect(alone).toMatch(/^fail rates: SOL has no rate/)

@@ -89,7 +89,7 @@ describe('without a person', () => {
 
   it.each([
     ['--upstream', 'localhost:3000', 'is not an http or https address'],
-    ['--upstream', 'http://user:password@10.0.0.1', 'must not hold a name or password'],
+    ['--upstream', 'http://user:password@10.0.0.1', 'must not contain a user name or password'],
     ['--upstream', 'http://10.0.0.1/?a=b', 'must not have a query'],
     ['--path', 'api', 'is not a path'],
     ['--path', '/a?b=c', 'is not a path'],
@@ -117,14 +117,14 @@ describe('without a person', () => {
 
   it('does not begin with a token that has no mint yet', async () => {
     const end = await run('--yes', '--network', 'mainnet', '--token', 'NATIVE', '--recipient', wallet)
-    expect(errorOf(end)).toContain('NATIVE has no fixed mint on mainnet; begin with USDC or SOL')
+    expect(errorOf(end)).toContain('NATIVE has no default mint on mainnet; start with USDC or SOL')
   })
 
   it('leaves a configuration alone unless it is told to replace it, and the secret always', async () => {
     await run(...full, '--recipient', wallet)
     const [before, secret] = [read('paystile.yaml'), read('.env')]
     const end = await run('--yes')
-    expect([end.code, errorOf(end)]).toEqual([2, expect.stringContaining('edit it, or replace it with --force')])
+    expect([end.code, errorOf(end)]).toEqual([2, expect.stringContaining('Edit it, or replace it with --force')])
     expect(read('paystile.yaml')).toBe(before)
     const { result } = await run('--yes', '--force')
     expect(result).toMatchObject({ written: ['paystile.yaml'], kept: ['.env'] })
@@ -271,13 +271,13 @@ describe('with a person', () => {
 
   it('tells what is wrong with an answer', async () => {
     await expect(askAll(prompts(['nonsense']).prompts, {})).rejects.toThrow('is not an http or https address')
-    await expect(askAll(prompts(['http://a', '/x']).prompts, {})).rejects.toThrow('write path, price and token')
+    await expect(askAll(prompts(['http://a', '/x']).prompts, {})).rejects.toThrow('enter path, price and token')
     await expect(askAll(prompts(['http://a', '/x 1', 'devnet', '']).prompts, {})).rejects.toThrow(
       'not a Solana address',
     )
   })
 
   it('writes nothing when it is stopped', async () => {
-    await expect(askAll(prompts([Symbol('cancel')]).prompts, {})).rejects.toThrow('Stopped; nothing was written.')
+    await expect(askAll(prompts([Symbol('cancel')]).prompts, {})).rejects.toThrow('Cancelled. Nothing was written.')
   })
 })

@@ -65,7 +65,7 @@ describe('paystile keys new', () => {
     expect(result).toEqual({ ok: true, address: viewKeyFile(file).address, keyFile: file, encrypted: false })
     expectNothingOf(readKeyFile(file), text)
     const person = await runHere(['keys', 'new', join(directory, 'other.json')], { isTerminal: true })
-    expect(person.stdout).toContain('Whoever has this file has the money.')
+    expect(person.stdout).toContain('Anyone with this file can spend the money.')
     expectNothingOf(readKeyFile(join(directory, 'other.json')), person.stdout)
   })
 
@@ -75,7 +75,7 @@ describe('paystile keys new', () => {
     const { code, error } = await keys('new', file)
     expect(code).toBe(4)
     expect(error.message).toBe(
-      `There is a key at ${file} already (${viewKeyFile(file).address}); give another file, or replace it with: npx paystile keys rotate ${file}`,
+      `${file} already contains a key (${viewKeyFile(file).address}). Choose another file, or replace it with: npx paystile keys rotate ${file}`,
     )
     expect(readFileSync(file, 'utf8')).toBe(before)
   })
@@ -93,13 +93,13 @@ describe('paystile keys new', () => {
   it('encrypts it with what a person types twice', async () => {
     type(passphrase, passphrase)
     expect((await keys('new', file, '--passphrase')).result.encrypted).toBe(true)
-    expect(asked.questions).toEqual(['A passphrase, of at least 12 characters', 'The same once more'])
+    expect(asked.questions).toEqual(['New passphrase (at least 12 characters)', 'Repeat the passphrase'])
     expect(readKeyFile(file, passphrase)).toHaveLength(64)
   })
 
   it.each<[string, (string | symbol)[], RegExp]>([
-    ['with a slip', [passphrase, 'correct horse batery'], /not the same; nothing was written/],
-    ['and then leaves', [passphrase, Symbol('cancel')], /Stopped; nothing was written/],
+    ['with a slip', [passphrase, 'correct horse batery'], /passphrases differ\. Nothing was written/],
+    ['and then leaves', [passphrase, Symbol('cancel')], /Cancelled\. Nothing was written/],
   ])('makes nothing when a person types it twice %s', async (_what, answers, why) => {
     type(...answers)
     const { code, error } = await keys('new', file, '--passphrase')
@@ -108,7 +108,7 @@ describe('paystile keys new', () => {
   })
 
   it('makes nothing where there is no passphrase and nobody to ask, or a short one', async () => {
-    expect((await keys('new', file, '--passphrase')).error.message).toContain('put one into PAYSTILE_KEY_PASSPHRASE')
+    expect((await keys('new', file, '--passphrase')).error.message).toContain('or set PAYSTILE_KEY_PASSPHRASE')
     vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', 'short')
     expect((await keys('new', file, '--passphrase')).error.message).toContain('at least 12 characters')
     expect(readdirSync(directory)).toEqual([])
@@ -151,7 +151,7 @@ describe('paystile keys rotate', () => {
     expect(result.former.address).toBe(old)
     expect(result.address).toBe(viewKeyFile(file).address)
     expect(result.former.path).toMatch(/payouts\.json\.\d{4}-\d\d-\d\dT\d{6}Z\.old$/)
-    expect(result.next.join(' ')).toContain(`Move what ${old} holds to ${result.address}`)
+    expect(result.next.join(' ')).toContain(`Move the balances of ${old} to ${result.address}`)
     for (const path of [file, result.former.path]) expectNothingOf(readKeyFile(path), text)
   })
 
@@ -173,7 +173,7 @@ describe('paystile keys encrypt, keys decrypt', () => {
     type(passphrase, passphrase)
     expect((await keys('encrypt', file)).result).toMatchObject({ ok: true, encrypted: true })
     expect(viewKeyFile(file).isEncrypted).toBe(true)
-    expect((await keys('encrypt', file)).error.message).toContain('encrypted already')
+    expect((await keys('encrypt', file)).error.message).toContain('already encrypted')
     type(passphrase)
     expect((await keys('decrypt', file)).result).toMatchObject({ ok: true, encrypted: false })
     expect(readFileSync(file, 'utf8')).toBe(before)

@@ -33,11 +33,11 @@ describe('the chain of a command', () => {
 
   it('is not guessed when the environment names none that exists', () => {
     vi.stubEnv('PAYSTILE_NETWORK', 'testnet')
-    expect(() => chooseNetwork(undefined)).toThrow('PAYSTILE_NETWORK is "testnet"; set it to one of mainnet, devnet')
+    expect(() => chooseNetwork(undefined)).toThrow('PAYSTILE_NETWORK is "testnet". Set it to one of mainnet, devnet')
   })
 
   it('is the local one that started last, whatever it is called', () => {
-    expect(() => runningLocalnet()).toThrow('No localnet is running here')
+    expect(() => runningLocalnet()).toThrow('No localnet runs on this machine')
     vi.useFakeTimers({ toFake: ['Date'], now: 1 })
     for (const genesis of ['m', 'z', 'a']) {
       vi.setSystemTime(Date.now() + 1)

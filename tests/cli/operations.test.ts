@@ -69,7 +69,7 @@ describe('paystile books', () => {
     for (const token of ['USDC', 'SOL', 'USDC']) {
       const { stdout } = await paystile('books', 'rebuild', '--token', token)
       const { next = '' } = JSON.parse(stdout) as { next?: string }
-      if (token === 'SOL') expect(next).toMatch(/^Set reportToken: SOL for every server before it starts/)
+      if (token === 'SOL') expect(next).toMatch(/^Set reportToken: SOL for every server before its next start/)
     }
   })
 
@@ -82,7 +82,7 @@ describe('paystile books', () => {
 describe('the ledger', () => {
   it.each<[string, Readonly<Record<string, string>>, readonly string[], RegExp]>([
     ['that is not there is not made', {}, ['--ledger', '/nowhere/ledger.sqlite'], /There is no ledger at \/nowhere/],
-    ['in memory is nobody else’s', {}, ['--ledger', 'memory:'], /known to its own process only/],
+    ['in memory is nobody else’s', {}, ['--ledger', 'memory:'], /visible only to its own process/],
     ['is not opened without the secret', { PAYSTILE_SECRET: '' }, [], /PAYSTILE_SECRET is missing/],
     ['is not opened with another secret', { PAYSTILE_SECRET: `1:${'x'.repeat(32)}` }, [], /another root secret/],
     ['is not opened for another network', {}, ['--network', 'mainnet'], /holds payments of devnet/],
@@ -158,7 +158,7 @@ describe('the ledger', () => {
         expect((await paystileIn(folder, 'books', 'audit')).code).toBe(0)
         write('localnet', 'rpc: http://127.0.0.1:1')
         const lost = await paystileIn(folder, 'books', 'audit')
-        expect(errorOf(lost).message).toMatch(/^The local chain at http:\/\/127\.0\.0\.1:1 does not answer; start it/)
+        expect(errorOf(lost).message).toMatch(/^The local chain at http:\/\/127\.0\.0\.1:1 does not respond\. Start it/)
       })
 
       it('is that of PAYSTILE_RPC for rewards, refunds and the worker, too', async () => {
@@ -181,7 +181,7 @@ describe('the ledger', () => {
       const ended = await paystileIn(folder, 'webhooks', 'list')
       expect([ended.code, errorOf(ended).message]).toEqual([
         2,
-        expect.stringMatching(/in memory; .* run npx paystile localnet, and give its address as rpc\.$/),
+        expect.stringMatching(/in memory\. .* run npx paystile localnet and set its address as rpc\.$/),
       ])
     })
   })
@@ -203,8 +203,8 @@ describe('the ledger', () => {
       for (const name of ['NETWORK', 'SECRET', 'LEDGER']) vi.stubEnv(`PAYSTILE_${name}`, undefined)
       vi.stubEnv('PAYSTILE_SECRET', secret)
       const next = [
-        [{ rpc: 'http://127.0.0.1:1', ledger: 'memory:' }, /in memory, .*; set ledger: to a file/],
-        [{}, /in memory; .* run npx paystile localnet, and give its address as rpc/],
+        [{ rpc: 'http://127.0.0.1:1', ledger: 'memory:' }, /in memory, .*\. Set ledger: to a file/],
+        [{}, /in memory\. .* run npx paystile localnet and set its address as rpc/],
       ] as const
       for (const [more, message] of next) {
         write(more)
@@ -244,7 +244,7 @@ describe('paystile webhooks', () => {
     const unknown = await paystile('webhooks', 'resend', 'msg_none')
     expect([unknown.code, errorOf(unknown).message]).toEqual([
       2,
-      expect.stringContaining('There is no message msg_none'),
+      expect.stringContaining('No message has the id msg_none'),
     ])
   })
 })

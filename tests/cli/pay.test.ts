@@ -50,7 +50,7 @@ describe('pay -o', () => {
       () => join(bin, 'nowhere', 'file'),
       /cannot be written \(ENOENT\); nothing was paid/,
     ],
-    ['a directory', () => bin, /is a directory; name a file/],
+    ['a directory', () => bin, /is a directory\. Choose a file/],
     ['something below a file', () => join(wallet.path, 'file'), /cannot be written \(ENOTDIR\)/],
   ])('%s is refused before anything is paid', async (_name, path, words) => {
     const end = await paystile('pay', data(), '-o', path())
@@ -86,7 +86,7 @@ describe('a resource that says no', () => {
     }))
     const first = await paystile('pay', `${picky.url}/data`)
     expect([first.code, first.stdout]).toEqual([8, 'not here'])
-    expect(first.stderr).toContain('The payment is kept: the same command shows it again')
+    expect(first.stderr).toContain('The payment remains valid. The same command uses it again')
     status = 405
     const second = await paystile('pay', `${picky.url}/data`, '--json')
     expect([second.code, JSON.parse(second.stdout)]).toMatchObject([
@@ -158,7 +158,7 @@ describe('the wallet', () => {
 it('--max for one token is not a leave to pay in another', async () => {
   const end = await paystile('pay', data(), '--max', '0.0001 USDC')
   expect([end.code, end.stdout, errorOf(end).code]).toEqual([3, '', 'price_too_high'])
-  expect(errorOf(end).message).toMatch(/0\.01 USDC is more than the limit of 0\.0001 USDC.*raise --max/)
+  expect(errorOf(end).message).toMatch(/0\.01 USDC is more than the limit of 0\.0001 USDC.*Raise --max/)
   const other = errorOf(await paystile('pay', data(), '--max', '1 NATIVE'))
   expect(other.message).toBe(
     'Payments in USDC or SOL are not allowed, because --max has no limit for it. Add one to allow it.',
@@ -172,7 +172,7 @@ describe('a server', () => {
     ['a page', '<html>Pay!</html>'],
   ])('that answers 402 with %s is not understood, and not called free', async (_name, body) => {
     const url = await fixture.host((_request, response) => response.writeHead(402).end(body))
-    const words = /402 .*: it asks for payment in a way paystile does not speak; nothing was paid/
+    const words = /402 .*: it requires a payment protocol that paystile does not support; nothing was paid/
     const paid = await paystile('pay', url)
     expect([paid.code, paid.stdout, paid.stderr]).toEqual([8, body, expect.stringMatching(words)])
     const dry = await paystile('pay', url, '--dry-run')
@@ -216,7 +216,7 @@ describe('a server', () => {
     writeFileSync(file, 'what was there before')
     const kept = await paystile('pay', `${sold.url}/data`, '-o', file)
     expect([kept.code, kept.stdout, readFileSync(file, 'utf8')]).toEqual([8, 'gone', 'what was there before'])
-    expect(kept.stderr).toContain(`${file} is left as it was`)
+    expect(kept.stderr).toContain(`${file} is unchanged`)
     const json = await paystile('pay', `${sold.url}/data`, '--json')
     expect([json.code, JSON.parse(json.stdout)]).toEqual([
       8,
@@ -231,11 +231,11 @@ describe('verify', () => {
   const tx = '2Qz9U6mrmGTMuTDzXKMVJf7KGsWpi8zPq8hBWAUzQfnFTHjERvRueyqUFsNn4pTiX6QNzQRNvn4745E6xteGYWSg'
   it.each([
     [['notatx', 'rid'], '"notatx" is not a transaction signature.'],
-    [[tx, 'rid', '--amount', '1', '--token', 'USDC'], /^--recipient is missing: say what had to be paid/],
+    [[tx, 'rid', '--amount', '1', '--token', 'USDC'], /^--recipient is missing\. Specify the expected payment/],
     [[tx, 'rid', '--token', 'USDC'], /^--recipient, --amount are missing: /],
     [
       [tx, 'rid', '--network', 'devnet'],
-      /^--recipient, --amount, --token are missing: say what had to be paid, or the service's secret/,
+      /^--recipient, --amount, --token are missing\. Specify the expected payment, or the service's secret/,
     ],
     [[tx, 'rid', '--recipient', 'me', '--amount', '1', '--token', 'USDC'], /^--recipient: must be .*address/],
   ])('%j is told what is wrong with it', async (args, words) => {
@@ -255,14 +255,14 @@ it.each([
 
 it.each([
   [['-X', 'GET', '-d', 'x'], /cannot be sent: .*body/],
-  [['-d', '@missing'], /missing cannot be read \(ENOENT\); write -d @/],
+  [['-d', '@missing'], /missing cannot be read \(ENOENT\)\. Use -d @/],
 ])('a request such as %j is refused with the next step', async (args, words) => {
   const end = await paystile('pay', data(), ...args)
   expect([end.code, errorOf(end).message]).toEqual([2, expect.stringMatching(words)])
 })
 
 it('pay --help says what --json really does', async () => {
-  expect((await paystile('pay', '--help')).stdout).toMatch(/--json\s+write status, headers, payment and body as one/)
+  expect((await paystile('pay', '--help')).stdout).toMatch(/--json\s+print status, headers, payment and body as one/)
 })
 
 it('a purchase from a demo counts as one challenge', async () => {

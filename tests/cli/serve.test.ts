@@ -96,7 +96,7 @@ describe('paystile serve', () => {
       put(text.replace('price: 0.01', 'pirce: 0.03'), 'PRICE=0.03\n')
       await eventually(
         () => notes,
-        (words) => /Not reloaded; the former configuration goes on[\s\S]*did you mean price/.test(words),
+        (words) => /Not reloaded\. The previous configuration stays active[\s\S]*did you mean price/.test(words),
         2_000,
       )
       expect(await price()).toBe('0.02')
@@ -120,7 +120,7 @@ describe('paystile serve', () => {
     const taken = await paystile('serve', write('paystile.yaml'), '--port', String(port))
     expect([taken.code, errorOf(taken)]).toEqual([
       2,
-      { code: 'port_in_use', message: `Port ${port} is in use; choose another with --port.` },
+      { code: 'port_in_use', message: `Port ${port} is in use. Choose another with --port.` },
     ])
     const nowhere = await paystile('serve', write('paystile.yaml'), '--host', '203.0.113.7')
     expect([nowhere.code, errorOf(nowhere).code]).toEqual([2, 'host_unknown'])

@@ -55,8 +55,10 @@ describe('mints create', () => {
     const poor = await create()
     expect([poor.code, poor.error]).toEqual([4, expect.stringContaining(`get some from npx paystile faucet ${key}`)])
     const nowhere = await run('mints', 'create', keyFile, '--network', 'devnet', '--rpc', 'http://127.0.0.1:1')
-    expect([nowhere.code, nowhere.error]).toEqual([7, 'No node of devnet can be reached; name one with --rpc.'])
-    expect((await run('mints', 'create', keyFile, '--network', 'mainnet')).error).toContain('no test tokens on mainnet')
+    expect([nowhere.code, nowhere.error]).toEqual([7, 'No node of devnet can be reached. Set one with --rpc.'])
+    expect((await run('mints', 'create', keyFile, '--network', 'mainnet')).error).toContain(
+      'mainnet has no test tokens',
+    )
     expect((await run('mints', 'create', join(directory, 'none.json'))).code).toBe(4)
   })
 
@@ -67,7 +69,7 @@ describe('mints create', () => {
       const node = await createFace(world.localnet.rpcUrl)
       node.behave(bend('getGenesisHash', () => genesisHashes[network]))
       const end = await run('mints', 'create', keyFile, '--network', 'localnet', '--rpc', node.url)
-      expect([end.code, end.error]).toEqual([2, expect.stringContaining('speaks for another chain than localnet')])
+      expect([end.code, end.error]).toEqual([2, expect.stringContaining('belongs to another chain than localnet')])
       expect(node.asked).not.toContain('sendTransaction')
       await node.close()
     },
@@ -121,7 +123,7 @@ describe('faucet --url', () => {
     const enough = await run('faucet', address, '--url', url)
     expect([enough.code, enough.error]).toEqual([
       5,
-      `The faucet ${url} said no: Faucet limit reached. Try again in 30 minutes.`,
+      `The faucet ${url} refused: Faucet limit reached. Try again in 30 minutes.`,
     ])
     expect((await run('faucet', address, '--url', 'nonsense')).error).toContain('is not an http or https address')
     server.close()

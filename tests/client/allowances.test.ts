@@ -237,7 +237,7 @@ describe('a bundle', () => {
     })
     const options = fixture.options()
     const calls = Array.from({ length: 3 }, () => fetchWith402(thief, options))
-    await Promise.all(calls.map((call) => expectError(call, 'payment_refused', /used up already/)))
+    await Promise.all(calls.map((call) => expectError(call, 'payment_refused', /already used up/)))
     expect(await fixture.received()).toBe(3)
   })
 

@@ -433,7 +433,7 @@ it('a pipe or a directory is not replaced, and nothing is asked for', async () =
 
 it('a Range of the caller is not for downloads, and a place that cannot be written costs nothing', async () => {
   const { url } = await stock(createVolume(1_000))
-  await expect(download(url, { headers: { Range: 'bytes=1-' } })).rejects.toThrow(/leave Range to it/)
+  await expect(download(url, { headers: { Range: 'bytes=1-' } })).rejects.toThrow(/sets Range itself/)
   const nowhere = downloadWith402(url, join(path, 'nowhere'), options())
   await expect(nowhere).rejects.toMatchObject({ code: 'file_unwritable', message: expect.stringMatching(/ENOENT/) })
   expect(await fixture.received()).toBe(0)

@@ -119,7 +119,7 @@ describe('T160: a paid answer that points elsewhere', () => {
     'to %s is not followed',
     async (to) => {
       ;[status, location] = [302, to]
-      await expectError(fetchWith402(`${pointing}/data`, fixture.options()), 'redirect_refused', /points to/)
+      await expectError(fetchWith402(`${pointing}/data`, fixture.options()), 'redirect_refused', /redirects to/)
       expect(seen.filter((line) => line?.endsWith('true'))).toHaveLength(1)
     },
   )

@@ -98,7 +98,7 @@ describe('T159: a server that has the proof and', () => {
       return true
     })
     const options = fixture.options({ journal: newJournal(), timeoutMs: 1_000 })
-    const error = await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered', /call again/)
+    const error = await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered', /Call again/)
     expect(error.facts.proof).toContain(`tx=${error.facts.tx}; requestId=${error.facts.requestId}`)
     await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered')
     down = false

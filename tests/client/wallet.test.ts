@@ -117,8 +117,8 @@ describe("an agent's key file", () => {
   const good = () => [...Keypair.generate().secretKey]
   it.each<[string, () => string, number, RegExp]>([
     ['others can read', () => JSON.stringify(good()), 0o644, /other users can read it; run chmod 600/],
-    ['its group can read', () => JSON.stringify(good()), 0o640, /others can read it/],
-    ['others can write', () => JSON.stringify(good()), 0o602, /others can read it/],
+    ['its group can read', () => JSON.stringify(good()), 0o640, /other users can read it/],
+    ['others can write', () => JSON.stringify(good()), 0o602, /other users can read it/],
     ['is empty', () => '', 0o600, /contains neither 64 numbers/],
     ['is no JSON', () => '[1,2', 0o600, /contains neither 64 numbers/],
     ['is an object', () => '{"secret":1}', 0o600, /contains neither 64 numbers/],
@@ -192,9 +192,9 @@ describe('a wallet', () => {
   })
 
   it.each<[string, () => unknown, RegExp]>([
-    ['a name', () => 'me', /wallet must be what initAgentWallet/],
-    ['null', () => null, /wallet must be what initAgentWallet/],
-    ['a public key', () => Keypair.generate().publicKey, /wallet must be what initAgentWallet/],
+    ['a name', () => 'me', /wallet must be the result of initAgentWallet/],
+    ['null', () => null, /wallet must be the result of initAgentWallet/],
+    ['a public key', () => Keypair.generate().publicKey, /wallet must be the result of initAgentWallet/],
     ['too few bytes', () => new Uint8Array(63), /a key has 64 bytes/],
     ['bytes of two keys', () => Uint8Array.from([...secretOf().slice(0, 32), ...secretOf().slice(32)]), /public half/],
     [

@@ -120,7 +120,7 @@ describe('examples', () => {
     const copy = join(home.path, 'copy.bin')
     const through = await breakOnce(port, 1_500_000)
     const broken = await paystile('pay', `${through}/file`, '-o', copy).catch((error: { stderr: string }) => error)
-    expect(broken.stderr).toMatch(/0\.03 USDC.*sent .*run the same command again, and the same payment is used/s)
+    expect(broken.stderr).toMatch(/0\.03 USDC.*sent .*Run the same command again to use the same payment/s)
     const { stderr } = await paystile('pay', `${through}/file`, '-o', copy)
     expect(readFileSync(copy).equals(content)).toBe(true)
     expect(stderr).toMatch(/^206 /m)

@@ -40,7 +40,7 @@ describe('a database that must not be used', () => {
         await sql('CREATE ROLE hasty SUPERUSER LOGIN; ALTER ROLE hasty SET synchronous_commit = off')
         return as(url, 'hasty')
       },
-      /runs with synchronous_commit=off and could forget payments: set synchronous_commit=on/,
+      /runs with synchronous_commit=off and could lose payments: set synchronous_commit=on/,
     ],
     [
       'cannot be written to',
@@ -61,10 +61,14 @@ describe('a database that must not be used', () => {
     [
       'has no schema',
       async (url) => url.replace(/ledger_\w+$/, 'nowhere'),
-      /has no schema to put tables in: set search_path/,
+      /has no schema for the tables: set search_path/,
     ],
-    ['does not exist', async (url) => url.replace('/postgres?', '/nowhere?'), /does not exist on its server: make it/],
-    ['does not know the user', async (url) => as(url, 'nobody'), /does not let this user in/],
+    [
+      'does not exist',
+      async (url) => url.replace('/postgres?', '/nowhere?'),
+      /does not exist on its server: create it/,
+    ],
+    ['does not know the user', async (url) => as(url, 'nobody'), /refuses this user/],
     [
       'is newer than the code',
       async (url) => {
@@ -105,7 +109,7 @@ describe('a database that must not be used', () => {
   it('T120: of a server that does not wait for its disk is refused', async () => {
     const server = await startPostgres(['-c', 'fsync=off'])
     onTestFinished(server.close)
-    await expect(open(await server.place())).rejects.toThrow(/runs with fsync=off and could forget payments/)
+    await expect(open(await server.place())).rejects.toThrow(/runs with fsync=off and could lose payments/)
   })
 
   it('that may be written to but not changed in its shape is fine once it was made', async () => {
@@ -274,7 +278,7 @@ describe('several servers, of which one may be written to', () => {
     const { leader, hosts } = await startPair()
     const database = openDatabase(`postgres://postgres@${hosts(1, leader.port)}/nowhere`, 2_000)
     onTestFinished(database.close)
-    await expect(database.query('SELECT 1')).rejects.toThrow(/does not exist on its server: make it/)
+    await expect(database.query('SELECT 1')).rejects.toThrow(/does not exist on its server: create it/)
   })
 
   it('is refused where a standby may take over without the last payments', async () => {

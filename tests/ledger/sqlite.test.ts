@@ -29,7 +29,7 @@ describe('a file that must not be used', () => {
   const genesis = 'genesis-1'
   type Case = [name: string, make: (path: string) => unknown, why: RegExp, who?: LedgerIdentity]
   it.each<Case>([
-    ['is a directory', (path) => mkdirSync(path), /is a directory: name a file inside it/],
+    ['is a directory', (path) => mkdirSync(path), /is a directory: choose a file inside it/],
     ['is no database', (path) => writeFileSync(path, 'garbage '.repeat(2000)), /is not a SQLite database/],
     ['only begins like one', (path) => writeFileSync(path, `SQLite format 3\0${'x'.repeat(9000)}`), /not a SQLite/],
     ["is another program's", other, /of another program: give the ledger a file of its own/],
@@ -45,13 +45,13 @@ describe('a file that must not be used', () => {
     [
       'is of another network',
       makeLedger,
-      /of localnet, not of mainnet: give each/,
+      /of localnet, not of mainnet: use one ledger/,
       { ...identity, network: 'mainnet' },
     ],
     [
       'is of another root secret',
       makeLedger,
-      /another root secret \(fingerprint fingerprint-1, not fingerprint-2\): set PAYSTILE_SECRET back/,
+      /another root secret \(fingerprint fingerprint-1, not fingerprint-2\): set PAYSTILE_SECRET to the keyring/,
       { ...identity, fingerprint: 'fingerprint-2' },
     ],
     [
@@ -79,7 +79,7 @@ describe('a file that must not be used', () => {
   ])('%s', async (_name, place) => {
     const path = newPath()
     writeFileSync(path, '')
-    await expect(open(place(path))).rejects.toThrow(/is not a directory: make it first/)
+    await expect(open(place(path))).rejects.toThrow(/is not a directory: create it first/)
   })
 
   it.each([
@@ -91,7 +91,7 @@ describe('a file that must not be used', () => {
     chmodSync(join(path, '..'), 0o755)
     forbid(path)
     const opening = asNobody(() => openSqliteLedger(path, { clock, identity }))
-    await expect(opening).rejects.toThrow(/ledger\.db cannot be opened for writing: let this process write/)
+    await expect(opening).rejects.toThrow(/ledger\.db cannot be opened for writing: give this process write access/)
     await expect(opening).rejects.toBeInstanceOf(LedgerConfigurationError)
     chmodSync(join(path, '..'), 0o755)
   })
@@ -101,7 +101,7 @@ describe('a file that must not be used', () => {
     expect(() => checkDurability(inMemory, 'x.db')).toThrow(/x\.db cannot keep a write-ahead log.*"memory"/)
     const lazy = new DatabaseSync(newPath())
     lazy.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-    expect(() => checkDurability(lazy, 'x.db')).toThrow(/x\.db is not written through.*synchronous=1/)
+    expect(() => checkDurability(lazy, 'x.db')).toThrow(/x\.db is not flushed.*synchronous=1/)
     for (const db of [inMemory, lazy]) db.close()
   })
 })

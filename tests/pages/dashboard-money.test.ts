@@ -317,7 +317,7 @@ describe('refunds', () => {
     const viewer = await viewHistory('/problems', { '/api/refunds': keyless })
     const dialog = await ask(viewer.page)
     expect(await viewer.violations()).toEqual([])
-    await dialog.getByText('This server has no key that sends refunds.').waitFor()
+    await dialog.getByText('This server has no key for refunds.').waitFor()
     expect(await dialog.locator('.command code').textContent()).toBe('npx paystile refund /api/weather')
     expect(await dialog.getByRole('button', { name: /back/ }).count()).toBe(0)
   })

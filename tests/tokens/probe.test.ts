@@ -86,9 +86,19 @@ describe('a mint of Token-2022', () => {
       'permanentDelegate',
       'can withdraw payments',
     ],
-    ['T36: that bears interest', () => [extensions.interest(issuer.address, 100)], 'interestBearing', 'other amounts'],
-    ['T36: with a multiplier', () => [extensions.scaledAmount(issuer.address, 2)], 'scaledUiAmount', 'other amounts'],
-    ['that cannot be transferred', () => [extensions.nonTransferable()], undefined, 'cannot be transferred'],
+    [
+      'T36: that bears interest',
+      () => [extensions.interest(issuer.address, 100)],
+      'interestBearing',
+      'amounts that differ',
+    ],
+    [
+      'T36: with a multiplier',
+      () => [extensions.scaledAmount(issuer.address, 2)],
+      'scaledUiAmount',
+      'amounts that differ',
+    ],
+    ['that cannot be transferred', () => [extensions.nonTransferable()], undefined, 'is not transferable'],
   ])('%s is not offered, the other token is, and everybody is told why', async (_what, added, doubt, words) => {
     const mint = await createMint(world, issuer, { extensions: added() })
     const shop = await open(selling(mint))
@@ -166,7 +176,7 @@ describe('the account of the recipient', () => {
     })
     await succeed(world, [handOver], recipient)
     const shop = await open()
-    await expect(shop.ready()).rejects.toThrow(`handed over to ${issuer.address}`)
+    await expect(shop.ready()).rejects.toThrow(`transferred to ${issuer.address}`)
     expect(await offeredBy(shop)).toBe('503 not_priced')
     expect(await shop.readiness()).toMatchObject({ ready: false, offered: [], withheld: { USDC: expect.any(String) } })
     expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(2)
@@ -396,7 +406,7 @@ describe('a start like any other', () => {
       ready: false,
       offered: [],
       withheld: {},
-      why: expect.stringContaining('does not answer'),
+      why: expect.stringContaining('does not respond'),
     })
   })
 })

@@ -107,7 +107,7 @@ it('the addresses of a service tell of test mode, and give test money', async ()
     expect(await wellKnown.json()).toMatchObject({
       network: 'devnet',
       testMode: true,
-      banner: expect.stringContaining('worth nothing'),
+      banner: expect.stringContaining('without value'),
     })
     const { address } = await newSigner()
     const order = () => new Request('http://shop/faucet', { method: 'POST', body: JSON.stringify({ address }) })

@@ -66,7 +66,7 @@ it('does not start when nobody converts, and names who could', async () => {
 it('starts when a worker shows on the ledger’s shelf that it converts for this recipient', async () => {
   const now = trade.clock.now()
   await ledger.kv?.put(`${settlementBeats((await newWallet()).address)}1`, '1', now + 60_000)
-  await expect(open().ready()).rejects.toThrow('nobody converts')
+  await expect(open().ready()).rejects.toThrow('no worker converts')
   await ledger.kv?.put(`${settlementBeats(wallet.address)}1`, '1', now + 60_000)
   expect(await open({ scope: 'b' }).ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
 })

@@ -213,23 +213,27 @@ describe('T156: a hostile instruction', () => {
     [
       'is content with less than was quoted',
       { amounts: ([sold, quote, ...rest]) => [sold, quote - 10n, ...rest] },
-      'less than the minimum',
+      'its minimum is too low',
     ],
     [
       'allows more slippage',
       { amounts: ([sold, quote, , ...rest]) => [sold, quote, 51, ...rest] },
-      'less than the minimum',
+      'its minimum is too low',
     ],
     [
       'allows slippage beyond all',
       { amounts: ([sold, quote, , ...rest]) => [sold, quote, 65_535, ...rest] },
-      'less than the minimum',
+      'its minimum is too low',
     ],
-    ['takes a platform fee', { amounts: ([sold, quote, slip, , last]) => [sold, quote, slip, 1, last] }, 'takes a fee'],
+    [
+      'takes a platform fee',
+      { amounts: ([sold, quote, slip, , last]) => [sold, quote, slip, 1, last] },
+      'charges a platform fee',
+    ],
     [
       'takes what comes beyond the quote',
       { amounts: ([sold, quote, slip, fee]) => [sold, quote, slip, fee, 1] },
-      'takes a fee',
+      'charges a platform fee',
     ],
     [
       'has somebody else sign',

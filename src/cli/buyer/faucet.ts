@@ -13,7 +13,7 @@ interface FaucetOptions {
 }
 
 export async function faucet(terminal: Terminal, given: string | undefined, options: FaucetOptions): Promise<ExitCode> {
-  if (options.amount !== undefined && options.token === undefined) throw usage('--amount needs --token to say of what.')
+  if (options.amount !== undefined && options.token === undefined) throw usage('--amount needs --token.')
   const address = given ?? (await openWallet(agentWalletPath(), true)).address
   if (decodeAddress(address) === undefined) throw usage(`"${address}" is not a Solana address.`)
   const order = {
@@ -25,7 +25,7 @@ export async function faucet(terminal: Terminal, given: string | undefined, opti
   const filled = await Promise.all(urls.map((url) => fill(url, order)))
   const lines = filled.map(({ faucetUrl, amounts = {} }) => {
     const parts = Object.entries(amounts).map(([token, amount]) => `${amount} ${token}`)
-    return `${address} got ${parts.join(', ')} from ${faucetUrl}.`
+    return `${address} received ${parts.join(', ')} from ${faucetUrl}.`
   })
   return terminal.result({ ok: true, address, filled }, lines)
 }
@@ -53,6 +53,6 @@ async function fill(faucetUrl: string, order: object): Promise<Filled> {
   throw new CommandError(
     exitCodes.refused,
     'faucet_refused',
-    `The faucet ${faucetUrl} said no: ${(answer.error ?? `status ${response.status}`).replace(/\.$/, '')}.`,
+    `The faucet ${faucetUrl} refused: ${(answer.error ?? `status ${response.status}`).replace(/\.$/, '')}.`,
   )
 }

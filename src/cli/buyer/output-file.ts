@@ -8,11 +8,11 @@ import { CommandError, type Terminal, usage } from '../output.ts'
 export function checkWritable(path: string): void {
   try {
     const file = statSync(path, { throwIfNoEntry: false })
-    if (file?.isDirectory()) throw usage(`${path} is a directory; name a file for -o. Nothing was paid.`)
+    if (file?.isDirectory()) throw usage(`${path} is a directory. Choose a file for -o. Nothing was paid.`)
     accessSync(file ? path : `${dirname(path)}/.`, constants.W_OK)
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw usage(`The file ${path} cannot be written (${readCode(error)}); nothing was paid.`)
+    throw usage(`The file ${path} cannot be written (${readCode(error)}). Nothing was paid.`)
   }
 }
 

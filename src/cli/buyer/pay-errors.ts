@@ -6,11 +6,11 @@ import type { Paid } from './pay-messages.ts'
 
 export function brokenOff({ tx }: Paid): CommandError {
   return tx === undefined
-    ? new CommandError(exitCodes.unreachable, 'unreachable', 'The answer broke off; run the same command again.')
+    ? new CommandError(exitCodes.unreachable, 'unreachable', 'The response ended early. Run the same command again.')
     : new CommandError(
         exitCodes.undelivered,
         'paid_not_delivered',
-        'The answer broke off; run the same command again, and the same payment is used.',
+        'The response ended early. Run the same command again to use the same payment.',
       )
 }
 
@@ -19,17 +19,18 @@ export function exhausted({ code, facts }: PaymentError, { status, headers }: Re
   const { offset = 0 } = facts
   const canGoOn = status === 206 || headers.get('accept-ranges') === 'bytes'
   const how = canGoOn
-    ? `this pays for the rest: ${formatCommand(['-H', `Range: bytes=${offset}-`])}`
+    ? `pay for the rest with: ${formatCommand(['-H', `Range: bytes=${offset}-`])}`
     : allOfIt(facts, paid)
-  return new PaymentError(code, `What was paid for ended at byte ${describePlace(facts)}; ${how}`, facts)
+  return new PaymentError(code, `The allowance ended at byte ${describePlace(facts)}; ${how}`, facts)
 }
 
 /** The remedy if the rest cannot be requested separately. */
 function allOfIt({ offset = 0, size }: PaymentError['facts'], { allowance }: Paid): string {
-  if (allowance?.unit === 'file') return 'the server sold less than the resource has: tell its operator'
+  if (allowance?.unit === 'file')
+    return 'the server sold fewer bytes than the resource has; report this to its operator'
   // If the size is unknown, doubling is a guess.
   const megabytes = Math.ceil((size ?? 2 * offset) / 1_000_000)
-  return `the server cannot go on from there; this buys more at once: ${formatCommand(['--prepay', String(megabytes)])}`
+  return `the server does not support resuming; buy more at once with: ${formatCommand(['--prepay', String(megabytes)])}`
 }
 
 /** Explains an incomplete file. Other errors are returned unchanged. */
@@ -38,9 +39,9 @@ export function unsaved(error: unknown, path: string, paid: Paid, isBuyingMore: 
   if (error instanceof DownloadError) return unwritten(error, path, paid)
   if (!(error instanceof PaymentError) || error.code !== 'allowance_exhausted') return error
   const { code, facts } = error
-  const rest = `that much is kept in ${path}.part; this pays for the rest: ${formatCommand(isBuyingMore ? [] : ['--buy-more'])}`
+  const rest = `these bytes are in ${path}.part; pay for the rest with: ${formatCommand(isBuyingMore ? [] : ['--buy-more'])}`
   const how = facts.resumable === false ? allOfIt(facts, paid) : rest
-  return new PaymentError(code, `What was paid for ended at byte ${describePlace(facts)}; ${how}`, facts)
+  return new PaymentError(code, `The allowance ended at byte ${describePlace(facts)}; ${how}`, facts)
 }
 
 function describePlace({ offset = 0, size }: PaymentError['facts']): string {
@@ -52,9 +53,11 @@ function unwritten({ code, message, kept, isOverflowed }: DownloadError, path: s
   const why = `The file ${path} cannot be written (${/\((\w+)\)/.exec(message)?.[1] ?? 'it fails'})`
   const rest = kept === 0 ? 'the resource' : `the resource from byte ${kept} on`
   if (isOverflowed)
-    return usage(`${why}; ${rest} went to stdout instead${kept === 0 ? '' : `, what comes before is in ${path}.part`}.`)
+    return usage(
+      `${why}; ${rest} went to stdout instead${kept === 0 ? '' : `, the bytes before it are in ${path}.part`}.`,
+    )
   if (tx === undefined) return usage(`${why}; nothing was paid.`)
-  const text = `${why}; the payment is kept, and ${kept} bytes in ${path}.part: make room, and run the same command again.`
+  const text = `${why}; the payment and ${kept} bytes in ${path}.part are kept. Free disk space, then run the same command again.`
   return new CommandError(exitCodes.undelivered, code, text)
 }
 

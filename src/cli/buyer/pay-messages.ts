@@ -31,9 +31,9 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
   switch (event.kind) {
     case 'paying': {
       const { amount, token } = event
-      const limits = `(limit ${limit} ${token} a payment)`
+      const limits = `(limit ${limit} ${token} per payment)`
       return (
-        `${paint.yellow('402')}  ${new URL(event.url).host} asks ${paint.bold(`${amount} ${token}`)}${describePurpose(event)}\n` +
+        `${paint.yellow('402')}  ${new URL(event.url).host} charges ${paint.bold(`${amount} ${token}`)}${describePurpose(event)}\n` +
         `pay  ${amount} ${token} from ${purse} to ${event.recipient} on ${event.network} ${limits}`
       )
     }
@@ -42,9 +42,9 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
     case 'confirmed':
       return paint.green('paid')
     case 'resumed':
-      return `trying payment ${short(event.tx)}, which was made before`
+      return `trying the earlier payment ${short(event.tx)}`
     case 'retrying':
-      return `not received yet (${event.reason}); showing the same payment again in ${(event.afterMs / 1000).toFixed(1)} s`
+      return `not received yet (${event.reason}); sending the same proof again in ${(event.afterMs / 1000).toFixed(1)} s`
     case 'delivered': {
       const left = event.allowance && leftText(event.allowance)
       const status = (event.status < 400 ? paint.green : paint.red)(String(event.status))

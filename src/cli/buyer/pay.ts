@@ -37,7 +37,7 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   const prepayBytes = readMegabytes('--prepay', options.prepay)
   const { output } = options
   if (output !== undefined) checkWritable(output)
-  else if (options.buyMore) throw usage('--buy-more goes on with a file; name one with -o.')
+  else if (options.buyMore) throw usage('--buy-more needs a file. Set it with -o.')
   const named = options.wallet ?? process.env['PAYSTILE_WALLET']
   // On a machine with a demo, the service's chain decides which wallet pays. If the service publishes its chain, `pay`
   // does not request a quote first: the service would count it as another customer. If the resource is free, the
@@ -145,8 +145,7 @@ async function tell(terminal: Terminal, response: Response, paid: Paid, options:
   return status < 400 ? exitCodes.ok : exitCodes.status
 }
 
-const kept =
-  'The payment is kept: the same command shows it again, and pays nothing more; that works three times at the most.'
+const kept = 'The payment remains valid. The same command uses it again without paying, at most three times.'
 
 /**
  * After an error response the ledger returns the grant, and the client's journal keeps the payment. Other failures are
@@ -157,7 +156,7 @@ function isKept({ status }: Response, { tx }: Paid): boolean {
 }
 
 function noteUnpaid(terminal: Terminal, { status, statusText }: Response): void {
-  const unpaid = status === 402 ? `${unknownPayment}; nothing was paid` : 'nothing had to be paid'
+  const unpaid = status === 402 ? `${unknownPayment}; nothing was paid` : 'no payment was required'
   terminal.note(paint.dim(`${status} ${statusText}: ${unpaid}`))
 }
 
@@ -214,7 +213,7 @@ async function writeOut(terminal: Terminal, response: Response, options: PayOpti
   const { output } = options
   // An error response must not overwrite a file from an earlier run.
   if (output !== undefined && response.status < 400) return writeResource(terminal, body, output)
-  if (output !== undefined) terminal.note(`${output} is left as it was; the server's answer:`)
+  if (output !== undefined) terminal.note(`${output} is unchanged; the server's response:`)
   for await (const chunk of body) terminal.write(chunk)
   if (process.stdout.isTTY) terminal.write('\n')
 }

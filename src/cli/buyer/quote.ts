@@ -18,7 +18,7 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
   await response.body?.cancel()
   if (!challenge) {
     const { status } = response
-    const words = status === 402 ? unknownPayment : status < 400 ? 'it is free' : 'it asks for no payment'
+    const words = status === 402 ? unknownPayment : status < 400 ? 'it is free' : 'it requires no payment'
     terminal.result({ ok: status < 400, status, challenge: null }, [`${status}: ${words}.`])
     return status < 400 ? exitCodes.ok : exitCodes.status
   }
@@ -38,8 +38,8 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
     ...(bought ? [['Buys', boughtText(bought)]] : []),
     ...(challenge.description === undefined ? [] : [['For', challenge.description]]),
     ['Pay to', challenge.recipient],
-    ['Network', challenge.network ?? 'not said'],
-    ['Until', challenge.expiresAt ?? 'not said'],
+    ['Network', challenge.network ?? 'unknown'],
+    ['Until', challenge.expiresAt ?? 'unknown'],
     ['requestId', challenge.requestId],
     ['Limits', objection ?? 'allow it'],
   ]

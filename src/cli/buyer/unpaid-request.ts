@@ -10,7 +10,7 @@ export interface Asked {
   readonly challenge: Challenge | undefined
 }
 
-export const unknownPayment = 'it asks for payment in a way paystile does not speak'
+export const unknownPayment = 'it requires a payment protocol that paystile does not support'
 
 export async function ask(url: URL, request: RequestInit, timeoutMs: number): Promise<Asked> {
   const limit = new AbortController()
@@ -30,6 +30,6 @@ function noAnswer(): CommandError {
   return new CommandError(
     exitCodes.unreachable,
     'server_unavailable',
-    'The server did not answer in time; try again, or give it more time with --timeout.',
+    'The server did not respond in time. Try again, or raise --timeout.',
   )
 }

@@ -32,7 +32,7 @@ const labels: readonly (readonly [keyof Verdict['checks'], string])[] = [
   ['memo', 'its memo is the requestId'],
   ['recipient', 'it paid the right recipient'],
   ['amount', 'it paid enough'],
-  ['unexpired', 'it was in time'],
+  ['unexpired', 'it was paid in time'],
   ['unused', 'it has not been used'],
   ['sealed', 'the requestId is genuine'],
 ]
@@ -69,7 +69,9 @@ function checkPromised(options: VerifyCommandOptions, hasSecret: boolean): void 
   const rest = hasSecret
     ? 'or none of the three'
     : "or the service's secret as PAYSTILE_SECRET, or its file as --config"
-  throw usage(`${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing: say what had to be paid, ${rest}.`)
+  throw usage(
+    `${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing. Specify the expected payment, ${rest}.`,
+  )
 }
 
 /** Problems of the options, with their names on the command line. */

@@ -14,14 +14,14 @@ export async function newWallet(terminal: Terminal, file: string | undefined): P
     throw new CommandError(
       exitCodes.wallet,
       'wallet_exists',
-      `There is a wallet at ${path} already (${address}); give another file to make one more.`,
+      `${path} already contains a wallet (${address}). Choose another file for a new one.`,
     )
   }
   return terminal.result({ ok: true, address, keyFile: path }, [
     `Address   ${address}`,
     `Key file  ${path}`,
     '',
-    'Whoever has this file has the money. On a localnet, fill it with: npx paystile faucet',
+    'Anyone with this file can spend the money. On a localnet, get test money with: npx paystile faucet',
   ])
 }
 

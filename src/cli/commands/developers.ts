@@ -4,26 +4,26 @@ import type { Commands } from '../run.ts'
 export function addDeveloperCommands({ program, command, run }: Commands): void {
   const developers = program
     .command('developers')
-    .description('hosts whose developers are rewarded by a service')
+    .description('manage verified hosts, whose developers earn rewards')
     .exitOverride()
   const atService = (name: string, description: string) =>
     command(name, description, developers).option('--service <url>', 'address of the service (default: PAYSTILE_URL)')
   const byWallet = (name: string, description: string) =>
     atService(name, description).option('--wallet <file>', 'key file of the wallet (default: your wallet)')
 
-  byWallet('document', 'print the document to put on your host').action(
+  byWallet('document', 'print the document for your host').action(
     run(async () => (await import('../developers/developers.ts')).showDocument),
   )
-  byWallet('verify', 'read the document of a host as the service would, and change nothing')
+  byWallet('verify', 'check the document of a host without registering it')
     .argument('<host>', 'such as api.example.com')
     .action(run(async () => (await import('../developers/developers.ts')).verifyHost))
-  byWallet('register', 'have a host verified for your wallet, or verified anew')
+  byWallet('register', 'verify a host for your wallet, or renew the verification')
     .requiredOption('--host <host>', 'such as api.example.com')
     .action(run(async () => (await import('../developers/developers.ts')).registerHost))
-  byWallet('revoke', 'want no more rewards of a host')
+  byWallet('revoke', 'end the verification of a host')
     .argument('<host>', 'such as api.example.com')
     .action(run(async () => (await import('../developers/developers.ts')).revokeHost))
-  atService('list', 'list the hosts that are verified').action(
+  atService('list', 'list verified hosts').action(
     run(async () => (await import('../developers/developers.ts')).listDevelopers),
   )
 }

@@ -2,21 +2,21 @@
 import type { Commands } from '../run.ts'
 
 export function addKeyCommands({ program, command, run }: Commands): void {
-  const keys = program.command('keys').description('key files of a service').exitOverride()
+  const keys = program.command('keys').description('manage key files').exitOverride()
   const onFile = (name: string, description: string) => command(name, description, keys).argument('<file>', 'key file')
-  onFile('new', 'make a key')
-    .option('--passphrase', 'encrypt it, with PAYSTILE_KEY_PASSPHRASE or one that you are asked for')
+  onFile('new', 'create a key')
+    .option('--passphrase', 'encrypt the key with PAYSTILE_KEY_PASSPHRASE, or ask for a passphrase')
     .action(run(async () => (await import('../setup/keys.ts')).newKey))
-  onFile('show', 'show the address of a key, and who can use it; never the key').action(
+  onFile('show', 'show the address of a key and its file permissions').action(
     run(async () => (await import('../setup/keys.ts')).showKey),
   )
-  onFile('rotate', 'put a new key in its place, and keep the old one beside it').action(
+  onFile('rotate', 'replace a key with a new one, and keep the old one in a second file').action(
     run(async () => (await import('../setup/keys.ts')).rotateKey),
   )
-  onFile('encrypt', 'put a key under a passphrase').action(
+  onFile('encrypt', 'encrypt a key with a passphrase').action(
     run(async () => (await import('../setup/keys.ts')).encryptKey),
   )
-  onFile('decrypt', 'write a key as Solana’s own tools read it').action(
+  onFile('decrypt', 'decrypt a key to the format of the Solana CLI').action(
     run(async () => (await import('../setup/keys.ts')).decryptKey),
   )
 }

@@ -5,53 +5,53 @@ import { type Commands, networkOption } from '../run.ts'
 export function addOperatorCommands({ program, command, run }: Commands): void {
   const onLedger = (name: string, description: string, parent: Command) =>
     command(name, description, parent)
-      .option('--ledger <url>', 'the ledger of the service (default: PAYSTILE_LEDGER)')
+      .option('--ledger <url>', 'ledger of the service (default: PAYSTILE_LEDGER)')
       .addOption(networkOption())
 
-  const webhooks = program.command('webhooks').description('what others are told of payments').exitOverride()
-  onLedger('list', 'list messages, the latest first', webhooks)
-    .addOption(new Option('--state <state>', 'only these').choices(['waiting', 'told', 'failed']))
-    .option('--most <number>', 'how many (default: 50)')
+  const webhooks = program.command('webhooks').description('manage webhooks').exitOverride()
+  onLedger('list', 'list messages, newest first', webhooks)
+    .addOption(new Option('--state <state>', 'only messages in this state').choices(['waiting', 'told', 'failed']))
+    .option('--most <number>', 'number of messages (default: 50)')
     .action(run(async () => (await import('../operator/webhooks.ts')).listEvents))
   onLedger('resend', 'send a message again', webhooks)
-    .argument('<id>', 'its id, as list shows it')
+    .argument('<id>', 'id of the message, from list')
     .action(run(async () => (await import('../operator/webhooks.ts')).resendEvent))
-  command('test', 'send a message to try a receiver with, signed with PAYSTILE_WEBHOOK_SECRET', webhooks)
-    .option('--url <url>', 'its address (default: PAYSTILE_WEBHOOK_URL)')
-    .option('--allow-private', 'let it be in a private network')
+  command('test', 'send a test message, signed with PAYSTILE_WEBHOOK_SECRET', webhooks)
+    .option('--url <url>', 'address of the receiver (default: PAYSTILE_WEBHOOK_URL)')
+    .option('--allow-private', 'allow an address in a private network')
     .addOption(networkOption())
     .action(run(async () => (await import('../operator/webhooks.ts')).testWebhook))
 
   const onService = (name: string, description: string, parent?: Command) =>
     command(name, description, parent)
-      .option('--config <file>', 'the configuration of the gateway (default: that of this directory)')
-      .option('--ledger <url>', 'the ledger of the service, instead of the one in the file')
+      .option('--config <file>', 'configuration of the gateway (default: paystile.yaml in this directory)')
+      .option('--ledger <url>', 'ledger of the service, instead of the one in the file')
       .addOption(networkOption())
 
-  const rewards = program.command('rewards').description('what is owed of payments, and paid').exitOverride()
-  onService('show', 'what is owed and paid, by role', rewards).action(
+  const rewards = program.command('rewards').description('show, pause and audit rewards').exitOverride()
+  onService('show', 'show owed and paid rewards, by role', rewards).action(
     run(async () => (await import('../operator/rewards.ts')).showRewards),
   )
   onService('pause', 'stop payouts, conversions and refunds on all servers', rewards).action(
     run(async () => (await import('../operator/rewards.ts')).pauseRewards),
   )
-  onService('resume', 'let payouts go on', rewards).action(
+  onService('resume', 'resume payouts, conversions and refunds', rewards).action(
     run(async () => (await import('../operator/rewards.ts')).resumeRewards),
   )
-  onService('audit', 'reckon everything anew from the chain and the journal, and compare', rewards).action(
+  onService('audit', 'recompute all rewards from the chain and report differences', rewards).action(
     run(async () => (await import('../operator/rewards.ts')).auditAll),
   )
 
-  onService('refund', 'send a payment back that bought nothing, or what of it was too much; once')
-    .argument('<tx>', 'the transaction of the payment')
-    .option('--key <file>', 'the key of the wallet that pays (default: refundKey of the file, or PAYSTILE_REFUND_KEY)')
+  onService('refund', 'refund a payment that was never redeemed, or its surplus')
+    .argument('<tx>', 'transaction of the payment')
+    .option('--key <file>', 'key file of the paying wallet (default: refundKey in the file, or PAYSTILE_REFUND_KEY)')
     .action(run(async () => (await import('../operator/refund.ts')).refund))
 
-  const books = program.command('books').description('the sums that the reports show').exitOverride()
-  onLedger('audit', 'count all payments again and compare', books).action(
+  const books = program.command('books').description('check and rebuild the sums in the reports').exitOverride()
+  onLedger('audit', 'recount all payments and report differences', books).action(
     run(async () => (await import('../operator/books.ts')).auditBooks),
   )
-  onLedger('rebuild', 'reckon the sums anew from the payments', books)
-    .option('--token <code>', 'the token of the reports from now on')
+  onLedger('rebuild', 'recompute the sums from the payments', books)
+    .option('--token <code>', 'new token of the reports')
     .action(run(async () => (await import('../operator/books.ts')).rebuildBooks))
 }

@@ -28,7 +28,7 @@ export function welcomeLines(
   const path = `/api/${first?.name}`
   return [
     '',
-    `${paint.bold('paystile')} is running: paid resources, and a Solana chain of their own.`,
+    `${paint.bold('paystile')} is running: paid resources and a local Solana chain.`,
     '',
     ...table([
       ['Service', url],
@@ -36,6 +36,7 @@ export function welcomeLines(
       ['Chain', rpcUrl],
       ['Wallet', `${wallet.address} (${money.join(', ')} to spend)`],
       ['Key file', wallet.keyFile],
+      ['Docs', 'npm run docs, or https://github.com/paystile/paystile#readme'],
     ]),
     '',
     'For sale:',
@@ -45,24 +46,24 @@ export function welcomeLines(
     '',
     'Try it in another terminal, in this folder:',
     '',
-    paint.dim('  # ask without paying: 402, and a challenge that says how to pay'),
+    paint.dim('  # request without payment: 402 with a challenge'),
     `  curl -i ${url}${path}`,
     '',
-    paint.dim('  # pay with the demo wallet, and get it'),
+    paint.dim('  # pay with the demo wallet'),
     `  npx paystile pay ${url}${path}`,
     `  ${paint.dim(`{"status":"verified","message":"…","data":${answer}…`)}`,
     '',
-    paint.dim('  # a picture that only you have'),
+    paint.dim('  # buy a unique picture'),
     `  npx paystile pay ${url}/api/art -o art.svg`,
     '',
-    'Or in a browser, with test money: buy a game, then watch the sale arrive.',
+    'Or in a browser, with test money: buy a game, then watch the sale on the dashboard.',
     '',
     `  ${url}/api/play`,
     `  ${url}/dashboard`,
     '',
-    'A studio, a developer and the customers earn a share of /api/play and /api/art, paid on chain: npx paystile rewards show',
+    'A studio, a developer and the customers earn rewards from /api/play and /api/art, paid on chain: npx paystile rewards show',
     '',
-    'Every 402 and every payment of yours shows up below, and what goes out. A few other customers are about, on the dashboard only; --alone sends them away. --time-lapse lets seven days pass in a minute. Ctrl-C stops.',
+    'Your requests, payments and outgoing transactions appear below. Simulated customers appear only on the dashboard; --alone disables them. --time-lapse simulates seven days in a minute. Press Ctrl-C to stop.',
     '',
   ]
 }
@@ -113,7 +114,7 @@ export function describeEvent(event: PaywallEvent, now: number): string | undefi
   const time = formatTime(now)
   switch (event.kind) {
     case 'challenged':
-      return `${time}  ${paint.yellow('402')}   ${event.method} ${event.target}  asks ${event.amount} ${event.token}`
+      return `${time}  ${paint.yellow('402')}   ${event.method} ${event.target}  costs ${event.amount} ${event.token}`
     case 'refused':
       return `${time}  ${paint.red('no')}    ${event.method} ${event.target}  ${event.code}`
     case 'verified':

@@ -25,7 +25,7 @@ export async function describeOutgoing(url: string, kind: string, id: string): P
     const found = answer[isRefund ? 'refunds' : 'conversions']?.find((one) => one.id === id)
     if (!found) return undefined
     const { amount, token, reason, sell, buy, sold, received } = found
-    if (isRefund) return `sent back ${amount} ${token} (${reason})`
+    if (isRefund) return `refunded ${amount} ${token} (${reason})`
     return `converted ${sold ?? amount} ${sell} into ${received ?? 'some'} ${buy}`
   } catch {
     return undefined

@@ -70,7 +70,7 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
   app.use(paystile.routes(told))
   app.get(developerDocumentPath, (context) => context.json(economy.document(url)))
   app.get('/', (context) => context.json(frontDoor()))
-  app.notFound((context) => context.json({ error: 'There is nothing here; GET / says what there is.' }, 404))
+  app.notFound((context) => context.json({ error: 'Not found. GET / lists all resources.' }, 404))
   listener = getRequestListener(app.fetch)
   await Promise.all(paywalls.map((paid) => paid.ready()))
   return { url, close: () => drain(server, paystile) }

@@ -16,7 +16,7 @@ const turnMs = 60_000 / turns
 /** Resolves after the last turn. No customer buys while the clock jumps, because the quote would have expired. */
 export async function passWeek(terminal: Terminal, chain: OwnChain, url: string): Promise<void> {
   const { visit } = inviteGuests(chain, url)
-  terminal.note('Seven days pass in the next minute. Watch Rewards and Settlement on the dashboard.')
+  terminal.note('Simulating seven days in the next minute. Watch Rewards and Settlement on the dashboard.')
   const since = chain.localnet.now()
   let told = ''
   for (let turn = 0; turn < turns; turn += 1) {
@@ -29,7 +29,7 @@ export async function passWeek(terminal: Terminal, chain: OwnChain, url: string)
     chain.localnet.advance(secondsPerTurn, slotsPerTurn)
     await pause(Math.max(settleMs, turnMs - (performance.now() - begun)))
   }
-  terminal.note('The seven days are over; time goes on as usual.')
+  terminal.note('The seven days are over. Time runs normally now.')
 }
 
 function pause(ms: number): Promise<void> {

@@ -31,7 +31,7 @@ export async function listDevelopers(terminal: Terminal, options: ServiceOptions
   const rows = developers.map(({ host, wallet, until }) => [host, wallet, until])
   return terminal.result(
     { ok: true, service, developers },
-    rows.length === 0 ? ['No host is verified there.'] : table([['host', 'wallet', 'until'], ...rows]),
+    rows.length === 0 ? ['The service has no verified hosts.'] : table([['host', 'wallet', 'until'], ...rows]),
   )
 }
 
@@ -42,14 +42,14 @@ export async function registerHost(
   const verified = await sign(options, options.host, 'register')
   return terminal.result({ ok: true, ...verified }, [
     `${verified['host']} is verified for ${verified['wallet']} until ${verified['until']}.`,
-    `Leave the document where it is: the service looks once a day, and it goes on while it is there.`,
+    `Keep the document online: the service reads it once a day to renew the verification.`,
   ])
 }
 
 export async function revokeHost(terminal: Terminal, host: string, options: WalletOptions): Promise<ExitCode> {
   const revoked = await sign(options, host, 'revoke')
   return terminal.result({ ok: true, ...revoked }, [
-    `${revoked['host']} is not verified any more. What was earned until now stays owed.`,
+    `${revoked['host']} is no longer verified. Rewards earned so far remain due.`,
   ])
 }
 
@@ -64,7 +64,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   const documents = createDocumentReader(service.network)
   const reading = await documents.read(host).finally(documents.close)
   if (reading.kind === 'unavailable') {
-    const message = `The document at ${url} cannot be read: ${reading.why}; try again.`
+    const message = `The document at ${url} cannot be read: ${reading.why}. Try again.`
     throw new CommandError(exitCodes.unreachable, 'document_unavailable', message)
   }
   const isNamed =
@@ -74,11 +74,11 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
     )
   if (!isNamed) {
     const why = reading.kind === 'document' ? `it does not name ${wallet} for ${origin}` : reading.why
-    const mend = `put what this prints there: npx paystile developers document --service ${origin}${named}`
+    const mend = `add the output of npx paystile developers document --service ${origin}${named}`
     throw new CommandError(
       exitCodes.refused,
       'document_refused',
-      `The document at ${url} proves nothing: ${why}; ${mend}`,
+      `The document at ${url} is not valid: ${why}; ${mend}`,
     )
   }
   const held = service.developers.find((one) => one.host === host)
@@ -86,8 +86,8 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   return terminal.result({ ok: true, host, wallet, service: origin, document: url, until }, [
     `${url} names ${wallet} for ${origin}.`,
     until === null
-      ? `It is not verified there yet: npx paystile developers register --host ${host} --service ${origin}${named}`
-      : `It is verified there until ${until}.`,
+      ? `It is not verified yet. Run: npx paystile developers register --host ${host} --service ${origin}${named}`
+      : `It is verified until ${until}.`,
   ])
 }
 
@@ -115,16 +115,16 @@ async function sign(options: WalletOptions, text: string, purpose: DeveloperPurp
 function expectSame({ service }: ServiceView, origin: string): void {
   if (service === origin) return
   if (service === null) {
-    throw usage(`The service at ${origin} does not know its own address; its operator has to set publicUrl.`)
+    throw usage(`The service at ${origin} does not know its own address. Its operator must set publicUrl.`)
   }
-  throw usage(`The service at ${origin} says that it is ${service}; name it so with --service, if you mean that one.`)
+  throw usage(`The service at ${origin} has the address ${service}. Use that address with --service.`)
 }
 
 function readHost(text: string): string {
   const isUrl = /^https?:\/\//i.test(text)
   const host = readDeveloperHost(isUrl ? text : `https://${text}`)
   if (host !== undefined && (isUrl || !/[/?#\\]/.test(text))) return host
-  throw usage(`"${text}" is not a host; write it as in addresses, such as api.example.com.`)
+  throw usage(`"${text}" is not a host. Use the form api.example.com.`)
 }
 
 /** The address in the key file, which needs no passphrase, or the given address. */

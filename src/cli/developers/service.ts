@@ -21,14 +21,14 @@ const patienceMs = 30_000
 export function readOrigin(given: string | undefined): string {
   const url = given ?? process.env['PAYSTILE_URL']
   if (url && isHttpUrl(url)) return new URL(url).origin
-  throw usage('Name the service with --service, such as https://pay.example.com, or set PAYSTILE_URL.')
+  throw usage('No service. Set --service, such as https://pay.example.com, or PAYSTILE_URL.')
 }
 
 export async function askService(origin: string): Promise<ServiceView> {
   const response = await fetch(`${origin}/developers`, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
   const body = await readJson(response, patienceMs)
   if (response.status === 404)
-    throw new CommandError(exitCodes.refused, 'no_developers', `${origin} rewards no developers.`)
+    throw new CommandError(exitCodes.refused, 'no_developers', `${origin} has no rewards for developers.`)
   if (response.status === 200 && isView(body)) return body
   throw unclear(origin, response.status)
 }
@@ -55,7 +55,7 @@ export async function postToService(
 }
 
 function unclear(origin: string, status: number): CommandError {
-  const message = `${origin} does not answer as a paystile service does (${status}); check the address.`
+  const message = `${origin} is not a paystile service (${status}). Check the address.`
   return new CommandError(exitCodes.unreachable, 'server_unavailable', message)
 }
 

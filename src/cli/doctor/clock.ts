@@ -18,11 +18,11 @@ export async function checkClock(
   databaseAheadMs: number | undefined,
 ): Promise<readonly Finding[]> {
   const apart = describeDatabase(databaseAheadMs)
-  if (network === 'localnet') return [ok(check, 'the service goes by the time of the local chain'), ...apart]
+  if (network === 'localnet') return [ok(check, 'the service uses the time of the local chain'), ...apart]
   if (!rpc) return apart
   const time = await readLatestTime(rpc)
   if (time === undefined)
-    return [warn(check, 'no node tells the time of the chain', 'run npx paystile doctor again'), ...apart]
+    return [warn(check, 'no node returned the time of the chain', 'run npx paystile doctor again'), ...apart]
   const ahead = measure(createWallClock().now() + (databaseAheadMs ?? 0), time)
   if (ahead === undefined)
     return [warn(check, 'the nodes lag too far behind to compare the clock', 'run npx paystile doctor again'), ...apart]
@@ -36,7 +36,7 @@ export async function checkClock(
 function describeDatabase(aheadMs: number | undefined): readonly Finding[] {
   if (aheadMs === undefined || Math.abs(aheadMs) <= strangeMs / 3) return []
   const words = `the database's clock is ${seconds(aheadMs)} ${aheadMs >= 0 ? 'ahead of' : 'behind'} this machine's`
-  return [warn(check, `${words}; the service goes by the database's`, setClock)]
+  return [warn(check, `${words}; the service uses the database's clock`, setClock)]
 }
 
 function seconds(ms: number): string {

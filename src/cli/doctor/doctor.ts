@@ -40,7 +40,7 @@ export async function doctor(terminal: Terminal, file: string | undefined): Prom
   const next = nextSteps(subject, told, isServing).map(redact)
   const network = readNetwork(subject)
   const value = { ok: isWell, ...(subject.file !== undefined && { file: subject.file }), network, checks: told, next }
-  terminal.result(value, [...told.flatMap(lines), '', 'What to do next:', ...next.map((step) => `  ${step}`)])
+  terminal.result(value, [...told.flatMap(lines), '', 'Next steps:', ...next.map((step) => `  ${step}`)])
   return isWell ? exitCodes.ok : exitCodes.usage
 }
 
@@ -142,17 +142,17 @@ function checkConfig({ file, problems, plan, routes }: Subject): readonly Findin
   const name = file === undefined ? 'the environment' : relative('.', file)
   if (problems.length > 0) {
     return problems.map((problem) => {
-      if (/; npx paystile init .*$/.test(problem)) {
-        return fail('config', problem.replace(/; npx paystile init .*$/, ''), 'npx paystile init')
+      if (/; create (?:it|them) with npx paystile init$/.test(problem)) {
+        return fail('config', problem.replace(/; create .*$/, ''), 'npx paystile init')
       }
-      const variable = /the environment has no (\w+)|\(from (\w+)\)/.exec(problem)
+      const variable = /the environment variable (\w+) is not set|\(from (\w+)\)/.exec(problem)
       const place = variable ? `set ${variable[1] ?? variable[2]} in .env, or in the environment` : `edit ${name}`
       return fail('config', problem, place)
     })
   }
   const [first] = routes
   const network = first?.config.service.network ?? 'no network'
-  if (!plan) return [ok('config', `PAYSTILE_ variables for ${network}; the rest is in your program and not looked at`)]
+  if (!plan) return [ok('config', `PAYSTILE_ variables for ${network}; the options in your program are not checked`)]
   const free = plan.routes.length - routes.length
   const paid = `${routes.length} paid ${routes.length === 1 ? 'route' : 'routes'}`
   return [ok('config', `${name}: ${paid}${free > 0 ? ` and ${free} free` : ''} on ${network}`)]

@@ -32,7 +32,7 @@ export async function attempt(
     return await Promise.race([(async () => look())(), late])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return [fail(check, `could not be checked: ${why}`, 'if this is a defect of paystile, please report this line')]
+    return [fail(check, `could not be checked: ${why}`, 'if this is a bug in paystile, please report this line')]
   } finally {
     clearTimeout(timer)
   }

@@ -39,7 +39,7 @@ export async function checkNodes(
   transport: Transport,
 ): Promise<NodesReport> {
   if (urls.length === 0) {
-    const finding = ok(check, 'none is given: the chain is started inside the service, and ends with it')
+    const finding = ok(check, 'not set: the service starts its own local chain, which ends with it')
     return { findings: [finding], rpc: undefined, genesis: undefined }
   }
   const rpc = createRpc({ urls, transport, timeoutMs })
@@ -127,7 +127,7 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
     // The other nodes still serve, but a quorum needs two.
     const tell = good.length > 0 ? warn : fail
     return [
-      tell(check, `${name} of ${seen.length}: ${why || 'does not say which chain it is of'}`, `${start} ${whereNodes}`),
+      tell(check, `${name} of ${seen.length}: ${why || 'did not return its genesis hash'}`, `${start} ${whereNodes}`),
     ]
   }
   if (!isRight) {
@@ -137,19 +137,19 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
       fail(
         check,
         `${name} of ${seen.length} is a node of ${chain}, not of ${network}`,
-        `give a node of ${network} as ${whereNodes}`,
+        `set a node of ${network} as ${whereNodes}`,
       ),
     ]
   }
   const lag = slot === undefined ? undefined : furthest - slot
-  const facts = `${name} of ${seen.length} answers for ${network} in ${Math.round(ms)} ms, version ${version}`
+  const facts = `${name} of ${seen.length} responds for ${network} in ${Math.round(ms)} ms, version ${version}`
   const behind =
     lag === undefined || lag > mostLag
       ? [
           warn(
             check,
-            lag === undefined ? `${name} does not tell its slot` : `${name} is ${lag} slots behind the others`,
-            `wait until it has caught up, or give another as ${whereNodes}`,
+            lag === undefined ? `${name} did not return its slot` : `${name} is ${lag} slots behind the others`,
+            `wait until it has caught up, or set another as ${whereNodes}`,
           ),
         ]
       : []
@@ -158,8 +158,8 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
     : [
         warn(
           check,
-          `${name} opens no WebSocket, so payments are read ahead of their proofs some seconds later`,
-          `use a node with WebSockets as ${whereNodes}, or leave it`,
+          `${name} has no WebSocket, so the service sees payments some seconds later`,
+          `use a node with WebSockets as ${whereNodes}, or ignore this`,
         ),
       ]
   return [ok(check, `${facts}${hasSocket ? ', with WebSocket' : ''}`), ...behind, ...socket]
@@ -167,6 +167,6 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
 
 function countWords(network: Network, count: number): readonly Finding[] {
   if (network !== 'mainnet' || count > 1) return []
-  const why = 'one node is all there is: what it says of a payment is believed, and nothing is sold while it is down'
+  const why = 'only one node is configured: the service must trust it, and sells nothing while it is down'
   return [warn(check, why, `add a second node of another provider to ${whereNodes}`)]
 }

@@ -22,7 +22,7 @@ export async function checkRecipients(
     known.map(async ({ config: { route } }) => {
       const question = { recipient: route.recipient, mints: pickMints(route.acceptedMints, route.mints) }
       const inspection = await inspect(question)
-      if (inspection.kind === 'unknown') return [warn(check, `the chain could not be asked: ${inspection.why}`, again)]
+      if (inspection.kind === 'unknown') return [warn(check, `the chain could not be read: ${inspection.why}`, again)]
       return route.acceptedMints.map((code) => judge(route, code, network, inspection))
     }),
   )
@@ -44,7 +44,7 @@ function judge(
   if (verdict.kind === 'good') {
     const [warning] = verdict.warnings
     if (warning !== undefined)
-      return warn(check, warning, 'revoke it with the wallet that owns the account, unless you want it')
+      return warn(check, warning, 'revoke it with the owner of the account, unless it is intended')
     return ok(check, `${recipient} can receive ${code}`)
   }
   if (verdict.kind === 'unopened') {
@@ -58,11 +58,11 @@ function judge(
     isSameMint(mint, findMint(code, knownMints.devnet)) &&
     /not exist/.test(verdict.why)
   if (isMissingTestMint) {
-    const finding = `there is no ${code} on devnet that paystile could give away: test tokens have to be your own`
+    const finding = `devnet has no ${code} for the faucet: create your own test tokens`
     return fail(
       check,
       finding,
-      'npx paystile mints create faucet.json --network devnet, and put what it prints into the configuration',
+      'run npx paystile mints create faucet.json --network devnet, and add its output to the configuration',
     )
   }
   const finding = split(verdict.why)
@@ -81,7 +81,7 @@ function split(why: string): Finding {
 function suggestRemedy(finding: string): string {
   const [, option = 'recipient'] = /^(recipient|mints\.\w+)/.exec(finding) ?? []
   return option === 'recipient'
-    ? 'give the address of a wallet of yours as recipient'
+    ? 'set recipient to the address of your wallet'
     : `correct ${option} in the configuration`
 }
 
@@ -96,6 +96,6 @@ function readUnits({ pricing, rates, mints }: RouteConfig, code: TokenCode): big
  * Removes duplicates. A wallet below the rent minimum fails for all small prices, and one transfer repairs them all.
  */
 function distinct(findings: readonly Finding[]): readonly Finding[] {
-  const createKey = ({ finding }: Finding) => finding.replace(/begin with [\d.]+ SOL$/, '')
+  const createKey = ({ finding }: Finding) => finding.replace(/[\d.]+ SOL is too little to open it$/, '')
   return [...new Map(findings.map((finding) => [createKey(finding), finding])).values()]
 }

@@ -18,7 +18,7 @@ function checkSecret({ environment, routes, problems }: Subject): readonly Findi
     const reading = readKeyring(text)
     if (reading.kind === 'keyring') {
       const { size } = reading.keyring.sealKeys
-      return [ok(check, size === 1 ? 'a key is there and long enough' : `${size} keys are there and long enough`)]
+      return [ok(check, size === 1 ? 'one valid key' : `${size} valid keys`)]
     }
     // The configuration check reports it, with its place.
     return problems.some((problem) => /\bsecret\b/.test(problem))
@@ -27,16 +27,16 @@ function checkSecret({ environment, routes, problems }: Subject): readonly Findi
   }
   const [route] = routes
   if (!route) return []
-  if (route.config.service.keyring) return [ok(check, 'a key is there and long enough')]
-  return [ok(check, 'none is given; on a localnet one is made and kept beside the chain')]
+  if (route.config.service.keyring) return [ok(check, 'one valid key')]
+  return [ok(check, 'not set; on a localnet the service creates one beside the chain')]
 }
 
-const newSecret = `write PAYSTILE_SECRET=1:$(openssl rand -base64 32) into ${envFileName}`
+const newSecret = `add PAYSTILE_SECRET=1:$(openssl rand -base64 32) to ${envFileName}`
 
 function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
   const path = join(directory, envFileName)
   if (env.kind === 'unreadable') {
-    return [fail(check, `${path} cannot be read (${env.why})`, `let this user read ${path}, or remove it`)]
+    return [fail(check, `${path} cannot be read (${env.why})`, `give this user read access to ${path}, or remove it`)]
   }
   if (env.kind === 'read' && env.isOpen) {
     return [warn(check, `other users of this machine can read ${path}`, `chmod 600 ${path}`)]
@@ -61,11 +61,11 @@ function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   return [...paths].map(([name, path]) => {
     try {
       readKeyFile(path, environment[passphraseVariable] || undefined).fill(0)
-      return ok('keys', `${name}: the key file can be used, and only by you`)
+      return ok('keys', `${name}: the key file is usable and readable only by you`)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       const [, mend] = /; (.*?)\.?$/.exec(why) ?? []
-      return fail('keys', `${name}: ${why}`, mend ?? `give ${name} the path of a key file`)
+      return fail('keys', `${name}: ${why}`, mend ?? `set ${name} to the path of a key file`)
     }
   })
 }

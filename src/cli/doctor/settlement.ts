@@ -42,17 +42,17 @@ export async function checkSettlement(
 }
 
 function checkKey({ recipient }: RouteConfig, { key, rules }: ConversionConfig): readonly Finding[] {
-  const what = `what ${recipient} gets in ${rules.tokens.join(' and ')}`
+  const what = `${rules.tokens.join(' and ')} of ${recipient}`
   if (key === undefined) {
     const next = 'run npx paystile worker on the same ledger with settlementKey or PAYSTILE_SETTLEMENT_KEY'
-    return [warn(check, `${what} is converted by another process, and nothing is sold until that runs`, next)]
+    return [warn(check, `${what} is converted by another process, and nothing is sold until it runs`, next)]
   }
   // A key that is not a file is a signer of the program. The secrets check reports an unreadable file.
   const address = typeof key === 'string' ? readAddress(key) : undefined
   if (address === undefined) return []
   if (address === recipient) return [ok(check, `settlementKey is the key of ${recipient}`)]
-  const next = `give the key of ${recipient} as settlementKey, or set recipient: ${address}`
-  return [fail(check, `settlementKey is the key of ${address}, and ${what} belongs to ${recipient}`, next)]
+  const next = `set settlementKey to the key of ${recipient}, or set recipient: ${address}`
+  return [fail(check, `settlementKey is the key of ${address}, but the payments belong to ${recipient}`, next)]
 }
 
 async function checkVenue(
@@ -64,8 +64,8 @@ async function checkVenue(
   if (!venue) return []
   // The request to a desk names its chain. A chain inside the service's process has no desk.
   if (!rpc || genesis === undefined) {
-    const next = 'run npx paystile localnet, give its address as rpc, and start npx paystile desk'
-    return [warn(check, 'the venue was not asked, since no chain is known that it could trade on', next)]
+    const next = 'run npx paystile localnet, set its address as rpc, and start npx paystile desk'
+    return [warn(check, 'the venue was not checked, because the chain is unknown', next)]
   }
   const clock = createWallClock()
   // The request names the recipient, because a desk may know its customers.
@@ -118,19 +118,19 @@ async function askFor(token: TokenCode, { place, name, rules, mints, rates, held
   const units = threshold !== undefined && spare > 0n && spare < threshold ? spare : threshold
   const fair = units === undefined ? undefined : fairUnits({ token, units }, into, scene)
   if (units === undefined || fair === undefined) {
-    const next = `see that rates has ${token} and ${into}`
-    return warn(check, `${token} is not converted into ${into} without a rate of both`, next)
+    const next = `add ${token} and ${into} to rates`
+    return warn(check, `${token} is not converted into ${into}, because a rate is missing`, next)
   }
   const { slippageBps } = rules
   const quoting = await place.quote({ sell: findMint(token, mints), buy: findMint(into, mints), units, slippageBps })
   if (quoting.kind === 'unavailable')
-    return fail(check, `${name} does not answer for ${token} (${quoting.why})`, 'start it, or correct venue.url')
-  if (quoting.kind === 'refused' && spare <= 0n && /does not hold/.test(quoting.why))
-    return ok(check, `${name} answers, and quotes ${token} for ${into} once the wallet holds some`)
+    return fail(check, `${name} does not respond for ${token} (${quoting.why})`, 'start it, or correct venue.url')
+  if (quoting.kind === 'refused' && spare <= 0n && /taker's balance/.test(quoting.why))
+    return ok(check, `${name} responds, and quotes ${token} for ${into} once the wallet holds some`)
   if (quoting.kind === 'refused')
-    return warn(check, `${name} does not exchange ${token} for ${into}: ${quoting.why}`, 'name another venue')
+    return warn(check, `${name} does not exchange ${token} for ${into}: ${quoting.why}`, 'set another venue')
   const judged = judgeQuote(quoting.quote, fair, rules)
-  if (judged.kind === 'fair') return ok(check, `${name} exchanges ${token} for ${into}, at a price that is taken`)
-  const next = 'name another venue, correct rates, or allow more with venue.maxDeviationBps'
-  return warn(check, `what ${name} quotes for ${token} is not taken: ${judged.why}`, next)
+  if (judged.kind === 'fair') return ok(check, `${name} exchanges ${token} for ${into} at an acceptable price`)
+  const next = 'set another venue, correct rates, or raise venue.maxDeviationBps'
+  return warn(check, `the quote of ${name} for ${token} is refused: ${judged.why}`, next)
 }

@@ -24,19 +24,18 @@ export async function checkStore(
   { reportToken, owes = false }: { readonly reportToken?: TokenCode | undefined; readonly owes?: boolean } = {},
 ): Promise<StoreReport> {
   const { network, service, keyring, ledger } = config
-  if (typeof ledger === 'object') return none(ok(check, 'is an object of the program, which is not looked at'))
+  if (typeof ledger === 'object') return none(ok(check, 'is an object of your program and is not checked'))
   if (ledger === undefined && network === 'localnet' && config.rpc.length > 0) {
     const file = genesis === undefined ? undefined : localLedgerFile(localnetDirectory(genesis))
-    if (file === undefined) return none(ok(check, 'is kept beside the chain, once that answers'))
+    if (file === undefined) return none(ok(check, 'is kept beside the chain once it responds'))
     // The directory belongs to the chain and may not exist yet.
     if (!existsSync(file)) return none(ok(check, `${file} will be made by the first start`))
   }
   const url = ledger ?? usualLedger(config, genesis)
   if (parseLedgerUrl(url)?.kind === 'memory') return none(memoryWords(config, owes))
   if (network === 'localnet' && config.rpc.length === 0) {
-    const mend =
-      'take ledger out of the configuration; or run npx paystile localnet --keep, and give its address as rpc'
-    return none(fail(check, 'outlives the chain, which ends with the service: the next start would refuse it', mend))
+    const mend = 'remove ledger from the configuration, or run npx paystile localnet --keep and set its address as rpc'
+    return none(fail(check, 'outlives the local chain, so the next start would refuse it', mend))
   }
   const identity = {
     network,
@@ -58,21 +57,20 @@ export async function checkStore(
     const [finding = inspection.why, mend] = splitSentence(inspection.why)
     return { findings: [fail(check, finding, mend), ...room], aheadMs: facts.aheadMs }
   }
-  const words = inspection.kind === 'new' ? `${facts.name} will be made by the first start` : goodWords(facts)
+  const words = inspection.kind === 'new' ? `${facts.name} will be created at the first start` : goodWords(facts)
   return { findings: [ok(check, words), ...room, ...relative], aheadMs: facts.aheadMs }
 }
 
 /** A service with payouts that loses its ledger loses the record of payables and payouts. */
 function memoryWords(config: ServiceConfig, owes: boolean): Finding {
-  if (!owes) return ok(check, 'is kept in memory: what was paid is forgotten at the next start')
-  const words =
-    'is kept in memory: what is owed, sent and converted is forgotten at the next start, and no command sees it'
+  if (!owes) return ok(check, 'is in memory: payments are lost at the next start')
+  const words = 'is in memory: rewards, refunds and conversions are lost at the next start, and commands cannot read it'
   const isOwnChain = config.network === 'localnet' && config.rpc.length === 0
   return warn(
     check,
     words,
     isOwnChain
-      ? 'run npx paystile localnet, and give its address as rpc'
+      ? 'run npx paystile localnet and set its address as rpc'
       : 'set ledger: to a file, such as ledger.sqlite',
   )
 }
@@ -88,14 +86,14 @@ function usualLedger({ network, rpc }: ServiceConfig, genesis: string | undefine
 
 function goodWords({ name, payments = 0, version = 0, latest = 0 }: LedgerFacts): string {
   const count = `${payments} ${payments === 1 ? 'payment' : 'payments'}`
-  const update = version < latest ? `; the next start brings it from schema ${version} to ${latest}` : ''
-  return `${name} is whole, of this chain and of this secret, with ${count}${update}`
+  const update = version < latest ? `; the next start upgrades it from schema ${version} to ${latest}` : ''
+  return `${name} is intact and matches the chain and the secret, with ${count}${update}`
 }
 
 export function roomWords({ freeBytes }: LedgerFacts): readonly Finding[] {
   if (freeBytes === undefined || freeBytes >= littleFree) return []
-  const words = `only ${bytesText(freeBytes)} are left on the disk of the ledger`
-  const mend = 'make room on it, or move the ledger to another disk'
+  const words = `only ${bytesText(freeBytes)} are free on the disk of the ledger`
+  const mend = 'free some space, or move the ledger to another disk'
   return [freeBytes < leastFree ? fail(check, words, mend) : warn(check, words, mend)]
 }
 

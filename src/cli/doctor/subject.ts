@@ -54,8 +54,8 @@ function findFile(directory: string): string | undefined {
 
 function checkFile(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false })
-  if (!stats) throw new ConfigurationError([`${file} does not exist; npx paystile init makes one`])
-  if (stats.isDirectory()) throw new ConfigurationError([`${file} is a directory; name the file in it`])
+  if (!stats) throw new ConfigurationError([`${file} does not exist; create it with npx paystile init`])
+  if (stats.isDirectory()) throw new ConfigurationError([`${file} is a directory; choose the file in it`])
 }
 
 /** A placeholder. Checks of the recipient are skipped. */
@@ -66,7 +66,7 @@ function readEnvironment(environment: Environment): Pick<Subject, 'problems' | '
   const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
   if (!isMeant) {
     const why =
-      'there is no paystile.yaml here, and no PAYSTILE_ variable is set; npx paystile init makes what is needed'
+      'no paystile.yaml in this directory, and no PAYSTILE_ variable is set; create them with npx paystile init'
     return { problems: [why], plan: undefined, routes: [] }
   }
   const hasRecipient = Boolean(environment['PAYSTILE_RECIPIENT'])

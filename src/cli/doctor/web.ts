@@ -25,16 +25,16 @@ async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Pl
     return [
       fail(
         check,
-        `${name} is the gateway itself, so every request would go round`,
-        'give upstream the address of your own service',
+        `${name} is the gateway itself, so every request would loop`,
+        'set upstream to the address of your own service',
       ),
     ]
   }
   if (probe.path !== undefined) {
     const health = await ask(`${origin}${probe.path}`, 'GET', headers)
-    if (health.kind === 'answered' && health.status < 400) return [ok(check, `${name} is well (${probe.path})`)]
+    if (health.kind === 'answered' && health.status < 400) return [ok(check, `${name} is healthy (${probe.path})`)]
     const why = health.kind === 'silent' ? health.why : String(health.status)
-    const words = `${origin}${probe.path} does not say that the service is well (${why}), so nothing is sold for it`
+    const words = `${origin}${probe.path} does not report a healthy service (${why}), so its routes sell nothing`
     return [fail(check, words, 'start your service, or correct probe.path in the configuration')]
   }
   const answer = await ask(`${name}/`, 'HEAD')
@@ -42,7 +42,7 @@ async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Pl
     return [
       fail(
         check,
-        `${name} does not answer (${answer.why}), so nothing is sold for it`,
+        `${name} does not respond (${answer.why}), so its routes sell nothing`,
         'start your service, or correct upstream in the configuration',
       ),
     ]
@@ -51,7 +51,7 @@ async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Pl
   // Any response to HEAD / is accepted except a server error. 501 only means that the upstream does not support HEAD.
   return [
     answer.status >= 500 && answer.status !== 501
-      ? warn(check, words, 'see what ails your service in its own log')
+      ? warn(check, words, 'see the log of your service')
       : ok(check, words),
   ]
 }
@@ -77,7 +77,7 @@ function ask(url: string, method: 'GET' | 'HEAD', headers: Readonly<Record<strin
       })
       response.on('close', done)
     })
-    outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error(), { code: 'no answer in time' })))
+    outgoing.on('timeout', () => outgoing.destroy(Object.assign(new Error(), { code: 'no response in time' })))
     outgoing.on('error', (error: NodeJS.ErrnoException) =>
       resolve({ kind: 'silent', why: error.code ?? 'no connection' }),
     )
@@ -108,31 +108,32 @@ export async function checkPort(
   mark: ServiceMark | undefined,
 ): Promise<PortReport> {
   const check = 'port'
-  if (port === 0) return { findings: [ok(check, 'any free one is taken')], isServing: false }
+  if (port === 0) return { findings: [ok(check, 'any free port is used')], isServing: false }
   const code = await tryPort(host, port)
   const place = `${host}:${port}`
   if (code === undefined) return { findings: [ok(check, `${place} is free`)], isServing: false }
   const edit = 'change listen in the configuration'
   if (code !== 'EADDRINUSE') {
     const words =
-      code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is no address of this machine (${code})`
+      code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is not an address of this machine (${code})`
     return { findings: [fail(check, words, edit)], isServing: false }
   }
   const origin = `http://${formatHost(host)}:${port}`
   const ready = readReady(await ask(`${origin}${endpoints.ready}`, 'GET'))
   const whose = ready && mark ? isOf(mark, await ask(`${origin}${endpoints.wellKnown}`, 'GET')) : 'own'
   if (whose === 'other') {
-    const words = `another service of paystile has ${place}: its network, name, chain or key is not that of this configuration`
-    return { findings: [fail(check, words, `end it, or ${edit}`)], isServing: false }
+    const words = `another paystile service uses ${place}, with another network, name, chain or key`
+    return { findings: [fail(check, words, `stop it, or ${edit}`)], isServing: false }
   }
   if (ready && whose === 'unknown') {
-    const words = `a service of paystile that has not started has ${place}; whether it is this one cannot be told`
+    const words = `a paystile service that has not started uses ${place}; it may be this one`
     return { findings: [warn(check, words, 'see its log')], isServing: true }
   }
-  if (!ready) return { findings: [fail(check, `another program has ${place}`, `end it, or ${edit}`)], isServing: false }
+  if (!ready)
+    return { findings: [fail(check, `another program uses ${place}`, `stop it, or ${edit}`)], isServing: false }
   const finding = ready.isReady
-    ? ok(check, `paystile serves on ${place} already`)
-    : warn(check, `paystile serves on ${place} already, and is not ready to sell: ${ready.why}`, 'see its log')
+    ? ok(check, `paystile already runs on ${place}`)
+    : warn(check, `paystile already runs on ${place}, but is not ready to sell: ${ready.why}`, 'see its log')
   return { findings: [finding], isServing: true }
 }
 
@@ -159,7 +160,7 @@ function readReady(answer: Asked): { readonly isReady: boolean; readonly why: st
   try {
     const { ready, why } = JSON.parse(answer.body) as { readonly ready?: unknown; readonly why?: unknown }
     if (typeof ready !== 'boolean') return undefined
-    return { isReady: ready, why: String(why ?? 'it does not say why') }
+    return { isReady: ready, why: String(why ?? 'no reason given') }
   } catch {
     return undefined
   }
@@ -186,19 +187,19 @@ export async function checkPublicUrl(
   isServing: boolean,
 ): Promise<readonly Finding[]> {
   const check = 'publicUrl'
-  const mend = 'write publicUrl: https://… in the configuration (PAYSTILE_PUBLIC_URL)'
+  const mend = 'set publicUrl: https://… in the configuration (PAYSTILE_PUBLIC_URL)'
   if (publicUrl === undefined) {
     if (network !== 'mainnet') return []
-    return [warn(check, 'is not set, so receipts name whatever Host a client sends', mend)]
+    return [warn(check, 'is not set, so receipts contain the Host header that the client sent', mend)]
   }
   if (network === 'mainnet' && !publicUrl.startsWith('https:')) {
-    return [fail(check, `${publicUrl} is not https: proofs would travel where others can read them`, mend)]
+    return [fail(check, `${publicUrl} is not https, so others could read proofs in transit`, mend)]
   }
   const answer = await ask(`${publicUrl}${endpoints.wellKnown}`, 'GET')
-  if (answer.kind === 'answered' && answer.status < 500) return [ok(check, `${publicUrl} answers (${answer.status})`)]
+  if (answer.kind === 'answered' && answer.status < 500) return [ok(check, `${publicUrl} responds (${answer.status})`)]
   const why = answer.kind === 'silent' ? answer.why : String(answer.status)
-  const words = `${publicUrl} does not answer from here (${why})`
+  const words = `${publicUrl} does not respond from here (${why})`
   const isNamed = why !== 'ENOTFOUND'
   if (!isServing && isNamed) return [warn(check, words, 'start the service, and run npx paystile doctor again')]
-  return [warn(check, words, 'see that DNS and the proxy in front lead to this machine')]
+  return [warn(check, words, 'check that DNS and the reverse proxy point to this machine')]
 }

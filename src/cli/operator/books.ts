@@ -19,7 +19,7 @@ export async function rebuildBooks(terminal: Terminal, options: RebuildOptions):
     const { books } = ledger
     const before = await books.reportToken()
     const token = asked ?? before
-    if (token === undefined) throw usage('The ledger has no report token yet; name it with --token.')
+    if (token === undefined) throw usage('The ledger has no report token yet. Set it with --token.')
     await books.rebuild(token)
     const isChanged = before !== undefined && before !== token
     return tell(terminal, await books.audit(), { reportToken: token, ...(isChanged && { next: suggestNext(token) }) })
@@ -28,7 +28,7 @@ export async function rebuildBooks(terminal: Terminal, options: RebuildOptions):
 
 /** Running servers follow the books. Only servers that start compare them with their configuration. */
 function suggestNext(token: TokenCode): string {
-  return `Set reportToken: ${token} for every server before it starts the next time; those that run reckon in it already.`
+  return `Set reportToken: ${token} for every server before its next start. Running servers already use it.`
 }
 
 function tell(
@@ -39,11 +39,11 @@ function tell(
   const agrees = discrepancies.length === 0
   const rows = discrepancies.map(({ line, kept, counted }) => [line, kept, counted])
   terminal.result({ ok: agrees, ...facts, discrepancies }, [
-    ...(facts.reportToken === undefined ? [] : [`Reckoned anew, in ${facts.reportToken}.`]),
+    ...(facts.reportToken === undefined ? [] : [`Recomputed in ${facts.reportToken}.`]),
     ...(facts.next === undefined ? [] : [facts.next]),
-    agrees ? 'The books agree with the payments.' : `${rows.length} lines of the books differ from the payments:`,
+    agrees ? 'The books match the payments.' : `${rows.length} lines of the books do not match the payments:`,
     ...table(agrees ? [] : [['line', 'kept', 'counted'], ...rows]),
-    ...(agrees ? [] : ['', 'Please report this; then reckon them anew with: npx paystile books rebuild']),
+    ...(agrees ? [] : ['', 'Please report this, then recompute the books with: npx paystile books rebuild']),
   ])
   return agrees ? exitCodes.ok : exitCodes.failure
 }

@@ -41,8 +41,8 @@ export async function listenForDesk(
 
 async function answer(desk: Desk, request: IncomingMessage): Promise<DeskAnswer> {
   const work = { '/quote': desk.quote, '/sign': desk.sign }[request.url ?? '']
-  if (!work) return refuse(404, 'the desk answers POST /quote and POST /sign')
-  if (request.method !== 'POST') return refuse(405, 'the desk answers POST /quote and POST /sign')
+  if (!work) return refuse(404, 'the desk supports POST /quote and POST /sign')
+  if (request.method !== 'POST') return refuse(405, 'the desk supports POST /quote and POST /sign')
   try {
     const body = await readBody(request)
     return body === undefined ? refuse(413, 'the body is too long') : await work(JSON.parse(body))

@@ -39,7 +39,7 @@ const usualSpread = 30
 
 export async function desk(terminal: Terminal, options: DeskCommandOptions): Promise<ExitCode> {
   const network = chooseNetwork(options.network)
-  if (network === 'mainnet') throw usage('The desk trades test money only; use --network devnet or localnet.')
+  if (network === 'mainnet') throw usage('The desk trades only test money. Use --network devnet or localnet.')
   const running = await openDesk({
     network,
     urls: listNodes(network, options.rpc),
@@ -58,13 +58,13 @@ export async function desk(terminal: Terminal, options: DeskCommandOptions): Pro
     ['Network', network],
   ]
   terminal.result({ url, address, network, venue: { kind: 'rfq', url } }, [
-    paint.bold('A desk exchanges test tokens here.'),
+    paint.bold('The desk is running and exchanges test tokens.'),
     '',
     ...table(rows),
     '',
-    `Convert with it: venue: { kind: rfq, url: ${url} }`,
-    ...(network === 'devnet' ? ['It gives what its wallet holds: send it test tokens and SOL.'] : []),
-    'Ctrl-C stops it.',
+    `Use it for conversions: venue: { kind: rfq, url: ${url} }`,
+    ...(network === 'devnet' ? ['It sells from its wallet: send it test tokens and SOL.'] : []),
+    'Press Ctrl-C to stop.',
   ])
   await untilStopped()
   await running.close()
@@ -124,7 +124,7 @@ export async function openDesk(setup: DeskSetup): Promise<RunningDesk> {
 
 async function openKey({ network, keyFile }: DeskSetup, genesis: string): Promise<Wallet> {
   if (keyFile === undefined && network !== 'localnet')
-    throw usage(`On ${network} the desk needs a wallet: make one with npx paystile keys new, and name it with --key.`)
+    throw usage(`On ${network} the desk needs a wallet. Create one with npx paystile keys new, and pass it with --key.`)
   const path = keyFile ?? join(localnetDirectory(genesis), 'desk.json')
   if (keyFile === undefined) makeKeyFile(path)
   try {
@@ -145,7 +145,7 @@ async function fill(url: string, address: string): Promise<void> {
       body: JSON.stringify({ address, token, amount }),
     })
     if (response.ok) continue
-    const why = `The localnet gave no ${token} to the desk (status ${response.status}); is it one of npx paystile localnet?`
+    const why = `The localnet did not fund the desk with ${token} (status ${response.status}). Check that npx paystile localnet runs there.`
     throw new CommandError(exitCodes.unreachable, 'no_faucet', why)
   }
 }
@@ -165,6 +165,6 @@ function explain(error: unknown, { host, port }: DeskSetup): unknown {
   return new CommandError(
     exitCodes.usage,
     'port_in_use',
-    `Port ${port} of ${host} is in use; choose another with --port.`,
+    `Port ${port} of ${host} is in use. Choose another with --port.`,
   )
 }

@@ -79,7 +79,7 @@ async function findChain(
   throw new CommandError(
     exitCodes.unreachable,
     'chain_unavailable',
-    `The local chain at ${new URL(url).origin} does not answer; start it, or name the ledger with --ledger.`,
+    `The local chain at ${new URL(url).origin} does not respond. Start it, or set --ledger.`,
   )
 }
 
@@ -109,9 +109,9 @@ function chooseLedger(config: ServiceConfig | undefined): string | undefined {
  */
 export function whyHidden({ network, rpc, ledger }: ServiceConfig): string | undefined {
   if (network === 'localnet' && rpc.length === 0)
-    return 'This service keeps its chain and its payments in memory; to look into them from outside, run npx paystile localnet, and give its address as rpc'
+    return 'This service keeps its chain and payments in memory. To access them, run npx paystile localnet and set its address as rpc'
   if (typeof ledger !== 'string' || parseLedgerUrl(ledger)?.kind !== 'memory') return undefined
-  return 'This service keeps its payments in memory, where no other process can look; set ledger: to a file, such as ledger.sqlite, and start it again'
+  return 'This service keeps its payments in memory, so other processes cannot read them. Set ledger: to a file, such as ledger.sqlite, and restart it'
 }
 
 /** A missing file is an error. It is not created. */
@@ -120,11 +120,9 @@ function findUrl(given: string | undefined, network: Network, directory: string 
   const url = named ?? (directory === undefined ? `.paystile/${network}.sqlite` : localLedgerFile(directory))
   const place = parseLedgerUrl(url)
   if (place?.kind === 'memory')
-    throw usage(
-      'A ledger in memory, where no other process can look, is known to its own process only; set ledger: to a file, or to a database.',
-    )
+    throw usage('A ledger in memory is visible only to its own process. Set ledger: to a file or a database.')
   if (place?.kind !== 'sqlite' || existsSync(place.path)) return url
-  const hint = named === undefined ? 'name it with --ledger or PAYSTILE_LEDGER' : 'check --ledger and PAYSTILE_LEDGER'
+  const hint = named === undefined ? 'set --ledger or PAYSTILE_LEDGER' : 'check --ledger and PAYSTILE_LEDGER'
   throw usage(`There is no ledger at ${place.path}; ${hint}.`)
 }
 
@@ -140,7 +138,7 @@ function findSecret(environment: Environment, directory: string | undefined): st
   if (secret) return secret
   const file = directory && localSecretFile(directory)
   if (file && existsSync(file)) return readFileSync(file, 'utf8').trim()
-  throw usage("PAYSTILE_SECRET is missing; set it to the service's own, by which its ledger is recognised.")
+  throw usage('PAYSTILE_SECRET is missing. Set it to the secret of the service.')
 }
 
 function sentence(message: string): string {

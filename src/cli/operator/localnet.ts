@@ -24,15 +24,15 @@ export async function localnet(terminal: Terminal, options: LocalnetCommandOptio
     ['USDC', mints.USDC?.address ?? ''],
     ['NATIVE', mints.NATIVE?.address ?? ''],
     ['Genesis', genesisHash],
-    ...(options.keep ? [['Kept in', chain.directory]] : []),
+    ...(options.keep ? [['Data in', chain.directory]] : []),
   ]
   terminal.result({ rpcUrl, wsUrl, network: 'localnet', genesis: genesisHash, faucetUrl: `${rpcUrl}/faucet`, mints }, [
-    paint.bold('A Solana chain runs on this machine.'),
+    paint.bold('A local Solana chain is running.'),
     '',
     ...table(rows),
     '',
     'Get test money with: npx paystile faucet <address>',
-    'Ctrl-C stops it.',
+    'Press Ctrl-C to stop.',
   ])
   await untilStopped()
   await chain.close()

@@ -28,14 +28,14 @@ const patienceMs = 180_000
 
 export function refund(terminal: Terminal, tx: string, options: RefundOptions): Promise<ExitCode> {
   const payment = decodeSignature(tx)
-  if (!payment) throw usage(`${tx} is not the signature of a transaction; take it from the list of problems.`)
+  if (!payment) throw usage(`${tx} is not a transaction signature. Copy it from the list of problems.`)
   return withService(terminal, options, async (service, config) => {
     const parts = await open(service, config, await unlocked(options.key ?? config.refundKey))
     const planning = await planRefund(parts, payment)
     if (planning.kind === 'unknown')
       throw new CommandError(exitCodes.refused, 'unknown_payment', 'This service has not seen that payment.')
     if (planning.kind === 'refused')
-      throw new CommandError(exitCodes.refused, 'refund_refused', `It cannot be refunded: ${planning.why}.`)
+      throw new CommandError(exitCodes.refused, 'refund_refused', `The payment cannot be refunded: ${planning.why}.`)
     const ended = await follow(terminal, parts, planning.transaction)
     return tell(terminal, service, config, ended)
   })
@@ -44,7 +44,7 @@ export function refund(terminal: Terminal, tx: string, options: RefundOptions): 
 async function open(service: Runtime, config: RoutesConfig, key: AccountKey | undefined): Promise<RefundParts> {
   if (key === undefined)
     throw usage(
-      'Name the key of a wallet that pays with --key, refundKey or PAYSTILE_REFUND_KEY; npx paystile keys new makes one.',
+      'No key for refunds. Set --key, refundKey or PAYSTILE_REFUND_KEY. Create a key with npx paystile keys new.',
     )
   const context = createPayoutContext(service, config)
   return openRefunds(service, context, config.mints, key)
@@ -86,12 +86,12 @@ function tell(
   const { payment, token, units, reason } = parseRefund(transaction.about)
   const decimals = token === 'SOL' ? solDecimals : findMint(token as TokenCode, readMints(service, mints))?.decimals
   const amount = decimals === undefined ? units.toString() : formatUnits(units, decimals)
-  if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `Nothing was sent back: ${why}.`)
+  if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `The refund failed: ${why}.`)
   const facts = { ok: true, id, state, payment, reason, token, amount, tx: signed?.signature ?? null }
   return terminal.result(facts, [
     state === 'landed'
-      ? `${amount} ${token} were sent back (${reason}).`
-      : `${amount} ${token} are on their way back (${reason}); run the same command again to see it through.`,
+      ? `${amount} ${token} were refunded (${reason}).`
+      : `${amount} ${token} are being refunded (${reason}). Run the same command again to complete the refund.`,
     ...(signed ? [`Transaction: ${signed.signature}`] : []),
   ])
 }

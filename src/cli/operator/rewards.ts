@@ -51,8 +51,10 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
     return terminal.result(facts, [
       ...table([['role', 'payees', 'accrued', 'due', 'under way', 'paid'], ...rows]),
       '',
-      `All in NATIVE. ${ripening} final ${ripening === 1 ? 'payment is' : 'payments are'} not shared out yet.`,
-      ...(isPaused ? ['Payouts, conversions and refunds are paused; npx paystile rewards resume goes on.'] : []),
+      `All in NATIVE. ${ripening} final ${ripening === 1 ? 'payment is' : 'payments are'} waiting for accrual.`,
+      ...(isPaused
+        ? ['Payouts, conversions and refunds are paused. Resume them with: npx paystile rewards resume']
+        : []),
       ...waitingLines(waiting, amount),
     ])
   })
@@ -63,9 +65,9 @@ export function pauseRewards(terminal: Terminal, options: ServiceOptions): Promi
     const isNew = await openSwitch(service).pause()
     return terminal.result({ ok: true, paused: true }, [
       isNew
-        ? 'Payouts, conversions and refunds are paused on all servers. What was sent before may still land.'
-        : 'They were paused already.',
-      'npx paystile rewards resume goes on.',
+        ? 'Payouts, conversions and refunds are paused on all servers. Transactions that were already sent may still land.'
+        : 'Payouts, conversions and refunds were already paused.',
+      'Resume them with: npx paystile rewards resume',
     ])
   })
 }
@@ -74,7 +76,7 @@ export function resumeRewards(terminal: Terminal, options: ServiceOptions): Prom
   return withService(terminal, options, async (service) => {
     const isNew = await openSwitch(service).resume()
     return terminal.result({ ok: true, paused: false }, [
-      isNew ? 'Payouts, conversions and refunds go on.' : 'Nothing was paused.',
+      isNew ? 'Payouts, conversions and refunds are resumed.' : 'Nothing was paused.',
     ])
   })
 }
@@ -84,7 +86,7 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
     const context = createPayoutContext(service, config)
     const mints = readMints(service, config.mints)
     const native = findMint('NATIVE', mints)
-    if (!native) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
+    if (!native) throw usage('The NATIVE token is not configured. Set its mint in mints.NATIVE.')
     const audit = await auditRewards({
       ...context,
       chain: service.chain,
@@ -94,12 +96,12 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
     })
     const { accruals, payouts, problems, unknown } = audit
     terminal.result({ ok: problems.length === 0, ...audit }, [
-      `${counted(accruals, 'payment')} ${accruals === 1 ? 'was' : 'were'} shared out, and ${counted(payouts, 'payout')} landed.`,
-      problems.length === 0 ? 'Everything agrees with the chain and with the journal.' : 'This does not agree:',
+      `${counted(accruals, 'payment')} ${accruals === 1 ? 'was' : 'were'} accrued, and ${counted(payouts, 'payout')} landed.`,
+      problems.length === 0 ? 'All rewards match the chain and the journal.' : 'Differences:',
       ...problems,
       ...(unknown.length === 0
         ? []
-        : ['Of these no node tells any more, so they were not compared with the chain:', ...unknown]),
+        : ['No node returns these payments any more, so they were not compared with the chain:', ...unknown]),
     ])
     return problems.length === 0 ? exitCodes.ok : exitCodes.failure
   })

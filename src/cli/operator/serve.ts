@@ -43,7 +43,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     const circles = await findSelf(plan)
     if (circles.length > 0) throw new ConfigurationError(circles.map((problem) => `${basename(path)}: ${problem}`))
     const count = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
-    const lines = [`${basename(path)} can be served: ${count}.`, '', ...createRows(routes)]
+    const lines = [`${basename(path)} is valid: ${count}.`, '', ...createRows(routes)]
     return terminal.result({ ok: true, file: path, routes }, lines)
   }
   const stopped = untilStopped()
@@ -69,7 +69,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
       } catch (error) {
         undo()
         const why = error instanceof Error ? error.message : String(error)
-        terminal.note(`${paint.yellow('Not reloaded; the former configuration goes on.')} ${why}`)
+        terminal.note(`${paint.yellow('Not reloaded. The previous configuration stays active.')} ${why}`)
       }
     })
     await stopped
@@ -84,14 +84,18 @@ export async function serve(terminal: Terminal, file: string | undefined, option
 export function findFile(given: string | undefined): string {
   if (given !== undefined) {
     if (existsSync(given)) return given
-    throw new CommandError(exitCodes.usage, 'no_file', `There is no file ${given}; make one with: npx paystile init`)
+    throw new CommandError(
+      exitCodes.usage,
+      'no_file',
+      `The file ${given} does not exist. Create one with: npx paystile init`,
+    )
   }
   const found = fileNames.find((name) => existsSync(name))
   if (found !== undefined) return join('.', found)
   throw new CommandError(
     exitCodes.usage,
     'no_file',
-    `There is no ${fileNames[0]} and no ${fileNames[2]} in this directory; make one with: npx paystile init`,
+    `There is no ${fileNames[0]} and no ${fileNames[2]} in this directory. Create one with: npx paystile init`,
   )
 }
 
@@ -102,9 +106,9 @@ export function readSecrets(terminal: Terminal, directory: string): void {
 
 function noteSecrets(terminal: Terminal, directory: string, reading: EnvReading): void {
   const path = join(directory, envFileName)
-  if (reading.kind === 'unreadable') terminal.note(`${path} cannot be read (${reading.why}), so it is left out.`)
+  if (reading.kind === 'unreadable') terminal.note(`${path} cannot be read (${reading.why}), so it is ignored.`)
   if (reading.kind === 'read' && reading.isOpen) {
-    terminal.note(`Other users of this machine can read ${path}; chmod 600 ${path} keeps it to you.`)
+    terminal.note(`Other users of this machine can read ${path}. Run: chmod 600 ${path}`)
   }
 }
 
@@ -127,7 +131,7 @@ function describe({ name, path, config, upstream }: RoutePlan): RouteWords {
 }
 
 function formatPrice({ price, token, decimals, per }: Pricing): string {
-  const amount = `${typeof price === 'function' ? 'a price by request in' : formatUnits(price, decimals)} ${token}`
+  const amount = `${typeof price === 'function' ? 'a price per request in' : formatUnits(price, decimals)} ${token}`
   if (per.kind === 'bytes') return `${amount} / MB`
   const { unit, amount: count } = per.allowance
   if (isOneRequest(per.allowance)) return amount
@@ -141,25 +145,25 @@ function createRows(routes: readonly RouteWords[]): readonly string[] {
 /** Reports once which routes cannot sell yet. Later changes are in the log. */
 async function tellReadiness(terminal: Terminal, gateway: Gateway): Promise<void> {
   const { ready, offered, why } = await gateway.readiness()
-  if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why} What to do: npx paystile doctor`)
-  else if (offered.length > 0) terminal.note(`Ready: paid in ${offered.join(', ')}. Ctrl-C stops it.`)
+  if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why} Run npx paystile doctor for help.`)
+  else if (offered.length > 0) terminal.note(`Ready. Accepts ${offered.join(', ')}. Press Ctrl-C to stop.`)
 }
 
 function explain(error: unknown, { host, port }: Plan): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
-    return new CommandError(exitCodes.usage, 'port_in_use', `Port ${port} is in use; choose another with --port.`)
+    return new CommandError(exitCodes.usage, 'port_in_use', `Port ${port} is in use. Choose another with --port.`)
   if (code === 'EACCES')
     return new CommandError(
       exitCodes.usage,
       'port_refused',
-      `Port ${port} may not be used by you; choose another with --port.`,
+      `This user may not use port ${port}. Choose another with --port.`,
     )
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return new CommandError(
       exitCodes.usage,
       'host_unknown',
-      `${host} is no address of this machine; choose another with --host.`,
+      `${host} is not an address of this machine. Choose another with --host.`,
     )
   return error
 }

@@ -40,7 +40,7 @@ export async function withService<Result>(
       throw new CommandError(
         exitCodes.unreachable,
         'ledger_unavailable',
-        `The ledger does not answer: ${error.message}.`,
+        `The ledger does not respond: ${error.message}.`,
       )
     if (error instanceof LedgerConfigurationError)
       throw new CommandError(exitCodes.usage, 'configuration', error.plainMessage)
@@ -58,7 +58,7 @@ async function findConfig(options: ServiceOptions): Promise<RoutesConfig> {
   if (plan) return readRoutesConfig({ ...plan.service, ...(ledger !== undefined && { ledger }) }, environment)
   if (isUnnamed(options, environment) && !findLocalnet())
     throw usage(
-      'There is no paystile.yaml in this directory, and no demo runs on this machine; name the file of the service, go to its directory, or start: npx paystile demo',
+      'No paystile.yaml in this directory, and no demo runs on this machine. Pass the configuration file, change to its directory, or start: npx paystile demo',
     )
   const network = options.network ?? chooseNetwork(undefined, environment)
   return readRoutesConfig({ ...findContext(network, ledger, environment), network }, environment)
@@ -74,7 +74,7 @@ function isUnnamed({ network, ledger }: ServiceOptions, environment: Environment
 function findContext(network: Network, ledger: string | undefined, environment: Environment): RoutesOptions {
   if (network !== 'localnet' || environment['PAYSTILE_RPC']) return ledger === undefined ? {} : { ledger }
   const note = findLocalnet()
-  if (!note) throw usage('No local chain runs on this machine; start one with: npx paystile demo')
+  if (!note) throw usage('No local chain runs on this machine. Start one with: npx paystile demo')
   const directory = localnetDirectory(note.genesis)
   return { ...demoAt(directory), rpc: note.rpcUrl, ledger: ledger ?? localLedgerFile(directory) }
 }

@@ -19,12 +19,12 @@ it('tells of everybody who is owed and would not be looked at, with the reason',
   const pages = [all, []]
   const list = await findWaiting({ payees: async () => pages.shift() ?? [] }, { now: 50, decimals: 0, least: 5n })
   expect(list.waiting.map(({ payee: name, why, until }) => [name, why, until])).toEqual([
-    ['b', 'it is less than the threshold of 5 NATIVE', undefined],
+    ['b', 'the amount is below the threshold of 5 NATIVE', undefined],
     ['c', 'the payee has no token account', 60_000],
     ['d', 'a payout is under way', undefined],
   ])
   expect(waitingLines(list, String)[4]).toContain(
-    'the payee has no token account; looked at again from 1970-01-01 00:01 UTC',
+    'the payee has no token account; checked again after 1970-01-01 00:01 UTC',
   )
   expect(waitingLines({ waiting: [], isAll: true }, String)).toEqual([])
 })
@@ -38,5 +38,5 @@ it('looks at a bounded number of payees, and says that there are more', async ()
   }
   const list = await findWaiting({ payees }, { now: 50, decimals: 0, least: 5n })
   expect([asked, list.isAll, list.waiting.length]).toEqual([10, false, 5_000])
-  expect(waitingLines(list, String).at(-1)).toBe('  and 4950 more, or even more than that')
+  expect(waitingLines(list, String).at(-1)).toBe('  and 4950 or more others')
 })

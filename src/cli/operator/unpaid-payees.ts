@@ -45,7 +45,7 @@ function describeReason(payee: Payee, { now, least, decimals }: WaitingTerms): W
   if (parkedUntil > now) return waits(payee.why, parkedUntil)
   if (reserved > 0n) return waits('a payout is under way')
   if (least === undefined || owed >= least) return undefined
-  return waits(`it is less than the threshold of ${formatUnits(least, decimals)} NATIVE`)
+  return waits(`the amount is below the threshold of ${formatUnits(least, decimals)} NATIVE`)
 }
 
 const mostShown = 50
@@ -57,13 +57,18 @@ export function waitingLines({ waiting, isAll }: WaitingList, amount: (units: bi
     .slice(0, mostShown)
     .map(({ role, payee, owed, why, until }) => [role, short(payee), amount(owed), `${why}${untilWords(until)}`])
   const left = waiting.length - rows.length
-  const more = isAll ? `and ${left} more` : `and ${left} more, or even more than that`
-  return ['', 'Who waits:', ...table([['role', 'payee', 'owed', 'why'], ...rows]), ...(left > 0 ? [`  ${more}`] : [])]
+  const more = isAll ? `and ${left} others` : `and ${left} or more others`
+  return [
+    '',
+    'Waiting payees:',
+    ...table([['role', 'payee', 'owed', 'why'], ...rows]),
+    ...(left > 0 ? [`  ${more}`] : []),
+  ]
 }
 
 function untilWords(until: number | undefined): string {
   if (until === undefined) return ''
-  return `; looked at again from ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC on`
+  return `; checked again after ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 export function waitingFacts({ waiting, isAll }: WaitingList, amount: (units: bigint) => string) {

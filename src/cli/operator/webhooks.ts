@@ -34,16 +34,14 @@ export async function listEvents(terminal: Terminal, options: ListOptions): Prom
   })
   return terminal.result(
     { ok: true, notices: listed },
-    rows.length === 0
-      ? ['Nothing was to be told.']
-      : table([['at', 'state', 'event', 'attempts', 'id', 'tx', 'why'], ...rows]),
+    rows.length === 0 ? ['No messages.'] : table([['at', 'state', 'event', 'attempts', 'id', 'tx', 'why'], ...rows]),
   )
 }
 
 export async function resendEvent(terminal: Terminal, id: string, options: LedgerOptions): Promise<ExitCode> {
   const found = await withLedger(options, (ledger) => ledger.events.resend(id))
-  if (!found) throw usage(`There is no message ${id}; see which there are with: npx paystile webhooks list`)
-  return terminal.result({ ok: true, id }, [`${id} is sent again by the next server that looks, within seconds.`])
+  if (!found) throw usage(`No message has the id ${id}. List all with: npx paystile webhooks list`)
+  return terminal.result({ ok: true, id }, [`${id} will be sent again within seconds.`])
 }
 
 interface TestOptions {
@@ -59,17 +57,17 @@ export async function testWebhook(terminal: Terminal, options: TestOptions): Pro
   const webhook = findWebhook(options, network, subject)
   const poster = createWebhookPoster({ network })
   const id = `test_${randomBytes(12).toString('hex')}`
-  const data = { note: 'A message to try a receiver with. It is about no payment.' }
+  const data = { note: 'A test message without a payment.' }
   const message = formatWebhook({ id, kind: 'webhook.test', at: createWallClock().now() }, data)
   const posted = await poster.post(webhook, message, new AbortController().signal).finally(poster.close)
   if (posted.kind === 'failed') {
-    throw new CommandError(exitCodes.unreachable, 'unreachable', `The receiver was not told: ${posted.why}.`)
+    throw new CommandError(exitCodes.unreachable, 'unreachable', `The message was not delivered: ${posted.why}.`)
   }
   const { status } = posted
   const told = status >= 200 && status < 300
   const { origin } = new URL(webhook.url)
   terminal.result({ ok: told, id, status }, [
-    told ? `${origin} took the message (status ${status}).` : `${origin} did not take the message (status ${status}).`,
+    told ? `${origin} accepted the message (status ${status}).` : `${origin} refused the message (status ${status}).`,
   ])
   return told ? exitCodes.ok : exitCodes.status
 }
@@ -78,7 +76,7 @@ export async function testWebhook(terminal: Terminal, options: TestOptions): Pro
 function findWebhook({ url, allowPrivate = false }: TestOptions, network: Network, subject: Subject): Webhook {
   const { plan, environment } = subject
   const address = url ?? plan?.webhooks[0]?.url ?? environment['PAYSTILE_WEBHOOK_URL']
-  if (!address) throw usage('Name the receiver with --url, or set PAYSTILE_WEBHOOK_URL.')
+  if (!address) throw usage('No receiver. Set --url or PAYSTILE_WEBHOOK_URL.')
   const named = plan?.webhooks.find((one) => one.url === address)
   const problems: string[] = []
   const [webhook] = readWebhooks([{ url: address, allowPrivate, ...named }], network, environment, problems)

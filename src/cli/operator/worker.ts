@@ -37,9 +37,7 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
   const converting = openConversionWorker(priced)
   const { wallets } = converting
   if (!config.rewards && config.refundKey === undefined && config.webhooks.length === 0 && wallets.length === 0)
-    throw usage(
-      `${basename(path)} has nothing for a worker to do: it names neither rewards, nor refundKey, nor settlementKey.`,
-    )
+    throw usage(`${basename(path)} needs no worker: it configures neither rewards, refundKey nor settlementKey.`)
   const routes = openRoutes(plan.service)
   // Background tasks do not keep the process alive.
   const alive = setInterval(() => {}, 60_000)
@@ -47,16 +45,16 @@ export async function worker(terminal: Terminal, file: string | undefined, optio
     const { rewards } = config
     const facts = { shares: rewards !== undefined, pays: rewards?.key !== undefined, converts: wallets }
     terminal.result({ file: path, ...facts }, [
-      `Working for ${basename(path)}. Ctrl-C stops it.`,
+      `Worker for ${basename(path)} is running. Press Ctrl-C to stop.`,
       ...(rewards
         ? [
             rewards.key === undefined
-              ? 'Payments are shared out; without a key nobody is paid by this process.'
-              : 'Payments are shared out, and what is owed is paid.',
+              ? 'Rewards accrue. This process has no payout key, so it pays nothing.'
+              : 'Rewards accrue and are paid.',
           ]
         : []),
       ...(config.refundKey === undefined ? [] : ['Refunds are sent.']),
-      ...wallets.map((wallet) => `What ${wallet} gets in other tokens is converted.`),
+      ...wallets.map((wallet) => `Other tokens of ${wallet} are converted.`),
     ])
     await stopped
     terminal.note('Stopping…')
@@ -73,11 +71,11 @@ function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode>
   return withService(terminal, file === undefined ? {} : { config: file }, async (service, config) => {
     const context = createPayoutContext(service, config)
     const { rewards, mints } = config
-    if (!rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} names no rewards.`)
+    if (!rewards) throw usage(`${file === undefined ? 'This service' : basename(file)} configures no rewards.`)
     const wallet = readPayer(rewards.key)
     const key = watchOnly(wallet ?? rewards.rules.collectors[0] ?? '')
     const payouts = await openPayouts(service, context, { rewards: { ...rewards, key }, mints })
-    if (!payouts) throw usage('There is no NATIVE token; name its mint in mints.NATIVE.')
+    if (!payouts) throw usage('The NATIVE token is not configured. Set its mint in mints.NATIVE.')
     await service.openRates(config.rates, mints).ready()
     const { native, limits, outgoingWallet } = payouts
     const [found, waiting, holdings] = await Promise.all([
@@ -124,17 +122,19 @@ function createLines(
   amount: (units: bigint) => string,
   payer: Payer | undefined,
 ): readonly string[] {
-  if (why !== undefined) return [`Nobody would be paid now: ${why}.`]
+  if (why !== undefined) return [`No payout is possible now: ${why}.`]
   const total = lines.reduce((sum, { units }) => sum + units, 0n)
   const rows = lines.map(({ role, payee, gross, units }) => [role, short(payee), amount(gross), amount(units)])
   const isShort = payer?.held !== undefined && payer.held < total
   return [
     lines.length === 0
-      ? 'Nobody is due to be paid now.'
+      ? 'No payee is due now.'
       : `${counted(lines.length, 'payee')} would be paid ${amount(total)} NATIVE. Nothing was sent.`,
-    ...(payer ? [] : ['This process has no key that pays; set rewards.key or PAYSTILE_PAYOUT_KEY where it is to pay.']),
-    ...(isShort ? [`${payer.wallet} holds only ${amount(payer.held ?? 0n)} NATIVE; send it more.`] : []),
-    ...(rows.length === 0 ? [] : ['', ...table([['role', 'payee', 'owed', 'would get'], ...rows])]),
+    ...(payer
+      ? []
+      : ['This process has no payout key. Set rewards.key or PAYSTILE_PAYOUT_KEY for the paying process.']),
+    ...(isShort ? [`${payer.wallet} has only ${amount(payer.held ?? 0n)} NATIVE. Send it more.`] : []),
+    ...(rows.length === 0 ? [] : ['', ...table([['role', 'payee', 'owed', 'would receive'], ...rows])]),
     ...(others.length === 0
       ? []
       : ['', ...others.map(({ role, payee, why: reason }) => `${role} ${short(payee)}: ${reason}`)]),

@@ -32,10 +32,11 @@ const wrong = (problem: string) => ({ problem })
 
 export function readUpstream(text: string): Checked<string> {
   const url = text.trim()
-  if (!isHttpUrl(url)) return wrong(`"${url}" is not an http or https address; write it as http://127.0.0.1:3000`)
+  if (!isHttpUrl(url)) return wrong(`"${url}" is not an http or https address; use the form http://127.0.0.1:3000`)
   const { username, search, hash } = new URL(url)
   // The file is shared, so it must not hold credentials.
-  if (username !== '') return wrong('the address must not hold a name or password; use the option headers for that')
+  if (username !== '')
+    return wrong('the address must not contain a user name or password; use the option headers instead')
   if (search !== '' || hash !== '') return wrong('the address must not have a query')
   return { value: url.replace(/\/$/, '') }
 }
@@ -43,15 +44,15 @@ export function readUpstream(text: string): Checked<string> {
 export function readPath(text: string): Checked<string> {
   const path = text.trim()
   if (!/^\/[\x21-\x7e]*$/.test(path) || /[?#]/.test(path)) {
-    return wrong(`"${path}" is not a path; write it as /api/weather, or /api/* for all below /api`)
+    return wrong(`"${path}" is not a path; use /api/weather, or /api/* for everything below /api`)
   }
-  if (isOwnPath(path)) return wrong(`${path} is an address of paystile's own; choose another path`)
+  if (isOwnPath(path)) return wrong(`${path} is reserved for the service itself; choose another path`)
   return { value: path }
 }
 
 export function readNetwork(text: string): Checked<Network> {
   const network = text.trim().toLowerCase()
-  return isNetwork(network) ? { value: network } : wrong(`"${text}" is none of localnet, devnet and mainnet`)
+  return isNetwork(network) ? { value: network } : wrong(`"${text}" is not localnet, devnet or mainnet`)
 }
 
 export function readTokenCode(text: string): Checked<TokenCode> {
@@ -65,14 +66,14 @@ export function readPrice(text: string, token: TokenCode): Checked<string> {
   const units = parseUnits(text.trim(), decimals)
   if (units !== undefined && units > 0n) return { value: text.trim() }
   return wrong(
-    `"${text}" is not a price in ${token}; write a decimal above zero with at most ${decimals} places, such as 0.01`,
+    `"${text}" is not a price in ${token}; use a decimal above zero with at most ${decimals} decimal places, such as 0.01`,
   )
 }
 
 /** `/api/* 0.01 USDC`: path, price and token in one line. */
 export function readOffer(line: string): Checked<Pick<Answers, 'path' | 'price' | 'token'>> {
   const [path = '', price = '', code = 'USDC', ...rest] = line.trim().split(/\s+/)
-  if (price === '' || rest.length > 0) return wrong('write path, price and token, such as /api/* 0.01 USDC')
+  if (price === '' || rest.length > 0) return wrong('enter path, price and token, such as /api/* 0.01 USDC')
   const [checkedPath, token] = [readPath(path), readTokenCode(code)]
   if ('problem' in checkedPath) return checkedPath
   if ('problem' in token) return token
@@ -84,11 +85,12 @@ export function readOffer(line: string): Checked<Pick<Answers, 'path' | 'price' 
 export function readRecipient(text: string): Checked<string> {
   const address = text.trim()
   if (decodeAddress(address) === undefined) return wrong(`"${address}" is not a Solana address`)
-  if (isUnspendable(address)) return wrong(`${address} is a program or a mint, not a wallet: nobody could spend it`)
+  if (isUnspendable(address))
+    return wrong(`${address} is a program or a mint, not a wallet, so the money would be lost`)
   if (!canHaveKey(address)) {
     return wrong(
-      `${address} is not a wallet's address but a token account's or a program's; give the address of the wallet itself ` +
-        '(the vault of a multisig can be written into paystile.yaml by hand)',
+      `${address} is the address of a token account or a program; use the address of the wallet ` +
+        '(for the vault of a multisig, edit paystile.yaml by hand)',
     )
   }
   return { value: address }
@@ -97,5 +99,5 @@ export function readRecipient(text: string): Checked<string> {
 /** Checks that need several answers. */
 export function checkTogether({ network, token }: Pick<Answers, 'network' | 'token'>): string | undefined {
   if (findDecimals(token, knownMints[network]) !== undefined) return undefined
-  return `${token} has no fixed mint on ${network}; begin with USDC or SOL, and add mints.${token} to paystile.yaml later`
+  return `${token} has no default mint on ${network}; start with USDC or SOL, and add mints.${token} to paystile.yaml later`
 }

@@ -36,13 +36,13 @@ export function writeFiles(directory: string, yaml: string, { network }: Answers
 function writeSecret(directory: string, network: Answers['network']): boolean {
   const path = join(directory, envFileName)
   const lines = [
-    '# The secret with which paystile seals its payment requests. Keep it to yourself and out of git, and keep a copy:',
-    '# without it, payments that customers have made can no longer be claimed.',
+    '# The secret that authenticates payment requests. Keep it private, out of git, and backed up:',
+    '# without it, customers can no longer claim their payments.',
     `PAYSTILE_SECRET=${freshSecret()}`,
     ...(network === 'mainnet'
       ? [
           '',
-          '# Solana nodes of your own, with commas between them. With two, both have to agree on every payment.',
+          '# Your Solana nodes, separated by commas. With two nodes, both must agree on every payment.',
           '# PAYSTILE_RPC=https://one.example/key,https://two.example/key',
         ]
       : []),
@@ -75,8 +75,8 @@ function ignoreSecrets(directory: string): readonly (readonly [string, boolean])
 }
 
 const networkWords: Readonly<Record<Answers['network'], string>> = {
-  localnet: 'A chain inside this program, with money that is worth nothing. It ends with the program.',
-  devnet: 'The public test network of Solana, with money that is worth nothing.',
+  localnet: 'A local chain inside this program, with test money. It ends with the program.',
+  devnet: 'The public test network of Solana, with test money.',
   mainnet: 'Real money.',
 }
 
@@ -84,28 +84,28 @@ const networkWords: Readonly<Record<Answers['network'], string>> = {
 export function configText(answers: Answers & { readonly recipient: string }): string {
   const { upstream, path, price, token, network, recipient } = answers
   return [
-    '# What paystile charges for. After a change: npx paystile doctor',
+    '# Configuration of the paystile gateway. After a change, run: npx paystile doctor',
     '',
     `# ${networkWords[network]} (localnet, devnet or mainnet)`,
     `network: ${network}`,
     '',
-    '# The wallet that is paid. Its address is all that paystile needs: no key is kept here.',
+    '# The wallet that receives payments. paystile needs only its address, not its key.',
     `recipient: ${scalar(recipient)}`,
     '',
-    '# Your own service. Let nobody but paystile reach it: whoever can go around paystile does not pay.',
+    '# Your own service. Make it reachable only through paystile, or clients can bypass the payment.',
     `upstream: ${scalar(upstream)}`,
     '',
-    '# Where paystile listens. Behind a proxy on this machine, leave the host as it is; 0.0.0.0 takes calls from everywhere.',
+    '# Where paystile listens. Keep this host behind a proxy on this machine; 0.0.0.0 accepts calls from everywhere.',
     'listen:',
     '  host: 127.0.0.1',
     `  port: ${usualPort}`,
     '',
-    '# The token that prices are in: USDC, SOL or NATIVE.',
+    '# The token of the prices: USDC, SOL or NATIVE.',
     `token: ${token}`,
     ...tokenLines(answers),
     '',
-    '# What can be asked for. Everything that is not listed is not found.',
-    '# A path is exact, or has parts that vary: /users/:id (one part), /files/* (all below). Without methods it is for GET.',
+    '# The routes. All other paths return 404.',
+    '# A path is exact, or has variable parts: /users/:id (one segment), /files/* (all below). The default method is GET.',
     'routes:',
     `  - path: ${scalar(path)}`,
     `    price: ${decimal(price)}`,
@@ -118,9 +118,9 @@ export function configText(answers: Answers & { readonly recipient: string }): s
 
 function tokenLines({ network, token }: Answers): readonly string[] {
   if (network !== 'devnet') return []
-  const need = token === 'SOL' ? 'To take USDC and NATIVE too, make' : `${token} has to be made first: make`
+  const need = token === 'SOL' ? 'To accept USDC and NATIVE, too, create' : `${token} must be created first: create`
   return [
-    `# ${need} test tokens of your own, and put the lines that this prints here:`,
+    `# ${need} your own test tokens, and add the printed lines here:`,
     '#   npx paystile wallet new faucet.json',
     '#   npx paystile mints create faucet.json --network devnet',
   ]
@@ -130,16 +130,16 @@ function networkLines(network: Answers['network']): readonly string[] {
   if (network === 'localnet') return []
   const ledger = [
     '',
-    `# Where payments are recorded. Left out, in .paystile/${network}.sqlite beside where paystile is started.`,
-    '# For several servers: postgres://user:password@host/database, best as PAYSTILE_LEDGER in .env.',
+    `# The ledger of payments. The default is .paystile/${network}.sqlite in the directory where paystile starts.`,
+    '# For several servers: postgres://user:password@host/database, preferably as PAYSTILE_LEDGER in .env.',
     `# ledger: ./payments.sqlite`,
   ]
   if (network === 'devnet') return ledger
   return [
     '',
-    '# The address that your customers use.',
+    '# The public address of this service.',
     '# publicUrl: https://api.example.com',
-    '# How many proxies stand in front and tell the client in X-Forwarded-For.',
+    '# The number of proxies in front that set X-Forwarded-For.',
     '# trustProxy: 1',
     ...ledger,
   ]

@@ -22,13 +22,13 @@ export async function askAll(prompts: Prompts, known: Partial<Answers>): Promise
   const upstream =
     known.upstream ??
     (await askText(prompts, readUpstream, {
-      message: 'What do you want to protect? The address of your own service:',
+      message: 'Address of your API:',
       initialValue: 'http://127.0.0.1:3000',
     }))
   const { path, price, token } = isOffer(known)
     ? known
     : await askText(prompts, readOffer, {
-        message: 'Which path costs how much? Path, price and token (USDC, SOL or NATIVE):',
+        message: 'Paid path, price and token (USDC, SOL or NATIVE):',
         initialValue: `${known.path ?? '/api/*'} ${known.price ?? '0.01'} ${known.token ?? 'USDC'}`,
       })
   const network = known.network ?? (await askNetwork(prompts))
@@ -58,7 +58,7 @@ async function askNetwork(prompts: Prompts): Promise<Answers['network']> {
     await prompts.select<Answers['network']>({
       message: 'Which network?',
       options: [
-        { value: 'localnet', label: 'localnet', hint: 'a chain on this machine, to try it out' },
+        { value: 'localnet', label: 'localnet', hint: 'a local chain, for tests' },
         { value: 'devnet', label: 'devnet', hint: 'the public test network' },
         { value: 'mainnet', label: 'mainnet', hint: 'real money' },
       ],
@@ -70,7 +70,7 @@ async function askRecipient(prompts: Prompts, network: Answers['network']): Prom
   const canBeMade = network === 'localnet'
   const text = given(
     await prompts.text({
-      message: `Your wallet's address, which is paid${canBeMade ? ' (leave it empty to have one made)' : ''}:`,
+      message: `Address of the wallet that receives payments${canBeMade ? ' (empty: create one)' : ''}:`,
       ...(canBeMade && { placeholder: 'empty: a new wallet in .paystile/recipient.json' }),
       validate: (value) => (canBeMade && !value?.trim() ? undefined : findProblem(readRecipient(value ?? ''))),
     }),
@@ -85,5 +85,5 @@ function findProblem(checked: Checked<unknown>): string | undefined {
 /** Clack returns a symbol for Ctrl-C. */
 function given<T extends string>(answer: T | symbol): T {
   if (typeof answer === 'string') return answer
-  throw new CommandError(exitCodes.usage, 'cancelled', 'Stopped; nothing was written.')
+  throw new CommandError(exitCodes.usage, 'cancelled', 'Cancelled. Nothing was written.')
 }

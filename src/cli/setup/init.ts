@@ -37,7 +37,7 @@ export async function init(terminal: Terminal, given: string | undefined, option
   const directory = resolve(given ?? '.')
   const config = join(directory, configName)
   if (existsSync(config) && !options.force) {
-    throw usage(`There is a ${config} already; edit it, or replace it with --force.`)
+    throw usage(`${config} already exists. Edit it, or replace it with --force.`)
   }
   const known = readFlags(options)
   const isPerson = !options.yes && !terminal.json && process.stdin.isTTY === true
@@ -85,9 +85,9 @@ function complete(known: Partial<Answers>, useDefaults: boolean): Answers {
   )
   if (recipient === undefined && network !== 'localnet') missing.push('--recipient')
   if (!upstream || !path || !price || !network || missing.length > 0) {
-    const hint = useDefaults ? '' : ', or run it in a terminal, or take the usual values with --yes'
+    const hint = useDefaults ? '' : ', or run it in a terminal, or use the defaults with --yes'
     throw usage(
-      `${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing: give ${missing.length > 1 ? 'them' : 'it'}${hint}.`,
+      `${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} missing. Set ${missing.length > 1 ? 'them' : 'it'}${hint}.`,
     )
   }
   const problem = checkTogether({ network, token })
@@ -111,7 +111,7 @@ async function write(directory: string, given: Answers, force: boolean): Promise
     throw new CommandError(
       exitCodes.usage,
       'not_written',
-      `${path} cannot be written (${code}); choose another directory, or let this user write there.`,
+      `${path} cannot be written (${code}). Choose another directory, or give this user write access.`,
     )
   }
 }
@@ -145,15 +145,15 @@ function report(terminal: Terminal, { directory, given, answers, files }: Done):
     'npx paystile serve',
     network === 'localnet' ? `npx paystile faucet && ${pay}` : pay,
   ]
-  const words = ['', 'is everything in place?', 'start it', 'buy something, in another terminal']
+  const words = ['', 'check the setup', 'start the gateway', 'make a payment, in another terminal']
   const rows = next.map((command, index) => [command, words[index + words.length - next.length] ?? ''])
-  const open = files.isEnvOpen ? ['', 'Other users of this machine can read .env; chmod 600 .env keeps it to you.'] : []
+  const open = files.isEnvOpen ? ['', 'Other users of this machine can read .env. Run: chmod 600 .env'] : []
   return terminal.result({ ok: true, directory, ...files, network, recipient, next }, [
-    `Wrote ${files.written.join(', ')} in ${directory}${files.kept.length > 0 ? `; left ${files.kept.join(', ')} as it was` : ''}.`,
-    `${recipient} is paid.`,
+    `Wrote ${files.written.join(', ')} in ${directory}${files.kept.length > 0 ? `; kept ${files.kept.join(', ')}` : ''}.`,
+    `${recipient} receives the payments.`,
     ...open,
     '',
-    'What to type next:',
+    'Next steps:',
     ...table(rows),
   ])
 }

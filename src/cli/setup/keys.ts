@@ -23,7 +23,7 @@ export async function newKey(
     throw new CommandError(
       exitCodes.wallet,
       'key_exists',
-      `There is a key at ${file} already (${address}); give another file, or replace it with: npx paystile keys rotate ${file}`,
+      `${file} already contains a key (${address}). Choose another file, or replace it with: npx paystile keys rotate ${file}`,
     )
   }
   return terminal.result({ ok: true, address, keyFile: file, encrypted: isEncrypted }, [
@@ -37,8 +37,8 @@ export async function newKey(
     ),
     '',
     isEncrypted
-      ? `A service reads its passphrase from ${passphraseVariable}. Without it the key is gone, and so is a copy.`
-      : `Whoever has this file has the money. npx paystile keys encrypt ${file} puts it under a passphrase.`,
+      ? `A service reads the passphrase from ${passphraseVariable}. Without the passphrase, the key and its copies are lost.`
+      : `Anyone with this file can spend the money. Encrypt it with: npx paystile keys encrypt ${file}`,
   ])
 }
 
@@ -53,7 +53,7 @@ export async function showKey(terminal: Terminal, file: string): Promise<ExitCod
       ],
       '',
     ),
-    ...(isPrivate ? [] : ['', `Others can read it; chmod 600 ${file} keeps it to you.`]),
+    ...(isPrivate ? [] : ['', `Other users can read it. Run: chmod 600 ${file}`]),
   ])
 }
 
@@ -61,10 +61,10 @@ export async function rotateKey(terminal: Terminal, file: string): Promise<ExitC
   const passphrase = await readPassphrase(file)
   const { address, former } = told(() => rotateKeyFile(file, createWallClock().now(), passphrase))
   const next = [
-    'Restart what uses this file: it reads its key when it starts',
-    `Write ${address} wherever your configuration names ${former.address}; a recipient that was replaced goes into retired.recipients`,
-    `Move what ${former.address} holds to ${address}, and wait until nothing is under way from it`,
-    `Keep ${former.path} until then, and remove it after that`,
+    'Restart all services that use this file: they read the key at start',
+    `Replace ${former.address} with ${address} in your configuration; add a replaced recipient to retired.recipients`,
+    `Move the balances of ${former.address} to ${address}, and wait until its outgoing transactions have landed`,
+    `Keep ${former.path} until then, then remove it`,
   ]
   return terminal.result({ ok: true, address, keyFile: file, former: { ...former }, next }, [
     ...table(
@@ -83,18 +83,18 @@ export async function rotateKey(terminal: Terminal, file: string): Promise<ExitC
 
 export async function encryptKey(terminal: Terminal, file: string): Promise<ExitCode> {
   const view = told(() => viewKeyFile(file))
-  if (view.isEncrypted) throw usage(`${file} is encrypted already; decrypt it first to give it another passphrase.`)
+  if (view.isEncrypted) throw usage(`${file} is already encrypted. Decrypt it first to change the passphrase.`)
   const passphrase = await newPassphrase()
   told(() => recastKeyFile(file, undefined, passphrase))
-  return recast(terminal, file, view, `${file} is encrypted. Remove copies of it that are not.`)
+  return recast(terminal, file, view, `${file} is encrypted. Remove its unencrypted copies.`)
 }
 
 export async function decryptKey(terminal: Terminal, file: string): Promise<ExitCode> {
   const view = told(() => viewKeyFile(file))
-  if (!view.isEncrypted) throw usage(`${file} is not encrypted; it can be used as it is.`)
+  if (!view.isEncrypted) throw usage(`${file} is not encrypted, so nothing was changed.`)
   const passphrase = await readPassphrase(file)
   told(() => recastKeyFile(file, passphrase, undefined))
-  return recast(terminal, file, view, `${file} is not encrypted any more. Whoever has this file has the money.`)
+  return recast(terminal, file, view, `${file} is no longer encrypted. Anyone with this file can spend the money.`)
 }
 
 function recast(terminal: Terminal, file: string, { address, isEncrypted }: KeyFileView, line: string): ExitCode {

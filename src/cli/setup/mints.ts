@@ -20,7 +20,7 @@ export async function createMints(
   options: MintsOptions,
 ): Promise<ExitCode> {
   const network = options.network ?? 'devnet'
-  if (network === 'mainnet') throw usage('There are no test tokens on mainnet; use --network devnet or localnet.')
+  if (network === 'mainnet') throw usage('mainnet has no test tokens. Use --network devnet or localnet.')
   const wallet = await openWallet(file ?? agentWalletPath(), false)
   const http = createHttpTransport()
   const rpc = createRpc({ urls: listNodes(network, options.rpc), transport: http.transport, timeoutMs: 10_000 })
@@ -29,9 +29,9 @@ export async function createMints(
     const result = await createMinter({ rpc, clock: createWallClock(), genesis }, wallet).createMints()
     if (!('mints' in result)) throw failure(result, wallet.address, network)
     const lines = yamlLines(network, result.mints, wallet.path)
-    const made = result.made.length > 0 ? `Made ${result.made.join(' and ')}` : 'They exist already'
+    const made = result.made.length > 0 ? `Created ${result.made.join(' and ')}` : 'The tokens already exist'
     return terminal.result({ ok: true, network, made: result.made, mints: result.mints, faucetKey: wallet.path }, [
-      `${made}. Put these lines into paystile.yaml:`,
+      `${made}. Add these lines to paystile.yaml:`,
       '',
       ...lines,
     ])
@@ -42,16 +42,20 @@ export async function createMints(
 }
 
 function failure(result: { readonly kind: string; readonly why?: string }, address: string, network: Network) {
-  const why = result.why ?? 'nobody knows why'
+  const why = result.why ?? 'unknown reason'
   if (result.kind !== 'failed') {
-    return new CommandError(exitCodes.unreachable, 'chain_unavailable', `The mints were not made: ${why}; try again.`)
+    return new CommandError(
+      exitCodes.unreachable,
+      'chain_unavailable',
+      `The mints were not created: ${why}. Try again.`,
+    )
   }
   const source =
     network === 'localnet' ? `npx paystile faucet ${address}` : `https://faucet.solana.com for the address ${address}`
   return new CommandError(
     exitCodes.wallet,
     'mints_failed',
-    `The mints were not made: ${why}. Making them costs about 0.003 SOL; get some from ${source}.`,
+    `The mints were not created: ${why}. Creating them costs about 0.003 SOL. Get some from ${source}.`,
   )
 }
 
