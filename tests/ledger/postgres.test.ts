@@ -6,7 +6,7 @@ import { LedgerConfigurationError, type LedgerIdentity } from '../../src/ledger/
 import { openLedger } from '../../src/ledger/open.ts'
 import { type Database, openDatabase } from '../../src/ledger/postgres/database.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/ledger.ts'
-import { createRows } from '../../src/ledger/postgres/rows.ts'
+import { createRows } from '../../src/ledger/postgres/payments-and-grants.ts'
 import { postgresServer } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.mjs'
 import { granted } from './grants-fixture.ts'

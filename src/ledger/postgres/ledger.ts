@@ -35,10 +35,10 @@ import { createPorts } from '../sql/ports.ts'
 import type { Database } from './database.ts'
 import { longestClockMs, openDatabase } from './database.ts'
 import { lanes } from './effects.ts'
-import type { LedgerRow, PostgresRows } from './rows.ts'
-import { createRows, readBooked, readHolding } from './rows.ts'
+import type { LedgerRow, PostgresRows } from './payments-and-grants.ts'
+import { createRows, readBooked, readHolding } from './payments-and-grants.ts'
+import { createPostgresStore } from './run-statements.ts'
 import { prepareSchema } from './schema.ts'
-import { createPostgresStore } from './store.ts'
 
 export interface PostgresParts {
   /** Left out to go by the database's clock, which all servers share. */

@@ -4,7 +4,7 @@ import type { Columns, Work } from '../sql/work.ts'
 import { raw, sql } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
 import { addToKept, addToPayers, isPayer } from './effects.ts'
-import { createTable } from './given.ts'
+import { createTable } from './values-table.ts'
 
 type Numbered = readonly [number: number, line: Line]
 

@@ -33,8 +33,8 @@ import { createPorts } from '../sql/ports.ts'
 import { prepareRipening, prepareTelling } from './effects.ts'
 import type { SqliteFile } from './file.ts'
 import { openSqliteFile, openSqliteMemory } from './file.ts'
-import { prepareRows } from './rows.ts'
-import { createSqliteStore } from './store.ts'
+import { prepareRows } from './payments-and-grants.ts'
+import { createSqliteStore } from './run-statements.ts'
 
 export interface SqliteParts {
   readonly clock: Clock

@@ -4,10 +4,10 @@ import type { Columns, Dialect } from '../sql/work.ts'
 import { all, raw, sql } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
 import { isUnclaimed, noticeId } from './effects.ts'
-import { createTable } from './given.ts'
-import { isHeldAt } from './rows.ts'
-import { noteSightings } from './sightings.ts'
+import { noteSightings } from './observed-payments.ts'
+import { isHeldAt } from './payments-and-grants.ts'
 import { addLines, countColumns, sums } from './totals.ts'
+import { createTable } from './values-table.ts'
 
 /** Registrations wait so long at the most: behind one that takes longer, a refund is given up for now. */
 const lockMs = 1_000

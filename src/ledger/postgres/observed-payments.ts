@@ -4,8 +4,8 @@ import { oldColumns, replacing, seenColumns, sightingColumns } from '../rules/ob
 import { sightingFields } from '../sql/sighting-fields.ts'
 import type { Work } from '../sql/work.ts'
 import { all, raw, sql } from '../sql/work.ts'
-import { createTable } from './given.ts'
-import { formatHex } from './rows.ts'
+import { formatHex } from './payments-and-grants.ts'
+import { createTable } from './values-table.ts'
 
 // In the order of their keys, as everywhere: two servers that note the same payments would wait for each other for ever.
 const noted = raw(`INSERT INTO {sightings} AS kept (${seenColumns}) SELECT ${oldColumns}, seen_at FROM given ORDER BY tx

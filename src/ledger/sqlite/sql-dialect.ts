@@ -2,7 +2,7 @@
 import type { Dialect } from '../sql/work.ts'
 import { all, formatHex, raw, sql } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
-import { noteSightings } from './sightings.ts'
+import { noteSightings } from './observed-payments.ts'
 import { addLines, countColumns, isAnyCounted, sums } from './totals.ts'
 
 const nothing = raw('')

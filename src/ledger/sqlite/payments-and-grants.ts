@@ -10,7 +10,7 @@ import type { Booked } from '../rules/totals.ts'
 import type { BookedRow } from '../sql/books/totals.ts'
 import { bookedColumns, readBooked } from '../sql/books/totals.ts'
 import { formatRates, formatText, parseText } from '../stored-text.ts'
-import { sqliteDialect } from './dialect.ts'
+import { sqliteDialect } from './sql-dialect.ts'
 
 export interface PaymentRow {
   readonly id: bigint

@@ -1,7 +1,7 @@
 /** Runs the statements that both databases share on PostgreSQL. */
 import type { SqlStore, Work } from '../sql/work.ts'
 import type { Database } from './database.ts'
-import { createPostgresDialect } from './dialect.ts'
+import { createPostgresDialect } from './sql-dialect.ts'
 
 /**
  * Whoever changes what is owed or planned holds it until the commit, on whichever server: so accruals are numbered in the order

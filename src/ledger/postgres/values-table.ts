@@ -1,6 +1,6 @@
 /** Values as a table, column by column. */
 import type { Columns, Query } from '../sql/work.ts'
-import { formatHex } from './rows.ts'
+import { formatHex } from './payments-and-grants.ts'
 
 export function createTable<Item>(items: readonly Item[], columns: Columns<Item>): Query {
   const fields = Object.entries(columns)

@@ -2,8 +2,8 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { SqlStore, Statement, Work } from '../sql/work.ts'
-import { sqliteDialect } from './dialect.ts'
 import type { SqliteFile } from './file.ts'
+import { sqliteDialect } from './sql-dialect.ts'
 
 type Ask = (statement: Statement) => readonly unknown[]
 
