@@ -136,7 +136,7 @@ describe('paystile developers', () => {
   )
 
   it.each<[string, number, string, number, RegExp]>([
-    ['rewards nobody', 404, '{}', 5, /rewards no developers/],
+    ['rewards nobody', 404, '{}', 5, /has no rewards for developers/],
     ['is none of ours', 200, '<html>', 7, /is not a paystile service/],
     ['leads elsewhere', 302, '', 7, /is not a paystile service/],
     [

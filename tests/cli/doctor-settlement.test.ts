@@ -53,7 +53,7 @@ it('leads from no key to a desk that quotes', async () => {
   })
   onTestFinished(() => void none.close())
   const refusing = await look({ ...own, venue: { kind: 'rfq', url: await listen(none) } })
-  expect(trouble(refusing)).toMatch(/does not exchange SOL for USDC: .*not this.* → name another venue/)
+  expect(trouble(refusing)).toMatch(/does not exchange SOL for USDC: .*not this.* → set another venue/)
   const { localnet } = world
   const common = { network: 'localnet', urls: [localnet.rpcUrl], port: 0, host: '127.0.0.1', log: quiet } as const
   const open = async (rates?: string) => {

@@ -191,7 +191,7 @@ describe('a configuration that is not', () => {
     )
     const said = troubles(await examine(write(settings({ ...own(), rpc: [node.url, other.url] }))))
     expect(said[0]).toMatch(/warn nodes: node 2 is \d+ slots behind the others → wait until it has caught up/)
-    expect(said[1]).toMatch(/warn nodes: node 2 opens no WebSocket/)
+    expect(said[1]).toMatch(/warn nodes: node 2 has no WebSocket/)
     expect(said).toHaveLength(2)
     await other.close()
   })
@@ -240,7 +240,7 @@ describe('a configuration that is not', () => {
     expect(said[1]).toMatch(/warn publicUrl: .* does not respond from here .* → start the service/)
     const key = join(directory, 'key.json')
     expect(troubles(await examine(write({ ...config, accountKey: key })))[0]).toMatch(
-      /fail keys: accountKey: The key file .* does not exist.* → npx paystile keys new /,
+      /fail keys: accountKey: The key file .* does not exist.* → create it with npx paystile keys new /,
     )
   })
 
@@ -271,7 +271,7 @@ describe('a configuration that is not', () => {
     headless.close()
     const ill = createServer((_request, response) => void response.writeHead(503).end())
     const upstream = await listen(ill)
-    expect(await broken(settings({ ...own(), upstream }))).toMatch(/warn upstream: .* answers \(503\)/)
+    expect(await broken(settings({ ...own(), upstream }))).toMatch(/warn upstream: .* responds \(503\)/)
     const health = { upstream, probe: { path: '/health' } }
     expect(await broken(settings({ ...own(), ...health }))).toMatch(
       /fail upstream: .*\/health does not report a healthy service \(503\), so its routes sell nothing → .*probe\.path/,
@@ -322,7 +322,7 @@ describe('a configuration that is not', () => {
     await world.localnet.fund(recipient.address, { SOL: 1n })
     const config = settings({ network: 'mainnet', token: 'SOL', rpc: [node.url, node.url] })
     expect(await broken({ ...config, publicUrl: 'http://shop.example' })).toMatch(
-      /fail publicUrl: .* is not https.* → write publicUrl: https/,
+      /fail publicUrl: .* is not https.* → set publicUrl: https/,
     )
     expect(await broken(config)).toMatch(/warn publicUrl: is not set/)
     expect(troubles(await examine(write({ ...config, rpc: node.url })))[0]).toMatch(
@@ -354,7 +354,7 @@ describe('a configuration that is not', () => {
     const config = { ...own(), acceptedMints: ['USDC', 'SOL'], rates: { source: 'pyth', url: 'http://127.0.0.1:1' } }
     const said = await broken(settings(config))
     expect(said).toMatch(
-      /warn rates: SOL has no usable rate by pyth: .*; until then only USDC is accepted → see that pyth can be reached/,
+      /warn rates: SOL has no usable rate from pyth: .*; until then only USDC is accepted → see that pyth can be reached/,
     )
     const alone = await broken(settings({ ...config, acceptedMints: ['SOL'] }))
     expect(alone).toMatch(/^fail rates: SOL has no rate/)

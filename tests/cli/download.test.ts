@@ -52,7 +52,7 @@ describe('pay', () => {
   it('says what is bought and what is left, and uses it with the next command', async () => {
     const url = await open(createVolume(10), { per: { requests: 100 } })
     const first = await paystile('pay', url)
-    expect(first.stderr).toMatch(/asks 0\.01 USDC for 100 requests\n/)
+    expect(first.stderr).toMatch(/charges 0\.01 USDC for 100 requests\n/)
     expect(first.stderr).toMatch(/200 {2}requestId \S+; 99 requests left, good until 20/)
     const second = await paystile('pay', url, '--json')
     expect(JSON.parse(second.stdout)).toMatchObject({
@@ -81,7 +81,7 @@ describe('pay', () => {
   it.each([
     [['--prepay', 'much'], /--prepay must be a number of megabytes/],
     [['--prepay', '0'], /--prepay must be a number of megabytes/],
-    [['--buy-more'], /name one with -o/],
+    [['--buy-more'], /Set it with -o/],
   ])('with %j is told what is wrong with it', async (args, words) => {
     const end = await paystile('pay', 'http://127.0.0.1:1/', ...args)
     expect([end.code, errorOf(end).message]).toEqual([2, expect.stringMatching(words)])
@@ -97,7 +97,7 @@ describe('pay -o', () => {
     child.stderr?.on('data', (text: Buffer) => /^paid$/m.test(String(text)) && line.cutAfter(400_000))
     const first = await finished(child)
     expect([first.code, errorOf(first).code]).toEqual([6, 'paid_not_delivered'])
-    expect(first.stderr).toContain('asks 0.01 USDC for this file (1 MB)')
+    expect(first.stderr).toContain('charges 0.01 USDC for this file (1 MB)')
     expect(filesHere()).toEqual(['file.part', 'file.part.json'])
     volume.stallAt = undefined
     const second = await paystile('pay', `${line.url}/file`, '-o', path)

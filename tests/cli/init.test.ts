@@ -72,13 +72,13 @@ describe('without a person', () => {
   })
 
   it.each([
-    [[], '--upstream, --path, --price, --network, --recipient are missing: give them'],
+    [[], '--upstream, --path, --price, --network, --recipient are missing. Set them'],
     [
       ['--upstream', 'http://a', '--path', '/x', '--price', '1', '--network', 'mainnet'],
-      '--recipient is missing: give it',
+      '--recipient is missing. Set it',
     ],
     [['--network', 'localnet'], '--upstream, --path, --price are missing'],
-    [['--yes', '--network', 'devnet'], '--recipient is missing: give it.'],
+    [['--yes', '--network', 'devnet'], '--recipient is missing. Set it.'],
   ])('names the flags that are missing: %j', async (args, words) => {
     const end = await run(...args)
     expect(end.code).toBe(2)
@@ -95,14 +95,14 @@ describe('without a person', () => {
     ['--path', '/a?b=c', 'is not a path'],
     ['--path', '/analytics', 'is reserved for the service itself'],
     ['--price', '0', 'is not a price in USDC'],
-    ['--price', '0.0000001', 'at most 6 places'],
+    ['--price', '0.0000001', 'at most 6 decimal places'],
     ['--price', 'a lot', 'is not a price in USDC'],
     ['--token', 'EUR', 'is not a token; use one of NATIVE, USDC, SOL'],
     ['--recipient', 'me', 'is not a Solana address'],
     ['--recipient', '11111111111111111111111111111111', 'is a program or a mint, not a wallet'],
     ['--recipient', '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr', 'is a program or a mint, not a wallet'],
     // The USDC account of the wallet above: what people copy from an explorer by mistake.
-    ['--recipient', '@ata', 'but a token account'],
+    ['--recipient', '@ata', 'of a token account'],
   ])('refuses %s %s and writes nothing', async (flag, value, words) => {
     const { findTokenAccount } = await import('../../src/chain/accounts/programs.ts')
     const { knownMints } = await import('../../src/core/money/tokens.ts')

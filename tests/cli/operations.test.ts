@@ -75,7 +75,7 @@ describe('paystile books', () => {
 
   it('wants to know the token of the reports as long as nobody has said it', async () => {
     const ended = await paystile('books', 'rebuild')
-    expect([ended.code, errorOf(ended).message]).toEqual([2, expect.stringContaining('name it with --token')])
+    expect([ended.code, errorOf(ended).message]).toEqual([2, expect.stringContaining('Set it with --token')])
   })
 })
 

@@ -48,7 +48,7 @@ describe('pay -o', () => {
     [
       'a directory that is not there',
       () => join(bin, 'nowhere', 'file'),
-      /cannot be written \(ENOENT\); nothing was paid/,
+      /cannot be written \(ENOENT\)\. Nothing was paid/,
     ],
     ['a directory', () => bin, /is a directory\. Choose a file/],
     ['something below a file', () => join(wallet.path, 'file'), /cannot be written \(ENOTDIR\)/],
@@ -91,7 +91,7 @@ describe('a resource that says no', () => {
     const second = await paystile('pay', `${picky.url}/data`, '--json')
     expect([second.code, JSON.parse(second.stdout)]).toMatchObject([
       8,
-      { status: 405, next: expect.stringContaining('is kept') },
+      { status: 405, next: expect.stringContaining('remains valid') },
     ])
     status = 200
     const third = await paystile('pay', `${picky.url}/data`)
@@ -232,7 +232,7 @@ describe('verify', () => {
   it.each([
     [['notatx', 'rid'], '"notatx" is not a transaction signature.'],
     [[tx, 'rid', '--amount', '1', '--token', 'USDC'], /^--recipient is missing\. Specify the expected payment/],
-    [[tx, 'rid', '--token', 'USDC'], /^--recipient, --amount are missing: /],
+    [[tx, 'rid', '--token', 'USDC'], /^--recipient, --amount are missing\. /],
     [
       [tx, 'rid', '--network', 'devnet'],
       /^--recipient, --amount, --token are missing\. Specify the expected payment, or the service's secret/,

@@ -45,7 +45,7 @@ describe('verify', () => {
     mkdirSync(elsewhere)
     expect((await verify(elsewhere, '--config', '../service/paystile.yaml')).verdict).toMatchObject(used)
     const { end } = await verify(folder, '--network', 'devnet')
-    expect(errorOf(end).message).toMatch(/^--recipient, --amount, --token are missing: .*or its file as --config/)
+    expect(errorOf(end).message).toMatch(/^--recipient, --amount, --token are missing\. .*or its file as --config/)
     const missing = await verify(elsewhere, '--config', 'none.yaml')
     expect(missing.end.stderr).toContain('none.yaml does not exist')
   })

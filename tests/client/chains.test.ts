@@ -32,7 +32,7 @@ it('T159: says nothing about a payment on the first one, which is neither given 
   // There, the height at which it would have expired is long past.
   elsewhere.localnet.advanceSlots(1_000)
   const { rpcUrl } = elsewhere.localnet
-  await expectError(fetchWith402(`${shop.url}/data`, { ...options, rpc: rpcUrl }), 'wrong_chain', /nothing was paid/)
+  await expectError(fetchWith402(`${shop.url}/data`, { ...options, rpc: rpcUrl }), 'wrong_chain', /Nothing was paid/)
   lost()
   const { text, events } = await buy(`${shop.url}/data`, { ...options, timeoutMs: 5_000 })
   expect([text, events[0]?.kind]).toEqual(['the secret', 'resumed'])

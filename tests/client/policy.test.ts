@@ -100,7 +100,7 @@ describe('T158: a challenge', () => {
       { mints: { USDC: otherMint } },
       {},
       'mint_not_allowed',
-      /not the USDC known on localnet/,
+      /not the known USDC of localnet/,
     ],
     [
       'for a mint with other decimals',

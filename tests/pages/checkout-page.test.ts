@@ -77,10 +77,10 @@ describe('every state', () => {
   })
 
   it.each<[string, CheckoutState, string, boolean]>([
-    ['confirming', { state: 'confirming', tx }, 'Payment seen', false],
+    ['confirming', { state: 'confirming', tx }, 'Payment detected', false],
     ['used', { state: 'used', tx }, 'Opened in another tab', false],
     ['stranded', { state: 'stranded', tx }, 'Paid, but it cannot be opened here', false],
-    ['short', short, 'Too little was paid', true],
+    ['short', short, 'The amount is too low', true],
     ['late', { state: 'late', tx }, 'Paid too late', false],
     ['wrong', { state: 'wrong', tx, why: 'It failed.' }, 'This payment cannot be accepted', true],
     ['expired', { state: 'expired' }, 'This price has expired', false],
@@ -117,7 +117,7 @@ describe('a browser that has not shown yet that it kept the cookie', () => {
   it('is offered nothing where it did not, is told why, and is told of a payment that came all the same', async () => {
     fixture.refusal = { code: 'claim_required', detail: 'This browser has not kept the cookie.' }
     await open({ isKept: false })
-    await expect.poll(() => heading(page)).toBe('Nothing can be paid on this page')
+    await expect.poll(() => heading(page)).toBe('This page cannot take payments')
     await offersNothing()
     expect(await page.locator('#notice').textContent()).toContain('This browser has not kept the cookie.')
     expect(await tab.violations()).toEqual([])
@@ -143,7 +143,7 @@ describe('what was bought', () => {
     await open()
     fixture.standing = { state: 'confirming' }
     await hurry(page)
-    await expect.poll(() => heading(page)).toBe('Payment seen')
+    await expect.poll(() => heading(page)).toBe('Payment detected')
     fixture.resource = { type: 'text/html', body: '<title>x</title><script>document.title = "the forecast"</script>' }
     fixture.standing = { state: 'paid', tx }
     await expect.poll(() => page.title()).toBe('the forecast')
@@ -175,7 +175,7 @@ describe('what was bought', () => {
     await open({ after: 'return' })
     fixture.standing = { state: 'paid', tx }
     await hurry(page)
-    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/You can go back now.*Transaction/)
+    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/You can close this page now.*Transaction/)
     expect(await page.getByRole('link').count()).toBe(0)
   })
 })
@@ -184,7 +184,7 @@ describe('time and trouble', () => {
   it('the price expires by the clock of the service, is asked about, and can be had anew', async () => {
     const far = Date.UTC(2001, 0)
     await open({ now: far, expiresAt: far + 1_500 })
-    await expect.poll(() => heading(page)).toBe('The time for this price is over')
+    await expect.poll(() => heading(page)).toBe('This price has expired')
     expect(await offered(page)).toBe(false)
     fixture.standing = { state: 'expired' }
     await expect.poll(() => heading(page)).toBe('This price has expired')
@@ -193,15 +193,13 @@ describe('time and trouble', () => {
     fixture.standing = { state: 'waiting' }
     await page.getByRole('link', { name: 'Get a new price' }).click()
     await expect.poll(() => offered(page)).toBe(true)
-    expect(await page.locator('#time').textContent()).toMatch(/price holds for 1[45]:\d\d/)
+    expect(await page.locator('#time').textContent()).toMatch(/price valid for 1[45]:\d\d/)
   })
 
   it('goes on waiting for a payment that is being confirmed, and says so', async () => {
     const { now } = factsOf()
     await open({ expiresAt: now + 800, standing: { state: 'confirming', tx } })
-    await expect
-      .poll(() => page.locator('#notice').textContent())
-      .toMatch(/time for this price is over, but the payment/)
+    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/price has expired, but the payment/)
   })
 
   it.each(['silence', 503] as const)('the service is away (%s), told so, asked on, and comes back', async (trouble) => {
@@ -241,7 +239,7 @@ describe('time and trouble', () => {
     fixture.trouble = 404
     await hurry(page)
     await expect.poll(() => heading(page)).toBe('This page is out of date')
-    expect(await page.getByRole('link', { name: 'Load again' }).count()).toBe(1)
+    expect(await page.getByRole('link', { name: 'Reload' }).count()).toBe(1)
   })
 })
 
@@ -317,6 +315,6 @@ it('without a script everything needed is there, and a reload tells how it stand
     expect(await bare.page.getByText(text, { exact: true }).isVisible()).toBe(true)
   fixture.facts = factsOf({ standing: { state: 'confirming', tx } })
   await bare.page.reload()
-  expect(await heading(bare.page)).toBe('Payment seen')
+  expect(await heading(bare.page)).toBe('Payment detected')
   await bare.close()
 })

@@ -87,7 +87,7 @@ describe('a payment', () => {
     expect(await button().evaluate((element) => element === document.activeElement)).toBe(true)
     fixture.standing = { state: 'confirming', tx }
     await hurry(page)
-    await told('Payment seen')
+    await told('Payment detected')
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('notice')
   })
 
@@ -122,7 +122,7 @@ describe('a payment', () => {
     fixture.facts = factsOf({ standing: { state: 'confirming', tx } })
     fixture.standing = fixture.facts.standing
     await page.reload()
-    await told('Payment seen')
+    await told('Payment detected')
     expect(await offered(page)).toBe(false)
   })
 })
@@ -147,12 +147,17 @@ it.each([false, true])(
 
 describe('each step has its words', () => {
   it.each<[string, FakeWallet, string, RegExp]>([
-    ['connecting', { connects: 'never' }, 'Connecting to Testwallet', /Allow it in your wallet.*Start over/],
+    [
+      'connecting',
+      { connects: 'never' },
+      'Connecting to Testwallet',
+      /Allow the connection in your wallet.*Start over/,
+    ],
     ['not connected', { connects: 'no' }, 'Not connected', /Nothing was paid/],
     ['wrong network', { chains: ['solana:mainnet'] }, 'Wrong network', /not on Solana devnet. Switch it to devnet/],
     ['asking', { signs: 'never' }, 'Approve it in Testwallet', /You pay 0\.01 USDC/],
     ['declined', { signs: 'no' }, 'You declined', /Nothing was paid. You can try again/],
-    ['a wallet that fails', { signs: 'fails' }, 'Testwallet could not do it', /Nothing was paid/],
+    ['a wallet that fails', { signs: 'fails' }, 'Testwallet could not pay', /Nothing was paid/],
     ['one that may have sent', { signs: 'fails', isSender: true }, 'Testwallet reported a problem', /wait here/],
   ])('%s', async (_name, wallet, title, words) => {
     await click(wallet)
@@ -169,7 +174,7 @@ describe('each step has its words', () => {
   it('too little money: what is there, what is needed, and where test money comes from', async () => {
     fixture.prepared = { kind: 'short', token: 'USDC', has: '0.002', needs: '0.01' }
     await click()
-    await told('Too little money')
+    await told('Insufficient balance')
     expect(await notice()).toMatch(/has 0\.002 USDC, and 0\.01 USDC is needed/)
     expect(await page.locator('#notice code').textContent()).toBe(`npx paystile faucet ${payer}`)
     expect(await tab.violations()).toEqual([])
@@ -181,7 +186,7 @@ describe('each step has its words', () => {
   it('refused by the service: why, and that nothing was paid', async () => {
     fixture.sent = { kind: 'refused', why: 'the blockhash is too old' }
     await click()
-    await told('The payment was not sent')
+    await told('The payment was deducted')
     expect(await notice()).toContain('The blockhash is too old. Nothing was paid.')
   })
 })
@@ -193,7 +198,7 @@ describe('nobody pays twice', () => {
     await open()
     fixture.standing = state
     await button().click()
-    await told('Payment seen')
+    await told('Payment detected')
     expect(await offered(page)).toBe(false)
     expect(fixture.count('submit')).toBe(place === 'sent' ? 1 : 0)
   })
@@ -203,10 +208,10 @@ describe('nobody pays twice', () => {
     await told('Approve it in Testwallet')
     fixture.standing = { state: 'confirming', tx }
     await hurry(page)
-    await told('Payment seen')
-    expect(await notice()).toMatch(/Decline what your wallet is asking here/)
+    await told('Payment detected')
+    expect(await notice()).toMatch(/Decline the request in your wallet/)
     await approve(page)
-    await expect.poll(notice).not.toMatch(/Decline what your wallet/)
+    await expect.poll(notice).not.toMatch(/Decline the request/)
     expect(fixture.count('submit')).toBe(0)
   })
 
@@ -218,7 +223,7 @@ describe('nobody pays twice', () => {
     await expect.poll(() => page.locator('#time').textContent()).toMatch(/0:01/)
     await expect.poll(() => page.evaluate(() => performance.now())).toBeGreaterThan(1_500)
     await approve(page)
-    await told('The time for this price is over')
+    await told('This price has expired')
     expect(fixture.count('submit')).toBe(0)
   })
 
@@ -226,7 +231,7 @@ describe('nobody pays twice', () => {
     fixture.deafTo.add('submit')
     await click()
     await told('The service cannot be reached')
-    expect(await notice()).toMatch(/You have approved the payment.*can be charged only once/)
+    expect(await notice()).toMatch(/You approved the payment.*can be charged only once/)
     fixture.deafTo.clear()
     await told('Confirming your payment')
     const sent = fixture.orders.filter((order) => order.kind === 'submit')
@@ -248,7 +253,7 @@ describe('nobody pays twice', () => {
   it('a service that is away when a payment is to be prepared leads to nothing, and says so', async () => {
     fixture.deafTo.add('prepare')
     await click()
-    await told('The payment was not sent')
+    await told('The payment was deducted')
     expect(await notice()).toContain('Nothing was paid')
     expect(await asked(page)).toMatchObject({ sign: 0 })
   })

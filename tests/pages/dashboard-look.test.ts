@@ -139,7 +139,7 @@ describe('signing in', () => {
     viewer.forgive(/status of 401/)
     const { page } = viewer
     await page.getByText('No wallet was found in this browser.').waitFor()
-    await page.getByRole('button', { name: 'Get the text to sign' }).click()
+    await page.getByRole('button', { name: 'Get the message to sign' }).click()
     const command = await page.locator('.command code').textContent()
     const message = /'([^']*)'$/.exec(command ?? '')?.[1] ?? ''
     expect(message).toContain(dashboard.service.owner.address)

@@ -103,11 +103,11 @@ describe('rewards', () => {
       '60.00 NATIVE',
       '450.00 NATIVE',
     ])
-    await page.getByText('3 payments ripen').waitFor()
+    await page.getByText('3 payments pending').waitFor()
     await page.getByText('Payouts, conversions and refunds are paused on all servers.').waitFor()
     // 60 are due, 30 are planned and not sent, and 12.5 are there.
     await page.getByRole('alert').getByText('Send at least 77.50 NATIVE to this wallet').waitFor()
-    await page.getByRole('alert').getByText('Little SOL is left.').waitFor()
+    await page.getByRole('alert').getByText('The SOL balance is low.').waitFor()
     const rules = await page.getByRole('region', { name: 'The rules' }).textContent()
     expect(rules).toContain('gets 90 % of /api/weather and /api/*')
     expect(rules).toContain('Verified developers get 4 %')
@@ -131,7 +131,7 @@ describe('rewards', () => {
     await drawer.getByText('Owed').first().waitFor()
     const line = await drawer.locator('.lines li').first().innerText()
     expect(line.replace(/\s+/g, ' ')).toMatch(
-      /Partner GfEsNw…iYbT .*Owed 170\.00 NATIVE Less, as NATIVE is worth more than when it was earned −19\.50 NATIVE Less, for the rent of a token account that there was not −3\.00 NATIVE Sent 147\.50 NATIVE/i,
+      /Partner GfEsNw…iYbT .*Owed 170\.00 NATIVE Reduced, because the rate of NATIVE has risen since it was earned −19\.50 NATIVE Reduced by the rent of a new token account −3\.00 NATIVE Sent 147\.50 NATIVE/i,
     )
     expect(await drawer.locator('.line-sum').innerText()).toContain('147.50')
     await drawer.getByText('paystile:payout-1').waitFor()
@@ -149,7 +149,7 @@ describe('rewards', () => {
   it('list payees by role, with what waits and why', async () => {
     const page = await visitHistory('/rewards')
     const payees = page.getByRole('region', { name: 'Payees' })
-    await payees.getByText('Looked at again').waitFor()
+    await payees.getByText('Checked again').waitFor()
     await payees.getByText('Less than 0.50 NATIVE is not sent yet.').waitFor()
     await payees.getByRole('link', { name: 'Cashback 2' }).click()
     await expect.poll(() => payees.locator('tbody tr').count()).toBe(1)
@@ -227,8 +227,8 @@ describe('settlement', () => {
   it('shows how far the next conversion is, and what was quoted beside what came', async () => {
     const page = await visitHistory('/settlement')
     await page.getByText('50% of the way to the next conversion · 0.05 SOL are kept').waitFor()
-    await page.getByText('How far it is cannot be told now').waitFor()
-    await page.getByRole('alert').getByText('Nobody converts for this wallet.').waitFor()
+    await page.getByText('Progress is not available now').waitFor()
+    await page.getByRole('alert').getByText('No process converts for this wallet.').waitFor()
     const row = page.getByRole('row').filter({ hasText: 'Converted' })
     expect((await row.innerText()).replace(/\s+/g, ' ')).toMatch(
       /2\.000005 SOL 300\.00 USDC 299\.40 USDC 0\.2% less Converted \/api\/weather 5VERv8…kQUW/,
@@ -236,7 +236,7 @@ describe('settlement', () => {
     await row.getByRole('link').click()
     const drawer = page.getByRole('dialog', { name: 'Conversion' })
     expect((await drawer.innerText()).replace(/\s+/g, ' ')).toMatch(
-      /299\.40 USDC .*To be sold 2\.00 SOL Sold 2\.000005 SOL with fees Quoted 300\.00 USDC At the least 298\.50 USDC Received 299\.40 USDC \(0\.2% less\)/,
+      /299\.40 USDC .*To be sold 2\.00 SOL Sold 2\.000005 SOL with fees Quoted 300\.00 USDC Minimum 298\.50 USDC Received 299\.40 USDC \(0\.2% less\)/,
     )
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
@@ -244,7 +244,7 @@ describe('settlement', () => {
 
   it('is one sentence where nothing is converted', async () => {
     const { page } = await dashboard.visit('/settlement')
-    await page.getByRole('heading', { name: 'Nothing is converted' }).waitFor()
+    await page.getByRole('heading', { name: 'Conversion is off' }).waitFor()
   })
 })
 
@@ -271,9 +271,9 @@ describe('refunds', () => {
     await expect.poll(isSeen, { interval: 50 }).toBe(true)
     const before = await balanceOf(payer.address, world.usdc)
     const dialog = await ask(page)
-    await dialog.getByText('is sent back to the wallet that paid').waitFor()
-    await dialog.getByText('it is read from the chain again, out of the payment').waitFor()
-    await dialog.getByText('It is sent once, and cannot be undone.').waitFor()
+    await dialog.getByText('is refunded to the wallet that paid').waitFor()
+    await dialog.getByText('It reads it from the payment on chain').waitFor()
+    await dialog.getByText('A refund is sent once and cannot be undone.').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await dialog.waitFor({ state: 'detached' })
     await ask(page)
@@ -281,7 +281,7 @@ describe('refunds', () => {
     await dialog.waitFor({ state: 'detached' })
     const isDone = async () => {
       world.localnet.advanceSlots(40)
-      return row.getByText('Sent back').count()
+      return row.getByText('Refunded').count()
     }
     await expect.poll(isDone, { interval: 50 }).toBe(1)
     expect((await balanceOf(payer.address, world.usdc)) - before).toBe(3_000_000n)
@@ -302,7 +302,7 @@ describe('refunds', () => {
     const dialog = await ask(page)
     const send = dialog.getByRole('button', { name: 'Send 0.25 USDC back' })
     await send.click()
-    await dialog.getByRole('alert').getByText('ordering it again does no harm').waitFor()
+    await dialog.getByRole('alert').getByText('You can safely order the refund again').waitFor()
     answer = {
       status: 409,
       json: { code: 'refund_refused', detail: 'The payment cannot be refunded: it was delivered.' },
@@ -333,9 +333,9 @@ describe('refunds', () => {
     await steps.filter({ hasText: 'Refunded' }).getByRole('link', { name: 'Solana Explorer' }).waitFor()
     const texts = (await steps.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))
     expect(texts).toEqual([
-      expect.stringMatching(/^Paid on the chain/),
+      expect.stringMatching(/^Paid on chain/),
       expect.stringMatching(/^Delivered/),
-      expect.stringMatching(/^Shared out .* 0\.42 NATIVE$/),
+      expect.stringMatching(/^Accrued .* 0\.42 NATIVE$/),
       expect.stringMatching(/^Refund ordered .* 0\.05 USDC$/),
       expect.stringMatching(/^Refunded .* 0\.05 USDC \/api\/weather/),
     ])
@@ -357,8 +357,8 @@ describe('refunds', () => {
       return false
     }
     await expect.poll(isOffered, { interval: 50 }).toBe(true)
-    await page.getByText('Give the money back if they ask').waitFor()
-    await (await ask(page)).getByText('The payment buys nothing from then on.').waitFor()
+    await page.getByText('Refund it if the payer asks').waitFor()
+    await (await ask(page)).getByText('The payment grants no access after that.').waitFor()
   })
 
   it('that were given up say why, and are offered again', async () => {

@@ -126,7 +126,10 @@ describe('payments', () => {
     expect(await focused()).toBe(list[0]?.id)
     await page.keyboard.press('Enter')
     const drawer = page.getByRole('dialog', { name: 'Payment' })
-    await drawer.getByText('The transaction is on the chain').or(drawer.getByText('does not tell its checks')).waitFor()
+    await drawer
+      .getByText('The transaction is on chain')
+      .or(drawer.getByText('does not report single checks'))
+      .waitFor()
     for (let press = 0; press < 12; press += 1) await page.keyboard.press('Tab')
     // Beyond the last comes the browser itself, never the page behind.
     expect(await page.evaluate(() => document.activeElement?.closest('dialog, body')?.tagName)).toMatch(/DIALOG|BODY/)
@@ -151,7 +154,7 @@ describe('payments', () => {
     await page.locator('tbody tr').first().waitFor()
     expect(await page.locator('tbody tr').count()).toBe(1)
     await page.getByLabel('Endpoint').selectOption('/api/weather')
-    await page.getByRole('heading', { name: 'No payment matches' }).waitFor()
+    await page.getByRole('heading', { name: 'No matching payments' }).waitFor()
     await page.getByRole('link', { name: 'Clear' }).click()
     await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(2)
   })
@@ -246,7 +249,7 @@ describe('the other screens', () => {
     const { page } = viewer
     await page.route('**/analytics?*', (route) => route.abort())
     await page.goto(`${dashboard.service.url}/dashboard/payments`)
-    await page.getByRole('heading', { name: 'The service does not answer' }).waitFor()
+    await page.getByRole('heading', { name: 'The service does not respond' }).waitFor()
     await page.unroute('**/analytics?*')
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.locator('tbody tr').first().waitFor()

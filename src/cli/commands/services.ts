@@ -11,7 +11,7 @@ export function addServiceCommands({ command, run }: Commands): void {
     .action(run(async () => (await import('../demo/demo.ts')).demo))
 
   command('serve', 'run a gateway that charges for your API')
-    .argument('[file]', 'configuration (default: paystile.yaml, .yml or .json, or paystile.config.ts, .mjs or .js)')
+    .argument('[file]', 'configuration (default: paystile.yaml (.yml) or paystile.config.ts (.mts, .js, .mjs))')
     .option('--port <number>', 'port to listen on, instead of the one in the file')
     .option('--host <address>', 'address to listen on, instead of the one in the file')
     .option('--watch', 'reload the file and .env when they change (SIGHUP does the same)')

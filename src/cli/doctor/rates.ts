@@ -30,7 +30,7 @@ async function look(route: RouteConfig, open: ReturnType<typeof shareRates>['ope
     const rate = feed.current()[code]
     const why = feed.why(code)
     if (rate !== undefined && why === undefined) return ok(check, `${code} is worth ${rate} USDC by ${source}`)
-    const words = `${code} has no rate that can be believed by ${source}: ${why ?? 'it is not configured'}`
+    const words = `${code} has no usable rate from ${source}: ${why ?? 'it is not configured'}`
     const mend = `check that ${source} can be reached from here, or use a table: rates: { ${code}: "…" }`
     // The token of the price remains, because it needs no rate.
     return acceptedMints.includes(pricing.token)

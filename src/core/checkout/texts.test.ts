@@ -40,7 +40,7 @@ describe('what people are told', () => {
     expect(states.map((state) => describeState(state, reload)?.action)).toEqual([
       undefined,
       'Open it',
-      'Load this page again',
+      'Reload this page',
       undefined,
       undefined,
       'Get a new price',

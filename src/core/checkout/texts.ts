@@ -20,7 +20,7 @@ export interface Notice {
 /** Prices with more digits are shown in a smaller font. */
 export const longPrice = 9
 
-const keep = 'To get back what you sent, show this transaction to the seller.'
+const keep = 'For a refund, show this transaction to the seller.'
 
 /** Undefined if there is nothing to report, before the first payment. */
 export function describeState(
@@ -29,56 +29,56 @@ export function describeState(
 ): Notice | undefined {
   const isBack = facts.after === 'return'
   const onward = isBack ? {} : { action: 'Get a new price' }
-  const ask = isBack ? ' Go back, and ask for a new price there.' : ''
+  const ask = isBack ? ' Go back and request a new price.' : ''
   switch (state.state) {
     case 'waiting':
       return facts.isAgain
         ? {
             tone: 'info',
-            title: 'You have bought this before',
-            text: 'It was delivered. Pay again only if you want it once more.',
+            title: 'You have already bought this',
+            text: 'It was delivered. Pay again only if you want to buy it again.',
           }
         : undefined
     case 'confirming':
       return {
         tone: 'busy',
-        title: 'Payment seen',
-        text: 'It is being confirmed, which takes a few seconds. Please do not pay again.',
+        title: 'Payment detected',
+        text: 'Confirmation takes a few seconds. Please do not pay again.',
         ...(state.tx !== undefined && { tx: state.tx }),
       }
     case 'paid':
       return isBack
-        ? { tone: 'good', title: 'Paid', text: 'Thank you. You can go back now, and close this page.', tx: state.tx }
-        : { tone: 'good', title: 'Paid', text: 'Thank you. What you bought is ready.', tx: state.tx, action: 'Open it' }
+        ? { tone: 'good', title: 'Paid', text: 'Thank you. You can close this page now.', tx: state.tx }
+        : { tone: 'good', title: 'Paid', text: 'Thank you. Your purchase is ready.', tx: state.tx, action: 'Open it' }
     case 'used':
       if (!isBack) return openedElsewhere(state.tx)
       return {
         tone: 'info',
-        title: 'This payment has been used',
-        text: 'What it bought was delivered.',
+        title: 'This payment has already been used',
+        text: 'The purchase was delivered.',
         tx: state.tx,
       }
     case 'stranded':
       return {
         tone: 'warn',
         title: 'Paid, but it cannot be opened here',
-        text: `This browser does not have the cookie that opens what was bought. ${keep}`,
+        text: `The cookie that opens the purchase is missing in this browser. ${keep}`,
         tx: state.tx,
       }
     case 'short':
       return {
         tone: 'warn',
-        title: 'Too little was paid',
+        title: 'The amount is too low',
         text:
           `${state.received} ${state.token} arrived, but the price is ${state.required} ${state.token}. ` +
-          `A part does not count: pay the whole price below, in one payment. ${keep}`,
+          `Partial payments do not count. Pay the full price below, in one payment. ${keep}`,
         tx: state.tx,
       }
     case 'late':
       return {
         tone: 'warn',
         title: 'Paid too late',
-        text: `The payment arrived after the price had expired, and cannot be accepted. ${keep}${ask}`,
+        text: `The payment arrived after the price had expired and cannot be accepted. ${keep}${ask}`,
         tx: state.tx,
         ...onward,
       }
@@ -99,9 +99,9 @@ export function openedElsewhere(tx: string): Notice {
   return {
     tone: 'info',
     title: 'Opened in another tab',
-    text: 'This was paid, and another tab of this browser shows what it bought. If that tab is gone, load this page again.',
+    text: 'Another tab of this browser shows your purchase. If you closed that tab, reload this page.',
     tx,
-    action: 'Load this page again',
+    action: 'Reload this page',
     isQuiet: true,
   }
 }

@@ -22,7 +22,7 @@ export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
     }
     const seconds = Math.ceil(left / 1_000)
     const isClose = seconds <= closeSeconds
-    place.textContent = ` \u00b7 price holds for ${clockFace(seconds)}`
+    place.textContent = ` \u00b7 price valid for ${clockFace(seconds)}`
     place.classList.toggle('close', isClose)
     if (isClose && !wasClose) say('One minute is left to pay')
     wasClose = isClose

@@ -5,7 +5,7 @@ import { sentence } from '../../core/checkout/texts.ts'
 
 const nothing = 'Nothing was paid.'
 const startOver = 'Start over'
-const loadAgain = 'Load again'
+const loadAgain = 'Reload'
 
 const notice = (tone: Notice['tone'], title: string, text: string, action?: string): Notice => ({
   tone,
@@ -15,18 +15,23 @@ const notice = (tone: Notice['tone'], title: string, text: string, action?: stri
 })
 
 export const connecting = (wallet: string) =>
-  notice('busy', `Connecting to ${wallet}`, 'Allow it in your wallet. This does not pay anything yet.', startOver)
+  notice(
+    'busy',
+    `Connecting to ${wallet}`,
+    'Allow the connection in your wallet. This does not pay anything yet.',
+    startOver,
+  )
 
 export const notConnected = (wallet: string) =>
   notice('info', 'Not connected', `${wallet} did not connect. ${nothing} You can try again.`)
 
-export const whichAccount = notice('busy', 'Choose an account', 'Which one should pay?')
+export const whichAccount = notice('busy', 'Choose an account', 'Select the account that pays.')
 
 export const wrongNetwork = (wallet: string, { network }: CheckoutFacts) =>
   notice(
     'warn',
     'Wrong network',
-    `${wallet} is not on Solana ${network}. Switch it to ${network} in its settings, then try again. ${nothing}`,
+    `${wallet} is not connected to Solana ${network}. Switch it to ${network} in its settings, then try again. ${nothing}`,
   )
 
 export const preparing = notice('busy', 'Preparing the payment', 'Your wallet will ask you in a moment.')
@@ -39,23 +44,23 @@ export function tooLittle(
   const isTest = network !== 'mainnet'
   return {
     tone: 'warn',
-    title: 'Too little money',
+    title: 'Insufficient balance',
     text:
-      `This account has ${has} ${token}, and ${needs} ${token} is needed. ${nothing} ` +
-      (isTest ? 'Get test money with this command, then try again:' : 'Add some, or pay with another account.'),
+      `This account has ${has} ${token}, but needs ${needs} ${token}. ${nothing} ` +
+      (isTest ? 'Get test money with this command, then try again:' : 'Add funds, or pay with another account.'),
     ...(isTest && { command: `npx paystile faucet ${account}` }),
   }
 }
 
 export const approve = (wallet: string, { amount, token }: CheckoutToken) =>
-  notice('busy', `Approve it in ${wallet}`, `You pay ${amount} ${token}, and the fee of the network.`, startOver)
+  notice('busy', `Approve it in ${wallet}`, `You pay ${amount} ${token} plus the network fee.`, startOver)
 
 export const declined = notice('info', 'You declined', `${nothing} You can try again.`)
 
 export const walletFailed = (wallet: string) =>
   notice(
     'warn',
-    `${wallet} could not do it`,
+    `${wallet} could not pay`,
     `The wallet reported a problem. ${nothing} Try again, or pay with your phone.`,
   )
 
@@ -64,57 +69,56 @@ export const walletUnclear = (wallet: string) =>
   notice(
     'warn',
     `${wallet} reported a problem`,
-    'Look into your wallet: if it shows the payment, wait here, and it will be noticed. Pay again only if it does not.',
+    'Check your wallet. If it shows the payment, wait here. Pay again only if it does not.',
   )
 
 export const notSent = (why: string) => notice('warn', 'The payment was not sent', `${sentence(why)} ${nothing}`)
 
 export const expiredMeanwhile = 'The price expired before you approved'
-export const silent = 'The service did not answer'
+export const silent = 'The service did not respond'
 
 export const sending = notice('busy', 'Sending your payment', 'Please keep this page open for a moment.')
 
 export const sendingAgain = notice(
   'warn',
   'The service cannot be reached',
-  'You have approved the payment. This page goes on sending it, and it can be charged only once. Please keep the page open.',
+  'You approved the payment. This page keeps sending it, and it can be charged only once. Please keep the page open.',
 )
 
 export const confirming = notice(
   'busy',
   'Confirming your payment',
-  'It was sent, and takes a few seconds to arrive. There is nothing more to do.',
+  'The payment was sent and arrives within a few seconds. You do not need to do anything.',
 )
 
 export const confirmingOver: Notice = {
   ...confirming,
-  text: 'The time for this price is over, but the payment is on its way. This page goes on waiting for it.',
+  text: 'This price has expired, but the payment is on its way. This page keeps waiting for it.',
 }
 
 export const missing = notice(
   'warn',
   'The payment has not arrived',
-  'If your wallet shows it as done, wait here. If it failed or is not there, load this page again.',
+  'If your wallet shows it as completed, wait here. If it failed or is missing, reload this page.',
   loadAgain,
 )
 
-export const over = notice('busy', 'The time for this price is over', 'Looking whether a payment came in time.')
+export const over = notice('busy', 'This price has expired', 'Checking for a payment that arrived in time.')
 
 export const down = notice(
   'warn',
   'The service cannot be reached',
-  'If you have paid, your payment is safe: this page goes on asking. If you have not, please wait.',
+  'If you have paid, your payment is safe. This page keeps trying to reach the service.',
 )
 
 export const outdated = (detail: string) => notice('warn', 'This page is out of date', sentence(detail), loadAgain)
 
-export const unkept = (detail: string) =>
-  notice('warn', 'Nothing can be paid on this page', sentence(detail), loadAgain)
+export const unkept = (detail: string) => notice('warn', 'This page cannot take payments', sentence(detail), loadAgain)
 
-export const opening = notice('good', 'Paid', 'Thank you. Opening what you bought.')
+export const opening = notice('good', 'Paid', 'Thank you. Opening your purchase.')
 
 export const downloaded = notice(
   'good',
   'Paid',
-  'Your download has begun. Should it break off, open this address again: it is delivered again then.',
+  'Your download has started. If it is interrupted, open this address again.',
 )

@@ -25,8 +25,8 @@ describe('what is told', () => {
   })
 
   it('a payment seen from elsewhere, whatever a wallet here is asked for', () => {
-    expect(told({ standing: confirming, step: busy })).toMatchObject({ title: 'Payment seen', tx: 'seen' })
-    expect(told({ standing: confirming, step: busy })?.text).toMatch(/Decline what your wallet is asking/)
+    expect(told({ standing: confirming, step: busy })).toMatchObject({ title: 'Payment detected', tx: 'seen' })
+    expect(told({ standing: confirming, step: busy })?.text).toMatch(/Decline the request in your wallet/)
   })
 
   it('the end of the time as a question, until the service has said that nothing was paid', () => {

@@ -56,7 +56,7 @@ function confirming({ standing, step, sent, isDown, isOver }: PageState, facts: 
   const notice = describeState(standing, facts)
   const seen = notice && isOver ? { ...notice, text: words.confirmingOver.text } : notice
   // Another device paid while a wallet here asks for the same payment.
-  return seen && step?.isBusy ? { ...seen, text: `${seen.text} Decline what your wallet is asking here.` } : seen
+  return seen && step?.isBusy ? { ...seen, text: `${seen.text} Decline the request in your wallet.` } : seen
 }
 
 /**

@@ -110,7 +110,7 @@ describe('the checkout document', () => {
     const text = seen(html)
     for (const part of [facts.seller, facts.what, facts.recipient, facts.requestId, '0.01 USDC or 0.0005 SOL'])
       expect(text).toContain(part)
-    expect(text).toContain('price holds until 14:45:00 UTC')
+    expect(text).toContain('price valid until 14:45:00 UTC')
     expect(text).toContain('After paying, reload this page.')
     expect(html).toMatch(/<svg id="qr"[^>]*><path d="M4 4\.5m/)
     expect(html).toContain('<details id="hand" open>')
@@ -123,13 +123,13 @@ describe('the checkout document', () => {
 
   it.each<[string, CheckoutState, RegExp, boolean]>([
     ['waiting', { state: 'waiting' }, /Pay with your phone/, true],
-    ['confirming', { state: 'confirming', tx: signature }, /Payment seen It is being confirmed/, false],
+    ['confirming', { state: 'confirming', tx: signature }, /Payment detected Confirmation takes/, false],
     ['paid', { state: 'paid', tx: signature }, /Paid Thank you/, false],
     ['used', { state: 'used', tx: signature }, /Opened in another tab/, false],
     [
       'short',
       { state: 'short', tx: signature, token: 'USDC', received: '0.004', required: '0.01' },
-      /Too little was paid/,
+      /The amount is too low/,
       true,
     ],
     ['late', { state: 'late', tx: signature }, /Paid too late/, false],

@@ -43,7 +43,7 @@ ${banner(facts)}<main>
 <p class="seller"><bdi>${escapeHtml(clip(facts.seller))}</bdi></p>
 <h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
 <p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(first?.amount ?? '')}</b> <span>${escapeHtml(first?.token ?? '')}</span></p>
-<p class="terms">Buys <bdi>${escapeHtml(facts.buys)}</bdi><span id="time"> &#xb7; price holds until ${until(facts)}</span></p>
+<p class="terms">Buys <bdi>${escapeHtml(facts.buys)}</bdi><span id="time"> &#xb7; price valid until ${until(facts)}</span></p>
 </header>
 <div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
 <p id="said" role="status" class="unseen"></p>
@@ -100,7 +100,7 @@ function phone({ uri, rows }: CheckoutView, price: string): string {
     : ''
   return `<div class="phone"><h2>Pay with your phone</h2>
 <svg id="qr" role="img" aria-label="${escapeHtml(`QR code: pay ${price}`)}" viewBox="0 0 ${size} ${size}" width="${side}" height="${side}" shape-rendering="crispEdges"><path d="${qrPath(rows)}"/></svg>
-<p class="hint">Scan it with a Solana wallet. This page notices the payment.</p>
+<p class="hint">Scan the code with a Solana wallet. This page detects the payment.</p>
 ${link}</div>`
 }
 
@@ -111,15 +111,15 @@ function byHand(facts: CheckoutFacts): string {
   const row = (name: string, id: string, value: string, isHidden = false): string =>
     `<div${isHidden ? ' hidden' : ''}><dt>${name}</dt><dd><code id="${id}">${escapeHtml(value)}</code></dd></div>`
   return `<details id="hand" open><summary>Pay by hand</summary>
-<p>Send exactly this in one payment, from a wallet of your own that can add a memo. Without the memo the payment cannot be matched to you.</p>
+<p>Send exactly this amount in one payment, from your own wallet and with the memo. Without the memo, the payment cannot be matched to you.</p>
 <dl>${row('Address', 'to', facts.recipient)}${row('Amount', 'amount', amounts)}${row('Token address', 'mint', mint ?? '', mint === undefined)}${row('Memo', 'memo', facts.requestId)}</dl>
-<noscript><p>${facts.isKept ? '' : 'Allow cookies for this address before you pay: this browser opens what you bought with one. '}<b>After paying, reload this page.</b></p></noscript></details>`
+<noscript><p>${facts.isKept ? '' : 'Allow cookies for this address before you pay: a cookie opens your purchase. '}<b>After paying, reload this page.</b></p></noscript></details>`
 }
 
 function promise({ after }: CheckoutFacts): string {
   return after === 'return'
-    ? 'One payment is enough. Once you have paid you may close this page: who asked for the payment will see it.'
-    : 'One payment is enough. If you close this page after paying, open the same address again in this browser: your payment is kept for you.'
+    ? 'One payment is enough. After paying, you can close this page: the seller sees the payment.'
+    : 'One payment is enough. If you close this page after paying, open the same address again in this browser to use your payment.'
 }
 
 /** The service's time, for people without a script. */

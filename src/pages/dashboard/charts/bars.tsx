@@ -23,9 +23,9 @@ export function FunnelBars({ funnel: { challenged, paid, delivered } }: { readon
   const locale = pageLocale()
   const most = Math.max(challenged, paid, delivered, 1)
   const steps = [
-    { name: 'Asked to pay', hint: 'answered with 402', count: challenged, of: undefined },
-    { name: 'Paid', hint: 'of those asked', count: paid, of: challenged },
-    { name: 'Delivered', hint: 'of those paid', count: delivered, of: paid },
+    { name: 'Payment requested', hint: '402 responses', count: challenged, of: undefined },
+    { name: 'Paid', hint: 'of requests for payment', count: paid, of: challenged },
+    { name: 'Delivered', hint: 'of payments', count: delivered, of: paid },
   ]
   return (
     <ol class="bars">

@@ -70,7 +70,7 @@ export function RevenueChart({ period }: { readonly period: Period }) {
       tools={
         <>
           <Choice
-            label="What is drawn"
+            label="Measure"
             options={[
               ['revenue', 'Revenue'],
               ['payments', 'Payments'],
@@ -82,7 +82,7 @@ export function RevenueChart({ period }: { readonly period: Period }) {
           />
           {steps.length > 1 && (
             <Choice
-              label="How finely"
+              label="Resolution"
               options={[
                 ['hour', 'Hours'],
                 ['day', 'Days'],
@@ -110,7 +110,7 @@ export function RevenueChart({ period }: { readonly period: Period }) {
           />
         )}
       </When>
-      {!isByHour && zone.value === 'local' && <p class="card-note">Days are those of UTC.</p>}
+      {!isByHour && zone.value === 'local' && <p class="card-note">Days are in UTC.</p>}
     </Card>
   )
 }
@@ -176,7 +176,7 @@ function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps
       )}
       <div class="card-foot">
         <button type="button" class="link-button" onClick={onTable}>
-          {isTable ? 'Show as a drawing' : 'Show as a table'}
+          {isTable ? 'Show as a chart' : 'Show as a table'}
         </button>
         {isTable && <CsvButton name="over-time" rows={cells} isQuiet />}
       </div>

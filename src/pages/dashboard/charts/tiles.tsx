@@ -85,7 +85,7 @@ export function Tiles({ summary, previous, than }: TilesProps) {
       <Tile
         name="Conversion"
         value={formatShare(computeConversion(summary), locale)}
-        exact="Paid, of those who were asked to pay"
+        exact="Share of payment requests that were paid"
       >
         <Trend
           change={compareShares(computeConversion(summary), previous && computeConversion(previous), locale)}

@@ -31,7 +31,7 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
     return { kind: 'unreachable' }
   }
   if (response.ok) return { kind: 'answer', value: body as Answer }
-  const { code = '', detail = 'The service did not say why.' } = (body ?? {}) as { code?: string; detail?: string }
+  const { code = '', detail = 'The service gave no reason.' } = (body ?? {}) as { code?: string; detail?: string }
   if (response.status === 401 && code === 'sign_in_required') return { kind: 'signed-out' }
   if (code === 'not_owner') return { kind: 'not-owner' }
   if (response.status === 400) return { kind: 'unread', detail }

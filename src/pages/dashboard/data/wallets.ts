@@ -44,7 +44,7 @@ export async function fetchMessage(
   if (outcome.kind !== 'answer') return refused(describeReason(outcome))
   const facts = parseSignIn(outcome.value.message)
   if (facts?.host !== location.host || facts.address !== address)
-    return refused('The service asks for a signature for another site; open the dashboard at its own address.')
+    return refused('The service requests a signature for another site. Open the dashboard at its own address.')
   return { kind: 'message', text: outcome.value.message }
 }
 
@@ -55,20 +55,20 @@ export async function finishSignIn(body: Readonly<Record<string, string>>): Prom
 
 function describeReason(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
   if ('detail' in outcome) return outcome.detail
-  if (outcome.kind === 'unreachable') return 'The service does not answer; see whether it runs, and try again.'
-  return 'The service did not take this sign-in; try again.'
+  if (outcome.kind === 'unreachable') return 'The service does not respond. Check that it is running, and try again.'
+  return 'The sign-in failed. Try again.'
 }
 
 export async function signInWithWallet(wallet: Signer): Promise<SignInOutcome> {
   try {
     const { accounts } = await wallet.features['standard:connect'].connect()
     const account = [...accounts, ...wallet.accounts].find((one) => one.features.includes('solana:signMessage'))
-    if (!account) return refused('The wallet offered no account that can sign; choose one in the wallet and try again.')
+    if (!account) return refused('The wallet has no account that can sign. Choose one in the wallet and try again.')
     const message = await fetchMessage(account.address)
     if (message.kind === 'refused') return message
     const bytes = new TextEncoder().encode(message.text)
     const [signed] = await wallet.features['solana:signMessage'].signMessage({ account, message: bytes })
-    if (!signed) return refused('The wallet gave no signature; try again.')
+    if (!signed) return refused('The wallet returned no signature. Try again.')
     return await finishSignIn({
       address: account.address,
       message: message.text,
@@ -76,7 +76,7 @@ export async function signInWithWallet(wallet: Signer): Promise<SignInOutcome> {
       signedMessage: toBase64(signed.signedMessage),
     })
   } catch {
-    return refused('The wallet did not sign. Nothing was sent; try again when you are ready.')
+    return refused('The wallet did not sign. Nothing was sent. Try again when you are ready.')
   }
 }
 

@@ -71,7 +71,7 @@ export function startKeys(): void {
 
 const list = [
   [['j', '↓'], 'Next row, or next payment'],
-  [['k', '↑'], 'Row before, or payment before'],
+  [['k', '↑'], 'Previous row, or previous payment'],
   [['Enter'], 'Open the payment'],
   [['Esc'], 'Close'],
   [['/'], 'Search payments'],

@@ -26,7 +26,7 @@ export function PaymentDrawer() {
       title="Payment"
       parameter="payment"
       path="/analytics"
-      missing={['There is no such payment here', 'look for it in the list']}
+      missing={['Payment not found', 'look for it in the list']}
     >
       {(payment) => <Facts payment={payment} />}
     </RecordDrawer>
@@ -44,7 +44,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
         <Standing record={payment} />
         <p class="muted">
           {payment.endpoint === '' ? (
-            'for nothing that this service asked for'
+            'without a requestId of this service'
           ) : (
             <>
               for <Link href={formatAddress('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
@@ -61,10 +61,10 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
             ))}
           </ul>
         ) : (
-          <p class="muted">This service does not tell its checks one by one. Update paystile where it runs.</p>
+          <p class="muted">This version of the service does not report single checks. Update paystile on its server.</p>
         )}
       </Part>
-      <Part title="What became of it">
+      <Part title="Timeline">
         <Timeline entries={timeline ?? shortTimeline(payment)} />
       </Part>
       <Part title="Amounts">
@@ -74,7 +74,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
         <dl class="facts">
           {payment.tx === undefined ? (
             <Fact name="Transaction">
-              <span class="muted">{session.value.owner ? 'not told' : 'shown to an owner who is signed in'}</span>
+              <span class="muted">{session.value.owner ? 'not available' : 'visible to a signed-in owner'}</span>
             </Fact>
           ) : (
             <IdLine name="Transaction" text={payment.tx} />
@@ -90,11 +90,11 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
 }
 
 const checkWords: Readonly<Record<CheckName, string>> = {
-  exists: 'The transaction is on the chain',
+  exists: 'The transaction is on chain',
   recipient: 'It paid the right wallet',
   amount: 'It paid enough',
   memo: 'Its memo is the requestId',
-  unused: 'It was not used before',
+  unused: 'It was not used earlier',
 }
 const checkIcons = { passed: 'check', failed: 'cross', unchecked: 'dash' } as const
 
@@ -109,16 +109,16 @@ function Check({ name, result }: { readonly name: CheckName; readonly result: Ch
 }
 
 const eventWords: Readonly<Record<string, string>> = {
-  paid: 'Paid on the chain',
-  seen: 'Seen by this service',
+  paid: 'Paid on chain',
+  seen: 'Detected by this service',
   registered: 'Proof accepted',
   delivered: 'Delivered',
   undelivered: 'Not delivered yet',
-  finalized: 'Final on the chain',
-  reverted: 'Taken back by the chain',
-  late: 'Paid after its time was over',
-  shared: 'Shared out',
-  unshared: 'Nobody earns of it',
+  finalized: 'Final on chain',
+  reverted: 'Reverted by the chain',
+  late: 'Paid after the deadline',
+  shared: 'Accrued',
+  unshared: 'No rewards',
   refunding: 'Refund ordered',
   refunded: 'Refunded',
 }
@@ -132,7 +132,7 @@ function shortTimeline({ timestamp, state, delivery }: PaymentDetail): readonly 
     {
       at: null,
       event: isDelivered ? 'delivered' : 'undelivered',
-      ...(delivery === 'some' && { note: 'A part of it.' }),
+      ...(delivery === 'some' && { note: 'In part.' }),
     },
   ]
 }
@@ -185,10 +185,10 @@ function Amounts({ payment }: { readonly payment: PaymentDetail }) {
       {required !== undefined && required !== '' && <AmountFact name="Asked" amount={required} token={token} />}
       <AmountFact name="Received" amount={amount} token={token} />
       {compareDecimals(more, '0') !== 0 && (
-        <AmountFact name={more.startsWith('-') ? 'Missing' : 'Too much'} amount={more.replace('-', '')} token={token} />
+        <AmountFact name={more.startsWith('-') ? 'Missing' : 'Surplus'} amount={more.replace('-', '')} token={token} />
       )}
-      <Fact name="Worth then">
-        {worth === '' ? <span class="muted">no rate was known</span> : `${formatAmount(worth, locale)} ${revenueToken}`}
+      <Fact name="Value when paid">
+        {worth === '' ? <span class="muted">no rate</span> : `${formatAmount(worth, locale)} ${revenueToken}`}
       </Fact>
       {refunded !== '' && <AmountFact name="Refunded" amount={refunded} token={token} />}
       {refunded !== '' && revenue !== '' && (

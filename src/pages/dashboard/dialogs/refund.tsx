@@ -16,7 +16,7 @@ import { lastColumns, OutBadge, type StateWords, sentence, stateColumn, Transact
 import { type Column, Table } from '../elements/table.tsx'
 import { Dialog } from './dialog.tsx'
 
-const words: StateWords = { planned: 'Planned', signed: 'On its way', landed: 'Sent back', dropped: 'Not sent' }
+const words: StateWords = { planned: 'Planned', signed: 'On its way', landed: 'Refunded', dropped: 'Not sent' }
 /** Refunds that were ordered on this screen, by the record of their payment. */
 export type Ordered = ReadonlyMap<string, Refund>
 
@@ -70,21 +70,21 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
     <Dialog title="Refund" class="panel" onClose={() => onClose()}>
       <div class="ask">
         <p>
-          <b>{amount}</b> {refundable.reason === 'surplus' ? 'more than was asked for ' : ''}
-          {canSend ? 'is sent back to the wallet that paid' : 'can be sent back to the wallet that paid'}, known here as{' '}
+          <b>{amount}</b> {refundable.reason === 'surplus' ? 'above the price ' : ''}
+          {canSend ? 'is refunded to the wallet that paid' : 'can be refunded to the wallet that paid'}, known here as{' '}
           <Name text={payer} />.
         </p>
         <p class="muted">
-          Its address is not kept here: it is read from the chain again, out of the payment
+          The service does not store the address. It reads it from the payment on chain
           {tx !== undefined && (
             <>
               {' '}
               <Name text={tx} />
             </>
           )}
-          , and has to be that of this payer. Nobody else can get it.
+          , and it must belong to this payer.
         </p>
-        {['undelivered', 'unclaimed'].includes(refundable.reason) && <p>The payment buys nothing from then on.</p>}
+        {['undelivered', 'unclaimed'].includes(refundable.reason) && <p>The payment grants no access after that.</p>}
         {canSend ? <Order one={one} amount={amount} onClose={onClose} /> : <ByHand one={one} />}
       </div>
     </Dialog>
@@ -113,7 +113,7 @@ function Order({
   const isSending = state.value === 'sending'
   return (
     <>
-      <p>It is sent once, and cannot be undone.</p>
+      <p>A refund is sent once and cannot be undone.</p>
       {state.value !== 'idle' && !isSending && (
         <p class="error" role="alert">
           {state.value}
@@ -124,7 +124,7 @@ function Order({
           Cancel
         </button>
         <button type="button" class="button button-main" disabled={isSending} onClick={() => void send()}>
-          {isSending ? 'Ordering…' : `Send ${amount} back`}
+          {isSending ? 'Ordering…' : `Refund ${amount}`}
         </button>
       </div>
     </>
@@ -135,15 +135,15 @@ function Order({
 function describeReason(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
   if ('detail' in outcome) return outcome.detail
   if (outcome.kind === 'unreachable')
-    return 'The service does not answer, so it is not known whether it took the order; ordering it again does no harm.'
-  return 'Sign in as an owner to send money back.'
+    return 'The service does not respond, so the outcome is unknown. You can safely order the refund again.'
+  return 'Sign in as an owner to refund payments.'
 }
 
 /** Without a key in the service, its holder refunds with the command. */
 function ByHand({ one: { tx } }: { readonly one: ProblemRecord }) {
   return (
     <>
-      <p>This server has no key that sends refunds. Where one is, on the same ledger:</p>
+      <p>This server has no key for refunds. On a server with the key and the same ledger, run:</p>
       <Command text={`npx paystile refund ${tx ?? '<transaction>'}`} />
       {tx === undefined && !session.value.owner && (
         <p class="muted">
@@ -160,7 +160,7 @@ const reasons: Readonly<Record<string, string>> = {
   underpaid: 'Underpaid',
   unclaimed: 'Unclaimed',
   undelivered: 'Undelivered',
-  surplus: 'Too much',
+  surplus: 'Surplus',
 }
 
 const columns: readonly Column<Refund>[] = [
@@ -194,7 +194,7 @@ export function RefundsCard({ refunds: { refunds } }: { readonly refunds: Refund
   if (refunds.length === 0) return null
   return (
     <Card id="refunds" title="Refunds">
-      <Table caption="Refunds, the latest first" columns={columns} rows={refunds} rowKey={({ id }) => id} />
+      <Table caption="Refunds, newest first" columns={columns} rows={refunds} rowKey={({ id }) => id} />
     </Card>
   )
 }

@@ -42,11 +42,11 @@ export function Name({ text }: { readonly text: string }) {
 
 const tones: Readonly<Record<Status, string>> = { Verified: 'good', Pending: 'warn', Expired: 'quiet' }
 const stateWords: Readonly<Record<State, string>> = {
-  finalized: 'Final on the chain.',
-  confirmed: 'Confirmed by the chain; it becomes final within seconds.',
-  unclaimed: 'Paid, and nobody has asked for the resource yet.',
-  late: 'Paid after its time was over.',
-  reverted: 'Taken back by the chain.',
+  finalized: 'Final on chain.',
+  confirmed: 'Confirmed on chain. It becomes final within seconds.',
+  unclaimed: 'Paid, but not claimed yet.',
+  late: 'Paid after the deadline.',
+  reverted: 'Reverted by the chain.',
 }
 
 /** The status, and the state if it says more. */

@@ -30,7 +30,7 @@ export function ExportMenu({ query, isSought = false }: ExportMenuProps) {
           </li>
         ))}
       </ul>
-      {isSought && <p class="menu-note">An export knows the filters, and not the search: it holds more.</p>}
+      {isSought && <p class="menu-note">An export applies the filters but not the search, so it contains more rows.</p>}
     </Menu>
   )
 }

@@ -9,10 +9,10 @@ import type { Column } from './table.tsx'
 
 const tones: Readonly<Record<OutState, string>> = { planned: 'quiet', signed: 'warn', landed: 'good', dropped: 'bad' }
 const means: Readonly<Record<OutState, string>> = {
-  planned: 'Reserved. Nothing is signed that could land.',
-  signed: 'Signed and sent. It lands within a minute, or is signed again.',
-  landed: 'Final on the chain.',
-  dropped: 'Given up. Nothing was sent, and what it had reserved is free again.',
+  planned: 'Reserved. No signed transaction can land.',
+  signed: 'Signed and sent. It lands within a minute or is signed again.',
+  landed: 'Final on chain.',
+  dropped: 'Dropped. Nothing was sent, and the reserved amounts are due again.',
 }
 
 /** The names of the states of a payout, a conversion or a refund. */
@@ -115,7 +115,7 @@ export function OutFacts({ one, children }: { readonly one: Outgoing; readonly c
       )}
       {attempts > 1 && (
         <Fact name="Signed">
-          <Count count={attempts} /> times; only one of them can land
+          <Count count={attempts} /> times; only one can land
         </Fact>
       )}
       {why !== '' && <Fact name="Why">{sentence(why)}</Fact>}
@@ -124,7 +124,7 @@ export function OutFacts({ one, children }: { readonly one: Outgoing; readonly c
   )
 }
 
-const lastWords = { signed: 'Signed', landed: 'Final', dropped: 'Given up' } as const
+const lastWords = { signed: 'Signed', landed: 'Final', dropped: 'Dropped' } as const
 
 /** A command that reads the transaction from a node, independently of this service. */
 export function checkCommand(tx: string): string {

@@ -35,7 +35,7 @@ function firstCommand(): string {
 export function NoPayments({ what = 'No payments yet' }: { readonly what?: string }) {
   return (
     <Notice title={what}>
-      <p>Make the first one from a terminal. It shows up here within a second.</p>
+      <p>Make the first payment from a terminal. It appears here within a second.</p>
       <Command text={firstCommand()} />
     </Notice>
   )
@@ -45,23 +45,23 @@ function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; readonl
   if (trouble.kind === 'missing')
     return (
       <Notice title="Not available on this service yet">
-        <p>The service does not answer this question. Update paystile where it runs, and restart it.</p>
+        <p>The service does not support this query. Update paystile on its server and restart it.</p>
         <p class="muted">{trouble.detail}</p>
       </Notice>
     )
   if (trouble.kind === 'unread')
     return (
-      <Notice title="The service does not take this question">
+      <Notice title="The service rejected this query">
         <p>{trouble.detail}</p>
-        <p>Change the period or the filters. If that does not help, update paystile where it runs.</p>
+        <p>Change the period or the filters. If that does not help, update paystile on its server.</p>
       </Notice>
     )
   const isGone = trouble.kind === 'unreachable'
   return (
-    <Notice title={isGone ? 'The service does not answer' : 'The service could not answer'}>
+    <Notice title={isGone ? 'The service does not respond' : 'The service returned an error'}>
       <p>
         {isGone
-          ? 'See whether it runs and whether you are connected. This page tries again by itself when payments come in.'
+          ? 'Check that the service is running and that you are online. This page retries automatically.'
           : trouble.kind === 'failed'
             ? trouble.detail
             : 'Sign in to see this.'}
@@ -87,7 +87,7 @@ export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>)
   if (value === undefined) return <Skeleton lines={lines} />
   return (
     <div class={isStale ? 'is-loading' : undefined} aria-busy={isStale}>
-      {trouble && <p class="stale">These figures are from before the connection broke. Trying again.</p>}
+      {trouble && <p class="stale">The connection is lost, so these figures may be outdated. Retrying.</p>}
       {children(value)}
     </div>
   )

@@ -80,7 +80,7 @@ export function Endpoints() {
         <When loaded={usage} lines={6}>
           {() =>
             lines.length === 0 ? (
-              <NoPayments what="Nobody asked for anything in this period" />
+              <NoPayments what="No requests in this period" />
             ) : (
               <EndpointsTable lines={lines} token={token} />
             )
@@ -118,7 +118,7 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
         <>
           <Count count={delivered} />
           {undelivered > 0 && (
-            <span class="warn-text" title="Paid for, and not delivered">
+            <span class="warn-text" title="Paid but not delivered">
               {' '}
               (−
               <Count count={undelivered} />)
@@ -129,12 +129,5 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
     },
     ...revenueColumns(lines, token),
   ]
-  return (
-    <Table
-      caption="Endpoints, those that earned most first"
-      columns={columns}
-      rows={lines}
-      rowKey={({ endpoint }) => endpoint}
-    />
-  )
+  return <Table caption="Endpoints, by revenue" columns={columns} rows={lines} rowKey={({ endpoint }) => endpoint} />
 }

@@ -39,7 +39,7 @@ export function Home() {
         <div class="grid-main">
           <RevenueChart period={period} />
         </div>
-        <Card id="funnel" title="From asked to served">
+        <Card id="funnel" title="From request to delivery">
           <When loaded={loaded}>{({ funnel }) => <FunnelBars funnel={funnel} />}</When>
         </Card>
         <Card
@@ -109,7 +109,7 @@ function Figures({ summary, period }: { readonly summary: Summary; readonly peri
       <Tiles summary={summary} previous={summary.previous ?? value} than={periodWords(period)} />
       {summary.unvalued > 0 && (
         <p class="aside">
-          <Count count={summary.unvalued} /> payments had no rate at their time, and are in no revenue.
+          <Count count={summary.unvalued} /> payments had no rate when they were paid, so the revenue excludes them.
         </p>
       )}
     </>
@@ -119,7 +119,7 @@ function Figures({ summary, period }: { readonly summary: Summary; readonly peri
 function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly summary: Summary }) {
   if (topEndpoints.length === 0)
     return (
-      <Notice title="Nothing was bought in this period">
+      <Notice title="No payments in this period">
         <p>Choose a longer one above.</p>
       </Notice>
     )
@@ -140,7 +140,7 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
   ]
   return (
     <Table
-      caption="Endpoints with most payments"
+      caption="Endpoints with the most payments"
       columns={columns}
       rows={topEndpoints.slice(0, 6)}
       rowKey={({ path }) => path}

@@ -62,14 +62,14 @@ export function Payers() {
             }}
           />
           <p class="muted filters-note">
-            Wallets are kept as keyed hashes: the same payer has the same name here, and nowhere else. Periods are
-            widened to whole days of UTC.
+            Wallets are stored as keyed hashes: a payer has the same name only within this service. Periods are extended
+            to whole days in UTC.
           </p>
         </div>
         <When loaded={loaded} lines={8}>
           {({ revenueToken, next }) =>
             payers.length === 0 ? (
-              <NoPayments what="Nobody paid in this period" />
+              <NoPayments what="No payers in this period" />
             ) : (
               <>
                 <PayersTable payers={payers} token={revenueToken} />

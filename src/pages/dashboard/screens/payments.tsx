@@ -90,7 +90,7 @@ export function Payments() {
             records.length > 0 ? (
               <>
                 <PaymentsTable
-                  caption="Payments, the latest first"
+                  caption="Payments, newest first"
                   records={records}
                   isExact
                   isOpen={({ id }) => place.value.query.get('payment') === id}
@@ -98,11 +98,11 @@ export function Payments() {
                 <Pages {...pages(next)} />
               </>
             ) : isFiltered ? (
-              <Notice title="No payment matches">
+              <Notice title="No matching payments">
                 <p>
                   {q === ''
-                    ? 'Take a filter away, or choose a longer period.'
-                    : 'A search finds an id, a transaction, a requestId or a payer, each in full.'}
+                    ? 'Remove a filter, or choose a longer period.'
+                    : 'Search for a complete id, transaction, requestId or payer.'}
                 </p>
               </Notice>
             ) : (

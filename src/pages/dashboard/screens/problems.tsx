@@ -30,37 +30,37 @@ const words: Readonly<Record<ProblemKind, KindWords>> = {
   undelivered: {
     name: 'Undelivered',
     means: 'Paid and accepted, but nothing has been delivered yet.',
-    next: 'The payer can ask again with the same proof; look into the log of the service for why it failed.',
+    next: 'See the log of the service for the cause. The payer can retry with the same proof.',
   },
   unclaimed: {
     name: 'Unclaimed',
-    means: 'Paid in time for one of your resources, and never asked for.',
-    next: 'Nothing, while there is time: the payer may still come. Give the money back if they ask, as after losing the cookie of the checkout page.',
+    means: 'Paid in time, but never claimed.',
+    next: 'Wait: the payer may still claim it. Refund it if the payer asks, for example after losing the checkout cookie.',
   },
   underpaid: {
     name: 'Underpaid',
-    means: 'The memo is right, the amount is too small; nothing was delivered for it.',
-    next: 'Give it back, or ask the payer to pay again in full.',
+    means: 'The memo is correct, but the amount is too low. Nothing was delivered.',
+    next: 'Refund it, or ask the payer to pay again in full.',
   },
   late: {
     name: 'Late',
-    means: 'Paid after the offer had ended.',
-    next: 'Give it back, or serve the payer by hand; a longer ttlSeconds makes it rarer.',
+    means: 'Paid after the price had expired.',
+    next: 'Refund it, or deliver by hand. A longer ttlSeconds makes this less frequent.',
   },
   surplus: {
-    name: 'Too much',
-    means: 'More was paid than asked, or the same offer was paid twice.',
-    next: 'Give the difference back if the payer asks for it.',
+    name: 'Surplus',
+    means: 'The amount is above the price, or the same requestId was paid twice.',
+    next: 'Refund the difference if the payer asks for it.',
   },
   unmatched: {
     name: 'Unmatched',
     means: 'Money arrived without a memo of this service.',
-    next: 'See whether it was meant for something else; otherwise give it back to its sender.',
+    next: 'Check whether the money had another purpose. Otherwise refund it.',
   },
   reverted: {
     name: 'Reverted',
-    means: 'The chain took the payment back after it had been confirmed.',
-    next: 'For large amounts wait for finality: set finalizedFrom.',
+    means: 'The chain reverted the payment after confirmation.',
+    next: 'Set finalizedFrom to wait for finality with large amounts.',
   },
 }
 
@@ -79,7 +79,7 @@ export function Problems() {
       <section class="card" aria-label="All problems">
         {loaded.trouble?.kind === 'missing' ? (
           <Notice title="Not available on this service yet">
-            <p>Update paystile where it runs. Until then, payments that expired show most of what went wrong.</p>
+            <p>Update paystile on its server. Until then, see the expired payments.</p>
             <Link href={formatAddress('payments', { status: 'Expired' })} class="button">
               Expired payments
             </Link>
@@ -96,8 +96,8 @@ export function Problems() {
                 />
                 {kind && <Meaning kind={kind} />}
                 {records.length === 0 ? (
-                  <Notice title={kind ? `Nothing is ${words[kind].name.toLowerCase()}` : 'All money went its way'}>
-                    <p>Every payment was as asked, in time, and served.</p>
+                  <Notice title={kind ? 'No problems of this kind' : 'No problems'}>
+                    <p>Every payment had the right amount, was in time and was delivered.</p>
                   </Notice>
                 ) : (
                   <>
@@ -244,7 +244,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
         />
       )}
       <Table
-        caption="Payments with a problem, the latest first"
+        caption="Payments with a problem, newest first"
         columns={columns}
         rows={records}
         rowKey={({ id, tx }, index) => id ?? tx ?? index}

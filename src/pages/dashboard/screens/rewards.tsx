@@ -86,15 +86,14 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
       {paused && (
         <div class="note note-warn" role="status">
           <p>
-            <b>Payouts, conversions and refunds are paused on all servers.</b> What is earned goes on adding up. To go
-            on:
+            <b>Payouts, conversions and refunds are paused on all servers.</b> Rewards still accrue. To resume:
           </p>
           <Command text="npx paystile rewards resume" />
         </div>
       )}
       {!isOn && (
         <p class="note" role="status">
-          This server shares out nothing. What you see is what others do on the same ledger, or did before.
+          This server accrues no rewards. The figures come from other servers on the same ledger, or from the past.
         </p>
       )}
       <Figures sums={sums} rewards={rewards} />
@@ -135,13 +134,13 @@ function Figures({ sums, rewards }: { readonly sums: Sums; readonly rewards: Rew
   return (
     <dl class="tiles card">
       <Tile name="Accrued" {...figure(sums.accrued)}>
-        <span class="trend muted" title="Final, and not shared out yet">
-          <Count count={rewards.ripening} /> {rewards.ripening === 1 ? 'payment ripens' : 'payments ripen'}
+        <span class="trend muted" title="Final payments that have not been accrued yet">
+          <Count count={rewards.ripening} /> {rewards.ripening === 1 ? 'payment pending' : 'payments pending'}
         </span>
       </Tile>
       <Tile name="Due" {...figure(sums.due)}>
         <span class="trend muted">
-          {rewards.threshold === null ? 'not sent yet' : `sent from ${formatAmount(rewards.threshold, locale)} on`}
+          {rewards.threshold === null ? 'not sent yet' : `paid out from ${formatAmount(rewards.threshold, locale)}`}
         </span>
       </Tile>
       <Tile name="Under way" {...figure(sums.underWay)}>
@@ -150,8 +149,8 @@ function Figures({ sums, rewards }: { readonly sums: Sums; readonly rewards: Rew
       <Tile name="Paid" {...figure(sums.paid)}>
         <span class="trend muted">
           {compareDecimals(taken, '0') > 0
-            ? `${formatRounded(taken, locale)} less, by lower rates and rent`
-            : 'nothing was taken off'}
+            ? `${formatRounded(taken, locale)} deducted for rates and rent`
+            : 'no deductions'}
         </span>
       </Tile>
     </dl>

@@ -41,7 +41,7 @@ export function Settlement() {
                 {settlement.paused && (
                   <div class="note note-warn" role="status">
                     <p>
-                      <b>Conversions are paused on all servers, with payouts and refunds.</b> To go on:
+                      <b>Conversions are paused on all servers, with payouts and refunds.</b> To resume:
                     </p>
                     <Command text="npx paystile rewards resume" />
                   </div>
@@ -51,8 +51,8 @@ export function Settlement() {
                 ))}
                 <Card id="conversions" title="Conversions">
                   {settlement.conversions.length === 0 ? (
-                    <Notice title="Nothing was converted yet">
-                      <p>The first conversion comes when a balance reaches its threshold.</p>
+                    <Notice title="No conversions yet">
+                      <p>The first conversion starts when a balance reaches its threshold.</p>
                     </Notice>
                   ) : (
                     <>
@@ -78,10 +78,10 @@ function isEmpty({ isOn, conversions }: SettlementAnswer): boolean {
 
 function Off() {
   return (
-    <Notice title="Nothing is converted">
+    <Notice title="Conversion is off">
       <p>
-        What comes in stays in the token it was paid with. Set <code>settlementToken</code> and{' '}
-        <code>autoConversion</code> to have it converted; <code>docs/settlement.md</code> says how.
+        Payments stay in the token that the payer used. Set <code>settlementToken</code> and <code>autoConversion</code>{' '}
+        to convert them; <code>docs/settlement.md</code> says how.
       </p>
     </Notice>
   )
@@ -119,7 +119,7 @@ interface WalletProps {
 function Wallet({ wallet: { wallet, settlementToken, venue, isServed, slippage, tokens }, open }: WalletProps) {
   const locale = pageLocale()
   return (
-    <section class="card" aria-label={`What is converted into ${settlementToken}`}>
+    <section class="card" aria-label={`Balances to convert into ${settlementToken}`}>
       <header class="card-head">
         <h2>Into {settlementToken}</h2>
         <span class="card-aside muted">
@@ -130,7 +130,7 @@ function Wallet({ wallet: { wallet, settlementToken, venue, isServed, slippage, 
       {!isServed && (
         <div class="note note-warn" role="alert">
           <p>
-            <b>Nobody converts for this wallet.</b> Balances grow until a process with its key runs.
+            <b>No process converts for this wallet.</b> Balances grow until a process with its key runs.
           </p>
           <Command text="npx paystile worker" />
         </div>
@@ -142,7 +142,7 @@ function Wallet({ wallet: { wallet, settlementToken, venue, isServed, slippage, 
       </ul>
       <p class="card-note muted">
         {venue === null ? 'Another process converts' : `Through ${venue}`}, for at most{' '}
-        {formatAmount(slippage, locale, 0)} % less than quoted. Looked at every few seconds.
+        {formatAmount(slippage, locale, 0)} % less than quoted. Checked every few seconds.
       </p>
     </section>
   )
@@ -162,9 +162,9 @@ function TokenBar({ one: { token, balance, kept, threshold }, isOpen }: TokenBar
   const said = isOpen
     ? 'Being converted now'
     : share === undefined
-      ? 'How far it is cannot be told now'
+      ? 'Progress is not available now'
       : isDue
-        ? 'Converted in a moment'
+        ? 'Conversion starts in a moment'
         : `${new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }).format(share)} of the way to the next conversion`
   return (
     <li>
@@ -178,7 +178,7 @@ function TokenBar({ one: { token, balance, kept, threshold }, isOpen }: TokenBar
       <Bar share={share ?? 0} tone={token.toLowerCase()} />
       <span class="bars-hint muted">
         {said}
-        {compareDecimals(kept, '0') > 0 && ` · ${formatAmount(kept, locale)} ${token} are kept`}
+        {compareDecimals(kept, '0') > 0 && ` · ${formatAmount(kept, locale)} ${token} are retained`}
       </span>
     </li>
   )

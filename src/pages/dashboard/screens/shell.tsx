@@ -75,12 +75,12 @@ function Banner() {
       )}
       {faults.value.length > 0 && (
         <div class="banner banner-bad" role="alert">
-          <b>Not everything can be sold now.</b> <span>{faults.value.join(' · ')}</span>
+          <b>Some routes cannot sell now.</b> <span>{faults.value.join(' · ')}</span>
         </div>
       )}
       {!isOnline.value && (
         <p class="banner banner-bad" role="alert">
-          You are offline. What you see is from before; it goes on when the connection is back.
+          You are offline. The figures may be outdated. They update when the connection is back.
         </p>
       )}
     </>

@@ -44,8 +44,8 @@ export function SignIn() {
         <>
           <h1>This wallet does not own the service</h1>
           <p>
-            <code title={wallet}>{shorten(wallet)}</code> is signed in. Sign in with the wallet that is paid, or name
-            this one in the option <code>owners</code> and restart the service.
+            <code title={wallet}>{shorten(wallet)}</code> is signed in. Sign in with the recipient's wallet, or add this
+            one to the option <code>owners</code> and restart the service.
           </p>
           <button type="button" class="button" onClick={() => void signOut()}>
             Sign out
@@ -65,8 +65,8 @@ export function SignIn() {
         <>
           <h1>Sign in to see your payments</h1>
           <p class="muted">
-            With the wallet that is paid: it signs a text, no transaction, and moves no money. There is no password and
-            no account.
+            Use the recipient's wallet. It signs a message, not a transaction, and moves no money. You need no password
+            and no account.
           </p>
         </>
       )}
@@ -93,9 +93,7 @@ export function SignIn() {
       )}
       <ByHand finish={finish} isOpen={wallets.value.length === 0} />
       {access.value === 'granted' && !signedIn && (
-        <p class="muted">
-          You sit at the machine of a test network, where everything but transactions can be read without it.
-        </p>
+        <p class="muted">On a test network, this machine can read everything except transactions without a sign-in.</p>
       )}
     </div>
   )
@@ -136,11 +134,11 @@ function ByHand({ finish, isOpen }: ByHandProps) {
       </label>
       {message.value === '' ? (
         <button type="button" class="button" disabled={address === ''} onClick={() => void ask()}>
-          Get the text to sign
+          Get the message to sign
         </button>
       ) : (
         <>
-          <p>Sign this with your key within five minutes, for example with Solana’s command line:</p>
+          <p>Sign this message with your key within five minutes, for example with the Solana CLI:</p>
           <Command text={`solana sign-offchain-message --keypair <key file> '${message.value}'`} />
           <label>
             Signature

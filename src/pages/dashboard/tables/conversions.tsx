@@ -12,7 +12,7 @@ import { Link } from '../elements/link.tsx'
 import { checkCommand, lastColumns, OutBadge, OutFacts, type StateWords, stateColumn } from '../elements/outgoing.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 
-const words: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Converted', dropped: 'Given up' }
+const words: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Converted', dropped: 'Dropped' }
 
 /** The shortfall against the quote in percent; undefined until the amount is known. */
 function computeSlippage({ quoted, received }: Conversion): number | undefined {
@@ -65,7 +65,7 @@ const columns: readonly Column<Conversion>[] = [
 export function ConversionsTable({ conversions }: { readonly conversions: readonly Conversion[] }) {
   return (
     <Table
-      caption="Conversions, the latest first"
+      caption="Conversions, newest first"
       columns={columns}
       rows={conversions}
       rowKey={({ id }) => id}
@@ -101,10 +101,10 @@ export function ConversionDrawer({ conversions }: { readonly conversions: readon
               </Fact>
             )}
             <AmountFact name="Quoted" amount={quoted} token={buy} />
-            <AmountFact name="At the least" amount={minimum} token={buy} />
+            <AmountFact name="Minimum" amount={minimum} token={buy} />
             <Fact name="Received">
               {received === null ? (
-                <span class="muted">not known before it is final</span>
+                <span class="muted">known when it is final</span>
               ) : (
                 <>
                   <Amount amount={received} token={buy} /> (<Slippage one={one} />)
@@ -114,7 +114,7 @@ export function ConversionDrawer({ conversions }: { readonly conversions: readon
             <Fact name="Venue">{one.venue}</Fact>
           </dl>
         </Part>
-        <Part title="On the chain">
+        <Part title="On chain">
           <OutFacts one={one}>
             <IdLine name="Wallet" text={one.wallet} />
           </OutFacts>
@@ -122,7 +122,7 @@ export function ConversionDrawer({ conversions }: { readonly conversions: readon
         {tx !== null && (
           <Part title="Check it by hand">
             <p class="muted">
-              Ask any node what the transaction did, with its address in <code>RPC</code>: what the wallet’s balances
+              Request the transaction from any node, with its address in <code>RPC</code>: what the wallet’s balances
               rose and fell by is what stands above as received and sold.
             </p>
             <Command text={checkCommand(tx)} />

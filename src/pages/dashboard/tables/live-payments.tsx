@@ -80,7 +80,7 @@ export function Feed() {
         {() =>
           shown.length > 0 ? (
             <PaymentsTable
-              caption="The latest payments"
+              caption="Latest payments"
               records={shown.map(({ record }) => record)}
               isNew={({ id }) => shown.some((row) => row.record.id === id && isNew(row))}
             />
@@ -88,7 +88,7 @@ export function Feed() {
             <NoPayments />
           ) : (
             <Notice title="None of the latest payments match">
-              <p>Choose other filters, or look through all payments.</p>
+              <p>Choose other filters, or see all payments.</p>
             </Notice>
           )
         }

@@ -32,7 +32,7 @@ function describeWait({ due, waits, waitsUntil }: Payee, { threshold, paused }: 
   if (threshold !== null && compareDecimals(due, threshold) < 0)
     return { text: `Less than ${formatAmount(threshold, pageLocale())} ${token} is not sent yet.`, until: null }
   if (paused) return { text: 'Payouts are paused.', until: null }
-  return { text: 'Paid in the next round.', until: null }
+  return { text: 'Paid in the next run.', until: null }
 }
 
 export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
@@ -61,8 +61,8 @@ export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
       <When loaded={loaded}>
         {({ payees, next }) =>
           payees.length === 0 ? (
-            <Notice title="Nobody yet">
-              <p>Whoever earns something of a payment stands here from then on.</p>
+            <Notice title="No payees yet">
+              <p>Payees appear here with their first reward.</p>
             </Notice>
           ) : (
             <>
@@ -125,7 +125,7 @@ function createColumns(rewards: Rewards): readonly Column<Payee>[] {
 function Again({ at }: { readonly at: string }) {
   return (
     <>
-      Looked at again <Moment at={at} />
+      Checked again <Moment at={at} />
     </>
   )
 }
@@ -138,7 +138,7 @@ export function PayeeDrawer({ rewards }: { readonly rewards: Rewards }) {
       parameter="payee"
       path="/api/rewards/payees"
       everyMs={everyMs}
-      missing={['Nobody of that name earns here', 'look in the list']}
+      missing={['Payee not found', 'look in the list']}
     >
       {(payee) => <Facts payee={payee} wait={describeWait(payee, rewards)} />}
     </RecordDrawer>
@@ -172,13 +172,13 @@ function Facts({ payee, wait }: FactsProps) {
           <AmountFact name="Under way" amount={payee.underWay} token={token} />
           {compareDecimals(taken, '0') > 0 && (
             <Fact name="Rate, rent">
-              <Amount amount={taken} token={token} /> <span class="muted">was not sent</span>
+              <Amount amount={taken} token={token} /> <span class="muted">was deducted</span>
             </Fact>
           )}
         </dl>
         {isPseudonym && (
           <p class="muted">
-            Payers are kept as keyed hashes; their wallets are read from the chain when they are paid.
+            Payers are stored as keyed hashes. The service reads their wallets from the chain when it pays them.
           </p>
         )}
       </Part>

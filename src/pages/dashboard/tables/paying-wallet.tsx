@@ -21,10 +21,7 @@ export function PayingWallet({ wallet, due, threshold }: PayingWalletProps) {
   if (!wallet)
     return (
       <div class="card-text">
-        <p>
-          This server pays nobody: it has no key for that. What is due waits for one that has, or for a worker on the
-          same ledger.
-        </p>
+        <p>This server has no payout key. Another server or a worker with the key must pay, on the same ledger.</p>
         <Command text="npx paystile worker" />
       </div>
     )
@@ -34,13 +31,13 @@ export function PayingWallet({ wallet, due, threshold }: PayingWalletProps) {
     <>
       {isShort && (
         <p class="note note-warn" role="alert">
-          <b>Too little to pay what is due.</b> Send at least {formatRounded(missing, locale)} NATIVE to this wallet:
-          payouts wait until then.
+          <b>The balance is too low for the due payouts.</b> Send at least {formatRounded(missing, locale)} NATIVE to
+          this wallet: payouts wait for it.
         </p>
       )}
       {compareDecimals(wallet.sol, littleSol) < 0 && (
         <p class="note note-warn" role="alert">
-          <b>Little SOL is left.</b> Fees and new token accounts are paid with it; send some.
+          <b>The SOL balance is low.</b> SOL pays for fees and new token accounts. Send some.
         </p>
       )}
       <dl class="facts card-text">

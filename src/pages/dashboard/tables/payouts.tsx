@@ -18,7 +18,7 @@ import { Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { roleName } from './roles.tsx'
 
-export const payoutWords: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Paid', dropped: 'Given up' }
+export const payoutWords: StateWords = { planned: 'Planned', signed: 'Under way', landed: 'Paid', dropped: 'Dropped' }
 const token = 'NATIVE'
 /** Payouts occur without a payment, so they are polled. */
 const everyMs = 5_000
@@ -34,13 +34,13 @@ export function PayoutsCard() {
       <When loaded={loaded}>
         {({ payouts, next }) =>
           payouts.length === 0 ? (
-            <Notice title="Nobody was paid yet">
-              <p>Whoever is owed enough is paid in the next round.</p>
+            <Notice title="No payouts yet">
+              <p>Payees above the threshold are paid in the next run.</p>
             </Notice>
           ) : (
             <>
               <Table
-                caption="Payouts, the latest first"
+                caption="Payouts, newest first"
                 columns={columns}
                 rows={payouts}
                 rowKey={({ id }) => id}
@@ -89,7 +89,7 @@ export function PayoutDrawer() {
       parameter="payout"
       path="/api/rewards/payouts"
       everyMs={everyMs}
-      missing={['There is no such payout here', 'look for it in the list']}
+      missing={['Payout not found', 'look for it in the list']}
     >
       {(payout) => (
         <div class="detail">
@@ -102,7 +102,7 @@ export function PayoutDrawer() {
               to <PayeeCount payees={payout.payees} />, <Moment at={payout.changedAt} />
             </p>
           </div>
-          <Part title="Who gets what">
+          <Part title="Payees">
             <ol class="lines">
               {payout.lines.map((line) => (
                 <Line key={`${line.role} ${line.payee}`} line={line} />
@@ -115,7 +115,7 @@ export function PayoutDrawer() {
               </p>
             )}
           </Part>
-          <Part title="On the chain">
+          <Part title="On chain">
             <OutFacts one={payout} />
           </Part>
           {payout.tx !== null && <Check tx={payout.tx} />}
@@ -145,10 +145,10 @@ function Line({ line }: { readonly line: PayoutLine }) {
 export function LineSums({ line: { owed, rate, opening, sent } }: { readonly line: PayoutLine }) {
   const sums = [
     ['Owed', owed],
-    ...(Number(rate) > 0 ? [[`Less, as ${token} is worth more than when it was earned`, `-${rate}`] as const] : []),
-    ...(Number(opening) > 0
-      ? [['Less, for the rent of a token account that there was not', `-${opening}`] as const]
+    ...(Number(rate) > 0
+      ? [[`Reduced, because the rate of ${token} has risen since it was earned`, `-${rate}`] as const]
       : []),
+    ...(Number(opening) > 0 ? [['Reduced by the rent of a new token account', `-${opening}`] as const] : []),
     ['Sent', sent],
   ] as const
   return (
@@ -169,12 +169,12 @@ function Check({ tx }: { readonly tx: string }) {
   return (
     <Part title="Check it by hand">
       <p class="muted">
-        Ask any node what the transaction did, with its address in <code>RPC</code>. Of every payee, the balance after (
+        Request the transaction from any node, with its address in <code>RPC</code>. Of every payee, the balance after (
         <code>postTokenBalances</code>) less the balance before (<code>preTokenBalances</code>) is what stands above as
         sent, and the memo is among the instructions.
       </p>
       <Command text={checkCommand(tx)} />
-      <p class="muted">All payouts are reckoned anew, and compared with the chain, by</p>
+      <p class="muted">Recompute all payouts and compare them with the chain:</p>
       <Command text="npx paystile rewards audit" />
     </Part>
   )

@@ -36,13 +36,13 @@ export function RulesInWords({ rules }: { readonly rules: RewardsRules }) {
         <li key={`${name} ${wallet}`}>
           <b>{name}</b> <Name text={wallet} /> gets <b>{percent(share)}</b> of{' '}
           {endpoints.length === 0
-            ? 'nothing yet: no route names it.'
+            ? 'no routes yet.'
             : listed(endpoints.map((endpoint) => <code key={endpoint}>{endpoint}</code>))}
         </li>
       ))}
       {Number(developers) > 0 && (
         <li>
-          Verified developers get <b>{percent(developers)}</b> of what passes through their endpoints.
+          Verified developers get <b>{percent(developers)}</b> of the payments for their endpoints.
         </li>
       )}
       {cashback.length > 0 && (
@@ -52,7 +52,7 @@ export function RulesInWords({ rules }: { readonly rules: RewardsRules }) {
         </li>
       )}
       <li>
-        What is left goes to{' '}
+        The rest goes to{' '}
         {listed(
           rest.map(({ role, wallet }) => (
             <Fragment key={role}>
@@ -64,8 +64,8 @@ export function RulesInWords({ rules }: { readonly rules: RewardsRules }) {
       </li>
       <li class="muted">
         {withoutPartner
-          ? 'Where no partner is, developers and payers are rewarded at your own cost, and you keep the rest.'
-          : 'Where no partner is, nobody is rewarded: all of it is yours.'}
+          ? 'On routes without a partner, you pay the rewards of developers and payers and keep the rest.'
+          : 'On routes without a partner, no rewards are paid, and you keep the full amount.'}
       </li>
     </ul>
   )

@@ -99,12 +99,5 @@ export function RolesTable({ roles, token }: { readonly roles: readonly RoleLine
       title: (line: (typeof rows)[number]) => `${formatAmount(line[field], locale)} ${token}`,
     })),
   ]
-  return (
-    <Table
-      caption={`What each role was given of payments, in ${token}`}
-      columns={columns}
-      rows={rows}
-      rowKey={({ role }) => role}
-    />
-  )
+  return <Table caption={`Rewards by role, in ${token}`} columns={columns} rows={rows} rowKey={({ role }) => role} />
 }
