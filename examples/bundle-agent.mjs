@@ -2,7 +2,7 @@ import { fetchWith402, initAgentWallet } from 'paystile'
 
 const wallet = await initAgentWallet()
 const words = ['one', 'two', 'three', 'four', 'five']
-// All at once: the first one that is asked for money buys a bundle, and the others use it, too.
+// In parallel: the first request that gets a 402 buys a bundle, and the others use it.
 const answers = await Promise.all(
   words.map((word) => fetchWith402(`http://127.0.0.1:3000/translate?text=${word}`, { wallet, tokens: ['USDC'] })),
 )

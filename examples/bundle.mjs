@@ -5,7 +5,7 @@ const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEy
 const paid = create402Middleware({
   price: 0.5,
   per: { requests: 100 },
-  free: { requests: 1, per: 'day' }, // a taste for every address
+  free: { requests: 1, per: 'day' }, // free trial for every client address
   token: 'USDC',
   recipient,
   network: 'localnet',

@@ -3,7 +3,7 @@ import { create402Middleware } from 'paystile'
 
 const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const paid = create402Middleware({
-  // A cent, and a tenth of a cent for every hundred bytes of text. It sees only what the payment is bound to.
+  // 0.01 USDC (0.05 for the large model) plus 0.001 USDC per 100 bytes of text. The function sees only bound parameters.
   price: ({ header, bodyBytes }) => (header('x-model') === 'large' ? 0.05 : 0.01) + Math.ceil(bodyBytes / 100) / 1000,
   bind: { headers: ['x-model'], body: true },
   token: 'USDC',
@@ -13,4 +13,6 @@ const paid = create402Middleware({
 
 const app = express()
 app.post('/summary', paid, express.text(), (request, response) => response.json({ read: request.body.length }))
-app.listen(3000, '127.0.0.1').once('listening', () => console.log('http://127.0.0.1:3000/summary costs what it takes'))
+app
+  .listen(3000, '127.0.0.1')
+  .once('listening', () => console.log('http://127.0.0.1:3000/summary costs at least 0.01 USDC'))

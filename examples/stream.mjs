@@ -4,9 +4,9 @@ import { create402Middleware } from 'paystile'
 
 const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const paid = create402Middleware({
-  price: 0.01, // of a megabyte
+  price: 0.01, // per megabyte
   per: 'megabyte',
-  prepay: 0.5, // megabytes, bought ahead: nobody knows how long the answer will be
+  prepay: 0.5, // megabytes, bought in advance, because the length of the response is unknown
   token: 'USDC',
   recipient,
   network: 'localnet',
@@ -20,4 +20,4 @@ const app = express()
 app.get('/lines', paid, (_request, response) => Readable.from(lines()).pipe(response))
 app
   .listen(3000, '127.0.0.1')
-  .once('listening', () => console.log('http://127.0.0.1:3000/lines costs 0.01 USDC a megabyte'))
+  .once('listening', () => console.log('http://127.0.0.1:3000/lines costs 0.01 USDC per megabyte'))

@@ -3,7 +3,7 @@ import { create402Middleware } from 'paystile'
 
 const recipient = process.env.RECIPIENT ?? 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const paid = create402Middleware({
-  price: 5, // arrives; the challenge asks for as much more as the mint's transfer fee takes
+  price: 5, // net; the challenge adds the mint's transfer fee
   token: 'NATIVE',
   mints: {
     NATIVE: { address: process.env.MINT, decimals: 6, tokenProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' },

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-// Any server in any language will do. It knows nothing of payments, unless it reads the X-Payment-* headers.
+// Any server in any language works. It can read the X-Payment-* headers.
 createServer(({ method, url, headers }, response) => {
   const [path] = (url ?? '/').split('?')
   if (headers.authorization !== `Bearer ${process.env.UPSTREAM_KEY}`) response.writeHead(401).end()

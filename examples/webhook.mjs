@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
 const webhook = new Webhook(process.env.PAYSTILE_WEBHOOK_SECRET)
-const known = new Set() // in earnest: a table, written in the transaction that acts on the message
+const known = new Set() // in production: a table, written in the transaction that processes the message
 
 createServer(async (request, response) => {
   const chunks = []

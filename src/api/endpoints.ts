@@ -68,7 +68,7 @@ function paymentRows({ verification }: TableParts): readonly Row[] {
     {
       method: 'POST',
       path: endpoints.verifyPayment,
-      summary: 'Checks a payment, and uses nothing up',
+      summary: 'Check a payment without using it',
       isPrivate: false,
       body: verifyBody,
       answer: publicAnswers.verification,
@@ -82,7 +82,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
     {
       method: 'GET',
       path: endpoints.health,
-      summary: 'The process lives',
+      summary: 'The process is running',
       isPrivate: false,
       answer: publicAnswers.health,
       handle: () => alive(),
@@ -90,7 +90,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
     {
       method: 'GET',
       path: endpoints.ready,
-      summary: 'Everything that is sold can be sold, and the ledger answers; else 503',
+      summary: 'All routes can sell, and the ledger responds; otherwise 503',
       isPrivate: false,
       answer: publicAnswers.readiness,
       handle: async ({ access }) => health.ready(mayRead(await access().catch(() => stranger))),
@@ -98,7 +98,7 @@ function healthRows({ routes, health }: TableParts): readonly Row[] {
     {
       method: 'GET',
       path: endpoints.metrics,
-      summary: 'Counters in the text format of Prometheus',
+      summary: 'Metrics in the Prometheus text format',
       isPrivate: false,
       type: 'text/plain',
       handle: async ({ request, visitor, access }) =>
@@ -123,7 +123,7 @@ function discoveryRows({ discovery }: TableParts): readonly Row[] {
     {
       method: 'GET',
       path: endpoints.llms,
-      summary: 'What is sold and how to pay, for language models',
+      summary: 'Paid resources and payment instructions, for language models',
       isPrivate: false,
       type: 'text/plain',
       handle: () => respond(llmsText(discovery), 'text/plain; charset=utf-8', { headers: open }),
@@ -131,7 +131,7 @@ function discoveryRows({ discovery }: TableParts): readonly Row[] {
     {
       method: 'GET',
       path: endpoints.wellKnown,
-      summary: 'Network, keys, recipients, tokens and what is sold',
+      summary: 'Network, keys, recipients, tokens and paid resources',
       isPrivate: false,
       answer: publicAnswers.wellKnown,
       handle: () => answer(wellKnownDocument(discovery), { headers: open }),
@@ -151,9 +151,9 @@ function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] 
     ...(signIn
       ? [
           one('POST', `${endpoints.signIn}/nonce`, 'A message for a wallet to sign', nonce),
-          one('POST', endpoints.signIn, 'Signs in with the signed message', session),
-          one('GET', endpoints.signIn, 'Who is signed in', { answer: authAnswers.signedIn }),
-          one('POST', endpoints.signOut, 'Ends the session', { answer: authAnswers.signedOut }),
+          one('POST', endpoints.signIn, 'Sign in with the signed message', session),
+          one('GET', endpoints.signIn, 'The current session', { answer: authAnswers.signedIn }),
+          one('POST', endpoints.signOut, 'End the session', { answer: authAnswers.signedOut }),
         ]
       : []),
     ...(exports
@@ -163,8 +163,8 @@ function partDocuments({ signIn, exports }: RoutesParts): readonly Documented[] 
             query: filterQuery(['format']),
             type: 'text/csv',
           }),
-          one('GET', endpoints.links, 'Links to exports that are open', secret),
-          one('DELETE', `${endpoints.links}/{id}`, 'Ends a link', secret),
+          one('GET', endpoints.links, 'Open links to exports', secret),
+          one('DELETE', `${endpoints.links}/{id}`, 'Revoke a link', secret),
         ]
       : []),
   ]

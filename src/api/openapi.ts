@@ -30,7 +30,7 @@ export function openapiDocument(parts: DiscoveryParts, documented: readonly Docu
     info: {
       title: `paystile service ${parts.service.config.service}`,
       version: '1',
-      description: `Paid per request on Solana ${parts.service.config.network}. An unpaid request is answered 402 with what to pay.`,
+      description: `Paid per request on Solana ${parts.service.config.network}. An unpaid request gets 402 with a payment challenge.`,
     },
     servers: [{ url: parts.publicUrl ?? '/' }],
     paths,
@@ -101,7 +101,7 @@ function ownOperation({ path, summary, isPrivate, query, body, answer, type }: D
     }),
     responses: {
       200: { description: 'OK', content },
-      ...((query ?? body) && { 400: problemAnswer('What is wrong, all of it') }),
+      ...((query ?? body) && { 400: problemAnswer('The request is invalid; lists all problems') }),
       ...(isPrivate && { 401: problemAnswer('Sign in with a wallet that owns this service') }),
     },
   }
@@ -144,7 +144,7 @@ function paidOperation({ service, mints }: DiscoveryParts, entry: CatalogEntry):
     responses: {
       200: { description: 'The resource' },
       402: {
-        description: 'What to pay, to whom, until when',
+        description: 'Payment required: the challenge',
         content: { 'application/json': { schema: challengeSchema } },
       },
       403: problemAnswer('The proof is invalid or expired'),

@@ -61,7 +61,7 @@ const onNext =
   }
 
 describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
-  it('uses up no payment when the whole response was written and the client aborted the request in the middle', async () => {
+  it('uses up no payment when the whole response was written and the client broke off in the middle', async () => {
     const shop = await fixture.open({}, serve, () => ({ body: large }))
     const proof = await shop.buy(payer)
     await readAndReset(`${shop.url}/data`, { 'Payment-Proof': proof }, 1_000_000)

@@ -199,7 +199,7 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
       expect(challenge).toMatchObject({ amount: '0.05', allowance: { unit: 'byte', amount: '5000000' } })
     })
 
-    it('are gone when they were sent, though the client aborted the request', async () => {
+    it('are gone when they were sent, though the client broke off', async () => {
       const shop = await open({ price: 0.5, per: 'megabyte', prepay: 1, scope: 'all' }, slow)
       const proof = await buy(shop)
       const seen = await readAndReset(`${shop.url}/data`, { 'Payment-Proof': proof }, 30_000)

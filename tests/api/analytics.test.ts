@@ -496,7 +496,7 @@ describe('discovery', () => {
 
   it('says in a page how to pay', async () => {
     const text = await (await house.visit('/llms.txt')).text()
-    expect(text).toContain('good for more than one request also needs sig= or claim=')
+    expect(text).toContain('for more than one request also needs sig= or claim=')
     expect(text).toContain('- GET /data: 0.01 USDC per request, paid in USDC. The secret, in full.')
     expect(text).toContain('Payment-Proof: tx=<signature>; requestId=<requestId>; payer=<address>')
   })

@@ -137,7 +137,7 @@ describe('a message proves nothing', () => {
     expect(host.asked).toEqual([])
   })
 
-  it('when the message has already been used, also after a revocation', async () => {
+  it('when it was used before, also after a revocation', async () => {
     const body = fixture.bodyFor('register', developer, host.name)
     expect((await fixture.post('/developers', body)).status).toBe(200)
     expect(await told(fixture.post('/developers', body))).toMatch(/^403 message_refused .*already been used/)

@@ -189,7 +189,7 @@ describe('a payment that was taken back and lands again', () => {
     expect(await race.present(attempt)).toMatchObject({ code: 'tx_not_final', body: { retryable: true } })
   })
 
-  it('T62: is used, if the message has already been used', async () => {
+  it('T62: is used, if it was used before', async () => {
     const { attempt } = await confirmed()
     await shop.serves(attempt)
     await fixture.ledger.journal?.conclude([{ tx: bytesOf(attempt.tx), finality: 'reverted' }])

@@ -488,7 +488,7 @@ describe('sending', () => {
     expect(await fixture.held(owner, native)).toBe(3n)
   })
 
-  it('says why it was deducted, and does not know where nobody answers', async () => {
+  it('says why it was not sent, and does not know where nobody answers', async () => {
     const signed = signedIn(await sign(await order()))
     fixture.localnet.advance(0, 400)
     expect(await fixture.outgoingWallet.send(signed)).toEqual({ kind: 'rejected', why: 'BlockhashNotFound' })

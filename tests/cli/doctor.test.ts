@@ -281,7 +281,7 @@ describe('a configuration that is not', () => {
     expect(await broken(settings({ ...own(), ...round }))).toMatch(/is the gateway itself, so every request would loop/)
   })
 
-  it('another program uses the port, and paystile itself is no other', async () => {
+  it('another program has the port, and paystile itself is no other', async () => {
     const rival = createServer((_request, response) => void response.end('{}'))
     const { port } = new URL(await listen(rival))
     const config = settings({ ...own(), listen: { host: '127.0.0.1', port: Number(port) } })

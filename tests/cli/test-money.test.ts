@@ -53,7 +53,7 @@ const create = (...args: readonly string[]) =>
 describe('mints create', () => {
   it('says what is missing: SOL, a node, a test network', async () => {
     const poor = await create()
-    expect([poor.code, poor.error]).toEqual([4, expect.stringContaining(`get some from npx paystile faucet ${key}`)])
+    expect([poor.code, poor.error]).toEqual([4, expect.stringContaining(`Get some from npx paystile faucet ${key}`)])
     const nowhere = await run('mints', 'create', keyFile, '--network', 'devnet', '--rpc', 'http://127.0.0.1:1')
     expect([nowhere.code, nowhere.error]).toEqual([7, 'No node of devnet can be reached. Set one with --rpc.'])
     expect((await run('mints', 'create', keyFile, '--network', 'mainnet')).error).toContain(

@@ -79,7 +79,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       expect(await desk.kindOf(takeOf(payment))).toBe('busy')
     })
 
-    it('give back what was deducted, and never consume more than was leased', async () => {
+    it('give back what was not sent, and never consume more than was leased', async () => {
       const payment = bytes()
       expect(await desk.use(takeOf(payment, { amount: 400_000n }), 'delivered', 150_000n)).toBe(true)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ remaining: 850_000n })

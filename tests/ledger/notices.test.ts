@@ -81,7 +81,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       expect(await kinds(late)).toEqual(['payment.expired', 'payment.confirmed'])
     })
 
-    it('tell of one that was seen and never claimed, once, when its allowance expired', async () => {
+    it('tell of one that was seen and never claimed, once, when its time is over', async () => {
       await notices().start()
       const [seen, claimed, foreign, named] = [
         aSighting(),

@@ -123,7 +123,7 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await desk.kindOf(againOf(payment))).toBe('spent')
   })
 
-  it('tells nobody that it expired undelivered', async () => {
+  it('tells nobody that it ran out undelivered', async () => {
     await desk.ledger.events.start()
     const [kept, refunded] = [await desk.registered(), await desk.registered()]
     desk.clock.advance(leaseMs)

@@ -157,7 +157,7 @@ describe('what was bought', () => {
     const download = page.waitForEvent('download')
     await hurry(page)
     expect((await download).suggestedFilename()).toBe('report.csv')
-    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/Your download has begun/)
+    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/Your download has started/)
     expect(await offered(page)).toBe(false)
   })
 
@@ -184,7 +184,7 @@ describe('time and trouble', () => {
   it('the price expires by the clock of the service, is asked about, and can be had anew', async () => {
     const far = Date.UTC(2001, 0)
     await open({ now: far, expiresAt: far + 1_500 })
-    await expect.poll(() => heading(page)).toBe('This price has expired')
+    await expect.poll(() => heading(page)).toBe('The time to pay has ended')
     expect(await offered(page)).toBe(false)
     fixture.standing = { state: 'expired' }
     await expect.poll(() => heading(page)).toBe('This price has expired')

@@ -154,7 +154,12 @@ describe('each step has its words', () => {
       /Allow the connection in your wallet.*Start over/,
     ],
     ['not connected', { connects: 'no' }, 'Not connected', /Nothing was paid/],
-    ['wrong network', { chains: ['solana:mainnet'] }, 'Wrong network', /not on Solana devnet. Switch it to devnet/],
+    [
+      'wrong network',
+      { chains: ['solana:mainnet'] },
+      'Wrong network',
+      /not connected to Solana devnet. Switch it to devnet/,
+    ],
     ['asking', { signs: 'never' }, 'Approve it in Testwallet', /You pay 0\.01 USDC/],
     ['declined', { signs: 'no' }, 'You declined', /Nothing was paid. You can try again/],
     ['a wallet that fails', { signs: 'fails' }, 'Testwallet could not pay', /Nothing was paid/],
@@ -175,7 +180,7 @@ describe('each step has its words', () => {
     fixture.prepared = { kind: 'short', token: 'USDC', has: '0.002', needs: '0.01' }
     await click()
     await told('Insufficient balance')
-    expect(await notice()).toMatch(/has 0\.002 USDC, and 0\.01 USDC is needed/)
+    expect(await notice()).toMatch(/has 0\.002 USDC, but needs 0\.01 USDC/)
     expect(await page.locator('#notice code').textContent()).toBe(`npx paystile faucet ${payer}`)
     expect(await tab.violations()).toEqual([])
     fixture.prepared = { kind: 'transaction', transaction: 'AQID' }
@@ -186,7 +191,7 @@ describe('each step has its words', () => {
   it('refused by the service: why, and that nothing was paid', async () => {
     fixture.sent = { kind: 'refused', why: 'the blockhash is too old' }
     await click()
-    await told('The payment was deducted')
+    await told('The payment was not sent')
     expect(await notice()).toContain('The blockhash is too old. Nothing was paid.')
   })
 })
@@ -223,7 +228,7 @@ describe('nobody pays twice', () => {
     await expect.poll(() => page.locator('#time').textContent()).toMatch(/0:01/)
     await expect.poll(() => page.evaluate(() => performance.now())).toBeGreaterThan(1_500)
     await approve(page)
-    await told('This price has expired')
+    await told('The time to pay has ended')
     expect(fixture.count('submit')).toBe(0)
   })
 
@@ -253,7 +258,7 @@ describe('nobody pays twice', () => {
   it('a service that is away when a payment is to be prepared leads to nothing, and says so', async () => {
     fixture.deafTo.add('prepare')
     await click()
-    await told('The payment was deducted')
+    await told('The payment was not sent')
     expect(await notice()).toContain('Nothing was paid')
     expect(await asked(page)).toMatchObject({ sign: 0 })
   })

@@ -226,7 +226,7 @@ async function balanceOf(owner: string, mint: Mint): Promise<bigint> {
 describe('settlement', () => {
   it('shows how far the next conversion is, and what was quoted beside what came', async () => {
     const page = await visitHistory('/settlement')
-    await page.getByText('50% of the way to the next conversion · 0.05 SOL are kept').waitFor()
+    await page.getByText('50% of the way to the next conversion · 0.05 SOL are retained').waitFor()
     await page.getByText('Progress is not available now').waitFor()
     await page.getByRole('alert').getByText('No process converts for this wallet.').waitFor()
     const row = page.getByRole('row').filter({ hasText: 'Converted' })
@@ -277,7 +277,7 @@ describe('refunds', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await dialog.waitFor({ state: 'detached' })
     await ask(page)
-    await dialog.getByRole('button', { name: 'Send 3.00 USDC back' }).click()
+    await dialog.getByRole('button', { name: 'Refund 3.00 USDC' }).click()
     await dialog.waitFor({ state: 'detached' })
     const isDone = async () => {
       world.localnet.advanceSlots(40)
@@ -300,7 +300,7 @@ describe('refunds', () => {
       return answer ? route.fulfill(answer) : route.abort()
     })
     const dialog = await ask(page)
-    const send = dialog.getByRole('button', { name: 'Send 0.25 USDC back' })
+    const send = dialog.getByRole('button', { name: 'Refund 0.25 USDC' })
     await send.click()
     await dialog.getByRole('alert').getByText('You can safely order the refund again').waitFor()
     answer = {
@@ -319,7 +319,7 @@ describe('refunds', () => {
     expect(await viewer.violations()).toEqual([])
     await dialog.getByText('This server has no key for refunds.').waitFor()
     expect(await dialog.locator('.command code').textContent()).toBe('npx paystile refund /api/weather')
-    expect(await dialog.getByRole('button', { name: /back/ }).count()).toBe(0)
+    expect(await dialog.getByRole('button', { name: /^Refund / }).count()).toBe(0)
   })
 
   it('are steps in the course of their payment, as what was shared out is, with what they came to', async () => {
@@ -342,7 +342,7 @@ describe('refunds', () => {
     expect(await viewer.violations()).toEqual([])
   })
 
-  it('are offered of a payment that a browser without its cookie never claims, before its allowance expired', async () => {
+  it('are offered of a payment that a browser without its cookie never claims, before its time is over', async () => {
     const { url, shop } = dashboard.service
     const { world, payer } = shop
     await world.pay((await (await fetch(`${url}/api/weather`)).json()) as Challenge, payer)
@@ -375,7 +375,7 @@ describe('refunds', () => {
       },
     )
     const dialog = await ask(page)
-    await dialog.getByRole('button', { name: /back/ }).click()
+    await dialog.getByRole('button', { name: /^Refund / }).click()
     const row = page.locator('tbody tr').filter({ hasText: 'Underpaid' })
     await row.getByText("The payer's token account does not accept transfers.").waitFor()
     await row.getByRole('button', { name: 'Refund…' }).waitFor()

@@ -167,7 +167,7 @@ describe('a mint of Token-2022', () => {
 })
 
 describe('the account of the recipient', () => {
-  it('T8: that was transferred to somebody else is told to the operator, and nothing is sold for it', async () => {
+  it('T8: that was handed over to somebody else is told to the operator, and nothing is sold for it', async () => {
     const handOver = getSetAuthorityInstruction({
       owned: await accountOf(world.usdc),
       owner: recipient,

@@ -13,19 +13,19 @@ import { states } from './queries.ts'
 
 const byToken = z.strictObject({ NATIVE: decimal, USDC: decimal, SOL: decimal })
 const revenue = {
-  revenue: decimal.meta({ description: 'What was earned less what was sent back; may be negative.' }),
-  gross: decimal.meta({ description: 'What was earned.' }),
-  refunded: decimal.meta({ description: 'What was sent back, at the time of the refund.' }),
+  revenue: decimal.meta({ description: 'Gross revenue less refunds; may be negative.' }),
+  gross: decimal.meta({ description: 'Gross revenue.' }),
+  refunded: decimal.meta({ description: 'Refunds, counted at the time of the refund.' }),
 }
 const amounts = { received: byToken, sentBack: byToken.meta({ description: 'Refunds, by token.' }) }
 const period = { from: moment.nullable(), to: moment.nullable() }
 
 export const feedRecord = z
   .strictObject({
-    id: z.string().meta({ description: 'Names this record at this service; a cursor, too.' }),
+    id: z.string().meta({ description: 'Id of the record at this service; also a cursor.' }),
     timestamp: moment,
     requestId: z.string().meta({ description: 'Keyed hash.' }),
-    payer: z.string().meta({ description: 'Pseudonym; empty where it is not known.' }),
+    payer: z.string().meta({ description: 'Pseudonym; empty if unknown.' }),
     endpoint: z.string(),
     token,
     amount: decimal,
@@ -36,19 +36,21 @@ export const feedRecord = z
     state: z.enum(states),
     delivery: z.enum(['none', 'some', 'all']),
     recipient: z.string(),
-    shared: z.string().meta({ description: 'In NATIVE, to all together; empty as long as it is not shared out.' }),
-    refundedAt: z.string().meta({ description: 'RFC 3339, UTC: when a refund was final; empty until then.' }),
-    refunded: decimal.meta({ description: 'What was sent back, in the token; empty where nothing was.' }),
-    revenue: decimal.meta({ description: 'What it adds to the revenue: its worth less what was sent back.' }),
+    shared: z.string().meta({ description: 'Sum of the rewards in NATIVE; empty until accrued.' }),
+    refundedAt: z
+      .string()
+      .meta({ description: 'RFC 3339, UTC: the time at which a refund became final; empty until then.' }),
+    refunded: decimal.meta({ description: 'Refunded amount in the token; empty without a refund.' }),
+    revenue: decimal.meta({ description: 'Contribution to the revenue: its worth less the refund.' }),
   })
   .meta({ id: 'FeedRecord' })
 
-const forOwners = z.string().optional().meta({ description: 'Only for an owner who is signed in.' })
+const forOwners = z.string().optional().meta({ description: 'Only for a signed-in owner.' })
 const timelineEntry = z.strictObject({
   at: moment.nullable(),
   event: z.enum(timelineEvents),
   note: z.string().optional(),
-  amount: decimal.optional().meta({ description: 'What was shared out or sent back.' }),
+  amount: decimal.optional().meta({ description: 'Accrued or refunded amount.' }),
   token: token.optional(),
   tx: forOwners,
 })
@@ -56,10 +58,12 @@ const timelineEntry = z.strictObject({
 export const detail = feedRecord
   .extend({
     tx: forOwners,
-    required: decimal.meta({ description: 'What was asked for, in the token that was paid with.' }),
+    required: decimal.meta({ description: 'Price in the token of the payment.' }),
     checks: z.strictObject({ exists: check, recipient: check, amount: check, memo: check, unused: check }),
     timeline: z.array(timelineEntry),
-    usableUntil: moment.nullable().meta({ description: 'Or claimable until, where it is not claimed yet.' }),
+    usableUntil: moment
+      .nullable()
+      .meta({ description: 'End of the allowance or, before a claim, of the time to claim.' }),
     allowance: z.strictObject({ unit: z.enum(units), amount: decimal }).nullable(),
     remaining: decimal.nullable(),
   })
@@ -86,19 +90,17 @@ export const payers = z
 
 export const problemList = z
   .strictObject({
-    counts: z.record(z.enum(problemKinds), count).meta({ description: 'Of each kind, up to 1,000.' }),
+    counts: z.record(z.enum(problemKinds), count).meta({ description: 'Number of each kind, up to 1,000.' }),
     records: z.array(
       feedRecord.extend({
         kind: z.enum(problemKinds),
         required: decimal.optional(),
         received: decimal,
         tx: forOwners,
-        note: z.string().meta({ description: 'What it means.' }),
-        next: z.string().meta({ description: 'What to do.' }),
-        refundable: refundable
-          .optional()
-          .meta({ description: 'What of it can be sent back now; `POST /api/refunds`.' }),
-        refund: refund.omit({ payment: true }).optional().meta({ description: 'How it is sent back, or was.' }),
+        note: z.string().meta({ description: 'Meaning of the problem.' }),
+        next: z.string().meta({ description: 'Recommended action.' }),
+        refundable: refundable.optional().meta({ description: 'Refundable amount; see `POST /api/refunds`.' }),
+        refund: refund.omit({ payment: true }).optional().meta({ description: 'The refund, if one was ordered.' }),
       }),
     ),
     next: z.string().nullable(),
@@ -107,7 +109,7 @@ export const problemList = z
 
 const usageLine = z.strictObject({
   endpoint: z.string(),
-  calls: count.meta({ description: 'Payments, and further uses of what they bought.' }),
+  calls: count.meta({ description: 'Payments plus further uses of their allowances.' }),
   payments: count,
   challenged: count,
   free: count,
@@ -120,7 +122,7 @@ const revenueLine = z.strictObject({
   endpoint: z.string(),
   payments: count,
   ...revenue,
-  unvalued: count.meta({ description: 'Payments that had no rate, and so are in no revenue.' }),
+  unvalued: count.meta({ description: 'Payments without a rate, which the revenue excludes.' }),
   ...amounts,
 })
 const tokenLine = z.strictObject({
@@ -130,7 +132,7 @@ const tokenLine = z.strictObject({
   sentBack: decimal,
   ...revenue,
   unvalued: count,
-  share: decimal.meta({ description: 'Of the revenue, 0 to 1; 0 where more was sent back than received.' }),
+  share: decimal.meta({ description: 'Share of the revenue, 0 to 1; 0 if refunds exceed receipts.' }),
 })
 
 export const analytics = z
@@ -161,9 +163,9 @@ export const summary = z
     previous: z
       .strictObject({ totalRevenue: decimal, gross: decimal, refunded: decimal, payments: count, funnel })
       .optional()
-      .meta({ description: 'The period of the same length before, where `from` and `to` are given.' }),
-    pending: count.meta({ description: 'Payments that can still be claimed, now; up to 1,000 are counted.' }),
-    unclaimed: count.meta({ description: 'Payments on chain that no proof was accepted for, now; up to 1,000.' }),
+      .meta({ description: 'The previous period of the same length, if `from` and `to` are given.' }),
+    pending: count.meta({ description: 'Payments that can still be claimed now, up to 1,000.' }),
+    unclaimed: count.meta({ description: 'Payments on chain without an accepted proof now, up to 1,000.' }),
   })
   .meta({ id: 'AnalyticsSummary' })
 

@@ -112,7 +112,7 @@ describe('the body of a verification', () => {
   it('refuses an amount without its token, and does not mind __proto__', () => {
     expect(readInput(verifyBody, { tx, requestId: 'abc', amount: 1 })).toEqual({
       kind: 'problems',
-      problems: ['amount needs mint beside it'],
+      problems: ['amount needs mint'],
     })
     const body = JSON.parse(`{"tx":"${tx}","requestId":"abc","__proto__":{"valid":true}}`)
     const reading = readInput(verifyBody, body)

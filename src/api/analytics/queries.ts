@@ -17,17 +17,17 @@ const time = (what: string) =>
       asRead(parseTime, 'must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds'),
     )
     .optional()
-    .meta({ description: `${what} RFC 3339, a day, or milliseconds since 1970.` })
+    .meta({ description: `${what} RFC 3339, a date, or milliseconds since 1970.` })
 
-const from = time('From this moment on, by the time of the block.')
-const to = time('Before this moment.')
+const from = time('Start, inclusive, by block time.')
+const to = time('End, exclusive.')
 const wrongEndpoint = 'must have 1 to 2048 characters, as shown in the list'
 const endpoint = z
   .string()
   .min(1, wrongEndpoint)
   .max(2_048, wrongEndpoint)
   .optional()
-  .meta({ description: 'What was paid for, as the list shows it.', examples: ['/api/weather'] })
+  .meta({ description: 'The paid endpoint, as shown in the list.', examples: ['/api/weather'] })
 const statuses = [...paymentListStatuses, ...Object.values(feedStatuses)] as const
 const status = z
   .enum(statuses)
@@ -37,10 +37,10 @@ const status = z
         'pending') as PaymentListStatus,
   )
   .optional()
-  .meta({ description: 'Either spelling of the verification status.' })
+  .meta({ description: 'Verification status, in either spelling.' })
 
 const ordered = { from, to }
-const token = z.enum(tokenCodes).optional().meta({ description: 'The token that was paid with.' })
+const token = z.enum(tokenCodes).optional().meta({ description: 'Token of the payment.' })
 export const states = [
   'unclaimed',
   'confirmed',
@@ -48,10 +48,10 @@ export const states = [
   'late',
   'reverted',
 ] as const satisfies readonly PaymentListItem['state'][]
-const state = z.enum(states).optional().meta({ description: 'More than the status tells.' })
+const state = z.enum(states).optional().meta({ description: 'State, more precise than the status.' })
 const wrongName = 'must be 1 to 128 letters, digits, - or _'
 const name = z.string().regex(/^[\w-]{1,128}$/, wrongName)
-const payer = name.optional().meta({ description: 'Pseudonym of who paid, as the list shows it.' })
+const payer = name.optional().meta({ description: 'Pseudonym of the payer, as shown in the list.' })
 const filter = { ...ordered, endpoint, token, status, state, payer }
 export const filterNames = [
   'from',
@@ -80,10 +80,10 @@ export function pageQuery(readCursor: (text: string) => PaymentListMark | undefi
         .string()
         .regex(/^[\w-]{1,256}$/, "must be an id, a transaction, a requestId or its hash, or a payer's pseudonym")
         .optional()
-        .meta({ description: 'An id, a transaction, a requestId or its hash, or the pseudonym of a payer: exactly.' }),
+        .meta({ description: "Exact match of an id, a transaction, a requestId or its hash, or a payer's pseudonym." }),
       limit: limit('Records'),
-      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
-      view: z.enum(views).optional().meta({ description: 'One part of the answer alone.' }),
+      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the previous page, or the `id` of a record.' }),
+      view: z.enum(views).optional().meta({ description: 'Only one part of the response.' }),
     })
     .refine(inOrder, notInOrder)
 }
@@ -96,7 +96,7 @@ export function payersQuery(readCursor: (text: string) => PayerMark | undefined)
       ...ordered,
       order: z.enum(['revenue', 'latest']).default('revenue'),
       limit: limit('Payers'),
-      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, in the same order.' }),
+      cursor: cursorBy(readCursor).meta({ description: 'The `next` of the previous page, in the same order.' }),
     })
     .refine(inOrder, notInOrder)
     .refine(({ order, cursor }) => !cursor || 'worth' in cursor === (order === 'revenue'), {
@@ -107,9 +107,9 @@ export type PayersQuery = z.output<ReturnType<typeof payersQuery>>
 
 export function problemsQuery(readCursor: (text: string) => PaymentListMark | undefined) {
   return z.strictObject({
-    kind: z.enum(problemKinds).optional().meta({ description: 'One kind alone.' }),
+    kind: z.enum(problemKinds).optional().meta({ description: 'Only one kind.' }),
     limit: limit('Records'),
-    cursor: cursorBy(readCursor).meta({ description: 'The `next` of the page before, or the `id` of a record.' }),
+    cursor: cursorBy(readCursor).meta({ description: 'The `next` of the previous page, or the `id` of a record.' }),
   })
 }
 export type ProblemsQuery = z.output<ReturnType<typeof problemsQuery>>

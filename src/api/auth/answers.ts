@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { moment } from '../http/answers.ts'
 
-const wallet = z.string().meta({ description: 'The wallet that is signed in.' })
-const owner = z.boolean().meta({ description: 'Whether it may read what the service earns.' })
+const wallet = z.string().meta({ description: 'The signed-in wallet.' })
+const owner = z.boolean().meta({ description: 'Whether it may read the analytics.' })
 export const signInMessage = z
   .strictObject({ message: z.string(), nonce: z.string(), expiresAt: moment })
   .meta({ id: 'SignInMessage' })

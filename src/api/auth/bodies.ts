@@ -16,14 +16,14 @@ export const signedMessage = z
   .string()
   .refine((text) => readBase64(text) !== undefined, 'must be in base64')
   .nullish()
-  .meta({ description: 'What was signed, in base64, where a wallet puts a header before the message.' })
+  .meta({ description: 'The signed bytes in base64, if the wallet adds a header to the message.' })
 
 /** Unknown keys are ignored, because wallets send additional ones. */
 export const signInBodies = {
   nonce: z.object({ address: wallet }),
   signIn: z.object({
     address: wallet,
-    message: z.string().min(1, 'must be the message, unchanged').meta({ description: 'As it was given.' }),
+    message: z.string().min(1, 'must be the message, unchanged').meta({ description: 'The message, unchanged.' }),
     signature,
     signedMessage,
   }),

@@ -10,7 +10,7 @@ const developerLine = {
   host: z.string(),
   wallet: z.string(),
   from: moment,
-  until: moment.meta({ description: 'Unless its document is seen to name the wallet until then.' }),
+  until: moment.meta({ description: 'End of the verification, unless the document renews it.' }),
 }
 export const developer = z.strictObject(developerLine).meta({ id: 'Developer' })
 export const developerRevoked = z
@@ -18,11 +18,11 @@ export const developerRevoked = z
   .meta({ id: 'DeveloperRevoked' })
 export const developers = z
   .strictObject({
-    service: z.string().nullable().meta({ description: 'The origin that messages name.' }),
-    id: z.string().meta({ description: 'The id that documents may name instead.' }),
+    service: z.string().nullable().meta({ description: 'Origin in the signed messages.' }),
+    id: z.string().meta({ description: 'Id that documents may use instead of the origin.' }),
     network: z.enum(networks),
     genesis: z.string(),
-    time: moment.meta({ description: 'By the clock of the service, which messages are compared with.' }),
+    time: moment.meta({ description: 'Clock of the service, which checks the time of messages.' }),
     developers: z.array(z.strictObject(developerLine)),
     hosts: z.array(z.string()).optional().meta({ description: 'Hosts that can be verified; only for an owner.' }),
   })

@@ -7,11 +7,11 @@ const host = z
   .string()
   .min(1, 'must be a host such as api.example.com')
   .max(300, 'must be a host such as api.example.com')
-  .meta({ description: 'The host, as it stands in addresses: lower case, Punycode, a port only where it is unusual.' })
+  .meta({ description: 'The host: lower case, Punycode, with a port only if it is not the default.' })
 const issuedAt = z
   .string()
   .transform(asRead(parseMoment, 'must be the time in the message, such as 2026-01-31T12:00:00.000Z'))
-  .meta({ description: 'The time in the message that was signed.' })
+  .meta({ description: 'The time in the signed message.' })
 /** Parses a time in the format of the message, to the millisecond. */
 function parseMoment(text: string): number | undefined {
   const time = Date.parse(text)

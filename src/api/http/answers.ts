@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { tokenCodes } from '../../core/money/tokens.ts'
 
-export const decimal = z.string().meta({ description: 'Plain decimal text; empty where it is not known.' })
+export const decimal = z.string().meta({ description: 'Plain decimal text; empty if unknown.' })
 export const token = z.enum(tokenCodes)
 export const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
 export const count = z.int().min(0)

@@ -37,7 +37,7 @@ export const readiness = z
   .strictObject({
     ready: z.boolean(),
     offered: z.array(token),
-    withheld: z.partialRecord(token, z.string()).meta({ description: 'Why a token is not offered.' }),
+    withheld: z.partialRecord(token, z.string()).meta({ description: 'Reason why a token is not offered.' }),
     why: z.array(z.string()),
   })
   .meta({ id: 'Readiness' })
@@ -45,8 +45,8 @@ export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'He
 
 const offer = z.strictObject({
   methods: z.array(z.string()),
-  path: z.string().nullable().meta({ description: 'Null where the provider gave it no name.' }),
-  price: z.string().nullable().meta({ description: 'Null where it depends on the request.' }),
+  path: z.string().nullable().meta({ description: 'Null if the endpoint has no description.' }),
+  price: z.string().nullable().meta({ description: 'Null if the price depends on the request.' }),
   token,
   per: z.strictObject({ unit: z.enum(units), amount: z.number() }),
   acceptedMints: z.array(token),
@@ -60,10 +60,10 @@ export const wellKnown = z
     version: z.literal(1),
     service: z.string(),
     network: z.enum(networks),
-    testMode: z.boolean().meta({ description: 'Whether what is paid is worth nothing.' }),
-    banner: z.string().optional().meta({ description: 'What pages show in test mode.' }),
+    testMode: z.boolean().meta({ description: 'Whether payments use test money.' }),
+    banner: z.string().optional().meta({ description: 'Text that pages show in test mode.' }),
     genesis: z.string(),
-    identityKey: z.string().meta({ description: 'Ed25519 key under the receipts, base58.' }),
+    identityKey: z.string().meta({ description: 'Ed25519 key that signs receipts, base58.' }),
     recipients: z.array(z.string()),
     tokens: z.record(z.string(), z.strictObject({ address: z.string(), decimals: count, tokenProgram: z.string() })),
     endpoints: z.array(offer),

@@ -15,13 +15,13 @@ export const verifyBody = z
       .string()
       .regex(requestIdPattern, 'must be the requestId of a challenge')
       .meta({ description: 'From the challenge.' }),
-    payer: address.optional().meta({ description: 'Who must have paid.' }),
-    recipient: address.optional().meta({ description: 'Who must have been paid.' }),
+    payer: address.optional().meta({ description: 'Expected payer.' }),
+    recipient: address.optional().meta({ description: 'Expected recipient.' }),
     amount: z
       .union([z.number(), z.string()], { error: 'must be a number or decimal text' })
       .optional()
-      .meta({ description: 'The least that must have been paid, in units of `mint`.' }),
-    mint: z.enum(tokenCodes).optional().meta({ description: 'The token code that it must have been paid in.' }),
+      .meta({ description: 'Minimum amount, as a decimal of `mint`.' }),
+    mint: z.enum(tokenCodes).optional().meta({ description: 'Expected token code.' }),
   })
-  .refine(({ amount, mint }) => amount === undefined || mint !== undefined, { error: 'amount needs mint beside it' })
+  .refine(({ amount, mint }) => amount === undefined || mint !== undefined, { error: 'amount needs mint' })
 export type VerifyBody = z.output<typeof verifyBody>

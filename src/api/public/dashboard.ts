@@ -43,7 +43,7 @@ export function createDashboard(files: ReadonlyMap<string, File>): Dashboard {
     // The screens of the page have paths below it, so each can be opened and bookmarked.
     const file = asset ?? (path.startsWith('assets/') ? undefined : files.get('index.html'))
     if (!file) {
-      const detail = files.size === 0 ? 'The pages were not built; run npm run build.' : undefined
+      const detail = files.size === 0 ? 'The pages are not built. Run npm run build.' : undefined
       return problem('not_found', detail === undefined ? {} : { detail })
     }
     const isPacked = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')

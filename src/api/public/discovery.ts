@@ -62,26 +62,26 @@ export function llmsText({ service, publicUrl }: DiscoveryParts): string {
   })
   return `# Paid HTTP API${publicUrl === undefined ? '' : ` at ${publicUrl}`}
 
-> Requests are paid one by one on Solana (${network}). No account, no API key: a wallet is enough.
+> Each request is paid on Solana (${network}). You need a wallet, but no account and no API key.
 
-## What is sold
+## Paid resources
 
-${lines.length === 0 ? '- Nothing at this moment.' : lines.join('\n')}
+${lines.length === 0 ? '- None at the moment.' : lines.join('\n')}
 
 ## How to pay
 
-1. Send the request. The answer is 402 with JSON: requestId, recipient, amounts, mints, expiresAt.
+1. Send the request. The response is 402 with JSON: requestId, recipient, amounts, mints, expiresAt.
 2. Send amounts[token] of one accepted token to recipient on ${network}, with a memo that equals requestId.
 3. Send the same request again with the header Payment-Proof: tx=<signature>; requestId=<requestId>; payer=<address>.
-   What is good for more than one request also needs sig= or claim= there: the 402's instructions say how.
-4. 200 is the resource. Where "retryable" is true, send the same proof again; never pay twice for one requestId.
+   An allowance for more than one request also needs sig= or claim=; see instructions in the 402 response.
+4. The response with status 200 is the resource. If "retryable" is true, send the same proof again. Never pay twice for one requestId.
 5. In JavaScript the npm package paystile does all of this: await fetchWith402(url, { wallet, tokens })
 
 ## More
 
 - ${endpoints.openapi}: every endpoint with its price
 - ${endpoints.wellKnown}: network, genesis hash, keys, token mints
-- POST ${endpoints.verifyPayment}: checks a payment and uses nothing up
+- POST ${endpoints.verifyPayment}: checks a payment without using it
 `
 }
 

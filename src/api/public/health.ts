@@ -41,7 +41,7 @@ export function createHealth(service: Runtime): Health {
     ready: async (isTold) => {
       const { faults, paused, isPaused, offered, withheld } = await look()
       const why = [...faults, ...paused].map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
-      const reasons = Object.entries(withheld).map(([token, reason]) => [token, isTold ? reason : 'not offered now'])
+      const reasons = Object.entries(withheld).map(([token, reason]) => [token, isTold ? reason : 'not offered'])
       const tokens = { offered, withheld: Object.fromEntries(reasons) }
       const body: ReadinessAnswer = { ready: faults.length === 0 && !isPaused, ...tokens, why: [...new Set(why)] }
       return body.ready ? answer(body) : answer(body, { status: 503, headers: { 'Retry-After': '2' } })

@@ -8,7 +8,7 @@ const decimal = z.string().meta({ description: 'Plain decimal text.' })
 const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
 const count = z.int().min(0)
 const role = z.enum(rewardRoles)
-const who = z.string().meta({ description: 'A wallet; of who gets cashback only the pseudonym.' })
+const who = z.string().meta({ description: 'A wallet or, for cashback, a pseudonym.' })
 
 const head = {
   id: z.string().meta({ description: 'Also in the memo of its transaction, after `paystile:`.' }),
@@ -26,17 +26,17 @@ const line = {
   payee: who,
   owed: decimal,
   sent: decimal,
-  opening: decimal.meta({ description: 'Taken for the rent of a token account that there was not.' }),
-  rate: decimal.meta({ description: 'Taken because NATIVE is worth more than when it was earned.' }),
+  opening: decimal.meta({ description: 'Deducted for the rent of a new token account.' }),
+  rate: decimal.meta({ description: 'Deducted because the rate of NATIVE has risen since it was earned.' }),
 }
 const sums = { accrued: decimal, due: decimal, underWay: decimal, paid: decimal }
 
 export const rewards = z
   .strictObject({
     token: z.literal('NATIVE'),
-    isOn: z.boolean().meta({ description: 'Whether this server shares out payments.' }),
+    isOn: z.boolean().meta({ description: 'Whether this server accrues rewards.' }),
     paused: z.boolean(),
-    ripening: count.meta({ description: 'Final payments that are not shared out yet.' }),
+    ripening: count.meta({ description: 'Final payments that have not been accrued yet.' }),
     threshold: decimal.nullable(),
     rules: z
       .strictObject({
@@ -52,7 +52,7 @@ export const rewards = z
     wallet: z
       .strictObject({ address: z.string(), native: decimal, sol: decimal })
       .nullable()
-      .meta({ description: 'What pays, where this server does.' }),
+      .meta({ description: 'The paying wallet, if this server pays.' }),
     roles: z.array(z.strictObject({ role, payees: count, ...sums })),
     payouts: z.array(payout),
   })
@@ -63,7 +63,7 @@ const payee = {
   role,
   payee: who,
   ...sums,
-  waits: z.string().meta({ description: 'Why nothing is paid at present; empty otherwise.' }),
+  waits: z.string().meta({ description: 'Reason why payouts wait; empty otherwise.' }),
   waitsUntil: moment.nullable(),
 }
 export const payees = z
@@ -92,7 +92,7 @@ export const refunds = z
   })
   .meta({ id: 'Refunds' })
 
-const optional = decimal.nullable().meta({ description: 'Null where it is not known.' })
+const optional = decimal.nullable().meta({ description: 'Null if unknown.' })
 const conversion = z
   .strictObject({
     ...head,
@@ -100,30 +100,32 @@ const conversion = z
     venue: z.string(),
     sell: z.enum(tokenCodes),
     buy: z.enum(tokenCodes),
-    amount: decimal.meta({ description: 'What is sold.' }),
+    amount: decimal.meta({ description: 'Amount to sell.' }),
     quoted: decimal,
-    minimum: decimal.meta({ description: 'Less than this cannot come: the transaction would fail.' }),
-    sold: optional.meta({ description: 'What really left the wallet, read from the chain.' }),
-    received: optional.meta({ description: 'What really came.' }),
+    minimum: decimal.meta({ description: 'Minimum proceeds: below this, the transaction fails.' }),
+    sold: optional.meta({ description: 'Amount that left the wallet, read from the chain.' }),
+    received: optional.meta({ description: 'Received amount, read from the chain.' }),
   })
   .meta({ id: 'Conversion' })
 export const settlement = z
   .strictObject({
-    isOn: z.boolean().meta({ description: 'Whether what is sold here is converted.' }),
+    isOn: z.boolean().meta({ description: 'Whether this service converts payments.' }),
     paused: z.boolean(),
     wallets: z.array(
       z.strictObject({
         wallet: z.string(),
         settlementToken: z.enum(tokenCodes),
         venue: z.string().nullable(),
-        isServed: z.boolean().meta({ description: 'Whether somebody converts: this server, or a worker that lives.' }),
-        slippage: decimal.meta({ description: 'How much less than quoted may come, in percent.' }),
+        isServed: z.boolean().meta({ description: 'Whether a process converts: this server or a running worker.' }),
+        slippage: decimal.meta({ description: 'Maximum slippage, in percent.' }),
         tokens: z.array(
           z.strictObject({
             token: z.enum(tokenCodes),
             balance: optional,
-            kept: decimal.meta({ description: 'What stays in the wallet.' }),
-            threshold: optional.meta({ description: 'From how much on it is converted, beyond what is kept.' }),
+            kept: decimal.meta({ description: 'Amount that stays in the wallet.' }),
+            threshold: optional.meta({
+              description: 'Threshold for a conversion, in addition to the retained amount.',
+            }),
           }),
         ),
       }),

@@ -32,7 +32,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     {
       method: 'GET',
       path: endpoints.captures,
-      summary: 'Payments one by one, and usage, revenue and tokens of the period',
+      summary: 'List payments; usage, revenue and tokens of the period',
       isPrivate: true,
       query: list,
       answer: analyticsAnswers.analytics,
@@ -41,7 +41,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     {
       method: 'GET',
       path: endpoints.stream,
-      summary: 'Payments as they happen: server-sent events',
+      summary: 'Payments in real time, as server-sent events',
       isPrivate: true,
       query: noQuery,
       type: 'text/event-stream',
@@ -51,7 +51,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     {
       method: 'GET',
       path: endpoints.payers,
-      summary: 'Who paid, under pseudonyms, and what',
+      summary: 'Payers, under pseudonyms',
       isPrivate: true,
       query: payers,
       answer: analyticsAnswers.payers,
@@ -65,7 +65,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     {
       method: 'GET',
       path: endpoints.problems,
-      summary: 'Payments that somebody has to look after',
+      summary: 'Payments that need attention',
       isPrivate: true,
       query: wrong,
       answer: analyticsAnswers.problemList,
@@ -77,7 +77,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     {
       method: 'GET',
       path: `${endpoints.captures}/{id}`,
-      summary: 'One payment; with its transaction for an owner who is signed in',
+      summary: 'One payment, with its transaction for a signed-in owner',
       isPrivate: true,
       query: noQuery,
       answer: analyticsAnswers.detail,
@@ -87,7 +87,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     {
       method: 'GET',
       path: endpoints.summary,
-      summary: 'What was earned, in which tokens, and by which endpoints',
+      summary: 'Summary of revenue by token and endpoint',
       isPrivate: true,
       query: summaryQuery,
       answer: analyticsAnswers.summary,
@@ -97,7 +97,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     {
       method: 'GET',
       path: endpoints.series,
-      summary: 'What was earned, hour by hour or day by day',
+      summary: 'Revenue by hour or by day',
       isPrivate: true,
       query: seriesQuery,
       answer: analyticsAnswers.series,

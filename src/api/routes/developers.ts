@@ -12,7 +12,7 @@ export function developerRows(developers: Developers | undefined): readonly Row[
     {
       method: 'GET',
       path: endpoints.developers,
-      summary: 'Which hosts are verified, and for which wallets',
+      summary: 'Verified hosts and their wallets',
       isPrivate,
       answer: developersAnswer,
       handle: ({ request, access }) => developers.list(request, access),
@@ -20,7 +20,7 @@ export function developerRows(developers: Developers | undefined): readonly Row[
     {
       method: 'POST',
       path: endpoints.developers,
-      summary: 'Verifies a host for the wallet that signed',
+      summary: 'Verify a host for the wallet that signed',
       isPrivate,
       body: developerBody,
       answer: developer,
@@ -29,7 +29,7 @@ export function developerRows(developers: Developers | undefined): readonly Row[
     {
       method: 'POST',
       path: `${endpoints.developers}/revoke`,
-      summary: 'Ends the verification of a host: by its wallet, or by an owner who is signed in',
+      summary: 'End the verification of a host, by its wallet or a signed-in owner',
       isPrivate,
       body: revokeBody,
       answer: developerRevoked,

@@ -37,7 +37,7 @@ describe('what a payment changes in the books', () => {
     ['nothing when it was taken back and comes too late', { finality: 'reverted' }, { late: true }, 0],
     ['all of it when it is claimed after all', { late: true }, {}, 1],
     ['all of it when it lands again', { finality: 'reverted' }, { finality: 'finalized' }, 1],
-    ['all of it, away, when the chain reverted the payment', {}, { finality: 'reverted' }, -1],
+    ['all of it, away, when the chain took it back', {}, { finality: 'reverted' }, -1],
     ['all of it, away, when it is gone', {}, undefined, -1],
   ])('is %s', (_what, before, after, payments) => {
     const changes = changesBetween(before && { ...paid, ...before }, after && { ...paid, ...after })

@@ -103,7 +103,7 @@ export const missing = notice(
   loadAgain,
 )
 
-export const over = notice('busy', 'This price has expired', 'Checking for a payment that arrived in time.')
+export const over = notice('busy', 'The time to pay has ended', 'Checking for a payment that arrived in time.')
 
 export const down = notice(
   'warn',

@@ -96,7 +96,7 @@ describe('readBodyFacts', () => {
     expect(await readBodyFacts(other, true, options)).not.toEqual(facts)
   })
 
-  it('are those of nobody where the client disconnected, which is no mistake of the provider’s', async () => {
+  it('are those of nobody where the client left, which is no mistake of the provider’s', async () => {
     const refused = { kind: 'refused', code: 'body_incomplete' }
     expect(await readBodyFacts(visit('/', {}, { kind: 'broken' }), true, options)).toMatchObject(refused)
     expect(await readBodyFacts(visit('/', {}, { kind: 'broken' }), false, options)).toMatchObject(refused)

@@ -75,7 +75,7 @@ describe('a delivery within a window', () => {
     expect([endings(), used, running.count()]).toEqual([['not_started'], ['/a undelivered'], 0])
   })
 
-  it('is no longer alive when its allowance expired, whether or not the timer has said so', () => {
+  it('is no longer alive when its time is over, whether or not the timer has said so', () => {
     const { pass } = open()
     vi.setSystemTime(11_000)
     expect(pass.isAlive()).toBe(false)

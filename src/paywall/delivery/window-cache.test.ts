@@ -50,7 +50,7 @@ describe('an open window', () => {
     expect(windows.find(asking(other))).toBeUndefined()
   })
 
-  it('ends when its allowance expired, and at once when payments were taken back', () => {
+  it('ends when its time is over, and at once when payments were taken back', () => {
     const { windows, time } = open()
     windows.keep(asking(), proof, admission)
     time.now = 50_000

@@ -229,7 +229,7 @@ describe('an outgoing transaction', () => {
     expect(lines).toEqual([['outgoing.waiting', { id: 'd1', kind: 'payout', tx: 's1', why: 'not there yet', next }]])
   })
 
-  it('is left alone when the transaction was encrypted with another secret, or for another transaction', async () => {
+  it('is left alone when its bytes were sealed with another secret, or for another transaction', async () => {
     const fixture = stage()
     await fixture.step()
     fixture.pass(3)

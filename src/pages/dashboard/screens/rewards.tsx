@@ -140,7 +140,7 @@ function Figures({ sums, rewards }: { readonly sums: Sums; readonly rewards: Rew
       </Tile>
       <Tile name="Due" {...figure(sums.due)}>
         <span class="trend muted">
-          {rewards.threshold === null ? 'not sent yet' : `paid out from ${formatAmount(rewards.threshold, locale)}`}
+          {rewards.threshold === null ? 'not sent yet' : `payable from ${formatAmount(rewards.threshold, locale)}`}
         </span>
       </Tile>
       <Tile name="Under way" {...figure(sums.underWay)}>
