@@ -84,7 +84,7 @@ export async function createPayer(localnet) {
     const token = { asset: mint.address, decimals: mint.decimals, tokenProgram: mint.tokenProgram, units }
     const { wire, signature } = await signPayment({ ...lifetime, token, recipient, requestId }, wallet)
     const answer = await rpc.call('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
-    if (answer.kind !== 'answered') throw new Error(`A payment was deducted: ${JSON.stringify(answer)}`)
+    if (answer.kind !== 'answered') throw new Error(`A payment was not sent: ${JSON.stringify(answer)}`)
     return `tx=${signature}; requestId=${requestId}; payer=${wallet.address}`
   }
 

@@ -69,7 +69,7 @@ async function startBare(upstream) {
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
     /** @type {import('undici').Dispatcher.DispatchController | undefined} */
     let control
-    response.once('close', () => response.writableFinished || control?.abort(new Error('the client disconnected')))
+    response.once('close', () => response.writableFinished || control?.abort(new Error('the client left')))
     pool.dispatch(
       {
         path: url,

@@ -151,7 +151,7 @@ async function sign(request: unknown, { parts, stock, quotes }: Book): Promise<D
   // From here to the mark the code is synchronous, so one of two concurrent requests is first.
   if (!found.signed) {
     if (found.until < clock.monotonic() || !quotes.has(found.id))
-      return refuse(404, 'there is no such quote, or it has run out')
+      return refuse(404, 'the quote does not exist or has expired')
     // No recent blockhash is valid longer than the latest.
     const { lastValidBlockHeight: lastHeight } = latest
     found.signed = { message, lastHeight, signature: signMessage(message, wallet) }

@@ -192,7 +192,7 @@ describe('getAnalytics', () => {
     process.env['PAYSTILE_URL'] = shop.url
     expect(await getAnalytics()).toMatchObject({ totalRevenue: '0' })
     delete process.env['PAYSTILE_URL']
-    await expect(getAnalytics()).rejects.toThrow('set PAYSTILE_URL')
+    await expect(getAnalytics()).rejects.toThrow('Set url, or PAYSTILE_URL')
     await shop.close()
     await expect(getAnalytics({ url: shop.url })).rejects.toThrow('cannot be reached')
   })
@@ -207,7 +207,7 @@ describe('getAnalytics', () => {
     server.listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    await expect(getAnalytics({ url })).rejects.toThrow('no paystile service')
+    await expect(getAnalytics({ url })).rejects.toThrow('is not a paystile service')
     await new Promise((resolve) => server.close(resolve))
     const shop = await open(mount)
     await expect(getAnalytics({ url: shop.url, from: 'yesterday' })).rejects.toMatchObject({ refusal: 'query_invalid' })

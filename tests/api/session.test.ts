@@ -251,10 +251,10 @@ describe('signInWith', () => {
   })
 
   it.each([
-    ['for another site', (text: string) => text.replaceAll('api.example', 'bank.example'), /at bank\.example/],
+    ['for another site', (text: string) => text.replaceAll('api.example', 'bank.example'), /for bank\.example/],
     ['for another wallet', (text: string) => text.replace(owner.address, createPerson().address), /another wallet/],
-    ['that is no sign-in', () => 'I give away everything I have', /no sign-in/],
-    ['that says more', (text: string) => `${text}\nAnd I give away everything.`, /no sign-in/],
+    ['that is no sign-in', () => 'I give away everything I have', /not a sign-in/],
+    ['that says more', (text: string) => `${text}\nAnd I give away everything.`, /not a sign-in/],
     ['for ever', (text: string) => text.replace('2026-01-31T12:05', '2036-01-31T12:05'), /too long/],
   ])('signs no message %s', async (_name, change, why) => {
     const { signIn } = setUp()
@@ -275,6 +275,6 @@ describe('signInWith', () => {
     await expect(refused).rejects.toBeInstanceOf(SignInError)
     await expect(refused).rejects.toMatchObject({ refusal: 'sign_in_failed' })
     await expect(signInWith(wallet, 'http://127.0.0.1:1')).rejects.toThrow('cannot be reached')
-    await expect(signInWith(wallet, 'http://api.example')).rejects.toThrow('use https')
+    await expect(signInWith(wallet, 'http://api.example')).rejects.toThrow('Use https')
   })
 })

@@ -113,14 +113,14 @@ it('T140, T146: a key is in no log, no error, no answer and nothing that can be 
     writeFileSync(config, stringify({ ...settings, ...more, accountKey, routes }))
     told.push(...(await outputOf('doctor', config)))
   }
-  vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', 'another passphrase')
+  vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', 'a quite different passphrase')
   look(await initAgentWallet({ path: sealed }).catch((error: unknown) => error))
 
   const all = [...told, ...fixture.logged].join('\n')
   expect(all).toContain('the key file is usable')
   expect(all).toContain('the passphrase is wrong')
   for (const key of keys) for (const spelling of spellings(key)) expect(all).not.toContain(spelling)
-  for (const word of [passphrase, 'another passphrase']) expect(all).not.toContain(word)
+  for (const word of [passphrase, 'a quite different passphrase']) expect(all).not.toContain(word)
 })
 
 /** A good secret half under somebody else's public half. */

@@ -97,7 +97,7 @@ describe('a price that can be charged is charged as it was written', () => {
   })
 
   it('T48: 0.1 + 0.2 is finer than USDC goes, and said to be so', () => {
-    expect(() => start({ price: 0.1 + 0.2 })).toThrow(/finer than USDC/)
+    expect(() => start({ price: 0.1 + 0.2 })).toThrow(/has more decimals than USDC/)
   })
 
   it.each([

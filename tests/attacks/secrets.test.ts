@@ -138,7 +138,7 @@ it('T140, T142: a database that does not know the password, and one that is not 
     }
     output += await open().catch(String)
   }
-  expect(output).toContain('paywall.start_failed')
+  expect(output).toContain('cannot start')
   expect(output).not.toContain(password)
   expect(told).toContain('503')
   expect(told).not.toContain(password)

@@ -71,20 +71,20 @@ describe('expired', () => {
     expect(await by([honest, honest], signed)).toEqual({ kind: 'expired' })
     expect(await by([honest, honest, dead], signed)).toEqual({ kind: 'expired' })
     expect((await by([honest, dead], signed)).kind).toBe('open')
-    expect(await by([honest, pruned], signed)).toEqual(open('remember'))
+    expect(await by([honest, pruned], signed)).toEqual(open('history'))
     expect(await by([honest, foreign], signed)).toEqual(open('chain'))
   })
 
   it('T148: is not told by a node that does not remember so far back, or does not say how far', async () => {
     const signed = await sign()
     pass(200)
-    expect(await by([pruned], signed)).toEqual(open('remember'))
+    expect(await by([pruned], signed)).toEqual(open('history'))
     // A payment may have landed before its block was seen here, though not by long.
-    expect(await by([lying('getFirstAvailableBlock', () => signed.slot - 299)], signed)).toEqual(open('remember'))
+    expect(await by([lying('getFirstAvailableBlock', () => signed.slot - 299)], signed)).toEqual(open('history'))
     expect(await by([lying('getFirstAvailableBlock', () => signed.slot - 300)], signed)).toEqual({ kind: 'expired' })
     const silent: NodeScript = (question, forward) =>
       question.method === 'getFirstAvailableBlock' ? Promise.reject(new NodeError(-32601)) : forward()
-    expect(await by([silent], signed)).toEqual(open('remember'))
+    expect(await by([silent], signed)).toEqual(open('history'))
   })
 
   it('T148: is not told by a node that is behind, whoever answered in between', async () => {
@@ -93,7 +93,7 @@ describe('expired', () => {
     const early = { context: { slot: signed.slot - 1 } }
     const behind = (method: string) => lying(method, (result) => ({ ...(result as object), ...early }))
     expect(await by([behind('getSignatureStatuses')], signed)).toEqual(open('may still land'))
-    expect(await by([behind('isBlockhashValid')], signed)).toEqual(open('behind'))
+    expect(await by([behind('isBlockhashValid')], signed)).toEqual(open('lags'))
     expect(await by([lying('getSignatureStatuses', () => ({ value: [null] }))], signed)).toEqual(open('may still land'))
     // Its status is told at the slot at which its block had expired: a block before that may not be there yet.
     const finalized = await fixture.rpc<number>('getSlot', [{ commitment: 'finalized' }])
@@ -103,7 +103,7 @@ describe('expired', () => {
         told += 1
         return told % 2 === 1 ? result : { ...(result as object), context: { slot: finalized + slots } }
       })
-    expect(await by([laterBy(31)], signed)).toEqual(open('behind'))
+    expect(await by([laterBy(31)], signed)).toEqual(open('lagging'))
     expect(await by([laterBy(32)], signed)).toEqual({ kind: 'expired' })
   })
 
@@ -111,8 +111,8 @@ describe('expired', () => {
     const signed = await sign()
     pass(200)
     expect(await by([lying('isBlockhashValid', withValue(true))], signed)).toEqual(open('may still land'))
-    expect(await by([lying('isBlockhashValid', () => null)], signed)).toEqual(open('does not say'))
-    expect(await by([lying('isBlockhashValid', () => ({ value: false }))], signed)).toEqual(open('does not say'))
+    expect(await by([lying('isBlockhashValid', () => null)], signed)).toEqual(open('does not report'))
+    expect(await by([lying('isBlockhashValid', () => ({ value: false }))], signed)).toEqual(open('does not report'))
   })
 
   it('T172: is told by nodes of which one is always behind, as soon as that one has seen enough', async () => {
@@ -121,9 +121,9 @@ describe('expired', () => {
     fixture.localnet.faults.add({ methods: ['getSignatureStatuses'], lagSlots: 40 })
     try {
       const outgoingWallet = fixture.courierOf([honest])
-      expect(await outgoingWallet.readOutcome(signed)).toEqual(open('behind'))
+      expect(await outgoingWallet.readOutcome(signed)).toEqual(open('lagging'))
       pass(39)
-      expect(await outgoingWallet.readOutcome(signed)).toEqual(open('behind'))
+      expect(await outgoingWallet.readOutcome(signed)).toEqual(open('lagging'))
       pass(1)
       expect(await outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
     } finally {

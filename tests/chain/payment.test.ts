@@ -121,7 +121,7 @@ describe('a payment', () => {
     const order = await world.order()
     const other = await signPayment({ ...order, requestId: 'another' }, world.payer)
     const careless: Wallet = { ...world.payer, signTransaction: async () => Buffer.from(other.wire, 'base64') }
-    await expect(signPayment(order, careless)).rejects.toThrow('dropped the memo')
+    await expect(signPayment(order, careless)).rejects.toThrow('removed the memo')
   })
 })
 

@@ -354,10 +354,10 @@ describe('a configuration that is not', () => {
     const config = { ...own(), acceptedMints: ['USDC', 'SOL'], rates: { source: 'pyth', url: 'http://127.0.0.1:1' } }
     const said = await broken(settings(config))
     expect(said).toMatch(
-      /warn rates: SOL has no usable rate from pyth: .*; until then only USDC is accepted → see that pyth can be reached/,
+      /warn rates: SOL has no usable rate from pyth: .*; until then only USDC is accepted → check that pyth can be reached/,
     )
     const alone = await broken(settings({ ...config, acceptedMints: ['SOL'] }))
-    expect(alone).toMatch(/^fail rates: SOL has no rate/)
+    expect(alone).toMatch(/^fail rates: SOL has no usable rate/)
     expect(troubles(await examine(write(settings({ ...config, rates: { SOL: '150' } }))))).toEqual([])
   })
 })

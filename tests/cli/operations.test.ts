@@ -203,7 +203,7 @@ describe('the ledger', () => {
       for (const name of ['NETWORK', 'SECRET', 'LEDGER']) vi.stubEnv(`PAYSTILE_${name}`, undefined)
       vi.stubEnv('PAYSTILE_SECRET', secret)
       const next = [
-        [{ rpc: 'http://127.0.0.1:1', ledger: 'memory:' }, /in memory, .*\. Set ledger: to a file/],
+        [{ rpc: 'http://127.0.0.1:1', ledger: 'memory:' }, /in memory\b.*\. Set ledger: to a file/],
         [{}, /in memory\. .* run npx paystile localnet and set its address as rpc/],
       ] as const
       for (const [more, message] of next) {

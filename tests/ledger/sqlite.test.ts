@@ -32,7 +32,7 @@ describe('a file that must not be used', () => {
     ['is a directory', (path) => mkdirSync(path), /is a directory: choose a file inside it/],
     ['is no database', (path) => writeFileSync(path, 'garbage '.repeat(2000)), /is not a SQLite database/],
     ['only begins like one', (path) => writeFileSync(path, `SQLite format 3\0${'x'.repeat(9000)}`), /not a SQLite/],
-    ["is another program's", other, /of another program: give the ledger a file of its own/],
+    ["is another program's", other, /of another program: use a separate file for the ledger/],
     ['is of another program without tables', (path) => runSql(path, 'PRAGMA user_version = 7'), /of another program/],
     [
       'is newer than the code',

@@ -150,7 +150,7 @@ function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
     const message = typeof error['message'] === 'string' ? error['message'].slice(0, 300) : ''
     return { kind: 'refused', code: error['code'], message, data: error['data'] }
   }
-  if (status !== 200) return unavailable(`the node answered with status ${status}`)
+  if (status !== 200) return unavailable(`the node returned status ${status}`)
   // Another id means the answer to another question: a proxy or cache mixed them up.
   if (value['id'] !== id) return unavailable('the response belongs to another request')
   if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null)) {

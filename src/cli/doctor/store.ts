@@ -29,7 +29,7 @@ export async function checkStore(
     const file = genesis === undefined ? undefined : localLedgerFile(localnetDirectory(genesis))
     if (file === undefined) return none(ok(check, 'is kept beside the chain once it responds'))
     // The directory belongs to the chain and may not exist yet.
-    if (!existsSync(file)) return none(ok(check, `${file} will be made by the first start`))
+    if (!existsSync(file)) return none(ok(check, `${file} will be created at the first start`))
   }
   const url = ledger ?? usualLedger(config, genesis)
   if (parseLedgerUrl(url)?.kind === 'memory') return none(memoryWords(config, owes))

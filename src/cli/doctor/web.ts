@@ -47,7 +47,7 @@ async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Pl
       ),
     ]
   }
-  const words = `${name} answers (${answer.status})`
+  const words = `${name} responds (${answer.status})`
   // Any response to HEAD / is accepted except a server error. 501 only means that the upstream does not support HEAD.
   return [
     answer.status >= 500 && answer.status !== 501

@@ -5,8 +5,11 @@
  */
 
 export const metrics = {
-  paystile_ready: ['gauge', '1 after the service has started, 0 while the ledger or the chain prevents the start.'],
-  paystile_paused: ['gauge', '1 while a route sells nothing because its handler or upstream cannot deliver.'],
+  paystile_ready: [
+    'gauge',
+    'Set to 1 after the service has started, 0 while the ledger or the chain prevents the start.',
+  ],
+  paystile_paused: ['gauge', 'Set to 1 while a route sells nothing because its handler or upstream cannot deliver.'],
   paystile_clock_ahead_seconds: [
     'gauge',
     "Lead of the server's clock over the chain's time, negative if it lags. Beyond 30 s either way the service sells nothing.",
@@ -23,9 +26,9 @@ export const metrics = {
   paystile_node_calls_total: ['counter', 'Calls to a node.'],
   paystile_node_failures_total: ['counter', 'Calls without a usable answer from the node.'],
   paystile_node_hedges_total: ['counter', 'Calls that were sent to another node because the first was slow.'],
-  paystile_node_healthy: ['gauge', '1 if the node answered the last call, otherwise 0.'],
+  paystile_node_healthy: ['gauge', 'Set to 1 if the node answered the last call, otherwise 0.'],
   paystile_node_latency_seconds: ['gauge', 'Response time of a node, as a moving average.'],
-  paystile_watcher_current: ['gauge', '1 while the WebSocket reports payments as they land.'],
+  paystile_watcher_current: ['gauge', 'Set to 1 while the WebSocket reports payments as they land.'],
   paystile_watcher_connections_total: ['counter', 'WebSocket connections opened to nodes.'],
   paystile_payments_seen_total: ['counter', 'Payments seen on chain, by source: socket, or poll (a list, or a proof).'],
   paystile_payments_missed_total: [

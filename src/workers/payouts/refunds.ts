@@ -54,7 +54,7 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   if (ruling.kind === 'refused') return ruling
   const { payer, token, recipient } = history.capture
   const mint = parts.mintOf(token)
-  if (mint === undefined) return { kind: 'refused', why: `this network has no ${token} on this network` }
+  if (mint === undefined) return { kind: 'refused', why: `this network has no ${token}` }
   // Read again from the nodes, because the stored value may come from a single node and from a block that was not
   // final.
   const sent = await parts.addresses.sent(payer, tx, { recipient, asset: mint?.address ?? 'SOL' })
