@@ -150,9 +150,9 @@ async function play(
     }
     case 'refund': {
       const capture = await ask(({ books }) => books.findPayment(tx))
-      const isGood = capture?.status === 'confirmed'
-      // What is too much goes back only of what was registered.
-      if (!step.whole && !isGood) return
+      const isGood = capture?.state === 'finalized'
+      // The rule of refunds: a payment that can still be reverted is not refunded, and a surplus only if it was registered.
+      if (capture?.state === 'confirmed' || capture?.state === 'reverted' || (!step.whole && !isGood)) return
       const units = step.whole ? payment.received : BigInt(step.which + 1)
       const id = `${turn} ${step.which} ${refunds.length}`
       const plan = { id, kind: 'refund', lane: `refund ${turn} ${step.which}`, about: '', lines: [] } as const

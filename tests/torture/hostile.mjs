@@ -74,7 +74,8 @@ function turn(isBad) {
   if (!isBad) return
   const change = (next) => {
     isDark = next
-    nights = setTimeout(() => change(!next), slotMs * (150 + upTo(100)))
+    // Most of the time it is light: else the last purchases wait for minutes.
+    nights = setTimeout(() => change(!next), slotMs * (150 + upTo(100)) * (isDark ? 1 : 3))
   }
   change(false)
   localnet.faults.set([/** @type {import('../../dist/localnet/index.js').FaultRule} */ (badWeather), ...readers])
