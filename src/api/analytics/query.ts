@@ -1,22 +1,10 @@
 /** The filter of the payment list and of every export, and its conversion back into a query. */
-import type { TokenCode } from '../../core/money/tokens.ts'
-import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
+import type { PaymentListQuery } from '../../core/ports/reports.ts'
 import type { Input } from '../http/inputs.ts'
 import { readQuery } from '../http/inputs.ts'
 import { filterNames, filterQuery } from './queries.ts'
 
-export interface PaymentFilter {
-  /** Milliseconds since 1970, inclusive. */
-  readonly from?: number
-  /** Exclusive. */
-  readonly to?: number
-  readonly endpoint?: string
-  readonly token?: TokenCode
-  readonly status?: PaymentListStatus
-  readonly state?: PaymentListItem['state']
-  /** Pseudonym. */
-  readonly payer?: string
-}
+export type PaymentFilter = Pick<PaymentListQuery, 'from' | 'to' | 'endpoint' | 'token' | 'status' | 'state' | 'payer'>
 
 /** Reads the filter of an export with the rules of the list. `others` are parameters that the caller reads. */
 export function readPaymentFilter(params: URLSearchParams, others: readonly string[] = []): Input<PaymentFilter> {

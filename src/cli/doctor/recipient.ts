@@ -1,9 +1,9 @@
 /** Checks that each recipient can receive the accepted tokens: its wallet, the mints, and its token accounts. */
 import { createInspector } from '../../chain/accounts/recipient.ts'
-import { convertAll } from '../../core/money/rates.ts'
 import { findMint, isSameMint, knownMints, type Network, pickMints, type TokenCode } from '../../core/money/tokens.ts'
-import { type Inspection, judgeToken, type TokenTerms } from '../../core/payment/token-rules.ts'
+import { type Inspection, judgeToken } from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
+import { readTerms } from '../../paywall/quote/token-probe.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { NetworkFacts } from './nodes.ts'
 import type { SubjectRoute } from './subject.ts'
@@ -37,9 +37,8 @@ function judge(
   network: Network,
   inspection: Extract<Inspection, { kind: 'seen' }>,
 ): Finding {
-  const { recipient, mints, allowedTraits } = route
-  const mint = findMint(code, mints)
-  const terms: TokenTerms = { code, mint, recipient, units: readUnits(route, code), allowed: allowedTraits[code] ?? [] }
+  const terms = readTerms(route, code)
+  const { recipient, mint } = terms
   const verdict = judgeToken(terms, inspection)
   if (verdict.kind === 'good') {
     const [warning] = verdict.warnings
@@ -83,13 +82,6 @@ function suggestRemedy(finding: string): string {
   return option === 'recipient'
     ? 'set recipient to the address of your wallet'
     : `correct ${option} in the configuration`
-}
-
-/** The price, if it is the same for all customers. */
-function readUnits({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
-  const { price, per, token, decimals } = pricing
-  if (typeof price === 'function' || per.kind !== 'allowance' || rates.kind !== 'fixed') return undefined
-  return convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
 }
 
 /**

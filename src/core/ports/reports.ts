@@ -59,7 +59,9 @@ export interface PaymentListMark {
 }
 
 export interface PaymentListQuery {
+  /** Milliseconds since 1970, inclusive. */
   readonly from?: number
+  /** Exclusive. */
   readonly to?: number
   readonly endpoint?: string
   readonly token?: TokenCode

@@ -7,7 +7,7 @@
 import { resolve } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Ledger, PaymentRecord } from '../../core/ports/ledger.ts'
+import type { Grant, Ledger, PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity, Remembered } from '../identity.ts'
 import { checkIdentity } from '../identity.ts'
@@ -21,6 +21,7 @@ import {
   checkTx,
   checkUsed,
   judgeTake,
+  type Lease,
   readStatus,
   readTime,
   renewed,
@@ -33,7 +34,7 @@ import { createPorts } from '../sql/ports.ts'
 import { prepareRipening, prepareTelling } from './effects.ts'
 import type { SqliteFile } from './file.ts'
 import { openSqliteFile, openSqliteMemory } from './file.ts'
-import { prepareRows } from './payments-and-grants.ts'
+import { type FoundRow, prepareRows } from './payments-and-grants.ts'
 import { createSqliteStore } from './run-statements.ts'
 
 export interface SqliteParts {
@@ -63,6 +64,14 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
   /** Under the write lock, so that nobody rebuilds the books in between. */
   const reckon = (payment: PaymentRecord): PaymentRecord =>
     reportToken === undefined ? payment : reckoned(payment, reportToken, rows.reportToken())
+  /** Runs a change of a grant under the write lock. Undefined if the lease has ended. */
+  const changeGrant = <T>(grant: Grant, change: (held: FoundRow, lease: Lease, now: number) => T) =>
+    file.write((): T | undefined => {
+      const now = readTime(clock)
+      const held = rows.find(grant.tx, now)
+      const lease = held?.leases.get(grant.fence)
+      return held && lease && change(held, lease, now)
+    })
   return {
     async peek(tx) {
       checkTx(tx)
@@ -98,23 +107,16 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     async renew(grant, leaseMs) {
       checkTx(grant.tx)
       checkLease(leaseMs)
-      return file.write(() => {
-        const now = readTime(clock)
-        const held = rows.find(grant.tx, now)
-        const lease = held?.leases.get(grant.fence)
-        if (!held || !lease) return false
+      const isRenewed = await changeGrant(grant, (held, lease, now) => {
         rows.setDeadline.run(BigInt(renewed(lease.deadline, leaseMs, now)), held.id, grant.fence)
         return true
       })
+      return isRenewed ?? false
     },
     async advance(grant, used, more) {
       checkTx(grant.tx)
       checkAdvance(used, more)
-      return file.write(() => {
-        const now = readTime(clock)
-        const held = rows.find(grant.tx, now)
-        const lease = held?.leases.get(grant.fence)
-        if (!held || !lease) return undefined
+      return changeGrant(grant, (held, lease, now) => {
         const next = advanced(held, lease, used, more, now)
         rows.lapseOthers.run(held.id, BigInt(now), grant.fence)
         rows.setPart.run(next.lease.amount, next.lease.from, held.id, grant.fence)
@@ -126,16 +128,13 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     async end(grant, outcome, used) {
       checkTx(grant.tx)
       checkUsed(used)
-      return file.write(() => {
-        const now = readTime(clock)
-        const held = rows.find(grant.tx, now)
-        const lease = held?.leases.get(grant.fence)
-        if (!held || !lease) return false
+      const isEnded = await changeGrant(grant, (held, lease, now) => {
         const account = { ...held.account, ...tallyAfter(held.account, lease, outcome, used) }
         rows.drop.run(held.id, grant.fence)
         rows.setTally(held.id, { ...account, ...advanceTimeline(account, outcome, now) })
         return true
       })
+      return isEnded ?? false
     },
     async recordLate(payment) {
       checkRecord(payment)

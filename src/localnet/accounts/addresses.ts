@@ -44,21 +44,26 @@ export const wrappedSol = 'So11111111111111111111111111111111111111112'
 export const tokenPrograms: ReadonlySet<string> = new Set([programs.token, programs.token2022])
 export const memoPrograms: ReadonlySet<string> = new Set([programs.memoV1, programs.memoV3, programs.memoV4])
 
-/** Accounts that no transaction can write. A request for write access gives read access. */
-export const reserved: ReadonlySet<string> = new Set([
-  ...Object.values(sysvars),
+/** Programs built into the validator. Their instructions have a small fixed compute budget. */
+export const builtins: ReadonlySet<string> = new Set([
   programs.system,
   programs.computeBudget,
-  programs.lookupTable,
-  programs.stake,
   programs.vote,
-  programs.nativeLoader,
   programs.loaderV1,
   programs.loaderV2,
   programs.loaderUpgradeable,
   programs.loaderV4,
   programs.ed25519,
   programs.secp256k1,
+])
+
+/** Accounts that no transaction can write. A request for write access gives read access. */
+export const reserved: ReadonlySet<string> = new Set([
+  ...Object.values(sysvars),
+  ...builtins,
+  programs.lookupTable,
+  programs.stake,
+  programs.nativeLoader,
   programs.secp256r1,
   'Config1111111111111111111111111111111111111',
   'Feature111111111111111111111111111111111111',

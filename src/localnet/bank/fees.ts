@@ -1,5 +1,5 @@
 /** The compute budget of a transaction, and the resulting fee. */
-import { programs } from '../accounts/addresses.ts'
+import { builtins, programs } from '../accounts/addresses.ts'
 import type { Failure } from '../transaction/failure.ts'
 import type { Instruction, Message } from '../transaction/wire.ts'
 import { lamportsPerSignature } from './sysvars.ts'
@@ -17,19 +17,6 @@ const maxUnits = 1_400_000
 const unitsPerInstruction = 200_000
 const unitsPerBuiltin = 3_000
 const maxLoadedBytes = 64 * 1024 * 1024
-
-/** Programs built into the validator. Their instructions have a small fixed compute budget. */
-const builtins: ReadonlySet<string> = new Set([
-  programs.system,
-  programs.computeBudget,
-  programs.vote,
-  programs.loaderV1,
-  programs.loaderV2,
-  programs.loaderUpgradeable,
-  programs.loaderV4,
-  programs.ed25519,
-  programs.secp256k1,
-])
 
 const signaturePrograms: ReadonlySet<string> = new Set([programs.ed25519, programs.secp256k1, programs.secp256r1])
 

@@ -150,7 +150,7 @@ function judgeAll(
   const unopened: Unopened[] = []
   const doubts: string[] = []
   for (const code of config.acceptedMints) {
-    const terms = termsOf(config, code)
+    const terms = readTerms(config, code)
     const verdict = judgeToken(terms, inspection)
     if (verdict.kind === 'unopened' && terms.mint) unopened.push({ code, mint: terms.mint })
     const isUnopened = verdict.kind === 'unopened'
@@ -164,7 +164,8 @@ function judgeAll(
 const beingOpened = (code: TokenCode): string =>
   `recipient: has no ${code} account yet; accountKey opens it; if that fails, see the log`
 
-function termsOf(config: RouteConfig, code: TokenCode): TokenTerms {
+/** The terms on which a route accepts a token, for `judgeToken`. */
+export function readTerms(config: RouteConfig, code: TokenCode): TokenTerms {
   const { recipient, mints, allowedTraits } = config
   return {
     code,

@@ -13,7 +13,7 @@ import { formatAddress } from '../data/route.ts'
 import { session } from '../data/session.ts'
 import { Amount, Moment, Standing } from '../elements/cells.tsx'
 import { IdLine } from '../elements/copy.tsx'
-import { AmountFact, Fact, Part } from '../elements/fact.tsx'
+import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { ExplorerLink, Transaction } from '../elements/outgoing.tsx'
@@ -37,22 +37,16 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
   const { checks, timeline } = payment
   return (
     <div class="detail">
-      <div class="detail-top">
-        <p class="detail-amount">
-          <Amount amount={payment.amount} token={payment.token} />
-        </p>
-        <Standing record={payment} />
-        <p class="muted">
-          {payment.endpoint === '' ? (
-            'without a requestId of this service'
-          ) : (
-            <>
-              for <Link href={formatAddress('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
-            </>
-          )}
-          , <Moment at={payment.timestamp} />
-        </p>
-      </div>
+      <DetailTop amount={payment.amount} token={payment.token} badge={<Standing record={payment} />}>
+        {payment.endpoint === '' ? (
+          'without a requestId of this service'
+        ) : (
+          <>
+            for <Link href={formatAddress('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
+          </>
+        )}
+        , <Moment at={payment.timestamp} />
+      </DetailTop>
       <Part title="Checks">
         {checks ? (
           <ul class="checks">

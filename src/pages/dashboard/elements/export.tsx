@@ -13,24 +13,26 @@ const formats = [
 ] as const
 
 interface ExportMenuProps {
-  readonly query: Readonly<Record<string, string | number | undefined>>
-  /** Whether the table shows the result of a search. */
-  readonly isSought?: boolean
+  readonly path?: string
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly without?: 'xlsx'
+  readonly note?: string | false
 }
 
-export function ExportMenu({ query, isSought = false }: ExportMenuProps) {
+export function ExportMenu({ path = '/api/analytics/export', query, without, note = false }: ExportMenuProps) {
+  const offered = formats.filter(([format]) => format !== without)
   return (
     <Menu icon="download" label="Export" isWordy>
       <ul class="menu-list">
-        {formats.map(([format, name, what]) => (
+        {offered.map(([format, name, what]) => (
           <li key={format}>
-            <a href={formatPath('/api/analytics/export', { format, ...query })} download>
+            <a href={formatPath(path, { format, ...query })} download>
               {name} <span class="muted">{what}</span>
             </a>
           </li>
         ))}
       </ul>
-      {isSought && <p class="menu-note">An export applies the filters but not the search, so it contains more rows.</p>}
+      {note && <p class="menu-note">{note}</p>}
     </Menu>
   )
 }

@@ -30,6 +30,26 @@ export function AmountFact({ name, ...amount }: AmountFactProps) {
   )
 }
 
+interface DetailTopProps {
+  readonly amount: string
+  readonly token: string
+  readonly badge: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** The beginning of a drawer: the amount, its state, and one muted line. */
+export function DetailTop({ amount, token, badge, children }: DetailTopProps) {
+  return (
+    <div class="detail-top">
+      <p class="detail-amount">
+        <Amount amount={amount} token={token} />
+      </p>
+      {badge}
+      <p class="muted">{children}</p>
+    </div>
+  )
+}
+
 export function Part({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   return (
     <section class="detail-part">

@@ -51,7 +51,7 @@ export function Payments() {
         <PeriodBar period={period} hasAll />
         <ExportMenu
           query={{ from: period.from, to: period.to, endpoint, token, status, state, payer }}
-          isSought={q !== ''}
+          note={q !== '' && 'An export applies the filters but not the search, so it contains more rows.'}
         />
       </ScreenHead>
       <section class="card" aria-label="All payments">

@@ -5,13 +5,12 @@ import { addDecimals, compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { Tile } from '../charts/tiles.tsx'
 import { useAnswer } from '../data/answer.ts'
-import { formatPath } from '../data/ask.ts'
 import type { Rewards as RewardsAnswer, Sums } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
 import { Card } from '../elements/card.tsx'
 import { Count } from '../elements/cells.tsx'
 import { Command } from '../elements/copy.tsx'
-import { Menu } from '../elements/menu.tsx'
+import { ExportMenu } from '../elements/export.tsx'
 import { Notice, When } from '../elements/states.tsx'
 import { PayeeDrawer, PayeesCard } from '../tables/payees.tsx'
 import { PayingWallet } from '../tables/paying-wallet.tsx'
@@ -29,7 +28,11 @@ export function Rewards() {
   const { value } = loaded
   return (
     <>
-      <ScreenHead title="Rewards">{value && !isEmpty(value) && <ExportLines />}</ScreenHead>
+      <ScreenHead title="Rewards">
+        {value && !isEmpty(value) && (
+          <ExportMenu path="/api/rewards/export" without="xlsx" note="Every line of every payout." />
+        )}
+      </ScreenHead>
       <div class={value && !isEmpty(value) ? undefined : 'card'}>
         <When loaded={loaded} lines={8}>
           {(rewards) => (isEmpty(rewards) ? <Off /> : <Everything rewards={rewards} />)}
@@ -52,28 +55,6 @@ function Off() {
         <code>docs/rewards.md</code> says how.
       </p>
     </Notice>
-  )
-}
-
-function ExportLines() {
-  return (
-    <Menu icon="download" label="Export" isWordy>
-      <ul class="menu-list">
-        {(
-          [
-            ['csv', 'CSV', 'for any spreadsheet'],
-            ['json', 'JSON', 'for programs'],
-          ] as const
-        ).map(([format, name, what]) => (
-          <li key={format}>
-            <a href={formatPath('/api/rewards/export', { format })} download>
-              {name} <span class="muted">{what}</span>
-            </a>
-          </li>
-        ))}
-      </ul>
-      <p class="menu-note">Every line of every payout.</p>
-    </Menu>
   )
 }
 

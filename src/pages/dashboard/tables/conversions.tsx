@@ -7,7 +7,7 @@ import { change, changeAddress, markOpen, place } from '../data/route.ts'
 import { Dialog } from '../dialogs/dialog.tsx'
 import { Amount, Moment } from '../elements/cells.tsx'
 import { Command, IdLine } from '../elements/copy.tsx'
-import { AmountFact, Fact, Part } from '../elements/fact.tsx'
+import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { checkCommand, lastColumns, OutBadge, OutFacts, type StateWords, stateColumn } from '../elements/outgoing.tsx'
 import { type Column, Table } from '../elements/table.tsx'
@@ -82,15 +82,9 @@ export function ConversionDrawer({ conversions }: { readonly conversions: readon
   return (
     <Dialog title="Conversion" class="drawer" onClose={() => change({ conversion: undefined })}>
       <div class="detail">
-        <div class="detail-top">
-          <p class="detail-amount">
-            <Amount amount={received ?? quoted} token={buy} />
-          </p>
-          <OutBadge one={one} words={words} />
-          <p class="muted">
-            for {formatAmount(sold ?? amount, pageLocale())} {sell}, <Moment at={one.changedAt} />
-          </p>
-        </div>
+        <DetailTop amount={received ?? quoted} token={buy} badge={<OutBadge one={one} words={words} />}>
+          for {formatAmount(sold ?? amount, pageLocale())} {sell}, <Moment at={one.changedAt} />
+        </DetailTop>
         <Part title="Amounts">
           <dl class="facts">
             <AmountFact name="To be sold" amount={amount} token={sell} />

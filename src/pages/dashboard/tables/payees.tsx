@@ -13,7 +13,7 @@ import { Amount, Moment, Name } from '../elements/cells.tsx'
 import { KindLinks } from '../elements/choice.tsx'
 import { IdLine } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
-import { AmountFact, Fact, Part } from '../elements/fact.tsx'
+import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { OutBadge, sentence } from '../elements/outgoing.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
@@ -155,15 +155,9 @@ function Facts({ payee, wait }: FactsProps) {
   const isPseudonym = payee.role === 'cashback'
   return (
     <div class="detail">
-      <div class="detail-top">
-        <p class="detail-amount">
-          <Amount amount={payee.due} token={token} />
-        </p>
-        <span class="badge">{roleName[payee.role]}</span>
-        <p class="muted">
-          due{wait && `. ${wait.text}`} {wait?.until && <Again at={wait.until} />}
-        </p>
-      </div>
+      <DetailTop amount={payee.due} token={token} badge={<span class="badge">{roleName[payee.role]}</span>}>
+        due{wait && `. ${wait.text}`} {wait?.until && <Again at={wait.until} />}
+      </DetailTop>
       <Part title="Sums">
         <dl class="facts">
           <IdLine name={isPseudonym ? 'Payer (hash)' : 'Wallet'} text={payee.payee} />

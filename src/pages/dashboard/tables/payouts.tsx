@@ -10,7 +10,7 @@ import { RecordDrawer } from '../dialogs/drawer.tsx'
 import { Card } from '../elements/card.tsx'
 import { Amount, Count, Moment, Name } from '../elements/cells.tsx'
 import { Command, CopyButton } from '../elements/copy.tsx'
-import { Part } from '../elements/fact.tsx'
+import { DetailTop, Part } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { checkCommand, lastColumns, OutBadge, OutFacts, type StateWords, stateColumn } from '../elements/outgoing.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
@@ -93,15 +93,9 @@ export function PayoutDrawer() {
     >
       {(payout) => (
         <div class="detail">
-          <div class="detail-top">
-            <p class="detail-amount">
-              <Amount amount={payout.amount} token={token} />
-            </p>
-            <OutBadge one={payout} words={payoutWords} />
-            <p class="muted">
-              to <PayeeCount payees={payout.payees} />, <Moment at={payout.changedAt} />
-            </p>
-          </div>
+          <DetailTop amount={payout.amount} token={token} badge={<OutBadge one={payout} words={payoutWords} />}>
+            to <PayeeCount payees={payout.payees} />, <Moment at={payout.changedAt} />
+          </DetailTop>
           <Part title="Payees">
             <ol class="lines">
               {payout.lines.map((line) => (
