@@ -104,10 +104,13 @@ export type RoutesOptions = ServiceOptions & OptionsInput<typeof apiShape>
 
 export interface RoutesConfig {
   readonly service: ServiceConfig
+  /** Mints in addition to the known ones and those of the catalog. */
   readonly mints: MintTable
   readonly publicUrl: string | undefined
   readonly trustProxy: number
+  /** Wallets with read access. Undefined means the recipients. */
   readonly owners: readonly string[] | undefined
+  /** Whether metrics are public. */
   readonly hasOpenMetrics: boolean
   readonly origins: readonly string[]
   readonly sessionSeconds: number | undefined

@@ -1,25 +1,18 @@
 /** The dependencies of the service's own endpoints, and the context of a request to one of them. */
-import type { MintTable } from '../core/money/tokens.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { SignIn } from './auth/sign-in.ts'
 import type { Developers } from './developers/developers.ts'
 import type { Exports } from './exports/routes.ts'
+import type { RoutesConfig } from './options.ts'
 import type { Dashboard } from './public/dashboard.ts'
 import type { Faucet } from './public/faucet.ts'
 import type { PayRoute } from './public/pay.ts'
 import type { SettlementView } from './rewards/settlement.ts'
 import type { PayoutsView } from './rewards/view.ts'
 
-export interface RoutesParts {
+export interface RoutesParts
+  extends Pick<RoutesConfig, 'mints' | 'owners' | 'trustProxy' | 'publicUrl' | 'hasOpenMetrics'> {
   readonly service: Runtime
-  /** Mints in addition to the known ones and those of the catalog. */
-  readonly mints: MintTable
-  /** Wallets with read access. Undefined means the recipients. */
-  readonly owners: readonly string[] | undefined
-  readonly trustProxy: number
-  readonly publicUrl: string | undefined
-  /** Whether metrics are public. */
-  readonly hasOpenMetrics: boolean
   /** Undefined if the ledger has no key-value store. */
   readonly signIn?: SignIn | undefined
   /** Undefined if the ledger has no key-value store or no books. */

@@ -3,23 +3,19 @@ import type { RewardsConfig } from '../api/rewards/option.ts'
 import type { PayoutsView } from '../api/rewards/view.ts'
 import { readMints } from '../api/router.ts'
 import { formatUnits } from '../core/money/money.ts'
-import type { FrozenRates } from '../core/money/rates.ts'
 import { decimalsIn, hasRates } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
 import { findMint, solDecimals } from '../core/money/tokens.ts'
-import type { OutgoingTransactions } from '../core/payouts/ports/outgoing.ts'
-import type { Rewards } from '../core/payouts/ports/rewards.ts'
-import type { RateJournal } from '../core/ports/journal.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { RatesConfig } from '../paywall/config/rates.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { Loop } from '../workers/loop.ts'
-import { startAccrual } from '../workers/payouts/accrual.ts'
+import { type AccrualParts, startAccrual } from '../workers/payouts/accrual.ts'
+import type { RewardAuditParts } from '../workers/payouts/audit.ts'
 import type { PayoutsParts } from '../workers/payouts/limits.ts'
 import type { OutgoingTransactionParts } from '../workers/payouts/outgoing-transactions.ts'
 import { createPauseSwitch } from '../workers/payouts/pause.ts'
-import type { Addresses } from '../workers/payouts/payees.ts'
 import { createAddresses } from '../workers/payouts/payees.ts'
 import { startPayouts } from '../workers/payouts/payouts.ts'
 import type { RefundParts } from '../workers/payouts/refunds.ts'
@@ -36,21 +32,13 @@ export interface PayoutsConfig {
 }
 
 /** The dependencies of all outgoing transactions, except the key. */
-export interface PayoutContext extends Omit<OutgoingTransactionParts, 'outgoingWallet'> {
-  readonly rewards: Rewards
-  readonly outgoing: OutgoingTransactions
+export interface PayoutContext
+  extends Omit<AccrualParts, 'rules'>,
+    Omit<OutgoingTransactionParts, 'outgoing' | 'outgoingWallet'>,
+    Pick<RewardAuditParts, 'outgoing' | 'addresses' | 'rateJournal'> {
   readonly books: Books
-  readonly addresses: Addresses
-  readonly nameOf: (wallet: Uint8Array) => string
-  /** The current rates; undefined while they are unknown. */
-  readonly rates: () => FrozenRates | undefined
-  /** The rates at a time, or the first later rates of these tokens; undefined while there are none. */
-  readonly ratesAt: (time: number, tokens: readonly TokenCode[]) => Promise<FrozenRates | undefined>
   /** Starts recording rates in the ledger. */
   readonly keepRates: () => void
-  readonly rateJournal: RateJournal
-  readonly clock: Runtime['clock']
-  readonly meter: Runtime['meter']
 }
 
 /** The configured outgoing parts of a service. */

@@ -29,30 +29,44 @@ import { createCatalogEntry } from './runtime/catalog.ts'
 import { createInFlight } from './runtime/in-flight.ts'
 import type { Runtime } from './runtime/runtime.ts'
 
-export interface Paywall {
+/** The part of a paywall that every adapter's middleware has. */
+export interface Lifecycle {
+  /**
+   * Resolves when ledger and chain are available and at least one token can be paid with, and names the tokens. Rejects
+   * with the reason otherwise. Waiting for it is optional.
+   */
+  ready(): Promise<Readiness>
+  /** The same for health checks: never rejects. */
+  readiness(): Promise<ReadinessReport>
+  /**
+   * Stops sales while the handler cannot deliver: unpaid requests get 503 instead of a challenge, proofs get 503 and
+   * stay unused, and health checks report `why`. Applies to this process only.
+   *
+   * @example
+   * database.on('lost', () => paid.pause('the database is out of reach'))
+   * database.on('found', () => paid.resume())
+   */
+  pause(why: string): void
+  resume(): void
+  /** Refuses new proofs, waits for running responses, and closes ledger and nodes. */
+  close(): Promise<void>
+  /** The metrics in Prometheus's text format. */
+  metrics(): Promise<string>
+  /** The public key of the service's receipts, base58. */
+  identity(): Promise<string>
+}
+
+export interface Paywall extends Lifecycle {
   /** Synchronous for an unpaid request, once the service is up. */
   enter(incoming: Incoming): RequestOutcome | Promise<RequestOutcome>
   /** The answer for a handler that failed before it had sent anything, or (504) did not answer in time. */
   handlerFailed(error: unknown, status?: 502 | 504): Answer
-  /** Resolves when the service is up and sells for some token; rejects with the reason why not. */
-  ready(): Promise<Readiness>
-  /** The same for health checks: never rejects. */
-  readiness(): Promise<ReadinessReport>
-  /** Sells nothing until `resume`: unpaid requests and proofs get 503, and payments stay unused. `why` is for the operator. */
-  pause(why: string): void
-  resume(): void
-  /** Turns new proofs away, waits for running responses, and lets go of ledger and nodes. */
-  close(): Promise<void>
   /** The same for a paywall that another has replaced, so that no request comes: running responses take their time. */
   retire(): Promise<void>
   /** From now on no quote is made. Returns the terms of those that were; undefined where there are none. */
   conclude(): ConcludedTerms | undefined
   /** Also honours quotes that the paywalls of these addresses made before this one. Called once it is ready. */
   honour(former: readonly FormerTerms[]): void
-  /** What was counted so far, in Prometheus's text format. */
-  metrics(): Promise<string>
-  /** The public key under the service's receipts, base58. */
-  identity(): Promise<string>
 }
 
 /** A service that may still be starting. */

@@ -6,18 +6,12 @@
  * route. An instruction longer than the part that its program reads could show amounts there that do not count.
  */
 import { findTokenAccount, wrappedSol } from '../chain/accounts/programs.ts'
+import type { ExchangeBounds } from '../chain/send/simulate-effects.ts'
 import type { ForeignInstruction } from '../chain/wallets/swap.ts'
-import type { Mint } from '../core/money/tokens.ts'
 
 export const jupiterProgram = 'JUP6LkbZbjS1jKKwapdHNy74zcZ3tLUZoi5QNyVTaV4'
 
-export interface SwapExpectation {
-  readonly wallet: string
-  readonly sell: Mint | undefined
-  readonly buy: Mint | undefined
-  readonly units: bigint
-  readonly minimum: bigint
-}
+export type SwapExpectation = Pick<ExchangeBounds, 'wallet' | 'sell' | 'buy' | 'units' | 'minimum'>
 
 /** The layout of an instruction: data by byte offset, accounts by index. */
 interface Layout {

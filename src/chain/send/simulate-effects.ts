@@ -81,6 +81,7 @@ export function computeGain(
 
 export interface ExchangeBounds {
   readonly wallet: string
+  /** Undefined for SOL, in both fields. */
   readonly sell: Mint | undefined
   readonly buy: Mint | undefined
   /** The maximum of the sold token that may leave, and the minimum of the bought token that must arrive. */

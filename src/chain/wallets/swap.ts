@@ -7,12 +7,13 @@
 import { AccountRole, address, createNoopSigner, type Instruction } from '@solana/kit'
 import { getCloseAccountInstruction, getSyncNativeInstruction } from '@solana-program/token'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Mint } from '../../core/money/tokens.ts'
 import { findTokenAccount, wrappedSol } from '../accounts/programs.ts'
 import { openTransaction } from '../read/decode.ts'
 import type { LookupTable } from '../read/lookup-tables.ts'
 import { composeMessage, unsigned } from '../send/message.ts'
+import type { ExchangeBounds } from '../send/simulate-effects.ts'
 import { computeBudget, memoInstruction, openInstruction, transferInstruction } from './payment.ts'
+import type { ExchangeDetails } from './rfq-swap.ts'
 
 /** An instruction written by a third party. */
 export interface ForeignInstruction {
@@ -25,21 +26,10 @@ export interface ForeignInstruction {
   readonly data: Uint8Array
 }
 
-export interface SwapDraft {
-  readonly wallet: string
-  /** Undefined for SOL, in both fields. */
-  readonly sell: Mint | undefined
-  readonly buy: Mint | undefined
-  readonly units: bigint
+export interface SwapDraft extends ExchangeDetails, Pick<ExchangeBounds, 'wallet' | 'sell' | 'buy' | 'units'> {
   readonly swap: ForeignInstruction
-  readonly memo: string
-  /** Whether the wallet's account for the bought token is opened first. */
-  readonly opens: boolean
   /** Whether all wrapped SOL of the wallet is unwrapped afterwards. */
   readonly unwraps: boolean
-  readonly blockhash: string
-  readonly computeUnits: number
-  readonly microLamports: bigint
   readonly tables: readonly LookupTable[]
 }
 

@@ -10,7 +10,6 @@ import type { Connection, Nodes } from '../nodes.ts'
 import type { ClientEvent, ClientOptions } from '../options.ts'
 import { readTimeout } from '../options.ts'
 import { toWallet } from '../wallet.ts'
-import type { PayParts } from './pay.ts'
 
 export interface ClientParts {
   readonly clock: Clock
@@ -31,6 +30,7 @@ export interface PaidRequest {
   readonly asksForPart: boolean
   /** The caller's redirect mode for the unpaid request. */
   readonly redirect: RequestRedirect
+  /** Whether the caller has aborted. */
   readonly isCancelled: () => boolean
   /** Waits. Throws the caller's reason if the caller has aborted. */
   readonly pause: (ms: number) => Promise<void>
@@ -126,14 +126,6 @@ export function connect(
   genesis?: string,
 ): Promise<Connection> {
   return nodes.connect(network, genesis, options.rpc ?? defaultRpc)
-}
-
-export function payParts(
-  { clock }: ClientParts,
-  { journal, wallet, options, tell }: PaidRequest,
-  rpc: PayParts['rpc'],
-): PayParts {
-  return { rpc, clock, journal, wallet, options, tell }
 }
 
 /** Equal for equal requests of one wallet. A body that cannot be compared makes every request unique. */

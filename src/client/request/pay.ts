@@ -2,8 +2,8 @@
  * Turns an approved challenge into a payment on chain: reserve, sign, record, send and confirm, in this order. After a
  * crash between any two steps, the next call continues from the journal without paying again.
  */
+
 import { readFunds } from '../../chain/accounts/balances.ts'
-import type { Wallet } from '../../chain/keys/keypair.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { confirm, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import type { PaymentOrder } from '../../chain/wallets/payment.ts'
@@ -15,18 +15,20 @@ import type { Challenge } from '../../core/protocol/challenge.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Journal } from '../journal/journal.ts'
-import type { ClientEvent, ClientOptions } from '../options.ts'
+import type { ClientOptions } from '../options.ts'
 import { readTimeout } from '../options.ts'
 import type { Candidate } from '../policy.ts'
 import { readLimits } from '../policy.ts'
+import type { ClientParts, PaidRequest } from './paid-request.ts'
 
-export interface PayParts {
+export interface PayParts extends Pick<PaidRequest, 'journal' | 'wallet' | 'options' | 'tell'> {
   readonly rpc: Rpc
   readonly clock: Clock
-  readonly journal: Journal
-  readonly wallet: Wallet
-  readonly options: ClientOptions
-  readonly tell: (event: ClientEvent) => void
+}
+
+export function payParts({ clock }: ClientParts, paidRequest: PaidRequest, rpc: Rpc): PayParts {
+  const { journal, wallet, options, tell } = paidRequest
+  return { rpc, clock, journal, wallet, options, tell }
 }
 
 export interface Purchase {

@@ -2,8 +2,8 @@
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
-import { connect, payParts } from './paid-request.ts'
-import { land } from './pay.ts'
+import { connect } from './paid-request.ts'
+import { land, payParts } from './pay.ts'
 
 /** Undefined if the payment is certain never to land, so that a new one may be made. */
 export async function recover(

@@ -2,24 +2,19 @@
  * Sends a proof until the resource arrives. The payment is made, so every retry sends the same proof, and no other
  * payment is made.
  */
-import type { Wallet } from '../../chain/keys/keypair.ts'
+
 import type { AllowanceLeft } from '../../core/payment/allowance.ts'
 import { allowanceHeader, parseAllowanceLeft } from '../../core/payment/allowance.ts'
 import { formatProof, proofHeader, proofText } from '../../core/protocol/proof.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
-import type { Intent, Journal } from '../journal/journal.ts'
-import type { ClientEvent } from '../options.ts'
+import type { Intent } from '../journal/journal.ts'
 import { readJson } from '../read-json.ts'
+import type { PaidRequest } from './paid-request.ts'
 
-export interface RedeemProofParts {
+export interface RedeemProofParts extends Pick<PaidRequest, 'journal' | 'wallet' | 'isCancelled' | 'tell'> {
   readonly clock: Clock
-  readonly journal: Journal
-  readonly wallet: Wallet
   readonly timeoutMs: number
-  /** Whether the caller has aborted. */
-  readonly isCancelled: () => boolean
-  readonly tell: (event: ClientEvent) => void
   /** The refusals that mean that the payment is for another request. */
   readonly elsewhere: readonly string[]
   /** Sends the request with additional headers. It never follows a redirect. */

@@ -13,8 +13,8 @@ import { readTimeout } from '../options.ts'
 import { checkChallenge, listCandidates } from '../policy.ts'
 import { readJson } from '../read-json.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
-import { connect, digest, payParts } from './paid-request.ts'
-import { pay } from './pay.ts'
+import { connect, digest } from './paid-request.ts'
+import { pay, payParts } from './pay.ts'
 
 /** A challenge that passed the policy's first checks. */
 export interface ChallengeReading {

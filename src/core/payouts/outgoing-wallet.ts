@@ -28,7 +28,9 @@ export interface SignedBytes {
   readonly wire: Uint8Array
   readonly signature: string
   readonly lastValidBlockHeight: number
-  /** The slot in which its blockhash was read. */
+  /**
+   * The slot in which its blockhash was read. A node with a history that begins later cannot tell that it never landed.
+   */
   readonly slot: number
 }
 

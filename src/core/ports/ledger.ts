@@ -50,19 +50,17 @@ export interface Grant {
   readonly from: bigint
 }
 
+/** The part of a record that decides about the use of its allowance. */
+export type PaymentTerms = Pick<
+  PaymentRecord,
+  'request' | 'payer' | 'scope' | 'token' | 'received' | 'allowance' | 'usableUntil'
+>
+
 /** The status of a payment, read without changing it. */
-export interface PaymentStatus {
-  readonly request: string
-  readonly payer: string
-  readonly scope: string
-  readonly token: TokenCode
-  readonly received: bigint
+export interface PaymentStatus extends PaymentTerms {
   /** `reverted`: the chain reverted the payment. Its used part stays used if it lands again. */
   readonly state: 'open' | 'busy' | 'spent' | 'late' | 'reverted'
-  readonly allowance: Allowance
   readonly remaining: bigint
-  /** Milliseconds since 1970. */
-  readonly usableUntil: number
 }
 
 export type Taken =

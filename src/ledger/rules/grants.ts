@@ -5,14 +5,13 @@
  * these functions inside one transaction: what it read may not change before what was decided is written.
  */
 import type { ByteSpan } from '../../core/encoding/content-range.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
 import { largestWorth } from '../../core/money/valuation.ts'
-import type { Allowance, Unit } from '../../core/payment/allowance.ts'
+import type { Unit } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
 import { findMissing, isWornOut, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
 import type { DeliveryOutcome } from '../../core/payment/delivery.ts'
 import { maxDeliveries, maxFreeUses } from '../../core/payment/delivery.ts'
-import type { PaymentRecord, PaymentStatus, Take, Taken } from '../../core/ports/ledger.ts'
+import type { PaymentRecord, PaymentStatus, PaymentTerms, Take, Taken } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { PaymentTimeline } from './timeline.ts'
@@ -33,14 +32,7 @@ export interface Tally {
 }
 
 /** A payment as the rule sees it. */
-export interface PaymentAccount extends Tally, PaymentTimeline {
-  readonly request: string
-  readonly payer: string
-  readonly scope: string
-  readonly token: TokenCode
-  readonly received: bigint
-  readonly allowance: Allowance
-  readonly usableUntil: number
+export interface PaymentAccount extends PaymentTerms, Tally, PaymentTimeline {
   readonly registeredAt: number
   /** It came too late: kept for the operator, and worth nothing until a valid registration replaces it. */
   readonly late: boolean

@@ -14,12 +14,7 @@ import { checkTx } from './grants.ts'
 import { computeStart } from './totals.ts'
 
 /** What is added to a payee's sums, and to those of its role. */
-export interface Delta extends PayeeName {
-  readonly accrued: bigint
-  readonly owed: bigint
-  readonly reserved: bigint
-  readonly paid: bigint
-}
+export type Delta = Pick<Payee, 'role' | 'payee' | 'accrued' | 'owed' | 'reserved' | 'paid'>
 
 const nothing = { accrued: 0n, owed: 0n, reserved: 0n, paid: 0n }
 

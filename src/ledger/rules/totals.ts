@@ -2,19 +2,15 @@
  * What a payment adds to which sums. Pure, so that every store keeps the same books: whoever changes a payment adds, in the
  * same transaction, what this says has changed.
  */
+
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { refundedWorth } from '../../core/payouts/refunds.ts'
+import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Sum } from '../../core/ports/reports.ts'
 import type { Finality } from './grants.ts'
 
 /** What the books go by. */
-export interface Booked {
-  readonly paidAt: number
-  readonly endpoint: string
-  readonly payer: string
-  readonly token: TokenCode
-  readonly received: bigint
-  readonly worth: bigint | undefined
+export interface Booked extends Pick<PaymentRecord, 'paidAt' | 'endpoint' | 'payer' | 'token' | 'received' | 'worth'> {
   readonly late: boolean
   readonly finality: Finality
 }

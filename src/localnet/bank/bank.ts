@@ -5,27 +5,20 @@
  * as confirmed has therefore been written to the store.
  */
 import type { Account } from '../accounts/account.ts'
-import type { Accounts, Change } from '../accounts/accounts.ts'
+import type { Change } from '../accounts/accounts.ts'
 import type { Message, Transaction } from '../transaction/wire.ts'
 import { computeView, type View } from './commitment.ts'
 import type { Rejection, Surroundings } from './evaluate.ts'
-import type { History } from './history.ts'
 import type { Report } from './report.ts'
 import { livesByNonce, type Submission, sceneAt, simulate, submit } from './run.ts'
 import type { BankListener, BankParts } from './slots.ts'
 import { closeBank, createCore, jump, latestClosed, maxLagSlots, plant, rollback, sync } from './slots.ts'
-import { blockhashAge, type Timeline } from './timeline.ts'
-import type { Vm } from './vm.ts'
+import { blockhashAge } from './timeline.ts'
 
 export type { Submission } from './run.ts'
 export type { BankListener, BankParts } from './slots.ts'
 
-export interface Bank {
-  readonly identity: string
-  readonly timeline: Timeline
-  readonly history: History
-  readonly accounts: Accounts
-  readonly vm: Vm
+export interface Bank extends Pick<BankParts, 'identity' | 'timeline' | 'history' | 'accounts' | 'vm'> {
   /** Chain time in milliseconds. */
   now(): number
   /** Closes the slots that are over, and returns the open one. */
@@ -56,11 +49,7 @@ export function createBank(parts: BankParts): Bank {
   const core = createCore(parts)
   const { timeline, accounts, history, vm, identity, clock } = parts
   return {
-    identity,
-    timeline,
-    history,
-    accounts,
-    vm,
+    ...{ identity, timeline, history, accounts, vm },
     now: () => clock.now(),
     sync: () => sync(core),
     view: (lagSlots = 0) => computeView(sync(core), Math.min(lagSlots, maxLagSlots), timeline),

@@ -1,28 +1,24 @@
 /** The transactions of the chain, in its order. */
 import { deserialize, serialize } from 'node:v8'
 import type { Store } from '../store/store.ts'
-import type { Failure } from '../transaction/failure.ts'
 import type { LoadedAddresses } from '../transaction/roles.ts'
 import type { TokenBalance } from '../transaction/token-balances.ts'
-import type { InnerInstruction } from './vm.ts'
+import type { Execution } from './vm.ts'
 
-export interface TransactionRecord {
-  readonly signature: string
-  readonly slot: number
-  readonly position: number
-  readonly wire: Uint8Array
-  readonly failure: Failure | undefined
-  readonly fee: bigint
-  readonly unitPrice: bigint
-  readonly units: bigint
+/** The balances of all accounts of a transaction, before and after it. */
+export interface Balances {
   readonly preBalances: readonly bigint[]
   readonly postBalances: readonly bigint[]
   readonly preTokenBalances: readonly TokenBalance[]
   readonly postTokenBalances: readonly TokenBalance[]
-  readonly inner: readonly (readonly InnerInstruction[])[]
-  readonly logs: readonly string[]
+}
+
+export interface TransactionRecord extends Place, Balances, Omit<Execution, 'changes'> {
+  readonly signature: string
+  readonly wire: Uint8Array
+  readonly fee: bigint
+  readonly unitPrice: bigint
   readonly loaded: LoadedAddresses
-  readonly returnData: { readonly program: string; readonly data: Uint8Array } | undefined
   readonly memo: string | undefined
   /** Accounts that changed. */
   readonly changed: readonly string[]

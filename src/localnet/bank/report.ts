@@ -2,17 +2,13 @@
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Account } from '../accounts/account.ts'
 import { memoPrograms } from '../accounts/addresses.ts'
-import { listTokenBalances, type TokenBalance } from '../transaction/token-balances.ts'
+import { listTokenBalances } from '../transaction/token-balances.ts'
 import type { Message, Transaction } from '../transaction/wire.ts'
 import type { Outcome } from './evaluate.ts'
-import type { Place, TransactionRecord } from './history.ts'
+import type { Balances, Place, TransactionRecord } from './history.ts'
 
-export interface Report {
+export interface Report extends Balances {
   readonly outcome: Outcome
-  readonly preBalances: readonly bigint[]
-  readonly postBalances: readonly bigint[]
-  readonly preTokenBalances: readonly TokenBalance[]
-  readonly postTokenBalances: readonly TokenBalance[]
 }
 
 export function createReport(
@@ -39,6 +35,7 @@ export function createRecord(
   changed: readonly string[],
 ): TransactionRecord {
   const { outcome, ...balances } = report
+  const { units, inner, logs, returnData } = outcome.execution
   return {
     ...place,
     ...balances,
@@ -47,11 +44,8 @@ export function createRecord(
     failure: outcome.failure,
     fee: outcome.fee,
     unitPrice: outcome.budget.unitPrice,
-    units: outcome.execution.units,
-    inner: outcome.execution.inner,
-    logs: outcome.execution.logs,
+    ...{ units, inner, logs, returnData },
     loaded: outcome.loaded,
-    returnData: outcome.execution.returnData,
     memo: formatMemo(transaction.message),
     changed,
     writable: outcome.roles.filter(({ writable }) => writable).map(({ address }) => address),

@@ -9,14 +9,13 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
 import type { FrozenRates } from '../../core/money/rates.ts'
 import { decimalsIn } from '../../core/money/rates.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
 import { computeValue } from '../../core/money/valuation.ts'
 import type { Allowance } from '../../core/payment/allowance.ts'
 import { firstSlice, isOneRequest } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import type { PaymentOption, Quote } from '../../core/payment/verify.ts'
-import type { Grant, PaymentRecord, PaymentStatus, Take } from '../../core/ports/ledger.ts'
+import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { hashClaim, proofText } from '../../core/protocol/proof.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
@@ -31,20 +30,14 @@ import { readForGrant, readPayment, readWithin } from './verify-on-chain.ts'
 const signatureAgeSeconds = 300
 
 /** A grant, and what is said about the payment behind it. */
-export interface Admission {
+export interface Admission extends Pick<PaymentTerms, 'payer' | 'token' | 'received' | 'allowance' | 'usableUntil'> {
   readonly kind: 'admitted'
   /** Undefined inside a window, which is not divided: nothing is held of it. */
   readonly grant: Grant | undefined
   /** From which our lease counts, in monotonic milliseconds: before the ledger was asked, so never too late. */
   readonly takenAt: number
-  readonly allowance: Allowance
   /** What is left beside the grant. */
   readonly remaining: bigint
-  /** Milliseconds since 1970. */
-  readonly usableUntil: number
-  readonly token: TokenCode
-  readonly received: bigint
-  readonly payer: string
   /** False when the ledger knew the payment already. */
   readonly first: boolean
 }

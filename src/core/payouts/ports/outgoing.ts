@@ -1,4 +1,5 @@
 /** Outgoing transactions, as a port of the ledger: payouts, conversions and refunds. */
+import type { SignedBytes } from '../outgoing-wallet.ts'
 import type { PayeeName } from './rewards.ts'
 
 /** One line of a payout: the amount that a payee receives, and the accruals that it settles. */
@@ -23,13 +24,7 @@ export type OutgoingTransactionKind = 'payout' | 'conversion' | 'refund'
 export type OutgoingTransactionState = 'planned' | 'signed' | 'landed' | 'dropped'
 
 /** A stored signed transaction. */
-export interface KeptBytes {
-  readonly signature: string
-  readonly lastValidBlockHeight: number
-  /**
-   * The slot in which its blockhash was read. A node with a history that begins later cannot tell that it never landed.
-   */
-  readonly slot: number
+export interface KeptBytes extends Omit<SignedBytes, 'wire'> {
   /** Encrypted, and erased once the outcome is known. */
   readonly sealed: string
 }
@@ -61,11 +56,7 @@ export interface OutgoingTransaction {
   readonly about: string
 }
 
-export interface PlannedTransaction {
-  readonly id: string
-  readonly kind: OutgoingTransactionKind
-  readonly lane: string
-  readonly about: string
+export interface PlannedTransaction extends Pick<OutgoingTransaction, 'id' | 'kind' | 'lane' | 'about'> {
   /** Payouts only. */
   readonly lines: readonly PayoutLine[]
   /** The maximum sum of payouts that landed since a time or are under way, including this one. */

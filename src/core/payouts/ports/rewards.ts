@@ -24,16 +24,10 @@ export interface Ripening {
 }
 
 /** A payment that was shared out, or for which it is settled that no payee earns. */
-export interface Accrual {
-  readonly tx: Uint8Array
+export interface Accrual extends Pick<Ripening, 'tx' | 'recipient' | 'payer' | 'endpoint' | 'token' | 'paidAt'> {
   readonly at: number
-  readonly recipient: string
-  readonly payer: string
-  readonly endpoint: string
-  readonly token: TokenCode
   /** The price. */
   readonly units: bigint
-  readonly paidAt: number
   /** The rates of the computation: those of the payment, or the first ones after it. */
   readonly rates: FrozenRates | undefined
   /** The name of the rules that applied. */
@@ -164,11 +158,6 @@ export interface Rewards {
   verifications(host?: string): Promise<readonly Verification[]>
 }
 
-export interface RoleSum {
-  readonly role: RewardRole
+export interface RoleSum extends Pick<Payee, 'role' | 'accrued' | 'owed' | 'reserved' | 'paid'> {
   readonly payees: number
-  readonly accrued: bigint
-  readonly owed: bigint
-  readonly reserved: bigint
-  readonly paid: bigint
 }

@@ -2,40 +2,31 @@
  * The list of payments as SQL: one index scan over the payments and one over those that were only seen, each in the order
  * asked for and cut at the number asked for.
  */
-import type { TokenCode } from '../../../core/money/tokens.ts'
+
 import type { Unit } from '../../../core/payment/allowance.ts'
 import { parsePositions } from '../../../core/payment/byte-ranges.ts'
 import type { PaymentListItem } from '../../../core/payment/history.ts'
 import type { PaymentListQuery } from '../../../core/ports/reports.ts'
-import type { Finality } from '../../rules/grants.ts'
 import { sightingColumns } from '../../rules/observations.ts'
 import { listPayment } from '../../rules/payment-list.ts'
 import { checkCount } from '../../rules/periods.ts'
 import { formatText, parseText } from '../../stored-text.ts'
 import type { Dialect, Query, Whole } from '../work.ts'
 import { join, raw, sql } from '../work.ts'
+import type { BookedRow } from './totals.ts'
 
 const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
   used, deliveries, positions, finality`
 
 /** As the databases give it: money and, in PostgreSQL, all numbers are text. */
-export interface PaymentListRow {
-  readonly tx: Uint8Array
+export interface PaymentListRow extends BookedRow {
   readonly request: string
-  readonly payer: string
   readonly recipient: string
-  readonly endpoint: string
-  readonly token: TokenCode
-  readonly received: string
-  readonly worth: string | null
   readonly unit: Unit
   readonly amount: Whole
-  readonly paid_at: Whole
   readonly used: Whole
   readonly deliveries: Whole
   readonly positions: string
-  readonly finality: Finality
-  readonly late: boolean | bigint
 }
 
 export function readPaymentListItem(row: PaymentListRow): PaymentListItem {

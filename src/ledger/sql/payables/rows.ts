@@ -54,17 +54,10 @@ export function readRipening(row: RipeningRow): Ripening {
   }
 }
 
-export interface AccrualRow {
+export interface AccrualRow extends Omit<RipeningRow, 'required' | 'usable_until' | 'delivered'> {
   readonly number: Whole
-  readonly tx: Uint8Array
   readonly at: Whole
-  readonly recipient: string
-  readonly payer: string
-  readonly endpoint: string
-  readonly token: TokenCode
   readonly units: string
-  readonly paid_at: Whole
-  readonly rates: string | null
   readonly rules: string
   readonly developer: string
   readonly spent: string
