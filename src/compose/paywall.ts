@@ -114,7 +114,7 @@ export function openHandle(config: ServiceConfig, log: Log): ServiceHandle {
 }
 
 /** Services with equal names share ledger and nodes. Secrets appear as their fingerprint only. */
-function nameService({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
+export function nameService({ network, rpc, ledger, keyring, service, watch, reportToken }: ServiceConfig): string {
   if (typeof ledger === 'object' && !ledgerNames.has(ledger)) ledgerNames.set(ledger, crypto.randomUUID())
   const ledgerName = typeof ledger === 'object' ? ledgerNames.get(ledger) : ledger
   const keys = keyring && [keyring.fingerprint, keyring.sealing, ...[...keyring.sealKeys].map(nameKey)]

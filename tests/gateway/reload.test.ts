@@ -1,5 +1,5 @@
 /** A gateway that takes over another configuration while it runs. */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
@@ -65,15 +65,16 @@ describe('a reload', () => {
     ['other methods', () => ({ routes: [{ path: '/data', price: 0.02, methods: ['POST', 'GET'] }] }), '0.02'],
     ['another binding', () => ({ routes: [{ path: '/data', price: 0.02, bind: { headers: ['x-a'] } }] }), '0.02'],
   ])('to %s honours the quotes that are open, also after the next one', async (_name, change, price) => {
-    const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }] })
+    const ledger = join(fixture.directory, `${randomUUID()}.sqlite`)
+    const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }], ledger })
     const quotes = [await gate.challenge('/data'), await gate.challenge('/data')]
     const next = await newRecipient()
-    await reload(gate, change(next))
+    await reload(gate, { ledger, ...change(next) })
     expect(await priceAt(gate)).toBe(price)
     for (const [turn, quote] of quotes.entries()) {
       const proof = await payFor(quote)
       expect([turn, (await gate.claim(proof, '/data')).status]).toEqual([turn, 200])
-      if (turn === 0) await reload(gate, change(next))
+      if (turn === 0) await reload(gate, { ledger, ...change(next) })
     }
     expect((await gate.claim(await gate.buy('/data'), '/data')).status).toBe(200)
   })
@@ -109,6 +110,16 @@ describe('a reload', () => {
     ['a mint that there is not', () => ({ mints: { USDC: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yq' } }), /USDC/],
     ['another ledger', () => ({ ledger: 'other.sqlite' }), /ledger: a change needs a restart/],
     ['another place to listen at', () => ({ listen: { port: 1 } }), /listen, limits: a change needs a restart/],
+    [
+      'other nodes and a ledger in memory',
+      () => ({ rpc: `${fixture.world.localnet.rpcUrl}/` }),
+      /memory: would lose the used payments/,
+    ],
+    [
+      'no price and a ledger in memory',
+      () => ({ routes: [{ path: '/data', free: true }] }),
+      /memory: would lose the used payments/,
+    ],
     ['itself as an upstream', () => ({ upstream: 'https://a.example', publicUrl: 'https://a.example' }), /itself/],
   ])('with %s changes nothing', async (_name, change, why) => {
     const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }] })

@@ -1,5 +1,7 @@
 /** Checks the changes that a running gateway can take over from a new configuration. */
 import { isDeepStrictEqual } from 'node:util'
+import { nameService } from '../../compose/paywall.ts'
+import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
 import type { ServiceConfig } from '../../paywall/config/config.ts'
 import type { Plan } from './plan.ts'
 
@@ -7,7 +9,7 @@ import type { Plan } from './plan.ts'
 export interface FixedFacts {
   readonly place: readonly unknown[]
   /** Undefined if no route has a price. */
-  readonly service: Pick<ServiceConfig, 'network' | 'ledger' | 'service'> | undefined
+  readonly service: ServiceConfig | undefined
 }
 
 export function readFixedFacts(plan: Plan): FixedFacts {
@@ -25,5 +27,16 @@ export function findFixed(before: FixedFacts, next: FixedFacts): readonly string
   const fixed =
     old && fresh ? (['network', 'ledger', 'service'] as const).filter((name) => old[name] !== fresh[name]) : []
   const isMoved = !isDeepStrictEqual(before.place, next.place)
-  return [...(isMoved ? ['listen, limits'] : []), ...fixed].map((name) => `${name}: a change needs a restart`)
+  const problems = [...(isMoved ? ['listen, limits'] : []), ...fixed].map((name) => `${name}: a change needs a restart`)
+  return problems.length === 0 && losesMemory(old, fresh) ? [memoryLost] : problems
+}
+
+const memoryLost =
+  'ledger: memory: would lose the used payments, because rpc, watch, reportToken or the secret changed, ' +
+  'or no route has a price; restart, or use a file'
+
+/** A ledger in memory ends with its service, and a service with other settings, or none, replaces it. */
+function losesMemory(old: ServiceConfig | undefined, fresh: ServiceConfig | undefined): boolean {
+  if (typeof old?.ledger !== 'string' || parseLedgerUrl(old.ledger)?.kind !== 'memory') return false
+  return fresh === undefined || nameService(old) !== nameService(fresh)
 }
