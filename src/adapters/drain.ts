@@ -1,8 +1,9 @@
 /** Shuts down a server on Node without losing a response. */
 import { hasListeningServer, listOpen } from '../compose/open-paywalls.ts'
+import { findHttp2Connections } from './http2-connections.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
-/** A server of `node:http` or `node:https`, or a framework's wrapper of one. */
+/** A server of `node:http`, `node:https` or `node:http2`, or a framework's wrapper of one. */
 interface Drainable {
   close(done: () => void): unknown
   prependListener(event: 'request', listener: (request: unknown, response: object) => void): unknown
@@ -30,13 +31,21 @@ export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecy
     throw new TypeError('drain: the arguments after the server must be paywalls: drain(server, paid)')
   }
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // Tells clients to send their next request over another connection.
-  server.prependListener('request', (_request, response) => void Object.assign(response, { shouldKeepAlive: false }))
+  const http2 = findHttp2Connections(server)
+  // Tells clients to send their next request over another connection. A listener would change a server of HTTP/2
+  // streams.
+  if (!http2)
+    server.prependListener('request', (_request, response) => void Object.assign(response, { shouldKeepAlive: false }))
   // Connections of running responses become idle one by one.
   const sweep = setInterval(() => server.closeIdleConnections?.(), sweepMs)
-  const limit = setTimeout(() => server.closeAllConnections?.(), longestMs)
+  const limit = setTimeout(() => {
+    server.closeAllConnections?.()
+    http2?.destroy()
+  }, longestMs)
   try {
     await Promise.all(paywalls.map((paywall) => paywall.close()))
+    // Not earlier, because a session that ends loses the PING that confirms the arrival of a paid body.
+    http2?.end()
     await closed
     await closeForgotten()
   } finally {

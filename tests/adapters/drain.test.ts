@@ -1,6 +1,7 @@
 /** The end of a server: what runs ends well, who comes anew is told so, and nothing keeps the process. */
 import { Agent, createServer, get, type IncomingMessage } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { type ClientHttp2Session, createServer as createHttp2Server, connect as openSession } from 'node:http2'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { drain } from '../../src/adapters/drain.ts'
 import { adapters } from '../harness/adapters.ts'
@@ -137,6 +138,74 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(endings(shop, proof)).toEqual(['not_started'])
     expect(fixture.logged.filter((line) => line.includes('lease.lost')).at(-1)).toContain(
       'the service is shutting down',
+    )
+  })
+})
+
+describe('a server of HTTP/2', () => {
+  const open = async () => {
+    let goOn = () => {}
+    const server = createHttp2Server((request, response) => {
+      if (request.url !== '/slow') return void response.end('at once')
+      response.write('the first half, ')
+      goOn = () => response.end('the second half')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    fixture.defer(() => server.close())
+    const connect = (): ClientHttp2Session => {
+      const session = openSession(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+      session.on('error', () => {})
+      fixture.defer(() => session.destroy())
+      return session
+    }
+    return { server, connect, goOn: () => goOn() }
+  }
+  const ask = (session: ClientHttp2Session, path: string) => {
+    const stream = session.request({ ':path': path })
+    let text = ''
+    stream.on('error', () => {})
+    stream.on('data', (chunk) => {
+      text += chunk
+    })
+    return { text: () => text, over: new Promise<void>((resolve) => stream.once('close', () => resolve())) }
+  }
+
+  it('lets running responses end, and ends idle sessions without a wait', async () => {
+    const { server, connect, goOn } = await open()
+    const [busy, idle] = [connect(), connect()]
+    await ask(idle, '/').over
+    const running = ask(busy, '/slow')
+    await eventually(running.text, (text) => text === 'the first half, ')
+    const stopped = drain(server)
+    await eventually(
+      () => idle.closed,
+      (isClosed) => isClosed,
+    )
+    expect(busy.destroyed).toBe(false)
+    goOn()
+    await running.over
+    expect(running.text()).toBe('the first half, the second half')
+    await stopped
+  })
+
+  it('breaks off after the limit a response that never ends, and a session that never asked', async () => {
+    const { server, connect } = await open()
+    const [silent, busy] = [connect(), connect()]
+    await new Promise<void>((resolve) => silent.once('connect', () => resolve()))
+    const running = ask(busy, '/slow')
+    await eventually(running.text, (text) => text === 'the first half, ')
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    const stopped = drain(server)
+    vi.advanceTimersByTime(30_900)
+    expect([silent.destroyed, busy.destroyed]).toEqual([false, false])
+    vi.advanceTimersByTime(100)
+    vi.useRealTimers()
+    await stopped
+    await running.over
+    expect(running.text()).toBe('the first half, ')
+    await eventually(
+      () => silent.destroyed && busy.destroyed,
+      (isOver) => isOver,
     )
   })
 })
