@@ -61,13 +61,17 @@ function createProgram(run: Run): Command {
   const command: Commands['command'] = (name, description, parent = program, json = jsonText) =>
     parent.command(name).description(description).option('--json', json).exitOverride()
   const commands: Commands = { program, command, run }
+  program.commandsGroup('Run a service:')
   addServiceCommands(commands)
+  program.commandsGroup('Pay:')
   addBuyerCommands(commands)
+  program.commandsGroup('Set up a service:')
   addSetupCommands(commands)
-  addOperatorCommands(commands)
   addKeyCommands(commands)
+  program.commandsGroup('Operate a service:')
+  addOperatorCommands(commands)
   addDeveloperCommands(commands)
-  return program
+  return program.addHelpText('after', '\nTo try everything with test money: npx paystile demo')
 }
 
 /** Prints the error and selects the exit code. Only a defect of paystile shows a stack. */

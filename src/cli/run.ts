@@ -15,11 +15,24 @@ export interface Commands {
   readonly run: Run
 }
 
-export function networkOption(): Option {
-  return new Option('--network <name>', 'Solana network').choices(['mainnet', 'devnet', 'localnet'])
+export function networkOption(
+  description = 'Solana network (default: PAYSTILE_NETWORK, else a localnet that runs here, else mainnet)',
+): Option {
+  return new Option('--network <name>', description).choices(['mainnet', 'devnet', 'localnet'])
 }
 
-/** For repeatable options. */
-export function collect(value: string, all: readonly string[]): readonly string[] {
+/** For commands that work on a service. */
+export const serviceNetwork = 'Solana network (default: the one of the service)'
+
+/** An option that may be repeated. `fallback` describes the default in the help. */
+export function repeatable(flags: string, description: string, fallback: string): Option {
+  return new Option(flags, `${description}; repeatable`).argParser(collect).default([], fallback)
+}
+
+function collect(value: string, all: readonly string[]): readonly string[] {
   return [...all, value]
+}
+
+export function nodeOption(): Option {
+  return repeatable('--rpc <url>', 'Solana node', 'PAYSTILE_RPC, else the localnet or the public nodes')
 }

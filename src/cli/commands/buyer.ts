@@ -1,31 +1,44 @@
 /** Commands for payers: quote, pay, verify a payment, manage a wallet. */
-import { type Commands, collect, networkOption } from '../run.ts'
+import { type Commands, networkOption, nodeOption, repeatable, serviceNetwork } from '../run.ts'
+
+const usualWallet = 'default: PAYSTILE_WALLET, else ~/.paystile/wallet.json'
 
 export function addBuyerCommands({ program, command, run }: Commands): void {
   const buyer = (name: string, description: string, json?: string) =>
     command(name, description, program, json)
       .argument('<url>', 'address of the resource')
-      .option('-X, --request <method>', 'HTTP method')
-      .option('-H, --header <line>', 'request header "Name: value"; repeatable', collect, [])
+      .option('-X, --request <method>', 'HTTP method (default: GET, or POST with a body)')
+      .addOption(repeatable('-H, --header <line>', 'request header "Name: value"', 'none'))
       .option('-d, --data <text>', 'request body; @file reads a file')
-      .option('--token <code>', 'token to pay with; repeatable, in order of preference', collect, [])
-      .option('--rpc <url>', 'Solana node for the payment', collect, [])
-      .option('--mint <code=address>', 'mint of a token: NATIVE=<address>:<decimals>[:token-2022]', collect, [])
+      .addOption(repeatable('--token <code>', 'token to pay with, the preferred one first', "the server's preference"))
+      .addOption(nodeOption())
+      .addOption(
+        repeatable(
+          '--mint <code=address>',
+          "mint of the server's own token: NATIVE=<address>:<decimals>[:token-2022]",
+          'the known mints of the network',
+        ),
+      )
       .option('--allow-http', 'allow payments over plain http to other machines')
-      .addOption(networkOption())
+      .addOption(networkOption('pay only on this Solana network (default: the one that the server names)'))
 
   buyer(
     'pay',
     'request a resource, pay its price, and write it to stdout',
     'print status, headers, payment and body as one line of JSON',
   )
-    .option('--wallet <file>', 'key file to pay with')
-    .option('-i, --include', 'print status and headers, too')
+    .option(
+      '--wallet <file>',
+      'key file to pay with (default: PAYSTILE_WALLET, else the wallet of the demo for its own resources, else ~/.paystile/wallet.json)',
+    )
+    .option('-i, --include', 'print status and headers before the body')
     .option('-o, --output <file>', 'write the body to a file; resumes an interrupted download')
-    .option('--max <amount>', 'maximum price of one payment, such as "0.05 USDC"', collect, [])
-    .option('--prepay <megabytes>', 'megabytes to buy in advance, if the resource is sold by the megabyte')
-    .option('--buy-more', 'with -o: repeat payments within the limits until the file is complete')
-    .option('--sig', "prove the payment with the wallet's signature instead of a claim secret")
+    .addOption(
+      repeatable('--max <amount>', 'highest price of one payment, such as "0.05 USDC"', '1 USDC, 0.01 SOL, 10 NATIVE'),
+    )
+    .option('--prepay <megabytes>', 'megabytes to buy at once, if the resource is sold by the megabyte')
+    .option('--buy-more', 'with -o: pay again, each time within --max, until the file is complete')
+    .option('--sig', "prove the payment with the wallet's signature instead of a secret")
     .option('--dry-run', 'run all checks without paying')
     .option('--timeout <seconds>', 'seconds to wait for payment and resource (default: 120)')
     .action(run(async () => (await import('../buyer/pay.ts')).pay))
@@ -34,7 +47,7 @@ export function addBuyerCommands({ program, command, run }: Commands): void {
     .option('--timeout <seconds>', 'seconds to wait for the response (default: 60)')
     .action(run(async () => (await import('../buyer/quote.ts')).quote))
 
-  command('verify', 'check a payment on chain without using it')
+  command('verify', 'check a payment on chain; the payment stays usable')
     .argument('<tx>', 'transaction signature')
     .argument('<requestId>', 'requestId of the payment')
     .option('--recipient <address>', 'expected recipient')
@@ -42,27 +55,27 @@ export function addBuyerCommands({ program, command, run }: Commands): void {
     .option('--token <code>', 'expected token')
     .option('--payer <address>', 'expected payer')
     .option('--config <file>', 'configuration of the paid service (default: paystile.yaml in this directory)')
-    .option('--rpc <url>', 'Solana node', collect, [])
-    .addOption(networkOption())
+    .addOption(nodeOption())
+    .addOption(networkOption(serviceNetwork))
     .action(run(async () => (await import('../buyer/verify.ts')).verify))
 
-  const wallet = program.command('wallet').description('manage the wallet for payments').exitOverride()
-  command('new', 'create a wallet', wallet)
-    .argument('[file]', 'key file to write')
+  const wallet = program.command('wallet').description('create or show the wallet that pays').exitOverride()
+  command('new', 'create a wallet and its key file', wallet)
+    .argument('[file]', `key file to create (${usualWallet})`)
     .action(run(async () => (await import('../buyer/wallet.ts')).newWallet))
   command('show', 'show the address of the wallet', wallet)
-    .argument('[file]', 'key file')
+    .argument('[file]', `key file (${usualWallet})`)
     .action(run(async () => (await import('../buyer/wallet.ts')).showWallet))
   command('balance', 'show the balances of the wallet', wallet)
-    .argument('[file]', 'key file')
-    .option('--rpc <url>', 'Solana node', collect, [])
+    .argument('[file]', `key file (${usualWallet})`)
+    .addOption(nodeOption())
     .addOption(networkOption())
     .action(run(async () => (await import('../buyer/wallet.ts')).showBalance))
 
-  command('faucet', 'get test money on a test network')
-    .argument('[address]', 'receiving address (default: your wallet)')
-    .option('--token <code>', 'only this token (default: all)')
-    .option('--amount <decimal>', 'amount of the token')
-    .option('--url <url>', 'address of the faucet (default: every localnet on this machine)')
+  command('faucet', 'get test tokens from a localnet, or from the faucet of a service')
+    .argument('[address]', 'address that receives the tokens (default: your wallet, created if missing)')
+    .option('--token <code>', 'token: SOL, USDC or NATIVE (default: all three)')
+    .option('--amount <decimal>', "amount; needs --token (default: the faucet's)")
+    .option('--url <url>', 'address of a faucet (default: every localnet on this machine)')
     .action(run(async () => (await import('../buyer/faucet.ts')).faucet))
 }

@@ -4,26 +4,29 @@ import type { Commands } from '../run.ts'
 export function addDeveloperCommands({ program, command, run }: Commands): void {
   const developers = program
     .command('developers')
-    .description('manage verified hosts, whose developers earn rewards')
+    .description('verify your host for a service, to earn its developer rewards')
     .exitOverride()
   const atService = (name: string, description: string) =>
     command(name, description, developers).option('--service <url>', 'address of the service (default: PAYSTILE_URL)')
   const byWallet = (name: string, description: string) =>
-    atService(name, description).option('--wallet <file>', 'key file of the wallet (default: your wallet)')
+    atService(name, description).option(
+      '--wallet <file>',
+      'key file of the earning wallet (default: PAYSTILE_WALLET, else ~/.paystile/wallet.json)',
+    )
 
-  byWallet('document', 'print the document for your host').action(
+  byWallet('document', 'print the document to publish at your host').action(
     run(async () => (await import('../developers/developers.ts')).showDocument),
   )
-  byWallet('verify', 'check the document of a host without registering it')
-    .argument('<host>', 'such as api.example.com')
+  byWallet('verify', 'check the published document of a host; registers nothing')
+    .argument('<host>', 'host name, such as api.example.com')
     .action(run(async () => (await import('../developers/developers.ts')).verifyHost))
-  byWallet('register', 'verify a host for your wallet, or renew the verification')
-    .requiredOption('--host <host>', 'such as api.example.com')
+  byWallet('register', 'register your host and wallet at the service, or renew them')
+    .requiredOption('--host <host>', 'host name, such as api.example.com')
     .action(run(async () => (await import('../developers/developers.ts')).registerHost))
   byWallet('revoke', 'end the verification of a host')
-    .argument('<host>', 'such as api.example.com')
+    .argument('<host>', 'host name, such as api.example.com')
     .action(run(async () => (await import('../developers/developers.ts')).revokeHost))
-  atService('list', 'list verified hosts').action(
+  atService('list', 'list the verified hosts of the service').action(
     run(async () => (await import('../developers/developers.ts')).listDevelopers),
   )
 }

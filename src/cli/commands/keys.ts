@@ -2,9 +2,12 @@
 import type { Commands } from '../run.ts'
 
 export function addKeyCommands({ program, command, run }: Commands): void {
-  const keys = program.command('keys').description('manage key files').exitOverride()
+  const keys = program
+    .command('keys')
+    .description('create, replace and encrypt the key files of a service')
+    .exitOverride()
   const onFile = (name: string, description: string) => command(name, description, keys).argument('<file>', 'key file')
-  onFile('new', 'create a key')
+  onFile('new', 'create a key file')
     .option('--passphrase', 'encrypt the key with PAYSTILE_KEY_PASSPHRASE, or ask for a passphrase')
     .action(run(async () => (await import('../setup/keys.ts')).newKey))
   onFile('show', 'show the address of a key and its file permissions').action(
@@ -16,7 +19,7 @@ export function addKeyCommands({ program, command, run }: Commands): void {
   onFile('encrypt', 'encrypt a key with a passphrase').action(
     run(async () => (await import('../setup/keys.ts')).encryptKey),
   )
-  onFile('decrypt', 'decrypt a key to the format of the Solana CLI').action(
+  onFile('decrypt', 'decrypt a key into the file format of the Solana CLI').action(
     run(async () => (await import('../setup/keys.ts')).decryptKey),
   )
 }
