@@ -1,5 +1,5 @@
 /**
- * From a proof to a grant: cheapest check first, and nothing changes before the last step.
+ * Turns a proof into a grant. Checks run from cheapest to dearest, and nothing is written before the last step.
  *
  * parse → seal, route, binding → claim → ledger peek → signature → chain → rules → one atomic take.
  */
@@ -29,20 +29,23 @@ import { readForGrant, readPayment, readWithin } from './verify-on-chain.ts'
 
 const signatureAgeSeconds = 300
 
-/** A grant, and what is said about the payment behind it. */
+/** A grant, and the facts of its payment. */
 export interface Admission extends Pick<PaymentTerms, 'payer' | 'token' | 'received' | 'allowance' | 'usableUntil'> {
   readonly kind: 'admitted'
-  /** Undefined inside a window, which is not divided: nothing is held of it. */
+  /** Undefined inside an open time window: the ledger holds no part of it. */
   readonly grant: Grant | undefined
-  /** From which our lease counts, in monotonic milliseconds: before the ledger was asked, so never too late. */
+  /**
+   * Start of the lease in monotonic milliseconds. Measured before the ledger call, so the lease never ends too late
+   * here.
+   */
   readonly takenAt: number
-  /** What is left beside the grant. */
+  /** The rest of the allowance, without the grant. */
   readonly remaining: bigint
-  /** False when the ledger knew the payment already. */
+  /** False if the ledger already knew the payment. */
   readonly first: boolean
 }
 
-/** Decides whether a proof opens the door, and if so takes the grant. */
+/** Decides whether a proof admits a request, and takes the grant if it does. */
 export function admit(claim: Claim): Promise<Admission | Refusal> {
   const { runtime, route } = claim.routeRuntime
   const { clock, meter, trace } = runtime
@@ -75,11 +78,11 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   if (recognition.kind === 'forged') return refuse('unknown_request')
   const recipient = recognition.kind === 'sealed' ? recognition.recipient : undefined
   const found = await route.findTerms(claim.incoming, request, recipient)
-  // A response that has just ended here counts as ended, even if the ledger is still writing it down.
+  // A response that just ended in this process counts as ended, even if the ledger is still recording its end.
   await runtime.ending.get(proof.tx)
   let status: PaymentStatus | undefined
   if (recipient === undefined) {
-    // A registered requestId was authentic when it was registered, whatever became of its key.
+    // A registered requestId was authentic at its registration, even if its key has been retired since.
     status = await runtime.ledger.peek(proof.txBytes)
     if (status?.request !== name) return refuse('unknown_request')
   }
@@ -114,7 +117,7 @@ function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Ref
     : undefined
 }
 
-/** The chain's time while the clock is wrong: a wrong clock must not refuse a payment for good. */
+/** The chain's time while this server's clock is wrong, because a wrong clock must not refuse a payment for good. */
 function presentMs({ clock, clockCheck }: Pick<Runtime, 'clock' | 'clockCheck'>): number {
   return clock.now() - clockCheck.aheadMs()
 }
@@ -130,7 +133,7 @@ function judgeStatus({ routeRuntime, proof }: Claim, status: PaymentStatus, name
   return status.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
 }
 
-/** Costs a tenth of a millisecond, so it comes after everything that is cheaper, and before the chain. */
+/** Takes about 0.1 ms, so it runs after all cheaper checks and before the chain is read. */
 function checkSignature({ routeRuntime, incoming, proof }: Claim, request: OpenedRequest): Refusal | undefined {
   if (request.proof !== 'sig' || proof.sig === undefined || proof.ts === undefined) return undefined
   const { runtime, route } = routeRuntime
@@ -144,8 +147,8 @@ function checkSignature({ routeRuntime, incoming, proof }: Claim, request: Opene
 }
 
 /**
- * The ledger knows who paid, but not who may sign for a payer that cannot: for that the chain is asked again. Otherwise
- * anybody could sign for anybody as soon as a payment is registered.
+ * The ledger knows the payer, but not the wallets that may sign for a payer without a key, so the chain is read again.
+ * Without this check, any wallet could sign for the payer of a registered payment.
  */
 async function checkSigner(
   claim: Claim,
@@ -174,7 +177,7 @@ async function register(
   request: OpenedRequest,
   recipient: string,
   name: string,
-  /** The chain took it back once, so it has to be there for good now. */
+  /** The chain reverted the payment before, so it must be final now. */
   wasReverted: boolean,
 ): Promise<Admission | Refusal> {
   const { routeRuntime, incoming, proof } = claim
@@ -221,7 +224,9 @@ async function register(
   return admission
 }
 
-/** What a payment is worth for the reports: by the rates at its block time, so that nobody gains by showing it later. */
+/**
+ * The value of a payment in the report token, at the rates of its block time. A later claim therefore gains nothing.
+ */
 async function appraise({ routeRuntime }: Claim, { token, decimals }: PaymentOption, units: bigint, paidAt: number) {
   const { runtime, route } = routeRuntime
   const { reportToken } = runtime.config
@@ -230,7 +235,7 @@ async function appraise({ routeRuntime }: Claim, { token, decimals }: PaymentOpt
   return { worth: computeValue({ token, units, decimals }, reportToken, found.table), rates }
 }
 
-/** One request is claimed once. What is used little by little may be used for longer. */
+/** A payment for one request is used once, within the claim period. Other allowances stay usable for longer. */
 function usableUntilOf({ routeRuntime }: Claim, allowance: Allowance, claimable: number): number {
   if (isOneRequest(allowance)) return claimable
   const { runtime, route } = routeRuntime
@@ -252,10 +257,10 @@ async function take(
   const { leaseMs } = route.config
   const { token, received, payer, allowance, remaining: left } = facts
   const common = { kind: 'admitted', takenAt, token, received, payer, allowance } as const
-  // A window that is taken for the first time begins now.
+  // A window starts at its first use.
   const until = (remaining: bigint): number =>
     payment && allowance.unit === 'second' ? runtime.clock.now() + Number(remaining) * 1000 : facts.usableUntil
-  // A window that is open needs nothing written down to be used.
+  // The use of an open window is not recorded.
   if (allowance.unit === 'second' && !payment && left !== undefined)
     return { ...common, grant: undefined, remaining: left, usableUntil: until(left), first: false }
   const order = {
@@ -270,12 +275,12 @@ async function take(
     const { grant, remaining } = taken
     return { ...common, grant, remaining, usableUntil: until(remaining), first: payment !== undefined }
   }
-  // Taken back by the chain a moment ago: it may land again.
+  // The chain has just reverted the payment. It may land again.
   if (taken.kind === 'unknown') return refuse('tx_not_final')
   return refuse(taken.kind === 'busy' ? 'payment_in_progress' : 'payment_replay')
 }
 
-/** How much to hold of an allowance for this request. */
+/** The part of the allowance that this request needs. */
 function wanted({ unit, amount }: Allowance, incoming: Incoming): Pick<Take, 'amount' | 'from'> {
   if (unit === 'byte') return { amount: firstSlice }
   if (unit !== 'file') return { amount: 1n }

@@ -49,9 +49,9 @@ export interface Verdict {
 
 export interface Expectation {
   readonly payer: string | undefined
-  /** Undefined to take what the requestId promises, which needs the keyring to believe. */
+  /** If undefined, the amounts of the requestId apply. They are authentic only with a keyring. */
   readonly payment: ExpectedPayment | undefined
-  /** For whom the requestId is known to be sealed. Without `payment` others are then not looked for. */
+  /** The recipient that the requestId is known to be sealed for. Without `payment`, no other recipient is tried. */
   readonly sealedFor?: string
 }
 
@@ -71,10 +71,10 @@ export interface VerdictParts {
   readonly keyring: Keyring | undefined
   readonly ledger: Ledger | undefined
   readonly tokenAccountOf: TokenAccountOf
-  /** Who may be told whether the payment was used, by its payer; everybody, where this is left out. */
+  /** Whether the caller may learn about the use of this payer's payment. Default: always. */
   readonly tellsUse?: (payer: string) => boolean
   readonly reading?: ReadOptions
-  /** How long a payment made in time can be claimed; a day, where nobody says. */
+  /** Seconds in which a payment that was made in time can be claimed. Default: one day. */
   readonly proofTtlSeconds?: number
 }
 
@@ -135,7 +135,7 @@ function fail(code: RefusalCode, checks: Partial<Checks>): Verdict {
   return { valid: false, code, checks: { ...unchecked, ...checks } }
 }
 
-/** Which rule a refusal broke; the rules are judged in this order, so what stands before it was kept. */
+/** The check that a refusal stands for. The rules are judged in this order, so the checks before it have passed. */
 function checksFor(code: RefusalCode): Partial<Checks> {
   if (code === 'tx_failed') return { exists: 'failed' }
   if (code === 'memo_mismatch') return { exists: 'passed', memo: 'failed' }
@@ -171,12 +171,12 @@ async function quoteFor(
   return { requestId, recipient, options, ...(request && paymentWindow(request)) }
 }
 
-/** Whoever may not know of its use is told what can be told without the ledger, and can draw nothing from it. */
+/** A caller without permission gets the result of a service without a ledger, which reveals nothing about the use. */
 function knowing(parts: VerdictParts, payer: string): VerdictParts {
   return parts.tellsUse === undefined || parts.tellsUse(payer) ? parts : { ...parts, ledger: undefined }
 }
 
-/** What the ledger adds: whether it was used, and whether it is still claimable. */
+/** The checks that need the ledger: whether the payment is unused, and whether it can still be claimed. */
 async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, request: OpenedRequest | undefined) {
   const { ledger, keyring, clock, proofTtlSeconds = usualProofTtlSeconds } = parts
   const status = await ledger?.peek(tx)
@@ -188,8 +188,7 @@ async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, 
     : registered && (status.state === 'spent' || isForeign)
       ? 'failed'
       : 'passed'
-  // Once registered, the ledger's own time counts, and it says
-  // 'spent' when that is over.
+  // For a registered payment, the ledger's own deadline applies, and its state is 'spent' afterwards.
   const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)
   const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'
   return { unused, unexpired }

@@ -1,4 +1,4 @@
-/** Payments as they are seen on chain, whether or not anybody brings a proof: written down under pseudonyms. */
+/** Records payments that the watcher sees on chain, with or without a proof, under pseudonyms. */
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
@@ -16,7 +16,7 @@ import { claimableUntil, paymentWindow } from '../quote/requirements.ts'
 import type { Runtime, WatchedAccount } from '../runtime/runtime.ts'
 import type { Claim } from './verify-on-chain.ts'
 
-/** Has payments to these recipients of a route read as they land. */
+/** Starts to watch the recipients of a route, so that payments to them are read as they land. */
 export async function watchRoute(
   runtime: Runtime,
   config: RouteConfig,
@@ -64,17 +64,17 @@ interface Seen {
   readonly decimals: number
 }
 
-/** What came to a watched account, and what for, as far as the payment's memos tell. */
+/** The first payment of a transaction to a watched account, with its purpose as far as the memos show it. */
 function sightingOf(runtime: Runtime, effect: Effect): Seen | undefined {
   const tx = decodeSignature(effect.signature)
   if (!tx || effect.failed) return undefined
   const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(runtime, effect, transfer) ?? [])
-  // A program on the way may add a transfer of its own. The one that pays for a request is the payment.
+  // Another program may add its own transfers. A transfer that pays for a request takes precedence.
   const arrival = arrivals.find(isPaidFor) ?? arrivals.find(({ purposes }) => purposes.length > 0) ?? arrivals[0]
   if (!arrival) return undefined
   const { transfer, account, received, purposes } = arrival
   const { recipient, token, decimals } = account
-  // It can be claimed by any of them: so it is too little only where it is too little for all.
+  // Any of the requestIds can claim the payment, so it is underpaid only if it is too low for all of them.
   const meant = purposes.find((purpose) => isEnough(purpose, received)) ?? purposes[0]
   const { requestId, ...purpose } = meant ?? nothing
   const until = Math.max(0, ...purposes.map((one) => one.claimableUntil))
@@ -93,7 +93,7 @@ function sightingOf(runtime: Runtime, effect: Effect): Seen | undefined {
   return { sighting, effect, requestId, decimals }
 }
 
-/** A transfer to a watched account, and what its payer sent there in all. */
+/** A transfer to a watched account, with the total that its payer sent to the account. */
 interface Arrival {
   readonly transfer: Transfer
   readonly account: WatchedAccount
@@ -106,7 +106,7 @@ function arrivalOf(runtime: Runtime, effect: Effect, transfer: Transfer): Arriva
   const account = runtime.watched.get(destination)
   if (account?.asset !== asset) return undefined
   const { recipient, token } = account
-  // What the recipient did itself, such as an exchange, is no payment that could be sent back.
+  // A transfer that the recipient signed, such as a conversion, is not a payment that could be refunded.
   if (isSignedByOwner(effect, recipient)) return undefined
   const received = computeCredit(effect, recipient, asset, authority)
   const purposes = transfer.memos.flatMap((memo) => purposeOf(runtime, memo, token) ?? [])
@@ -133,7 +133,10 @@ const nothing: Purpose = {
   payableUntil: 0,
 }
 
-/** What a payment with this memo is for, and until when it can be claimed. Undefined for what is no requestId of ours. */
+/**
+ * The purpose of a payment with this memo, and the end of its claim period. Undefined unless the memo is a requestId of
+ * this service.
+ */
 function purposeOf(runtime: Runtime, memo: string, token: TokenCode): Purpose | undefined {
   const request = openRequest(memo)
   if (!request || runtime.recognise(request).kind !== 'sealed') return undefined
@@ -143,12 +146,12 @@ function purposeOf(runtime: Runtime, memo: string, token: TokenCode): Purpose | 
   return { requestId: memo, endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
 }
 
-/** What may still turn out to be paid. */
+/** Refusals of payments that may still turn out to be valid. */
 const unsettled: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chain_unavailable', 'chain_disagreement']
 
 /**
- * Has the list show a payment that a genuine proof names and nobody can verify yet. Written behind, and not at all while
- * many wait: it is for people who look, and the proof comes again.
+ * Adds a payment with a genuine proof that cannot be verified yet to the payment list. The write happens later, and is
+ * skipped while many payments wait: the list only informs people, and the client repeats the proof.
  */
 export function notePending(
   { routeRuntime, incoming, proof }: Claim,

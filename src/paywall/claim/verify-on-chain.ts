@@ -1,6 +1,4 @@
-/**
- * What the chain says of the payment that a proof names: within the client's budget, and final where much is at stake.
- */
+/** Reads the payment of a proof from the chain, within the client's rate limit. Large payments must be final. */
 import { readClientAddress } from '../../core/encoding/client-address.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
@@ -13,24 +11,24 @@ import { mustBeFinal } from '../config/finality.ts'
 import type { Route } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 
-/** A proof that was shown to a route. */
+/** A request with a proof, before its admission. */
 export interface Claim {
   readonly routeRuntime: RouteRuntime
   readonly incoming: Incoming
   readonly proof: Proof
 }
 
-/** A verdict with when and where the payment landed, and how sure the chain is of it. */
+/** A verdict with the slot, the time and the finality of the payment. */
 export type LandedPayment<Verdict> = Verdict & {
   readonly slot: number
   readonly paidAt: number
   readonly finality: Commitment
 }
 
-/** What a payment came to, as the nodes tell it. */
+/** Reads the payment from the nodes and judges it. */
 type ChainRead = (claim: Claim, quote: Quote, options: ReadOptions) => Promise<LandedPayment<Paid | Late> | Refusal>
 
-/** What nodes are asked on behalf of a client has to stay within its budget. What was seen before costs nothing. */
+/** Reads from nodes count against the client's rate limit. Payments that the watcher has seen cost nothing. */
 export async function readWithin(
   claim: Claim,
   quote: Quote,
@@ -41,7 +39,7 @@ export async function readWithin(
   if (!route.config.verifyOnChain) return readPayment(claim, quote, {})
   const isSeen = runtime.chain.seen(proof.tx) !== undefined
   const known = isSeen ? await read(claim, quote, {}) : undefined
-  // That a payment is good may be told from what was seen; that it is not, only from what the nodes say now.
+  // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again.
   if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
   const credit = runtime.budget.enter(address, proof.requestId)
@@ -57,18 +55,18 @@ export async function readWithin(
   }
 }
 
-/** An outage is not the client's fault, and what is not final was paid. */
+/** An outage is not the client's fault, and a payment that is not final yet was paid. */
 function isUseful(verdict: LandedPayment<Paid | Late> | Refusal): boolean {
   if (verdict.kind !== 'refused' || verdict.code === 'tx_not_final') return true
   return refusals[verdict.code].status === 503 && !verdict.isCostly
 }
 
-/** Reads a payment that is to be granted, within the budget, and final where much is at stake. */
+/** Reads a payment before its grant, within the rate limit. Large payments must be final. */
 export function readForGrant(claim: Claim, quote: Quote, wasReverted: boolean) {
   return readWithin(claim, quote, (...call) => readFinally(...call, wasReverted))
 }
 
-/** Reads a payment, and where much is at stake, once more when the chain cannot take it back. */
+/** Reads a payment. If the amount or the exposure is large, reads it again when it is final. */
 export async function readFinally(claim: Claim, quote: Quote, options: ReadOptions, wasReverted: boolean) {
   const { runtime, route } = claim.routeRuntime
   const verdict = await readPayment(claim, quote, options)
@@ -105,7 +103,7 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof }, quote, opt
   return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000, finality }
 }
 
-/** `verifyOnChain: false`: the payment is believed, at its price and the present time. */
+/** With `verifyOnChain: false`, every payment counts as made, at its price and the current time. */
 function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): LandedPayment<Paid> | Refusal {
   const option = quote.options.find(({ token }) => token === route.config.pricing.token) ?? quote.options[0]
   if (!option) return refuse('route_unknown')

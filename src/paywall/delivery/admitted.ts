@@ -1,4 +1,4 @@
-/** The mark that an admission leaves on its request. */
+/** Marks a request as admitted, and keeps the facts of its payment for the handler. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
@@ -6,22 +6,19 @@ import type { RouteRuntime } from '../quote/route-runtime.ts'
 /** The payment behind a response, for its handler. */
 export interface PaymentFacts {
   readonly tx: string
-  /** The requestId's pseudonym, and the payer's. */
+  /** The pseudonyms of the requestId and of the payer. */
   readonly request: string
   readonly payer: string
   readonly token: TokenCode
-  /** What was received, for people: "0.01". */
+  /** The received amount as a decimal, such as "0.01". */
   readonly amount: string
-  /** What the payment is counted in. */
+  /** The unit of the allowance. */
   readonly unit: Unit
-  /** Whether the payment is for this one request: whoever shows it again wants the same again, and not more. */
+  /** Whether the payment is for one request only. A repeated proof then asks for the same response again. */
   readonly isOnce: boolean
 }
 
-/**
- * On the request itself: what stands in a WeakMap is kept by V8's small collections, and here it would keep the request,
- * too, until the next large one.
- */
+/** The mark is a property of the request. A WeakMap would keep the request alive until V8's next major collection. */
 const mark = Symbol('paystile.admitted')
 
 interface Mark {
@@ -31,7 +28,10 @@ interface Mark {
 
 type Marked = { [mark]?: Mark }
 
-/** The route that let a request in: the same paywall mounted twice must not take the payment for a rival's. */
+/**
+ * The route that admitted the request. If the same paywall is mounted twice, the second one must not treat the payment
+ * as in use by another request.
+ */
 export function findAdmitting(request: object): RouteRuntime | undefined {
   return (request as Marked)[mark]?.by
 }
@@ -41,7 +41,7 @@ export function markAdmitted(request: object, by: RouteRuntime, facts?: () => Pa
 }
 
 /**
- * The payment behind a request that a paywall has let in, for its handler; undefined where there is none.
+ * The payment of an admitted request, for its handler. Undefined for other requests.
  *
  * @example
  * app.get('/report', paid, (request, response) => response.json({ thanks: paymentOf(request)?.amount }))

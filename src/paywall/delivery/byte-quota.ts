@@ -1,22 +1,22 @@
 /**
- * How many bytes a response may still send.
+ * Limits the bytes that a response may send.
  *
- * A file's grant says it at once. Bytes that were sold ahead are held a slice at a time, so that parallel responses can
- * share them and a process that dies takes little with it; the next slice is fetched while the last one is being sent.
+ * The grant of a file contains the whole limit. Prepaid bytes are held in slices, so that parallel responses can share
+ * them and a crash loses little. The next slice is fetched while the current one is sent.
  */
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
 import type { Log } from '../../core/runtime.ts'
 
 export interface ByteQuota {
-  /** Takes bytes for sending; fewer where that is all that is held at this moment. */
+  /** Takes bytes for sending. Returns fewer if the quota holds fewer at the moment. */
   take(bytes: number): number
-  /** Resolves when more may be taken, or, with false, when there is no more. */
+  /** Resolves with true when more bytes can be taken, or with false at the end of the quota. */
   more(): Promise<boolean>
-  /** How many were taken. */
+  /** The number of bytes taken. */
   sent(): number
 }
 
-/** Each costs a durable write, so a fast stream wants them large. */
+/** Each slice costs a durable write, so a fast stream needs large slices. */
 const largestSlice = 67_108_864
 const growth = 4
 
@@ -62,7 +62,7 @@ export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
         slice = next
         return
       } catch (error) {
-        // The same again means the same, so an answer that was lost costs nobody anything.
+        // A repeated call has the same effect, so a lost response of the ledger costs nothing.
         log.warn('quota.reserve_failed', { why: String(error) })
       }
       await new Promise((resolve) => setTimeout(resolve, wait))
@@ -87,7 +87,7 @@ export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
         fetchAhead()
         await fetching
       }
-      // What was found ahead of time to be all may have grown: others give back what they did not need.
+      // The quota may have grown since the last slice, because other responses give back unused bytes.
       if (sent >= limit && isAlive()) {
         fetchAhead(true)
         await fetching

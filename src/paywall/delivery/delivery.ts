@@ -1,9 +1,9 @@
 /**
- * A delivery: one paid response, from the grant to the response's real end.
+ * A delivery: one paid response, from the grant to the real end of the response.
  *
- * The lease behind it is renewed while the response runs. When it is lost, nothing more may be sent: another server may be
- * delivering the same payment by then. Within a window that is open already nothing is granted, so nothing is renewed while the
- * response runs and nothing is written down at its end; of such responses there may be thousands a second.
+ * The lease is renewed while the response runs. When the lease is lost, the response must stop: another server may be
+ * delivering the same payment. A response within an open window has no grant, so no lease is renewed and no end is
+ * recorded. There may be thousands of such responses per second.
  */
 import { formatContentRange, parseContentRange } from '../../core/encoding/content-range.ts'
 import type { Answer } from '../../core/encoding/http.ts'
@@ -27,44 +27,46 @@ import { holdLease, holdUntil, holdWindow } from './lease.ts'
 import type { HeaderPairs, PaidRequest } from './receipt.ts'
 import { createReceiptCache, formatHeaders, formatReceived, isCrossOrigin, readFacts } from './receipt.ts'
 
-/** The beginning of a response, as far as it matters here. */
+/** The start of a response, as far as the delivery needs it. */
 export interface Head {
   readonly status: number
-  /** The length of its body, where it is known. */
+  /** The length of the body, if it is known. */
   readonly length: number | undefined
   readonly contentRange: string | undefined
 }
 
-/** How a response begins instead. */
+/** The start of the response after the paywall's changes. */
 export interface Beginning {
   readonly status: number
   readonly headers: HeaderPairs
-  /** How long its body is now, where it is cut. */
+  /** The new length of the body, if it is cut. */
   readonly length?: number
-  /** Measures the body; undefined where it may be as long as it likes. */
+  /** Limits the body. Undefined if its length is not limited. */
   readonly quota?: ByteQuota
-  /** To be sent instead of the handler's response, of which nothing may be sent. */
+  /** Replaces the handler's response, which must not be sent at all. */
   readonly instead?: Answer
 }
 
 export interface Delivery {
   readonly envelope: Envelope
   facts(): PaymentFacts
-  /** Called when the status is known and before the first byte; the last call counts. */
+  /** Called with the status before the first byte. The last call counts. */
   begin(head: Head): Beginning
-  /** Whether bytes may still be sent. Ask before every write. */
+  /** Whether the response may send more bytes. The adapter asks before each write. */
   isAlive(): boolean
   /** Calls back if the lease is lost while the response runs. */
   onLost(callback: () => void): void
-  /** Whether the payment depends on the arrival of the body that was sent, which then has to be awaited before `end`. */
+  /**
+   * Whether the payment is used only if the body arrives. Then the adapter awaits the arrival before it calls `end`.
+   */
   awaitsArrival(bodyBytes: number): boolean
-  /** Called at the response's end; the first call counts. */
+  /** Called at the end of the response. The first call counts. */
   end(ending: Ending, bodyBytes: number): void
-  /** Breaks the response off through no fault of the payer's. */
+  /** Ends the response early. The payer is not at fault. */
   lose(why: string): void
 }
 
-/** `receipts` are those of the same payment and request, where there were some before. */
+/** `receipts` are those of earlier responses for the same payment and request. */
 export function openDelivery(claim: Claim, admission: Admission, receipts = createReceiptCache()): Delivery {
   const { routeRuntime, incoming } = claim
   const { allowance, grant } = admission
@@ -89,12 +91,12 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
     },
     isAlive,
     onLost: lease.onLost,
-    // Nothing of a window is used up by a response.
+    // A response uses up no part of a window.
     awaitsArrival: (bodyBytes) =>
       bodyBytes > unconfirmedBytes && dependsOnArrival({ unit, method, status: body.status, bodyBytes }),
     end: (ending, bodyBytes) => {
       if (isEnded) return
-      // Broken off because our lease ran out: our failure, which does not count against the payer.
+      // The response was cut off because this server lost its lease. That does not count against the payer.
       const isOurs = ending !== 'finished' && !lease.isAlive()
       isEnded = true
       lease.stop()
@@ -111,7 +113,7 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
   }
 }
 
-/** A window ends, also for a response that never does; one that is nearly through is let go on for a lease longer. */
+/** The end of a window also ends responses that are still running, one lease period later. */
 function holdAdmission({ routeRuntime }: Claim, admission: Admission): HeldLease {
   const { runtime, route } = routeRuntime
   const { ledger, clock, log, deadlines } = runtime
@@ -123,11 +125,11 @@ function holdAdmission({ routeRuntime }: Claim, admission: Admission): HeldLease
   return admission.allowance.unit === 'second' ? holdUntil(held, end, clock) : held
 }
 
-/** The response as far as it has begun. */
+/** The state of the response so far. */
 interface Body {
   status: number | undefined
   quota: ByteQuota | undefined
-  /** Whether it has all of the body that the handler sends. */
+  /** Whether it contains the handler's whole body. */
   isWhole: boolean
 }
 
@@ -138,7 +140,7 @@ interface BodyParts {
   readonly headers: HeaderPairs
 }
 
-/** Where bytes are sold, the body goes as far as they were bought. */
+/** If bytes are sold, the body is cut at the bought limit. */
 function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, parts: BodyParts): Beginning {
   const { head, headers, lease, isAlive } = parts
   const { status } = head
@@ -171,23 +173,23 @@ function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, 
   return { status: 206, headers: [...headers, ...cut], length: Number(room), quota }
 }
 
-/** The answer to a handler that sends another part of a file than was asked for. */
+/** The refusal for a handler that sends another part of a file than the requested one. */
 function refuseRange(claim: Claim): Answer {
   const answer = claim.routeRuntime.dialect.refusal(refuse('range_mismatch'), claim.proof.requestId)
   return { ...answer, headers: { ...answer.headers, ...(isCrossOrigin(claim) && corsHeaders) } }
 }
 
-/** What was used of the grant, counted from its beginning. */
+/** The used part of the grant, counted from its start. */
 function countUsed({ admission }: PaidRequest, body: Body, grant: Grant, outcome: DeliveryOutcome): bigint {
   if (outcome !== 'delivered' && outcome !== 'partial') return 0n
   const { quota, isWhole, status } = body
   if (!quota) return outcome === 'delivered' ? grant.amount : 0n
-  // A file that came whole is done with, also where it turned out shorter than it was said to be.
+  // A complete file uses the whole grant, even if the file is shorter than announced.
   const isDone = outcome === 'delivered' && admission.allowance.unit === 'file' && isWhole && status === 200
   return isDone ? grant.amount : BigInt(quota.sent())
 }
 
-/** A settle that the store did not take at once is tried again while the lease is ours. */
+/** Records the end of the response. Repeats a failed write while the lease is held. */
 async function recordEnd(
   { routeRuntime }: Claim,
   grant: Grant,
@@ -234,7 +236,7 @@ function emitVerified(paid: PaidRequest): void {
   emit(routeRuntime, { kind: 'verified', method, target, tx, amount: formatReceived(paid), token, payer, first })
 }
 
-/** Counts the end of a response and tells it. */
+/** Counts the end of a response and emits it. */
 function emitEnded({ claim, admission, receipts }: PaidRequest, outcome: DeliveryOutcome): void {
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route, listener } = routeRuntime
@@ -242,6 +244,6 @@ function emitEnded({ claim, admission, receipts }: PaidRequest, outcome: Deliver
   receipts.endpoint ??= nameEndpoint(route.config.endpoint, incoming)
   const isDelivered = outcome === 'delivered'
   runtime.usage.count(receipts.endpoint, isDelivered ? 'delivered' : 'undelivered')
-  // What is bought for one request, or is one file, is delivered once, however many attempts that takes.
+  // A single request or a file counts as one delivery, even after several attempts.
   if (isDelivered && !admission.first && isShared(admission.allowance)) runtime.usage.count(receipts.endpoint, 'reused')
 }

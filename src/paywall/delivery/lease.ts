@@ -1,4 +1,7 @@
-/** A lease that is renewed while a response runs, and whose loss is told at its deadline, whatever else stands still. */
+/**
+ * A lease that is renewed while a response runs. Its loss is reported at the deadline, even if the ledger or the
+ * handler hangs.
+ */
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { Deadlines } from '../runtime/deadlines.ts'
@@ -9,7 +12,7 @@ export interface HeldLease {
   deadline(): number
   onLost(callback: () => void): void
   lose(why: string): void
-  /** It is needed no longer. */
+  /** Ends the renewal. The lease is no longer needed. */
   stop(): void
 }
 
@@ -52,7 +55,7 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
     heartbeat = setTimeout(() => void beat(), leaseMs / 3)
     heartbeat.unref?.()
   }
-  /** The deadline waits for nobody: not for a ledger that does not answer, nor for a handler that writes no more. */
+  /** Enforces the deadline even if the ledger does not respond or the handler writes nothing. */
   const watch = (): void => {
     if (stopped || lost) return
     const leftMs = deadline - clock.monotonic()
@@ -79,10 +82,10 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
   }
 }
 
-/** A timer of Node's is not good for more than 24 days. */
+/** Node's timers are limited to about 24 days. */
 const longestTimerMs = 3_600_000
 
-/** The same, but no longer than to this time, in milliseconds since 1970. */
+/** Holds the lease, but at most until `end`, in milliseconds since 1970. */
 export function holdUntil(held: HeldLease, end: number, clock: Clock): HeldLease {
   let timer: ReturnType<typeof setTimeout> | undefined
   const isOver = (): boolean => clock.now() >= end
@@ -104,7 +107,7 @@ export function holdUntil(held: HeldLease, end: number, clock: Clock): HeldLease
   }
 }
 
-/** A time window up to this time, in milliseconds since 1970. Nothing of it is held in the ledger. */
+/** A time window until `end`, in milliseconds since 1970. The ledger holds no lease for it. */
 export function holdWindow(deadlines: Deadlines, clock: Clock, end: number): HeldLease {
   let isLost = false
   let isStopped = false

@@ -1,4 +1,4 @@
-/** What a paid response says of itself: its receipt, what is left, and that it is nobody else's. */
+/** The headers of a paid response: its receipt, the rest of the allowance, and `Cache-Control: private`. */
 import { formatUnits } from '../../core/money/money.ts'
 import { findDecimals } from '../../core/money/tokens.ts'
 import { allowanceHeader, formatAllowanceLeft, isOneRequest } from '../../core/payment/allowance.ts'
@@ -12,14 +12,14 @@ import type { PaymentFacts } from './admitted.ts'
 /** Headers as pairs of name and value. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 
-/** The parts that responses for one payment have in common, made for the first of them. */
+/** The parts that all responses of one payment share. The first response creates them. */
 export interface ReceiptCache {
-  /** The headers of a good response, signed. */
+  /** The headers of a successful response, with the signed receipt. */
   headers: HeaderPairs | undefined
   facts: PaymentFacts | undefined
-  /** What was received, for people: "0.01". */
+  /** The received amount as a decimal, such as "0.01". */
   amount: string | undefined
-  /** What analytics call the resource. */
+  /** The name of the resource in analytics. */
   endpoint: string | undefined
 }
 
@@ -27,7 +27,7 @@ export function createReceiptCache(): ReceiptCache {
   return { headers: undefined, facts: undefined, amount: undefined, endpoint: undefined }
 }
 
-/** An admitted claim, and the receipts for it. */
+/** An admitted claim and its receipts. */
 export interface PaidRequest {
   readonly claim: Claim
   readonly admission: Admission
@@ -66,7 +66,7 @@ export function isCrossOrigin({ routeRuntime, incoming }: Claim): boolean {
   return routeRuntime.route.config.cors && incoming.header('origin') !== undefined
 }
 
-/** A longer address is not repeated in a receipt, and there is none then. */
+/** Responses to longer addresses have no receipt, because the receipt contains the address. */
 const longestResource = 1_024
 
 function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string, string>> {
@@ -76,7 +76,7 @@ function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string,
   const { runtime, route } = routeRuntime
   const headers = { 'Cache-Control': 'private, no-store', Vary: 'Payment-Proof' }
   const resource = `${route.config.publicUrl ?? incoming.origin()}${incoming.target}`
-  // A header that is too long for somebody on the way would cost the whole answer.
+  // A proxy may reject the whole response if one of its headers is too long.
   if (status >= 400 || resource.length > longestResource) return headers
   const receipt = {
     status: 'success',
@@ -96,7 +96,7 @@ function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string,
   }
 }
 
-/** Of requests and windows what is left after this response, of bytes and files before its body. */
+/** The rest of the allowance: after this response for requests and windows, before its body for bytes and files. */
 function formatLeft({ allowance, grant, remaining, usableUntil }: Admission): string {
   const { unit } = allowance
   const held = unit === 'byte' ? (grant?.amount ?? 0n) : 0n

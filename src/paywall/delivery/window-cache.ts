@@ -1,7 +1,7 @@
 /**
- * Windows that are open: who asks again for the same within a second, with the same proof, is let in by what was found
- * out then. Nothing is held of a window and nothing written down, so all that could have changed is that it ended, which
- * is looked at every time, or that the chain took its payment back, which is heard at once here and elsewhere a second later.
+ * A cache of open time windows. A repeated request with the same proof within one second reuses the earlier admission.
+ * Nothing is held or recorded for an open window, so only two things can change: the window ends, which every use
+ * checks, or the chain reverts the payment, which this server learns at once and other servers within a second.
  */
 import type { Incoming } from '../../core/encoding/http.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
@@ -14,13 +14,13 @@ import { createReceiptCache } from './receipt.ts'
 export interface OpenWindow {
   readonly proof: Proof
   readonly admission: Admission
-  /** The same for all answers of this second. */
+  /** Shared by all responses of this second. */
   readonly receipts: ReceiptCache
 }
 
 export interface OpenWindows {
   find(incoming: Incoming): OpenWindow | undefined
-  /** Remembers an admission, if it is one that may be used again. */
+  /** Stores an admission if it can be reused. */
   keep(incoming: Incoming, proof: Proof, admission: Admission): void
   clear(): void
 }
@@ -36,10 +36,10 @@ const mostWindows = 1_024
 const longestTarget = 512
 
 export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteConfig, 'bind' | 'pricing'>): OpenWindows {
-  // Where nothing is sold by time, or more than method and address counts, there is nothing to remember.
+  // The cache is unused if the route does not sell time, or if the binding depends on more than method and address.
   const { per } = pricing
   const isUsed = per.kind === 'allowance' && per.allowance.unit === 'second' && typeof bind !== 'object'
-  // By proof, and then by the address that was asked for with it: the last of each.
+  // By proof, then by requested address.
   const windows = new Map<string, Map<string, Kept>>()
   let count = 0
   const clear = (): void => {
@@ -50,12 +50,12 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
     find: (incoming) => {
       const header = count === 0 ? undefined : incoming.header('payment-proof')
       const window = header === undefined ? undefined : windows.get(header)?.get(incoming.target)
-      // The proof, the address and these are all that was looked at.
+      // The admission depends only on the proof, the address, the method and the origin.
       if (!window || window.method !== incoming.method || window.origin !== incoming.origin()) return undefined
       return clock.monotonic() < window.until && clock.now() < window.admission.usableUntil ? window : undefined
     },
     keep: (incoming, proof, admission) => {
-      // A signature is good for a time of its own, which would have to be looked at again.
+      // A signature has its own expiry, which a reuse would have to check again.
       const isPlain = proof.claim !== undefined && proof.sig === undefined
       if (!isUsed || !isPlain || admission.grant || admission.allowance.unit !== 'second') return
       const header = incoming.header('payment-proof')

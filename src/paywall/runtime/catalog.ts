@@ -1,4 +1,4 @@
-/** What a service sells: a line for each of its paywalls, with whether it can sell at this moment. */
+/** The catalog of a service: one entry for each of its paywalls, and whether it can sell now. */
 import { formatUnits } from '../../core/money/money.ts'
 import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { pickMints } from '../../core/money/tokens.ts'
@@ -7,15 +7,15 @@ import type { RouteConfig } from '../config/config.ts'
 
 export interface CatalogEntry {
   readonly methods: readonly string[]
-  /** Undefined where the provider gave it no name (`endpoint`): then nobody is told where it is. */
+  /** Undefined if the provider set no `endpoint`. Then the path is not published. */
   readonly path: string | undefined
-  /** In units of `token`; undefined where it depends on the request. */
+  /** In units of `token`. Undefined if the price depends on the request. */
   readonly price: string | undefined
   readonly token: TokenCode
-  /** What the price is for: so many requests or seconds, or a million bytes. */
+  /** The allowance that the price buys: a number of requests or seconds, or a million bytes. */
   readonly per: { readonly unit: Unit; readonly amount: number }
   readonly acceptedMints: readonly TokenCode[]
-  /** Of the accepted tokens. */
+  /** The mints of the accepted tokens. */
   readonly mints: MintTable
   readonly recipient: string
   readonly description: string | undefined
@@ -23,10 +23,10 @@ export interface CatalogEntry {
 }
 
 export interface Catalog {
-  /** The function returned takes it out again. */
+  /** The returned function removes the entry. */
   add(entry: CatalogEntry, readiness: () => Promise<ReadinessReport>): () => void
   entries(): readonly CatalogEntry[]
-  /** How each of them stands, in the same order. */
+  /** The readiness of each entry, in the same order. */
   readiness(): Promise<readonly ReadinessReport[]>
 }
 
@@ -74,14 +74,14 @@ export function createCatalogEntry({
 
 export interface Readiness {
   readonly offered: readonly TokenCode[]
-  /** Why a token is not offered, one sentence each. */
+  /** The reason for each token that is not offered, as one sentence. */
   readonly withheld: Readonly<Partial<Record<TokenCode, string>>>
 }
 
 export interface ReadinessReport extends Readiness {
   readonly ready: boolean
-  /** Why it is not ready, for the operator. */
+  /** The reason, for the operator. */
   readonly why?: string
-  /** True where the owner of the handler has said so; the service itself is well. */
+  /** True if the owner of the handler paused it. The service itself works. */
   readonly isPaused?: boolean
 }

@@ -1,9 +1,9 @@
-/** Tells those who show payments which of them has changed. What changed they look up themselves. */
+/** Notifies listeners of changed payments. A listener reads the change itself. */
 
 export interface Changes {
-  /** Nobody listening is the usual case, and then it costs nothing. */
+  /** Costs nothing without listeners, which is the usual case. */
   note(tx: string): void
-  /** The function returned ends it. */
+  /** The returned function removes the listener. */
   listen(listener: (tx: string) => void): () => void
 }
 

@@ -1,31 +1,31 @@
 /**
- * Times at which something that runs has to be over. One timer stands for all of them: thousands a second begin in a
- * window that ends in an hour, and each is over long before.
+ * Deadlines of running responses, with one timer for all of them. Thousands of responses per second may start in a
+ * window of one hour, and nearly all of them end long before the deadline.
  */
 import type { Clock } from '../../core/runtime.ts'
 
 export interface Deadlines {
-  /** Calls back once, when that time has come (in milliseconds since 1970). The function returned calls it off. */
+  /** Calls back once at this time, in milliseconds since 1970. The returned function cancels the deadline. */
   watch(end: number, call: () => void): () => void
 }
 
 interface Entry {
-  /** Its place in the list, so that it can go at once. */
+  /** Index in the list, for removal in constant time. */
   at: number
   readonly end: number
   readonly call: () => void
 }
 
-/** A timer of Node's is not good for more than 24 days, and a clock may be moved. */
+/** Node's timers are limited to about 24 days, and the clock may be changed. */
 const longestTimerMs = 3_600_000
 
 export function createDeadlines(clock: Clock): Deadlines {
   const entries: Entry[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
-  /** For which end the timer is set. */
+  /** The deadline that the timer is set for. */
   let next = Number.POSITIVE_INFINITY
 
-  /** Whether it was still there. */
+  /** Returns whether the entry was still in the list. */
   const leave = (entry: Entry): boolean => {
     if (entries[entry.at] !== entry) return false
     const last = entries.pop()

@@ -1,13 +1,14 @@
 /**
- * What is running: the end of a paywall waits for it, and breaks it off in the end.
+ * The running requests of a paywall. `close` waits for them, and finally aborts them.
  *
- * A plain list in which each knows its place: thousands a second go through it, and none of them needs a promise.
+ * A plain list in which each entry knows its index: thousands of requests per second pass through it, and none needs a
+ * promise.
  */
 export interface InFlight {
-  /** Something begins. The function returned says that it is over. */
+  /** Registers a running request. The returned function removes it. */
   begin(breakOff?: () => void): () => void
   count(): number
-  /** Resolves when nothing runs, and nothing has begun meanwhile. */
+  /** Resolves when no request runs, including requests that began while it waited. */
   drained(): Promise<void>
   breakOff(): void
 }

@@ -1,19 +1,21 @@
-/** What `/pay` needs of a route to sell for it: by the requestId alone, wherever the resource is. */
+/** The functions of a route that `/pay` uses to sell for it. They need only the requestId, wherever the resource is. */
 import type { CheckoutState, Preparation } from '../../core/checkout/messages.ts'
 import type { Answer, Incoming } from '../../core/encoding/http.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 
 export interface PayDesk {
-  /** What is sold, for people. */
+  /** The name of the resource, for people. */
   readonly title: string
-  /** Where a purchase stands; undefined for a requestId that is none of this route's. */
+  /** The state of a purchase. Undefined if the requestId does not belong to this route. */
   readState(requestId: string, incoming: Incoming): Promise<CheckoutState['state'] | undefined>
-  /** The page on which a requestId is paid for another program, which asked for it; undefined for one that is none of ours. */
+  /** The page that pays for a requestId of another program. Undefined if the requestId is not genuine. */
   payPage(requestId: string, incoming: Incoming): Promise<Answer | Refusal | undefined>
-  /** What the page's script asks. */
+  /** Serves the requests of the page's script. */
   answer(header: string, incoming: Incoming): Promise<Answer | Refusal>
-  /** A transaction for a wallet on a phone; without a token, in that of the price or the first that is accepted. */
+  /**
+   * A transaction for a wallet on a phone. Without `token`, it uses the token of the price, or the first accepted one.
+   */
   draft(
     requestId: string,
     account: string,
@@ -25,11 +27,11 @@ export interface PayDesk {
 /** The desks of a service's routes, by the route's tag in base58. */
 export interface PayDesks {
   get(tag: string): PayDesk | undefined
-  /** The function returned takes the desk away again. */
+  /** The returned function removes the desk. */
   add(tags: readonly string[], desk: PayDesk): () => void
 }
 
-/** The desk that came first serves its tags until it is taken away: one that is to replace it may never get that far. */
+/** The first desk serves its tags until it is removed, because its replacement may fail to start. */
 export function createPayDesks(): PayDesks {
   const desks = new Map<string, readonly PayDesk[]>()
   const at = (tag: string): readonly PayDesk[] => desks.get(tag) ?? []

@@ -1,4 +1,4 @@
-/** Payments that genuine proofs name and nobody can verify yet, on their way to the list that people look at. */
+/** Payments with a genuine proof that cannot be verified yet. They are written to the payment list once a second. */
 import type { Journal, Sighting } from '../../core/ports/journal.ts'
 import type { Log } from '../../core/runtime.ts'
 

@@ -1,7 +1,7 @@
 /**
- * Limits what somebody without a payment can cost. Proofs that lead nowhere are counted against the client's address, and
- * against its use of one requestId; never against a requestId or transaction alone, since these are public and a
- * stranger could lock the payer out.
+ * Limits the cost of clients without a payment. An invalid proof counts against the client's address, and against the
+ * pair of address and requestId. It never counts against a requestId or a transaction alone: these are public, and a
+ * stranger could lock out the payer.
  */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
@@ -9,21 +9,21 @@ import type { BucketRate } from './token-bucket.ts'
 import { createTokenBuckets } from './token-bucket.ts'
 
 export interface RateLimit {
-  /** Undefined when the client has used up its credit. */
+  /** Undefined if the client has exceeded its limit. */
   enter(address: string, requestId: string): RateLimitVisit | undefined
 }
 
 export interface RateLimitVisit {
-  /** Whether the client has lately named payments that do not exist. */
+  /** Whether the client recently named payments that do not exist. */
   readonly isDoubtful: boolean
-  /** To be called once. A proof that led nowhere costs credit. */
+  /** Must be called once. A proof without a valid payment costs one token. */
   leave(wasUseful: boolean): void
 }
 
-/** An office behind one address may hold many payers; one requestId is one payer's. */
+/** Many payers may share the address of an office. A requestId belongs to one payer. */
 const perAddress: BucketRate = { most: 30, secondsEach: 2 }
 const perRequest: BucketRate = { most: 5, secondsEach: 5 }
-/** Proofs of one address that wait at the same time. */
+/** Proofs of one address that may wait at the same time. */
 const mostAtOnce = 64
 
 export function createRateLimit(clock: Clock): RateLimit {
@@ -32,7 +32,8 @@ export function createRateLimit(clock: Clock): RateLimit {
 
   return {
     enter: (address, requestId) => {
-      // Nobody is refused for what others did whose address is not known either; but nobody is believed at once.
+      // Clients without a known address share no limit, because they would lock out each other. Their proofs are read
+      // with caution.
       if (address === unknownAddress) return { isDoubtful: true, leave: () => {} }
       const client = addresses(address, perAddress)
       const use = requests(`${address} ${requestId}`, perRequest)

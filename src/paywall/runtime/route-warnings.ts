@@ -1,18 +1,21 @@
 /**
- * What routes find out about themselves, for the log: what several of them find at about the same time, a wrong mint for one,
- * is one line that names them all.
+ * Collects the warnings of routes for the log. If several routes find the same problem at about the same time, such as
+ * a wrong mint, the log gets one line that names all of them.
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import type { Facts, Log } from '../../core/runtime.ts'
 
 export interface RouteWarnings {
-  /** A route begins to look. */
+  /** Starts a check of a route. */
   look(route: string): Look
 }
 
 export interface Look {
   say(level: keyof Log, event: string, facts: Facts): void
-  /** Must be called, whatever came of it: what was said is written once all have ended that were under way then. */
+  /**
+   * Must be called after every check, even a failed one. A line is logged when all checks that ran at its time have
+   * ended.
+   */
   end(): void
 }
 

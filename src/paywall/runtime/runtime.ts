@@ -1,6 +1,6 @@
 /**
- * One service: the keys, ledger and nodes that its routes share, and the list of routes and recipients by which an old
- * requestId is recognised.
+ * The runtime of a service: the keys, the ledger and the nodes that its routes share, and the routes and recipients
+ * that identify older requestIds.
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import type { Hmac } from '../../core/encoding/hmac.ts'
@@ -45,13 +45,13 @@ import type { TestPayer } from './test-payer.ts'
 import type { UnfinalizedPayments } from './unfinalized.ts'
 import type { UsageCounters } from './usage-counters.ts'
 
-/** The page's script and style sheet. */
+/** The script and the style sheet of the checkout page. */
 export interface CheckoutFiles {
   readonly script: string
   readonly style: string
 }
 
-/** What `assemble` brings together. */
+/** The parts that the composition passes to `createRuntime`. */
 export interface RuntimeParts {
   readonly chain: Chain
   readonly ledger: Ledger
@@ -61,75 +61,77 @@ export interface RuntimeParts {
   /** Signs receipts. */
   readonly identity: Identity
   readonly genesis: string
-  /** Makes a recipient able to receive, where test money is free. Resolves when it is, or cannot be made so. */
+  /** On a local chain, prepares a recipient to receive tokens. Resolves when it can receive, or cannot be prepared. */
   readonly welcome: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
-  /** Helps people to pay with wallets of their own. */
+  /** Drafts of transactions for people's own wallets. */
   readonly paymentDrafts: PaymentDrafts
-  /** What the checkout page is made of, besides what the server writes; empty where it was not built. */
+  /** The built files of the checkout page. Empty if the page was not built. */
   readonly checkoutFiles: CheckoutFiles
-  /** What nodes say of a recipient and of what it is to be paid in. */
+  /** Reads a recipient and the mints of its tokens from the nodes. */
   readonly inspect: (question: { readonly recipient: string; readonly mints: MintTable }) => Promise<Inspection>
-  /** Opens the recipient's account for a mint at the cost of a key. */
+  /** Opens the recipient's token account for a mint. The wallet of the key pays for it. */
   readonly openAccount: (order: {
     readonly recipient: string
     readonly mint: Mint
     readonly key: AccountKey
   }) => Promise<Opening>
-  /** Sends money out from the wallet of a key. */
+  /** Opens the wallet of a key for outgoing transactions. */
   readonly openOutgoingWallet: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
-  /** Where the wallet of a key exchanges tokens. */
+  /** Opens a venue that exchanges tokens for the wallet of a key. */
   readonly openVenue: (key: AccountKey, venue: VenueConfig) => Promise<Venue>
-  /** Keeps signed bytes for nobody else to read. */
+  /** Encrypts signed transactions before they are stored. */
   readonly sealer: Sealer
-  /** What tokens are worth, by a source that routes with the same settings share. */
+  /** Opens rates. Routes with the same settings share one source. */
   readonly openRates: (config: RatesConfig, mints: MintTable, use?: RatesUse) => Rates
-  /** On a local chain, somebody who pays to try things out. */
+  /** Pays with test money. Only on a local chain. */
   readonly testPayer: TestPayer | undefined
-  /** Test money, on test networks. Throws a `ConfigurationError` for a key that cannot be used. */
+  /** Opens a source of test money, on test networks. Throws a `ConfigurationError` for an unusable key. */
   readonly openFaucetSource: (options: FaucetOptions) => FaucetSource | undefined
-  /** base64url as fast as the platform has it: every 402 passes through. */
+  /** The platform's fastest base64url, because every 402 uses it. */
   readonly encode: Encode
   readonly log: Log
   readonly trace: Trace
   readonly meter: Meter
-  /** Nothing is sold while the clock is wrong. */
+  /** Sales stop while the clock is wrong. */
   readonly clockCheck: ClockCheck
   readonly budget: RateLimit
   readonly exposure: UnfinalizedPayments
   readonly usage: UsageCounters
-  /** Payments that genuine proofs name and nobody can verify yet. */
+  /** Payments with a genuine proof that cannot be verified yet. */
   readonly pending: PendingPayments
 }
 
-/** What rates are for: those of prices value payments, and those of rewards what payments froze no rate of NATIVE. */
+/**
+ * The use of rates. Those for prices value payments. Those for rewards value payments without a frozen rate of NATIVE.
+ */
 export type RatesUse = 'prices' | 'rewards'
 
-/** What tokens are worth. All but `find` asks nobody. */
+/** The rates of tokens. Only `find` reads the ledger or the source. */
 export interface Rates {
-  /** The same object as long as it says the same. */
+  /** Returns the same object until a rate changes. */
   current(): RateTable
-  /** Why a token has no rate that is believed, in one sentence. */
+  /** The reason that a token has no usable rate, as one sentence. */
   why(token: TokenCode): string | undefined
-  /** Resolves when its source was asked once, whatever came of it. */
+  /** Resolves after the first request to the source, successful or not. */
   ready(): Promise<void>
-  /** What is added where somebody pays in another token than the price's. */
+  /** The surcharge for payments in another token than the price's. */
   readonly spread: number
-  /** From now on the ledger keeps what they were. Called where something is valued by them later. */
+  /** From now on, the ledger stores the rates. Called if something is valued by them later. */
   keep(): void
-  /** The rates by which a payment at a time is valued, as `RateJournal` has it. */
+  /** The rates that value a payment at this time, as stored by `RateJournal`. */
   find(time: number, tokens: readonly TokenCode[]): Promise<JournaledRates>
 }
 
 export type Recognition =
   | { readonly kind: 'sealed'; readonly recipient: string }
   | { readonly kind: 'forged' }
-  /** Sealed, if at all, with a key that was retired. Only the ledger can say. */
+  /** The key of the requestId is retired. Only the ledger can tell whether the requestId is genuine. */
   | { readonly kind: 'unknown_key' }
 
-/** What is known of a route by its tag alone. */
+/** The facts of a route that its tag identifies. */
 export interface RouteFacts {
-  /** What is sold there; empty where that is not one thing. */
+  /** The name of the resource in analytics. Empty if the route sells several. */
   readonly endpoint: string
   readonly proofTtlSeconds: number
 }
@@ -145,39 +147,42 @@ export interface Runtime extends RuntimeParts {
   readonly config: ServiceConfig
   readonly pseudonyms: Pseudonyms
   readonly tags: Tags
-  /** Makes a route's scopes and recipients known, so that requestIds of one route are told apart at another. */
+  /** Registers the scopes and recipients of a route, so that other routes can identify its requestIds. */
   register(scopes: readonly string[], recipients: readonly string[], about: RouteFacts): void
-  /** The second in which a quote is made now. */
+  /** The issue time of a new quote, in seconds. */
   quoteSecond(): number
-  /** Every quote from now on is made after that second: a second tells then which quotes came before. */
+  /** All further quotes are issued after this second, so the issue time shows which quotes came before. */
   quoteAfter(second: number): void
   sealWith(recipient: string): Hmac
   recognise(request: OpenedRequest): Recognition
-  /** The route of a requestId; undefined when none of this service's is. */
+  /** The route of a requestId. Undefined if it belongs to no route of this service. */
   findRoute(tag: Uint8Array): RouteFacts | undefined
-  /** Accounts that are watched, with whose they are and what comes to them. */
+  /** The watched accounts, with their recipient and token. */
   readonly watched: Map<string, WatchedAccount>
-  /** Where people pay for what a route sells. */
+  /** The pay desks of the routes, which serve `/pay`. */
   readonly payDesks: PayDesks
-  /** Where the service's own addresses are, if they are in this process and known from outside. */
+  /** The public address of the service's own endpoints, if this process serves them. */
   publicUrl: string | undefined
-  /** Those who hear what happens on chain: each once, on however many routes. The function returned ends it. */
+  /**
+   * Adds a listener for events on chain. Each listener gets an event once, regardless of the number of routes. The
+   * returned function removes it.
+   */
   listen(listener: (event: PaywallEvent) => unknown): () => void
   emit(event: PaywallEvent): void
-  /** What is sold. */
+  /** The paywalls of the service. */
   readonly catalog: Catalog
   readonly warnings: RouteWarnings
-  /** Payments about which something has changed, for the stream. */
+  /** Payments that changed, for the event stream. */
   readonly changes: Changes
-  /** Ends of windows, for the responses that run in them. */
+  /** The ends of time windows, for the responses that run in them. */
   readonly deadlines: Deadlines
-  /** Counts a proof that opened something. */
+  /** Counts an admitted proof. */
   readonly countAdmitted: () => void
-  /** Responses of this process whose end is being written down, by transaction. */
+  /** By transaction: the responses of this process whose end is being recorded. */
   readonly ending: Map<string, Promise<void>>
 }
 
-/** Whoever listens hears of it, and cannot break anything. */
+/** Calls a listener. Its errors are logged and have no other effect. */
 export function emitTo(listener: (event: PaywallEvent) => unknown, event: PaywallEvent, log: Log): void {
   const report = (error: unknown) => log.error('on_event.failed', { on: event.kind, why: String(error) })
   try {

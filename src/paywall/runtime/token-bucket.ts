@@ -1,19 +1,19 @@
 /**
- * Credit that comes back with time, by name: what a stranger may ask of us. Bounded, however many names there are; the
- * longest unused is forgotten first.
+ * Token buckets by name, for rate limits. The number of buckets is bounded; the least recently used one is dropped
+ * first.
  */
 import type { Clock } from '../../core/runtime.ts'
 
 export interface BucketRate {
   readonly most: number
-  /** Until one comes back. */
+  /** Seconds until one token returns. */
   readonly secondsEach: number
 }
 
-/** To be taken from by whoever asked for it. */
+/** The caller takes tokens by decreasing `left`. */
 export interface TokenBucket {
   left: number
-  /** What was begun on it and has not ended, where somebody counts that. */
+  /** Number of running requests that use the bucket, if the caller counts them. */
   waiting: number
 }
 

@@ -1,9 +1,9 @@
 /**
- * How much could be lost if the chain took back everything that is not final: per recipient and per payer, in parts of
- * what the provider is ready to risk.
+ * The amount that would be lost if the chain reverted all payments that are not final, per recipient and per payer, as
+ * a fraction of the configured limit.
  *
- * The sum of all servers is read again every second; what this one lets in meanwhile is added. So several servers
- * together may go past the limit by what they let in within a second.
+ * The sum over all servers is read once a second, and each server adds its own admissions in between. So several
+ * servers together can exceed the limit by the payments of one second.
  */
 import type { Amounts } from '../../core/money/tokens.ts'
 import type { Exposure, Journal } from '../../core/ports/journal.ts'
@@ -11,7 +11,7 @@ import type { Log } from '../../core/runtime.ts'
 import type { RiskLimit } from '../config/finality.ts'
 
 export interface UnfinalizedPayments {
-  /** Whether one more payment would be more than the limit. True as long as the sum is not known. */
+  /** Whether one more payment would exceed the limit. True while the sum is unknown. */
   exceeds(limit: RiskLimit, payment: Exposure): boolean
   add(payment: Exposure): void
   stop(): void
@@ -31,14 +31,14 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
     const before = added
     try {
       known = await journal.exposure()
-      // What was added before the question is in the answer.
+      // The result includes the payments that were added before the query.
       added = added.slice(before.length)
     } catch (error) {
       known = undefined
       log.warn('exposure.unknown', { why: error instanceof Error ? error.message : String(error) })
     }
     if (state === 'stopped') return
-    // One after the other: what was added before the question must not be taken for what came after.
+    // Queries run one after the other, so that payments before and after a query stay distinct.
     timer = setTimeout(() => void refresh(), everyMs)
     timer.unref?.()
   }

@@ -1,34 +1,37 @@
 /**
- * What requests come to besides payments: counted in memory, written behind every second in one small batch, so that no
- * request waits for it. A process that is killed loses the last second of it; payments are never in it.
+ * Counts requests apart from payments. The counts stay in memory and are written once a second in one small batch, so
+ * that no request waits for a write. A killed process loses the last second of these counts. They contain no payments.
  */
 import type { Books, Usage, UsageEvent } from '../../core/ports/reports.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 
 export interface UsageCounters {
-  /** One look into a map: this is on the path of every unpaid request. */
+  /** Must be cheap: every unpaid request calls it. */
   count(endpoint: string, event: UsageEvent): void
-  /** Writes down what was counted until now. */
+  /** Writes the current counts. */
   flush(): Promise<void>
   stop(): Promise<void>
 }
 
 const hourMs = 3_600_000
 const everyMs = 1_000
-/** While the store is away it is asked less and less often. */
+/** The longest interval between attempts while the store is unavailable. */
 const slowestMs = 60_000
-/** How long the end of the process may be held up by it. */
+/** The longest delay of a shutdown. */
 const lastMs = 1_000
-/** Different endpoints within one hour; what comes beyond is counted under none, so that nobody fills the store by asking. */
+/**
+ * Distinct endpoints per hour. Further ones are counted without a name, so that clients cannot fill the store with
+ * names.
+ */
 const mostEndpoints = 200
-/** Lines kept while the store is away: more than an hour of all that can be counted. */
+/** Lines kept while the store is unavailable: more than one hour of the maximum. */
 const mostLines = 2_000
 
 type Counts = Map<string, Partial<Record<UsageEvent, number>>>
 
 export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, log: Log): UsageCounters {
   let counts: Counts = new Map()
-  /** What could not be written yet. */
+  /** Lines that are not written yet. */
   let behind: readonly Usage[] = []
   let names = new Set<string>()
   let hour = 0
@@ -47,7 +50,7 @@ export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, l
     counts.set(endpoint, line)
     return line
   }
-  /** Under the hour in which it is gathered, a second after it happened at the most. */
+  /** Assigns the counts to the current hour, at most one second after the events. */
   const gather = (): readonly Usage[] => {
     const at = Math.floor(clock.now() / hourMs) * hourMs
     if (hour !== 0 && at !== hour) names = new Set()
@@ -99,7 +102,7 @@ export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, l
     stop: async () => {
       stopped = true
       clearTimeout(timer)
-      // A store that did not answer last time is not waited for.
+      // If the last write failed, the shutdown does not wait for another.
       if (failures > 0) return
       let limit: ReturnType<typeof setTimeout> | undefined
       const late = new Promise<void>((resolve) => {
