@@ -1,26 +1,29 @@
 /**
- * What a ledger remembers about itself, so that it is never opened for another chain's money or with another root secret,
- * under which every pseudonym in it would be a stranger's.
+ * The identity that a ledger stores. It prevents the use of a ledger with another chain, or with another root secret,
+ * under which none of its pseudonyms could be found.
  */
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { Network, TokenCode } from '../core/money/tokens.ts'
 
 export interface LedgerIdentity {
   readonly network: Network
-  /** The chain's genesis hash, where it is known. */
+  /** The chain's genesis hash, if it is known. */
   readonly genesis?: string
-  /** The service that opens the ledger. Remembered to name the ledger's maker; another one is not refused. */
+  /** The service that opens the ledger. Stored to show the ledger's creator. A different service is not refused. */
   readonly service: string
-  /** Of the keyring's root. */
+  /** The fingerprint of the keyring's root secret. */
   readonly fingerprint: string
-  /** The token in which worth is reckoned; left out by who reckons none. */
+  /** The token of the reports. Omitted by callers that value no payments. */
   readonly reportToken?: TokenCode
 }
 
-/** The ledger must not be used as it is configured. The message is one sentence for the operator: what, and what next. */
+/**
+ * The ledger must not be used with this configuration. The message states the problem and the next step for the
+ * operator.
+ */
 export class LedgerConfigurationError extends PaystileError {
   override readonly name = 'LedgerConfigurationError'
-  /** The same without the advice to begin anew, for commands that look into a ledger that is there. */
+  /** The message without the advice to start a new ledger, for commands that read an existing one. */
   readonly plainMessage: string
 
   constructor(message: string, { orElse, ...options }: ErrorOptions & { readonly orElse?: string } = {}) {
@@ -33,7 +36,7 @@ const orElse = 'start with a new ledger'
 
 export type Remembered = Readonly<Partial<Record<keyof LedgerIdentity, string>>>
 
-/** Refuses an identity that contradicts what the ledger remembers. What it does not remember yet, it does not contradict. */
+/** Refuses an identity that contradicts the stored one. Values that are not stored yet contradict nothing. */
 export function checkIdentity(file: string, remembered: Remembered, identity: LedgerIdentity): void {
   const { network, fingerprint, service, genesis } = remembered
   const made = `The ledger ${file}, created by the service "${service ?? identity.service}",`
@@ -42,7 +45,7 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
       `${made} holds payments of ${network}, not of ${identity.network}: use one ledger per network.`,
     )
   }
-  // Before the secret: a local chain has one of its own, so that another chain's ledger differs in both.
+  // Checked before the secret: each local chain has its own secret, so the ledger of another chain differs in both.
   if (genesis !== undefined && identity.genesis !== undefined && genesis !== identity.genesis) {
     throw new LedgerConfigurationError(
       `${made} belongs to another chain (genesis hash ${genesis}, not ${identity.genesis}): ` +
@@ -66,7 +69,7 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
   }
 }
 
-/** Refuses a ledger whose schema is ahead of the latest that this version knows. */
+/** Refuses a ledger with a newer schema than this version knows. */
 export function checkVersion(file: string, version: number, latest: number): void {
   if (version <= latest) return
   throw new LedgerConfigurationError(

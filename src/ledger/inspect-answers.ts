@@ -1,27 +1,27 @@
-/** What can be seen of a ledger without touching it. */
+/** The results of a read-only inspection of a ledger. */
 import type { LedgerIdentity } from './identity.ts'
 
-/** What is known of who will open it; the fingerprint is not where the secret is not. */
+/** The known part of the identity. The fingerprint is missing if the secret is unknown. */
 export type KnownIdentity = Omit<LedgerIdentity, 'fingerprint'> & { readonly fingerprint?: string }
 
 export type LedgerInspection =
-  /** Nothing is there yet: the first start makes it. */
+  /** No ledger exists yet. The first start creates it. */
   | { readonly kind: 'new'; readonly facts: LedgerFacts }
   | { readonly kind: 'good'; readonly facts: LedgerFacts }
-  /** The operator has to act: one sentence on what, and what next. */
+  /** The operator must act. `why` states the problem and the next step. */
   | { readonly kind: 'bad'; readonly why: string; readonly facts: LedgerFacts }
-  /** It cannot be looked at; waiting may help. */
+  /** The ledger cannot be read. A retry may succeed. */
   | { readonly kind: 'unavailable'; readonly why: string }
 
 export interface LedgerFacts {
   /** Without passwords. */
   readonly name: string
   readonly payments?: number
-  /** Of its schema, and the one that this version brings it to. */
+  /** The version of its schema, and the version that the next start migrates to. */
   readonly version?: number
   readonly latest?: number
-  /** What is left on its disk. */
+  /** Free bytes on its disk. */
   readonly freeBytes?: number
-  /** How far the database's clock is ahead of this machine's. */
+  /** The lead of the database's clock over this machine's. */
   readonly aheadMs?: number
 }

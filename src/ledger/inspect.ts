@@ -1,4 +1,4 @@
-/** Looks at a ledger as somebody who must not touch it: nothing is made, changed or brought up to date. */
+/** Inspects a ledger read-only: creates, changes and migrates nothing. */
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import { LedgerConfigurationError } from './identity.ts'

@@ -1,4 +1,4 @@
-/** From the `ledger` option to a ledger. */
+/** Opens the ledger that the `ledger` option names. */
 import type { Ledger } from '../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import type { Clock } from '../core/runtime.ts'
@@ -8,16 +8,16 @@ import { requireSqlite } from './sqlite/binary.ts'
 
 export interface LedgerParts {
   readonly clock: Clock
-  /** Lets a store that has a clock of its own go by that, so that servers agree whatever their clocks say. */
+  /** Uses the clock of the store, if it has one. Servers then agree on the time even if their own clocks differ. */
   readonly ownClock?: boolean
   readonly identity: LedgerIdentity
 }
 
 /**
- * Opens the ledger that a URL names: `postgres://…`, `sqlite:<path>`, a bare path, or `memory:` (which forgets, and is
- * for tests).
+ * Opens the ledger of a URL: `postgres://…`, `sqlite:<path>`, a bare path, or `memory:` (for tests; lost at the end of
+ * the process).
  *
- * Throws `LedgerConfigurationError` where the operator has to act, and `LedgerUnavailable` where waiting may help.
+ * Throws `LedgerConfigurationError` if the operator must act, and `LedgerUnavailable` if a retry may succeed.
  *
  * @example
  * const ledger = await openLedger('sqlite:./ledger.db', { clock, identity })
@@ -30,7 +30,7 @@ export async function openLedger(url: string, parts: LedgerParts): Promise<Ledge
     return openPostgresLedger(url, { identity, ...(ownClock !== true && { clock }) })
   }
   if (place?.kind === 'sqlite' || place?.kind === 'memory') {
-    // Loaded here, so that a server with another ledger need not have its binary.
+    // Loaded on demand, so that a server with another ledger does not need SQLite's binary.
     await requireSqlite()
     const { openMemoryLedger, openSqliteLedger } = await import('./sqlite/ledger.ts')
     return place.kind === 'sqlite' ? openSqliteLedger(place.path, parts) : openMemoryLedger(parts)
@@ -40,7 +40,7 @@ export async function openLedger(url: string, parts: LedgerParts): Promise<Ledge
   )
 }
 
-/** The URL without what may be a password. */
+/** The URL without user and password. */
 function nameOf(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//…@')
 }

@@ -1,6 +1,6 @@
 /**
- * Text as databases can keep it. What others name may be any text, and the text of databases has no NUL and no lone
- * surrogates: so it is escaped as in JSON.
+ * Text as databases can store it. Clients may send any text, but databases accept no NUL and no lone surrogates, so
+ * these are escaped as in JSON.
  */
 import type { FrozenRates } from '../core/money/rates.ts'
 
@@ -12,7 +12,7 @@ export function parseText(text: string): string {
   return JSON.parse(`"${text}"`)
 }
 
-/** Many payments share the rates of one moment. */
+/** A cache, because many payments share the same frozen rates. */
 const written = new WeakMap<FrozenRates, string>()
 
 export function formatRates(rates: FrozenRates | undefined): string | null {

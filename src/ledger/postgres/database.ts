@@ -1,4 +1,4 @@
-/** A PostgreSQL server as the ledger needs it: one statement at a time, each a transaction, and errors told apart. */
+/** A PostgreSQL server for the ledger: each statement is a transaction, and errors are classified. */
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -9,11 +9,14 @@ import type { Connection } from './hosts.ts'
 import { createHosts, NoHost } from './hosts.ts'
 
 export interface Database {
-  /** Without password. */
+  /** The URL without the password. */
   readonly name: string
   /** Whether another server may take over. */
   readonly hasStandby: boolean
-  /** One statement, committed when it answers. Throws `LedgerUnavailable` when it is not known whether it was. */
+  /**
+   * Runs one statement. It is committed when the promise resolves. Throws `LedgerUnavailable` if its commit is
+   * uncertain.
+   */
   query(
     statement: string,
     values?: readonly unknown[],
@@ -21,29 +24,29 @@ export interface Database {
   ): Promise<readonly Record<string, unknown>[]>
   /** Runs several statements in one transaction. */
   transact<T>(work: (query: Database['query']) => Promise<T>): Promise<T>
-  /** A clock that follows the database's. */
+  /** A clock that follows the database's clock. */
   followClock(): Promise<Clock>
   close(): Promise<void>
 }
 
 export interface QueryOptions {
-  /** For what may take longer than others can wait. */
+  /** For statements that may run longer than the usual timeout. */
   readonly timeoutMs?: number
-  /** The server keeps its plan, where it can: to make one may take longer than to run it. */
+  /** The server keeps the plan if it can, because planning may take longer than the statement. */
   readonly isFrequent?: boolean
 }
 
 const clockEveryMs = 2_000
-/** A measurement that takes longer is not used. */
+/** Longer measurements of the clock are discarded. */
 export const longestClockMs = 200
 
-/** Somebody else's work was in the way, and nothing of ours was done. */
+/** A conflict with another transaction. Nothing was written. */
 const inTheWay: readonly string[] = ['40001', '40P01']
-/** The server has become a standby, and nothing of ours was done. */
+/** The server has become a standby. Nothing was written. */
 const readOnly = '25006'
-/** Somebody between us and the server gives out its connections anew for each statement. Nothing of ours was done. */
+/** A pooler assigns a new connection to each statement. Nothing was written. */
 const isShared: readonly string[] = ['26000', '42P05']
-/** What waiting does not mend: credentials, no such database, missing rights, wrong settings. */
+/** Errors that a retry does not solve: credentials, missing database, missing permissions, wrong settings. */
 const operatorMustAct: Readonly<Record<string, (name: string, detail: string) => string>> = {
   '28P01': (name) => `The ledger ${name} does not accept this user and password: check PAYSTILE_LEDGER.`,
   '28000': (name, detail) => `The ledger ${name} refuses this user (${detail}): check PAYSTILE_LEDGER and pg_hba.conf.`,
@@ -99,7 +102,7 @@ export function openDatabase(url: string, timeoutMs: number): Database {
         return result
       } catch (error) {
         const code = codeOf(error) ?? ''
-        // What the server says about a statement leaves the connection as good as it was.
+        // An error of a statement does not affect the connection.
         if (/^(22|23|25|40|42)/.test(code)) state = code === readOnly ? 'demoted' : 'fine'
         if (state === 'demoted') demoted += 1
         const isElsewhere = state === 'demoted' && demoted < hosts.count
@@ -120,8 +123,8 @@ export function openDatabase(url: string, timeoutMs: number): Database {
       ),
     followClock: async () => {
       let offset = Number.NaN
-      // Over a connection that stands: what is long on its way says little, and a clock that is ahead would take leases
-      // for lapsed that are not.
+      // On an established connection, because a slow response makes the measurement inexact, and a clock that is ahead
+      // would let valid leases lapse.
       const measure = () =>
         using(async (client) => {
           const asked = performance.now()
@@ -167,7 +170,7 @@ async function transactOn<T>(client: pg.PoolClient, work: () => Promise<T>): Pro
 
 const names = new Map<string, string>()
 
-/** Of a statement, the same in all versions that have it. */
+/** The name of a statement, the same in all versions that contain it. */
 function nameOf(text: string): string {
   const name = names.get(text) ?? `paystile_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
   names.set(text, name)
@@ -177,7 +180,7 @@ function nameOf(text: string): string {
 function explain(name: string, error: unknown): unknown {
   if (error instanceof LedgerUnavailable || error instanceof LedgerConfigurationError) return error
   if (error instanceof NoHost) {
-    // Of several servers one at least must be right; what the operator has to mend is said before what may pass.
+    // At least one server must be usable. Problems that the operator must solve are reported before temporary ones.
     const reasons = error.reasons.map((reason) => explain(name, reason))
     return reasons.find((reason) => reason instanceof LedgerConfigurationError) ?? unavailable(name, error)
   }
@@ -197,12 +200,12 @@ function unavailable(name: string, error: unknown): LedgerUnavailable {
   return new LedgerUnavailable(`The ledger ${name} cannot be used at the moment: ${detail}.`, { cause: error })
 }
 
-/** What the server says about a statement that should not have been sent: syntax, types, broken constraints. */
+/** Errors of statements that should not have been sent: syntax, types, violated constraints. */
 function isFault(code: string | undefined): boolean {
   return code !== undefined && /^(22|23|42)/.test(code)
 }
 
-/** SQLSTATE, where the server itself has answered. */
+/** The SQLSTATE, if the server itself returned the error. */
 function codeOf(error: unknown): string | undefined {
   const code = (error as { readonly code?: unknown } | undefined)?.code
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined

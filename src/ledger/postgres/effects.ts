@@ -1,9 +1,9 @@
 /**
- * What follows from payments that were written, as parts of the very statement that writes them: the books change, somebody
- * is to be told. Only for those that were really written, and all of it or nothing.
+ * The effects of written payments, as parts of the statement that writes them: changes of the books, events and
+ * accruals. They apply only to the payments that were really written, completely or not at all.
  *
- * Nobody waits for each other in a circle: every transaction takes payments first, lines of the books then and those of payers
- * last, each in one order for all servers. Servers mostly add to lines of their own (`lane`), so that few ever wait.
+ * Locks are taken in one order (payments, lines of the books, lines of payers; each in the order of its keys), so
+ * transactions cannot deadlock. Each server mostly adds to its own lane, so waits are rare.
  */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { LedgerEventKind } from '../../core/ports/outbox.ts'
@@ -15,11 +15,11 @@ export interface WriteEffect {
   readonly changes: readonly TotalsChange[]
   readonly notices: readonly LedgerEventKind[]
   readonly at: number
-  /** The token in which worth was reckoned; nothing is written where the books are kept in another by now. */
+  /** The report token of the value. If the books use another token by now, nothing is written. */
   readonly reckonedIn?: TokenCode | undefined
 }
 
-/** The types of the values that `effectValues` gives, in their order. */
+/** The types of the values of `effectValues`, in their order. */
 const types = [
   ...['bigint[]', 'text[]', 'bigint[]', 'numeric[]', 'numeric[]', 'bigint[]'],
   ...['text[]', 'bigint[]', 'text[]', 'text[]'],
@@ -34,13 +34,14 @@ const adding = `DO UPDATE SET
   refunded = kept.refunded + excluded.refunded, refunded_worth = kept.refunded_worth + excluded.refunded_worth`
 export const addToKept = `ON CONFLICT (grain, at, endpoint, token, lane) ${adding}`
 export const addToPayers = `ON CONFLICT (payer, at, token, lane) ${adding}`
-/** Lines of this grain are kept apart. */
+/** Lines of this grain have their own table. */
 export const isPayer = "= 'day_payer'"
 
 /**
- * Wraps a statement that writes payments and returns their `tx`. $1 are the transactions; the values of the effects begin
- * with `first`, and when they were paid is the value `paidAt`. The server keeps its plan, and does not know then how many there are of anything: so no table is searched
- * but by its key, and `IN (…) IS TRUE` and subscripts are looked up where a join might compare all with all.
+ * Wraps a statement that writes payments and returns their `tx`. $1 contains the transactions. The values of the
+ * effects begin at `first`. The payment times are the value `paidAt`. The server keeps the plan without knowing the
+ * number of rows. So tables are searched only by their keys, and `IN (…) IS TRUE` and subscripts replace joins that
+ * might compare all rows with all.
  */
 export function withEffects(statement: string, first: number, paidAt: number): string {
   const $ = (index: number) => `$${first + index}::${types[index]}`
@@ -71,20 +72,21 @@ export function withEffects(statement: string, first: number, paidAt: number): s
 }
 
 export const noticeId = "'msg_' || replace(gen_random_uuid()::text, '-', '')"
-/** Somebody has asked to be told, on whichever server. */
+/** Condition: a receiver of events is configured on any server. */
 const isListening = "EXISTS (SELECT FROM paystile_meta WHERE key = 'notices')"
 
-/** What is final is to be shared out. */
+/** Condition: rewards are configured, so final payments are queued for accrual. */
 const isSharing = "EXISTS (SELECT FROM paystile_meta WHERE key = 'rewards')"
 
 /**
- * That nothing is registered of what was `seen`, or nothing but a late payment. What is unclaimed is cleared away only after
- * the payment was registered, and not at all where it is noted in that very moment: so nobody goes by that table alone.
+ * Condition: no payment is registered for the `seen` row; with `orLate`, none but a late one. The table of unclaimed
+ * payments is cleaned after the registration, and not at all if the payment is observed at the same moment, so it is
+ * never read alone.
  */
 export const isUnclaimed = (orLate: boolean, seen = 'seen'): string =>
   `(SELECT true FROM paystile_payments AS paid WHERE paid.tx = ${seen}.tx${orLate ? ' AND NOT paid.late' : ''}) IS NULL`
 
-/** In the order of the payments that are written. */
+/** In the order of the written payments. */
 export function effectValues(effects: readonly WriteEffect[], lane: number): readonly unknown[] {
   const lines = new Map<string, { readonly key: LineKey; number: number }>()
   const lineOf = (key: LineKey) => {
@@ -96,7 +98,7 @@ export function effectValues(effects: readonly WriteEffect[], lane: number): rea
   const parts = effects.flatMap(({ changes }, index) =>
     changes.map(({ keys, counts }) => ({ number: index + 1, counts, lines: keys.map(lineOf) })),
   )
-  // Each line once, in the one order.
+  // Each line once, in the common order of all servers.
   const ordered = [...lines].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, line]) => line)
   for (const [index, line] of ordered.entries()) line.number = index + 1
   return [
@@ -113,7 +115,7 @@ export function effectValues(effects: readonly WriteEffect[], lane: number): rea
   ]
 }
 
-/** Column by column. */
+/** The keys column by column. */
 function keyValues(keys: readonly LineKey[]): readonly (readonly unknown[])[] {
   return [
     keys.map(({ grain }) => grain),

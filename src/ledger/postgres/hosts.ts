@@ -1,24 +1,24 @@
 /**
- * Connections to the one of several PostgreSQL servers that may be written to. Which one that is changes when a standby
- * takes over, so it is never remembered for longer than it holds.
+ * Connections to the writable server among several PostgreSQL servers. It changes when a standby takes over, so each
+ * connection checks it.
  */
 import pg from 'pg'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 
 export interface Connection {
   readonly client: pg.PoolClient
-  /** Gives it back; `broken` throws it away, `demoted` also looks to the other servers first from now on. */
+  /** Returns the connection. `broken` discards it. `demoted` also prefers the other servers from now on. */
   release(state: 'fine' | 'broken' | 'demoted'): void
 }
 
 export interface Hosts {
   readonly count: number
-  /** From the first server that answers and may be written to. Rejects with every server's reason when none does. */
+  /** Connects to the first server that responds and is writable. Rejects with the reasons of all servers if none is. */
   connect(): Promise<Connection>
   close(): Promise<void>
 }
 
-/** No server could be used. `reasons` are in the order in which they were tried. */
+/** No server could be used. `reasons` are in the order of the attempts. */
 export class NoHost extends PaystileError {
   override readonly name = 'NoHost'
   readonly reasons: readonly unknown[]
@@ -38,15 +38,15 @@ export function createHosts(urls: readonly string[], timeoutMs: number): Hosts {
     const pool = new pg.Pool({
       connectionString,
       max: mostConnections,
-      // Together they may take as long as one alone: a machine that is gone does not even refuse.
+      // All servers together share the timeout of one, because an absent machine does not even refuse a connection.
       connectionTimeoutMillis: Math.ceil(timeoutMs / urls.length),
       query_timeout: timeoutMs,
       keepAlive: true,
       application_name: 'paystile',
       ...(several && { onConnect: refuseStandby }),
     })
-    // A connection that breaks while nobody waits for it is replaced when somebody needs one: both kinds, those that lie
-    // in the pool and those that were just taken out of it.
+    // An idle connection that breaks is replaced when one is needed. This covers connections in the pool and those that
+    // were just taken from it.
     pool.on('error', () => {})
     pool.on('connect', (client) => client.on('error', () => {}))
     return pool

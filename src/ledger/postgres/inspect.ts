@@ -1,4 +1,4 @@
-/** Looks at a PostgreSQL ledger without touching it: every statement only reads. */
+/** Inspects a PostgreSQL ledger. All statements only read. */
 import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
 import type { KnownIdentity, LedgerInspection } from '../inspect-answers.ts'
 import type { Database } from './database.ts'
@@ -40,14 +40,14 @@ async function look(database: Database, identity: KnownIdentity) {
     ...identity,
     fingerprint: identity.fingerprint ?? remembered.fingerprint ?? '',
   })
-  // Counting a large table takes long; what the planner thinks is near enough.
+  // Counting a large table takes long, and the planner's estimate is sufficient.
   const [row] = await database.query(
     "SELECT reltuples::bigint AS n FROM pg_class WHERE oid = to_regclass('paystile_payments')",
   )
   return { version, payments: Math.max(0, Number(row?.['n'] ?? 0)) }
 }
 
-/** The database's time less this machine's, in the middle of the question. */
+/** The database's time minus this machine's, at the middle of the query. */
 async function measureClock(database: Database): Promise<number> {
   const epoch = () => performance.timeOrigin + performance.now()
   await database.query('SELECT 1')

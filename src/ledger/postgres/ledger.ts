@@ -1,9 +1,9 @@
 /**
  * The ledger in PostgreSQL, for any number of servers.
  *
- * A new payment is registered and taken by one insert under one unique key. Every other change replaces a row that is
- * still as it was read: whoever comes second reads again and judges again. So no transaction stays open while the rule
- * decides, and what waits together is committed together.
+ * One insert under one unique key registers a new payment and takes its grant. Every other change replaces a row only
+ * if it is still as it was read. Otherwise the call reads and decides again. So no transaction stays open during a
+ * decision, and waiting calls are committed together.
  */
 import { randomInt } from 'node:crypto'
 import type { TokenCode } from '../../core/money/tokens.ts'
@@ -41,24 +41,24 @@ import { createPostgresStore } from './run-statements.ts'
 import { prepareSchema } from './schema.ts'
 
 export interface PostgresParts {
-  /** Left out to go by the database's clock, which all servers share. */
+  /** If omitted, the database's clock, which all servers share. */
   readonly clock?: Clock
   readonly identity: LedgerIdentity
-  /** How long one statement may take, connecting included. */
+  /** The time limit of one statement, including the connection. */
   readonly timeoutMs?: number
 }
 
 const mostKept = 10_000
 /**
- * How much longer a lease lasts for others than for its holder: two servers may each be wrong about the database's time by
- * half of what a measurement may take.
+ * The additional time of a lease for other servers. Each of two servers may misjudge the database's time by half of the
+ * longest measurement.
  */
 const slackMs = longestClockMs
 
-/** What is to become of a payment, and the answer if that works out. Without `entry` nothing changes. */
+/** The new state of a payment, and the result if the write succeeds. Without `entry`, nothing changes. */
 interface Change<Answer> {
   readonly entry?: LedgerRow
-  /** Given where more than its use changes. */
+  /** Set if more than the use of the payment changes. */
   readonly notices?: readonly LedgerEventKind[]
   readonly answer: Answer
 }
@@ -78,18 +78,18 @@ export async function openPostgresLedger(
   }
 }
 
-/** Decides on a payment and writes, until nobody came in between. */
+/** Decides on a payment and writes the result. Repeats both if another writer changed the row. */
 type ChangePayment = <Answer>(
   tx: Uint8Array,
   guess: Guess,
   decide: (entry: LedgerRow | undefined, isVoided: boolean) => Change<Answer>,
 ) => Promise<Change<Answer>>
 
-/** What is there, as far as one can tell without asking. */
+/** The expected row, before any read. */
 type Guess = { readonly kind: 'unknown' } | { readonly kind: 'row'; readonly row: LedgerRow | undefined }
 
 const unknown: Guess = { kind: 'unknown' }
-/** A payment that is to be registered is most likely new. */
+/** A payment to register is most likely new. */
 const isNew: Guess = { kind: 'row', row: undefined }
 
 function createPostgresLedger(
@@ -101,7 +101,10 @@ function createPostgresLedger(
   const lane = randomInt(lanes)
   const rows = createRows(database, lane)
   const ports = createPorts(createPostgresStore(database, lane), clock)
-  /** What the books are kept in, as far as we know. Every registration checks it, and is made anew where it was wrong. */
+  /**
+   * The expected report token of the books. Each registration checks it, and is repeated with the new one if it has
+   * changed.
+   */
   let keptIn = reportToken
   const reckon = (record: PaymentRecord): PaymentRecord => reckoned(record, reportToken, keptIn)
 
@@ -119,7 +122,7 @@ function createPostgresLedger(
       const decided = decide(entry, isVoided)
       if (await write(entry, decided)) return decided
       const found = await rows.find(tx)
-      // Nobody came in between, so it goes back, or it is the books that have changed.
+      // No other writer changed the row, so the payment is being refunded or the report token has changed.
       isVoided = !found && (await rows.isVoided(tx))
       if (found?.version === entry?.version && !isVoided) keptIn = await ports.books.reportToken()
       entry = found
@@ -139,7 +142,7 @@ function createPostgresLedger(
 interface GrantParts {
   readonly rows: PostgresRows
   readonly clock: Clock
-  /** How much longer a lease lasts for others than for its holder. */
+  /** The additional time of a lease for other servers. */
   readonly slack: number
   readonly change: ChangePayment
   readonly reckon: (record: PaymentRecord) => PaymentRecord
@@ -148,11 +151,11 @@ interface GrantParts {
 type Grants = Pick<Ledger, 'peek' | 'take' | 'renew' | 'advance' | 'end' | 'recordLate'>
 
 function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grants {
-  /** The rows behind grants of this process, as it left them: what ends a grant mostly need not read again. */
+  /** The rows of this process's grants after its last write, so that the end of a grant rarely needs a read. */
   const left = new Map<string, LedgerRow>()
   const nameOf = (tx: Uint8Array, fence: bigint): string => `${Buffer.from(tx).toString('latin1')}${fence}`
   const keep = (tx: Uint8Array, fence: bigint, entry: LedgerRow): void => {
-    // Grants that are never ended would add up.
+    // Limits the size, because some grants are never ended.
     if (left.size >= mostKept) left.clear()
     left.set(nameOf(tx, fence), entry)
   }
@@ -249,12 +252,12 @@ function opened(record: PaymentRecord, now: number, late = false): LedgerRow {
   return { record, account: openAccount(record, now, late), leases: new Map(), version: 1n }
 }
 
-/** A new payment, or one that replaces its late record: the rule has made sure that it is one of the two. */
+/** A new payment, or one that replaces its late record. The rules allow no other case. */
 function replacing(before: LedgerRow | undefined, record: PaymentRecord, now: number): LedgerRow {
   return { ...opened(record, now), version: before ? before.version + 1n : 1n }
 }
 
-/** The row after the next change, which may be that a payment taken back has landed again, in another block. */
+/** The row after the next change. `restores` is set if a reverted payment has landed again, in another block. */
 function next(before: LedgerRow, restores: PaymentRecord | undefined, now: number): LedgerRow {
   const version = before.version + 1n
   if (!restores) return { ...before, version }

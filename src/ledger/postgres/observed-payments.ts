@@ -1,4 +1,4 @@
-/** Notes payments that were seen, all in one statement. */
+/** Records observed payments, all in one statement. */
 import type { Sighting } from '../../core/ports/journal.ts'
 import { oldColumns, replacing, seenColumns, sightingColumns } from '../rules/observations.ts'
 import { sightingFields } from '../sql/sighting-fields.ts'
@@ -7,7 +7,7 @@ import { all, raw, sql } from '../sql/work.ts'
 import { formatHex } from './payments-and-grants.ts'
 import { createTable } from './values-table.ts'
 
-// In the order of their keys, as everywhere: two servers that note the same payments would wait for each other for ever.
+// In the order of their keys, as everywhere, so that two servers that record the same payments cannot deadlock.
 const noted = raw(`INSERT INTO {sightings} AS kept (${seenColumns}) SELECT ${oldColumns}, seen_at FROM given ORDER BY tx
   ON CONFLICT (tx) DO UPDATE SET ${replacing(seenColumns)} WHERE kept.slot = 0 AND excluded.slot > 0 RETURNING tx`)
 const opened = raw(`INSERT INTO {unclaimed} (${sightingColumns}, late, told)

@@ -1,6 +1,6 @@
 /**
- * The step of the PostgreSQL schema for what is owed and what goes out, as `sqlite/dues-schema.ts` has it. Names are compared
- * by their bytes there and here.
+ * The migration of the PostgreSQL schema for payables and outgoing transactions, as in `sqlite/payables-schema.ts`.
+ * Both databases compare names by their bytes.
  */
 export const duesStep = `
   ALTER TABLE paystile_payments ADD COLUMN refunded_at bigint;
@@ -123,7 +123,7 @@ export const voidsStep = `
   CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at)`
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-/** The 64 bytes of a signature in base58, which is a number: digit by digit, and then byte by byte. */
+/** Decodes a base58 signature to its 64 bytes: digit by digit to a number, then byte by byte. */
 const signatureBytes = (text: string) => `(WITH RECURSIVE
     digits (place, value) AS (SELECT 1, 0::numeric UNION ALL
       SELECT place + 1, value * 58 + strpos('${alphabet}', substr(${text}, place, 1)) - 1 FROM digits
@@ -133,7 +133,7 @@ const signatureBytes = (text: string) => `(WITH RECURSIVE
   SELECT decode(string_agg(lpad(to_hex(mod(value, 256)::int), 2, '0'), '' ORDER BY place), 'hex') FROM bytes)`
 const setRefunded = 'DO UPDATE SET refunded = excluded.refunded, refunded_worth = excluded.refunded_worth'
 
-/** As `sqlite/dues-schema.ts` has it. */
+/** As in `sqlite/payables-schema.ts`. */
 export const netStep = `
   ALTER TABLE paystile_dispatches ADD COLUMN payment bytea;
   WITH told AS (SELECT id, (('"' || about || '"')::jsonb #>> '{}')::jsonb AS facts FROM paystile_dispatches
@@ -170,7 +170,9 @@ export const netStep = `
   );
   CREATE INDEX paystile_rates_at ON paystile_rates (at)`
 
-/** The gate has no rows: it is there to be locked. Who registers a payment takes the one lock of it, who makes one void the other. */
+/**
+ * The gate has no rows and exists only for its locks. A registration takes its shared lock, a refund its exclusive one.
+ */
 export const signingsStep = `
   ALTER TABLE paystile_dispatches ADD COLUMN failures bigint NOT NULL DEFAULT 0;
   CREATE TABLE paystile_gate (nothing boolean CHECK (false));

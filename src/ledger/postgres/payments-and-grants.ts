@@ -1,4 +1,4 @@
-/** The rows of the ledger in PostgreSQL: one per payment, with the leases on it, changed only as a whole. */
+/** The rows of the ledger in PostgreSQL: one per payment, with its leases, always replaced as a whole. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
@@ -12,7 +12,7 @@ import type { Database } from './database.ts'
 import type { WriteEffect } from './effects.ts'
 import { effectValues, withEffects } from './effects.ts'
 
-/** A payment with everything that is known of it. `version` counts its changes. */
+/** A payment with all its fields. `version` counts its changes. */
 export interface LedgerRow {
   readonly record: PaymentRecord
   readonly account: PaymentAccount
@@ -22,19 +22,22 @@ export interface LedgerRow {
 
 export interface PostgresRows {
   find(tx: Uint8Array): Promise<LedgerRow | undefined>
-  /** It goes back, though nobody may have claimed it. */
+  /** Whether the payment is being refunded, claimed or not. */
   isVoided(tx: Uint8Array): Promise<boolean>
-  /** False when there is a row for that transaction already, it goes back, or worth is reckoned otherwise; then nothing changed. */
+  /**
+   * Returns false, without a change, if a row of the transaction exists, it is being refunded, or the report token has
+   * changed.
+   */
   insert(entry: LedgerRow, effect: WriteEffect): Promise<boolean>
   /**
-   * False when the row has changed since, or worth is reckoned otherwise; then nothing changed. Without effect only what
-   * its use changes is written.
+   * Returns false, without a change, if the row or the report token has changed. Without `effect`, writes only the
+   * columns that a use changes.
    */
   replace(entry: LedgerRow, effect?: WriteEffect): Promise<boolean>
   drain(): Promise<void>
 }
 
-/** Column by column: its type in SQL, and its value as text. One list for all statements, so that none forgets one. */
+/** Each column with its SQL type and its value as text. All statements use this list, so none can omit a column. */
 const columns = {
   tx: ['bytea', ({ record }) => formatHex(record.tx)],
   request: ['text', ({ account }) => account.request],
@@ -71,7 +74,7 @@ const columns = {
 
 type Name = keyof typeof columns
 const names = Object.keys(columns) as Name[]
-/** What the use of a payment changes. All the rest stays as it was registered. */
+/** The columns that a use changes. All others stay as registered. */
 const changing: readonly Name[] = [
   ...(['tx', 'used', 'deliveries', 'free_uses', 'positions', 'fence', 'leases', 'version'] as const),
   ...(['delivered_at', 'delivered_last', 'undelivered_at'] as const),
@@ -80,21 +83,24 @@ const list = names.join(', ')
 const given = (some: readonly Name[]) =>
   `unnest(${some.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')}) AS given (${some.join(', ')})`
 
-/** All of it, and the token in which its worth was reckoned. */
+/** All columns, and the report token of the value. */
 const reckonedIn = names.length + 1
 const givenWhole = `unnest(${names.map((name, index) => `$${index + 1}::${columns[name][0]}[]`).join(', ')},
   $${reckonedIn}::text[]) AS given (${list}, reckoned_in)`
-/** Whoever rebuilds the books keeps registrations waiting meanwhile; they see then what the books are kept in. */
+/** A rebuild of the books blocks registrations. Afterwards they see the new report token. */
 const isReckoned = `(given.reckoned_in IS NULL
   OR given.reckoned_in = (SELECT value FROM paystile_meta WHERE key = 'reportToken'))`
 
-/** Whoever plans to send one back that is not registered shuts the gate, for registrations only: they see then that it goes back. */
+/**
+ * The plan of a refund for an unregistered payment locks the gate, which blocks only registrations. Afterwards they see
+ * the refund.
+ */
 const isGateOpen = 'NOT EXISTS (SELECT FROM paystile_gate FOR KEY SHARE)'
-/** Looked up by its index, for each of them. */
+/** Found by its index for each payment. */
 const voided = (tx: string) => `SELECT true FROM paystile_dispatches WHERE voids = ${tx} AND state <> 'dropped'`
 
 const select = `SELECT ${list} FROM paystile_payments WHERE tx = ANY ($1::bytea[])`
-// In the order of their keys, as everywhere: two servers that want the same rows in another order would wait for ever.
+// In the order of their keys, as everywhere, so that two servers that write the same rows cannot deadlock.
 const insert = `INSERT INTO paystile_payments (${list}) SELECT ${list} FROM ${givenWhole}
   WHERE ${isGateOpen} AND ${isReckoned} AND (${voided('given.tx')}) IS NULL ORDER BY tx ON CONFLICT (tx) DO NOTHING RETURNING tx`
 const replace = (some: readonly Name[], source: string, more = '') => `WITH held AS (
@@ -110,7 +116,7 @@ interface Writing {
   readonly effect: WriteEffect
 }
 
-/** `lane` is where this server adds to the books. */
+/** `lane` is the lane of this server in the books. */
 export function createRows(database: Database, lane: number): PostgresRows {
   const finding = createBatch(async (keys: readonly string[]) => {
     const rows = (await database.query(select, [keys])) as unknown as Row[]
@@ -133,7 +139,10 @@ export function createRows(database: Database, lane: number): PostgresRows {
       return keys
     }),
   ) as [StatementBatch<string, string>, StatementBatch<string, string>]
-  /** Nobody waits for it, nor misses it: who reads what is unclaimed looks at the payments as well. */
+  /**
+   * Runs in the background. Readers of the unclaimed payments also check the registered ones, so the delay has no
+   * effect.
+   */
   const clearAway = ({ record, account }: LedgerRow): void => {
     const key = formatHex(record.tx)
     const batch = account.late ? claimingLate : claiming
@@ -174,7 +183,7 @@ export function createRows(database: Database, lane: number): PostgresRows {
   }
 }
 
-/** As PostgreSQL sends it: numbers of 64 bits are text. */
+/** The row as PostgreSQL sends it: 64-bit numbers are text. */
 interface Row {
   readonly tx: Uint8Array
   readonly request: string
@@ -261,7 +270,7 @@ function parseTime(time: string | null): number | undefined {
   return time === null ? undefined : Number(time)
 }
 
-/** `fence:amount:deadline:from` of each grant that is held. */
+/** `fence:amount:deadline:from` of each held grant. */
 function formatLeases(leases: LedgerRow['leases']): string {
   return [...leases].map(([fence, { amount, deadline, from }]) => `${fence}:${amount}:${deadline}:${from}`).join(' ')
 }
@@ -276,13 +285,13 @@ function parseLeases(text: string): LedgerRow['leases'] {
   )
 }
 
-/** A response is under way for a payment, at a time that is named as SQL. */
+/** Condition: a response to the payment is running at `time`, an SQL expression. */
 export const isHeldAt = (
   time: string,
 ): string => `EXISTS (SELECT FROM unnest(string_to_array(leases, ' ')) AS held (lease)
     WHERE split_part(lease, ':', 3)::bigint > ${time})`
 
-/** Bytes as PostgreSQL reads and writes them in text. */
+/** Bytes in PostgreSQL's text format. */
 export function formatHex(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }

@@ -4,16 +4,16 @@ import type { Database } from './database.ts'
 import { createPostgresDialect } from './sql-dialect.ts'
 
 /**
- * Whoever changes what is owed or planned holds it until the commit, on whichever server: so accruals are numbered in the order
- * of their commits, and payees, keys and caps are still as they were read. Any number will do, as long as it stays the same;
- * that of the schema is another.
+ * Locks payables and outgoing transactions on all servers until the commit. So accruals are numbered in the order of
+ * their commits, and payees, keys and caps stay as they were read. An arbitrary number that must not change and differs
+ * from the lock of the schema.
  */
 const payablesLock = 7_402_402_403
 
-/** How long a rebuild of the books waits for registrations that are under way. */
+/** How long a rebuild of the books waits for running registrations. */
 const aloneMs = 60_000
 
-/** `lane` is where this server adds to the books. */
+/** `lane` is the lane of this server in the books. */
 export function createPostgresStore(database: Database, lane: number): SqlStore {
   const each: SqlStore['read'] = (work) => run(work(), database.query)
   return {
@@ -49,7 +49,7 @@ async function run<Result>(work: Work<Result>, query: Database['query']): Promis
 
 const spelled = new Map<string, string>()
 
-/** With numbered places, and with the names that our tables have here. */
+/** Replaces placeholders by numbered ones, and table names by those of PostgreSQL. */
 function spell(sql: string): string {
   const known = spelled.get(sql)
   if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL schema and the way to it. Steps only go forward and are never edited once released. They run in one
- * transaction under one lock, so that any number of servers may start at once.
+ * The PostgreSQL schema and its migrations. Released steps are never edited. All steps run in one transaction under one
+ * lock, so several servers can start at the same time.
  */
 import type { LedgerIdentity, Remembered } from '../identity.ts'
 import { checkIdentity, checkVersion, LedgerConfigurationError } from '../identity.ts'
@@ -48,12 +48,12 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_sightings_slot ON paystile_sightings (slot);
   CREATE TABLE paystile_marks (address text PRIMARY KEY, signature text NOT NULL, slot bigint NOT NULL)`,
   `ALTER TABLE paystile_payments ADD COLUMN positions text NOT NULL DEFAULT ''`,
-  // What payments add up to. A payment of an earlier version counts with no worth. Servers add to lines of the books in a
-  // lane of their own: what counts is the sum of all lanes, and one alone may be negative. The list is by time and
-  // transaction, its indexes only by time: the few of one second are sorted when they are asked for, and every payment
-  // writes less. For the same reason what was seen and not claimed yet is a small table of its own: `late` once a late
-  // payment is registered of it, `told` once somebody outside was told that it ran out. Every payment is changed soon after
-  // it was written: with room beside it, its indexes need not be.
+  // The totals of payments. Payments of earlier versions count without a value. Each server adds to its own lane of the
+  // lines. Only the sum of all lanes is meaningful, and one lane may be negative. The payment list is ordered by time
+  // and transaction, but its indexes only by time: the few payments of one second are sorted at the query, and every
+  // payment writes less. For the same reason, observed payments that are not claimed yet have their own small table:
+  // `late` is set after the registration of a late payment, `told` after the event that it expired. Every payment
+  // changes soon after its insertion. The free space in its page avoids changes of the indexes.
   `
   ALTER TABLE paystile_payments ADD COLUMN endpoint text NOT NULL DEFAULT '', ADD COLUMN worth numeric,
     ADD COLUMN rates text;
@@ -127,9 +127,9 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_notices_due ON paystile_notices (target, due) WHERE state = 'waiting';
   CREATE INDEX paystile_notices_at ON paystile_notices (at);
   CREATE INDEX paystile_notices_state ON paystile_notices (state, at)`,
-  // What people ask afterwards: who paid, what for, what went wrong, and when. Payers are counted by the day, and found by what
-  // they paid on it. What is wrong is in indexes that hold nothing else: a payment that is used as it should be changes none of
-  // them. The times are not known of what was there before.
+  // For the payer list, the problem list and the payment timeline. Payers are counted by day, and found by their amount
+  // of the day. Problems are in partial indexes, which the normal use of a payment does not change. Older payments have
+  // no times.
   `
   ALTER TABLE paystile_payments ADD COLUMN delivered_at bigint, ADD COLUMN delivered_last bigint,
     ADD COLUMN undelivered_at bigint, ADD COLUMN concluded_at bigint;
@@ -166,17 +166,17 @@ export const steps: readonly string[] = [
   netStep,
 ]
 
-/** A ledger of many payments takes its time to be brought up to date, once. */
+/** The migration of a ledger with many payments takes long, once. */
 const migrationMs = 3_600_000
 
-/** Any number will do, as long as it stays the same. */
+/** An arbitrary number that must not change. */
 const lock = 7_402_402_402
 const meta = 'CREATE TABLE IF NOT EXISTS paystile_meta (key text PRIMARY KEY, value text NOT NULL)'
 
-/** Settings under which an acknowledged grant could be lost, and what they must not be. */
+/** Settings that could lose an acknowledged grant if they are off. */
 const durability = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 const readOnly = 'default_transaction_read_only'
-/** Where another server may take over, every commit has to wait for it. */
+/** If another server may take over, every commit must wait for it. */
 const standbys = 'synchronous_standby_names'
 
 export async function prepareSchema(database: Database, identity: LedgerIdentity): Promise<void> {
@@ -200,7 +200,7 @@ export async function prepareSchema(database: Database, identity: LedgerIdentity
   })
 }
 
-/** What the ledger remembers of itself. Refuses what a newer version wrote. */
+/** The values that the ledger stores about itself. Refuses a ledger of a newer version. */
 export async function readMeta(
   name: string,
   query: Database['query'],

@@ -1,4 +1,4 @@
-/** How PostgreSQL spells the statements that both databases run. */
+/** The PostgreSQL syntax of the shared statements. */
 import type { Usage } from '../../core/ports/reports.ts'
 import type { Columns, Dialect } from '../sql/work.ts'
 import { all, raw, sql } from '../sql/work.ts'
@@ -9,10 +9,10 @@ import { isHeldAt } from './payments-and-grants.ts'
 import { addLines, countColumns, sums } from './totals.ts'
 import { createTable } from './values-table.ts'
 
-/** Registrations wait so long at the most: behind one that takes longer, a refund is given up for now. */
+/** The longest wait for running registrations. After it, the refund is postponed. */
 const lockMs = 1_000
 
-/** `lane` is where this server adds to the books and to the counters of usage. */
+/** `lane` is the lane of this server in the books and the usage counters. */
 export const createPostgresDialect = (lane: number): Dialect => ({
   late: (table) => raw(table === undefined ? 'late' : `${table}.late`),
   not: (column) => raw(`NOT ${column}`),
@@ -53,14 +53,14 @@ export const createPostgresDialect = (lane: number): Dialect => ({
         WHERE line.at = given.day AND payments > 0 ORDER BY worth DESC LIMIT ${perDay}) AS most`)
     return rows.map(({ payer }) => payer)
   },
-  // One by one: of many at once the planner might rather look through the whole table.
+  // One payer at a time: for many at once, the planner might scan the whole table.
   payerSums: (payers, { from, to }) => sql`SELECT given.payer, own.*
     FROM ${createTable(payers, { payer: ['text', (payer) => payer] })} CROSS JOIN LATERAL (
       SELECT token, ${raw(sums(''))} FROM {payers} AS line WHERE line.payer = given.payer AND at >= ${from} AND at < ${to}
       GROUP BY token HAVING sum(payments) <> 0 OR sum(refunded) <> 0) AS own`,
   withoutLeases: raw(", leases = ''"),
   *letGo() {},
-  // The gate is a table of its own: the table of payments would be held by whoever vacuums it, for as long as that takes.
+  // The gate is a separate table, because a vacuum of the payments would hold their table for its whole duration.
   *blockRegistrations() {
     yield raw(`SET LOCAL lock_timeout = ${lockMs}`)
     yield raw('LOCK TABLE {gate} IN EXCLUSIVE MODE')

@@ -28,7 +28,7 @@ export const countColumns = Object.keys(counts)
 export const sums = (factor: string): string =>
   countColumns.map((name) => `sum(${factor}${name}) AS ${name}`).join(', ')
 
-/** In the order in which they are given, which has to be that of `listLines`. */
+/** The lines must be in the order of `listLines`. */
 export function* addLines(lines: readonly Line[], lane: number): Work<void> {
   if (lines.length === 0) return
   const [counted, own] = [raw(countColumns.join(', ')), raw(String(lane))]

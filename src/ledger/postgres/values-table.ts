@@ -1,4 +1,4 @@
-/** Values as a table, column by column. */
+/** Values as a table, passed column by column. */
 import type { Columns, Query } from '../sql/work.ts'
 import { formatHex } from './payments-and-grants.ts'
 

@@ -1,4 +1,6 @@
-/** Which notices follow from what becomes of a payment, and when one has run out: the same in every store. */
+/**
+ * The events that follow from the changes of a payment, and the rules for expired payments. Both databases use them.
+ */
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import type { LedgerEvent, LedgerEventKind } from '../../core/ports/outbox.ts'
 import { parseText } from '../stored-text.ts'
@@ -7,44 +9,44 @@ import { dayMs, hourMs } from './totals.ts'
 
 type Written = { readonly [Part in 'registers' | 'restores']: Ruling[Part] | undefined }
 
-/** Of one that is final when it is registered both are told at once. */
+/** A payment that is final at its registration produces both events at once. */
 export function listEvents({ registers, restores }: Written): readonly LedgerEventKind[] {
   if (restores) return ['payment.finalized']
   if (!registers) return []
   return becomesFinal({ registers, restores }) ? ['payment.confirmed', 'payment.finalized'] : ['payment.confirmed']
 }
 
-/** One that is final with this very step: it will not be concluded any more. */
+/** Whether this step makes the payment final. No conclusion follows then. */
 export function becomesFinal({ registers, restores }: Written): boolean {
   return restores !== undefined || registers?.finality === 'finalized'
 }
 
-/** What is told when something went out and has landed for good, and of which. */
+/** The event for an outgoing transaction that has landed. */
 export function createLandingEvent({ id, kind }: Pick<OutgoingTransaction, 'id' | 'kind'>) {
   const kinds = { payout: 'reward.paid', conversion: 'settlement.converted', refund: 'refund.sent' } as const
   return { kind: kinds[kind], tx: new TextEncoder().encode(id) }
 }
 
-/** So long after its end a payment may still be registered that came in time: its commit takes a while, and clocks differ. */
+/** A payment in time may be registered this long after its deadline, because a commit takes time and clocks differ. */
 export const settlingMs = 10_000
-/** A response that began in time may go on; for so long nothing is told of payments that ran out after this one. */
+/** A response that began in time may continue. For at most this time, later expired payments are not reported. */
 const longestHoldMs = hourMs
-/** How long a notice is kept that was told. */
+/** The retention of delivered events. */
 export const keptMs = 30 * dayMs
-/** How many old ones are cleared away at a time. */
+/** The number of old events that are deleted at once. */
 export const clearedAtOnce = 10
 
-/** A payment that ran out with nothing delivered. */
+/** A payment that expired without a delivery. */
 export interface Lapsed {
   readonly tx: Uint8Array
   readonly usableUntil: number
-  /** A response is still under way. */
+  /** Whether a response is still running. */
   readonly isHeld: boolean
 }
 
 /**
- * Chooses those to be told of, out of all that ran out up to a time, in the order of their ends. `mark` is up to where that
- * was done: it goes on from there. Those with the same end go together, so it may be more than `most`.
+ * Selects the expired payments to report, in the order of their deadlines. `mark` is the end of the previous selection.
+ * Payments with the same deadline stay together, so the result may contain more than `most`.
  */
 export function chooseLapsed(
   lapsed: readonly Lapsed[],
@@ -61,7 +63,7 @@ export function chooseLapsed(
   return { told: ready, mark: waited ? waited.usableUntil - 1 : until }
 }
 
-/** As the databases keep it. */
+/** The row in the databases. */
 export interface EventRow {
   readonly id: string
   readonly kind: LedgerEventKind

@@ -1,8 +1,8 @@
 /**
- * The one rule of the ledger: what is left of a payment, who may take it, and what the end of a use does to it.
+ * The rules of grants: the rest of an allowance, the conditions for a grant, and the effect of its end.
  *
- * It is pure, so that every store keeps the same rule and differs only in how it keeps the rows. A store runs each of
- * these functions inside one transaction: what it read may not change before what was decided is written.
+ * The functions are pure, so both databases follow the same rules and differ only in storage. A database runs each
+ * function inside one transaction: the rows it read must not change before the result is written.
  */
 import type { ByteSpan } from '../../core/encoding/content-range.ts'
 import { largestWorth } from '../../core/money/valuation.ts'
@@ -17,33 +17,36 @@ import type { Clock } from '../../core/runtime.ts'
 import type { PaymentTimeline } from './timeline.ts'
 import { readTimeline } from './timeline.ts'
 
-/** Reverted is what the chain took back: worth nothing, unless it lands again. */
+/** A reverted payment is worth nothing unless it lands again. */
 export type Finality = PaymentRecord['finality'] | 'reverted'
 
-/** What has become of an allowance so far. */
+/** The used part of an allowance. */
 export interface Tally {
-  /** Consumed for good. */
+  /** Consumed permanently. */
   readonly used: bigint
-  /** Deliveries that carried body bytes and were given back. */
+  /** Deliveries that sent body bytes and were returned to the allowance. */
   readonly deliveries: bigint
   readonly freeUses: bigint
-  /** What was sent of a file; nothing for all other units. */
+  /** The sent byte ranges of a file. Empty for other units. */
   readonly positions: Positions
 }
 
-/** A payment as the rule sees it. */
+/** The fields of a payment that the rules use. */
 export interface PaymentAccount extends PaymentTerms, Tally, PaymentTimeline {
   readonly registeredAt: number
-  /** It came too late: kept for the operator, and worth nothing until a valid registration replaces it. */
+  /**
+   * The payment landed too late. It is recorded for the operator, and is worth nothing until a valid registration
+   * replaces it.
+   */
   readonly late: boolean
   readonly finality: Finality
   /** The fence of the last grant. */
   readonly fence: bigint
-  /** Since when it goes back to who paid it: nothing can be taken of it any more. */
+  /** The time since which the payment is being refunded. No further grant is possible. */
   readonly refundedAt: number | undefined
 }
 
-/** An account with the grants on it that are live. */
+/** A payment with its live grants. */
 export interface Holding {
   readonly account: PaymentAccount
   readonly live: readonly Lease[]
@@ -52,16 +55,16 @@ export interface Holding {
 export interface Lease {
   readonly amount: bigint
   readonly deadline: number
-  /** Where what is held begins: of a file the position, of bytes how many its holder had used by the last advance. */
+  /** The start of the held part: a position in a file, or the bytes that the holder had used at the last advance. */
   readonly from: bigint
 }
 
-/** What a take comes to. A grant also makes every grant void whose deadline has passed: that is how leases lapse. */
+/** The result of a take. A grant also voids every grant with a passed deadline. That is how leases lapse. */
 export interface Ruling {
   readonly taken: Taken
-  /** To be written first: the payment is new, or replaces its late record. */
+  /** Written first: the payment is new, or replaces its late record. */
   readonly registers?: PaymentRecord
-  /** To be written first: it was taken back and has landed again, in this slot. What was used of it stays used. */
+  /** Written first: the payment was reverted and has landed again, in this slot. Its used part stays used. */
   readonly restores?: PaymentRecord
   readonly lease?: Lease
 }
@@ -71,7 +74,7 @@ const largestUnits = 2n ** 64n - 1n
 const txBytes = 64
 
 export function judgeTake(take: Take, held: Holding | undefined, now: number): Ruling {
-  // What came too late and goes back is not registered anew.
+  // A late payment that is being refunded cannot be registered again.
   const known = held && (!held.account.late || held.account.refundedAt !== undefined) ? held : undefined
   if (known && known.account.request !== take.request) return { taken: { kind: 'foreign' } }
   if (known?.account.finality === 'reverted') {
@@ -85,9 +88,9 @@ export function judgeTake(take: Take, held: Holding | undefined, now: number): R
 }
 
 /**
- * Grants up to what was asked for: the grant says how much it is.
+ * Grants at most the requested amount. The grant contains the actual amount.
  *
- * A window is not divided, so its grants hold nothing of it and never stand in each other's way.
+ * A window is not divided: its grants hold nothing and never conflict.
  */
 function rule(take: Take, held: Holding, now: number): Ruling {
   const left = leftOf(held, now)
@@ -99,9 +102,9 @@ function rule(take: Take, held: Holding, now: number): Ruling {
   return granted(take, held, { from: 0n, amount }, left - amount, now)
 }
 
-/** Of a file one may send what was not sent too often yet, from the wanted position on, without a gap. */
+/** Grants the part of a file from the wanted position up to the first byte that was sent too often. */
 function ruleFile(take: Take, held: Holding, missing: bigint, size: bigint, now: number): Ruling {
-  // A position beyond the end is for the resource to refuse.
+  // The resource itself refuses a position beyond its end.
   const from = smaller(take.from ?? 0n, size - 1n)
   const wanted = { from, to: smaller(from + take.amount, size) }
   const to = reach(held.account.positions, held.live.map(spanOf), wanted, Number(maxDeliveries))
@@ -122,13 +125,14 @@ function granted(
 }
 
 /**
- * What becomes of a grant whose holder has used some of it and wants to go on. Said twice, it means the same.
+ * Updates a grant whose holder has used a part and needs more. A repeated call has the same effect.
  *
- * It may get what others had and let lapse, so, as a take does, it makes every other grant void whose deadline has passed.
+ * The grant may receive parts that other grants let lapse. So, like a take, it voids every other grant with a passed
+ * deadline.
  */
 export function advanced(held: Holding, lease: Lease, used: bigint, more: bigint, now: number) {
   const { account } = held
-  // Whatever it were given of a file, nobody would have looked at how often that was sent.
+  // For a file, no rule would check how often the additional part was sent.
   demand(account.allowance.unit === 'byte', 'only bytes are advanced')
   const consumed = account.used + usedSince(lease, used)
   const others = sumOf(held.live) - (lease.deadline > now ? lease.amount : 0n)
@@ -137,20 +141,23 @@ export function advanced(held: Holding, lease: Lease, used: bigint, more: bigint
   return { used: consumed, lease: { ...lease, from, amount: left > 0n ? smaller(more, left) : 0n } }
 }
 
-/** What was used of a lease since it was last advanced, where all that was ever used under its grant is `used`. */
+/** The part used since the last advance. `used` is the total under this grant. */
 function usedSince({ from, amount }: Lease, used: bigint): bigint {
   return used > from ? smaller(used - from, amount) : 0n
 }
 
 /**
- * The deadline of a renewed lease. Never an earlier one: the holder of a renewal whose answer was lost still counts on
- * the old deadline.
+ * The deadline of a renewed lease. It never moves to an earlier time: if the response to a renewal was lost, the holder
+ * still relies on the old deadline.
  */
 export function renewed(deadline: number, leaseMs: number, now: number): number {
   return Math.max(deadline, now + Math.ceil(leaseMs))
 }
 
-/** What a take could get at this moment, of a file what has not arrived; undefined when nothing can be taken ever again. */
+/**
+ * The amount that a take could get now; for a file, the bytes that have not arrived. Undefined if no take can succeed
+ * any more.
+ */
 function leftOf({ account, live }: Holding, now: number): bigint | undefined {
   const { unit, amount } = account.allowance
   if (now > account.usableUntil || account.refundedAt !== undefined) return undefined
@@ -161,7 +168,7 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
     }
     case 'file': {
       const missing = findMissing(account.positions, amount)
-      // What has left our socket may be lost on its way, so it is not over when all of it has.
+      // Sent bytes may be lost on the way, so a file that was sent completely can be sent again.
       return isWornOut(account.positions, amount, Number(maxDeliveries)) ? undefined : missing
     }
     case 'request':
@@ -174,11 +181,11 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
 }
 
 /**
- * How the end of a grant changes the tally.
+ * The tally after the end of a grant.
  *
- * More than was leased cannot be consumed, so `used` is cut to it. The free use that reaches the limit, and each one
- * after it, costs a request or a thousand bytes, or counts as if what was leased of a file had been sent: nothing is lost
- * over a few HEADs, and nobody watches a resource for nothing.
+ * `used` is limited to the leased amount. The free use that reaches the limit, and each further one, costs one request
+ * or a thousand bytes, or counts as a sent copy of the leased part of a file. A few HEAD requests cost nothing, and a
+ * resource cannot be monitored for free.
  */
 export function tallyAfter(account: PaymentAccount, lease: Lease, outcome: DeliveryOutcome, used: bigint): Tally {
   const { deliveries, freeUses, positions } = account
@@ -209,14 +216,14 @@ export function tallyAfter(account: PaymentAccount, lease: Lease, outcome: Deliv
   }
 }
 
-/** What a free use beyond the limit consumes. */
+/** The cost of a free use beyond the limit. */
 const freeCosts: Readonly<Record<Unit, bigint>> = { request: 1n, byte: 1_000n, second: 0n, file: 0n }
 
 export function readStatus(held: Holding, now: number): PaymentStatus {
   const { request, payer, scope, token, received, late, finality, allowance, usableUntil } = held.account
   const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
   const left = worthless ? undefined : leftOf(held, now)
-  // A window ends with its seconds.
+  // A window ends after its seconds.
   const end = allowance.unit === 'second' ? held.account.registeredAt + Number(allowance.amount) * 1000 : usableUntil
   const isHeld = left === 0n && allowance.unit !== 'file'
   const state = worthless ?? (left === undefined ? 'spent' : isHeld ? 'busy' : 'open')
@@ -241,14 +248,14 @@ export function openAccount(payment: PaymentRecord, now: number, late = false): 
   return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh, ...trace }
 }
 
-/** The ledger's time, in whole milliseconds. Without one no lease can be judged, so there is no answer either. */
+/** The ledger's time in whole milliseconds. Throws without a valid time, because no lease could be judged. */
 export function readTime(clock: Clock): number {
   const now = Math.floor(clock.now())
   if (!Number.isSafeInteger(now)) throw new LedgerUnavailable('the clock does not know the time')
   return now
 }
 
-/** Throws on what only a broken program asks for, before any store is touched. */
+/** Rejects arguments that only a defective program passes, before any access to the store. */
 export function checkTake(take: Take): void {
   checkTx(take.tx)
   checkLease(take.leaseMs)

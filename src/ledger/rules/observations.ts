@@ -1,14 +1,14 @@
-/** What the stores agree on about payments that were only seen. */
+/** The common rules of both databases for observed payments. */
 import type { Sighting } from '../../core/ports/journal.ts'
 import { parseText } from '../stored-text.ts'
 
 /**
- * How many are kept of those that a genuine proof named and no node has shown: anybody may name transactions that do not
- * exist.
+ * The number of stored payments that a genuine proof named and no node has confirmed. It is limited because a client
+ * can name transactions that do not exist.
  */
 export const mostUnproven = 1_000
 
-/** As the databases keep it: money and, in PostgreSQL, all numbers are text. */
+/** The row in the databases. Money is text. In PostgreSQL, all numbers are text. */
 export interface SightingRow {
   readonly tx: Uint8Array
   readonly recipient: string
@@ -24,12 +24,12 @@ export interface SightingRow {
   readonly payable_until: number | bigint | string
 }
 
-/** What an earlier version has written down as well. */
+/** The columns that earlier versions also wrote. */
 export const oldColumns = 'tx, recipient, request, payer, token, received, slot, paid_at'
 export const sightingColumns = `${oldColumns}, endpoint, claimable_until, required, payable_until`
-/** What stays of a sighting for good. */
+/** The columns that are kept permanently. */
 export const seenColumns = `${oldColumns}, seen_at`
-/** To put what a node has shown in the place of what only a proof has named. */
+/** Replaces a row that only a proof named with the data of a node. */
 export const replacing = (columns: string): string =>
   columns
     .split(', ')

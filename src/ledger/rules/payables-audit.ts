@@ -1,15 +1,15 @@
-/** What is owed, added up again: whatever was shared is owed, reserved or settled, and nothing of it twice. */
+/** Recounts the payables: each share is owed, reserved or settled, exactly once. */
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
 import type { PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import type { Delta } from './payables.ts'
 import { added, byRole, emptySum } from './payables.ts'
 
-/** A payee's sums as they are kept, and what its shares and the lines of its payouts come to. */
+/** The stored sums of a payee, and the sums of its shares and payout lines. */
 export interface PayeeCount extends Delta {
-  /** All shares, and those after the last accrual that was paid or reserved. */
+  /** The sum of all shares, and of those after the last paid or reserved accrual. */
   readonly shares: bigint
   readonly after: bigint
-  /** Of payouts that are under way, and of those that landed. */
+  /** The sum of payouts under way, and of those that landed. */
   readonly open: bigint
   readonly settled: bigint
   readonly sent: bigint

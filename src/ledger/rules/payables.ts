@@ -1,6 +1,7 @@
 /**
- * The rules of what is owed and of what goes out: what every step does to a payee's sums and to an outgoing transaction. Pure, so that all
- * stores keep the same. A store runs each step inside one transaction, while nobody else changes what it read.
+ * The rules of payables and outgoing transactions: the effect of each step on the sums of a payee and on an outgoing
+ * transaction. The functions are pure, so both databases follow the same rules. A database runs each step in one
+ * transaction that locks the rows it read.
  */
 import { maxUnits } from '../../core/money/money.ts'
 import type {
@@ -13,12 +14,12 @@ import type { Accrual, NumberedAccrual, Payee, PayeeName, RoleSum } from '../../
 import { checkTx } from './grants.ts'
 import { computeStart } from './totals.ts'
 
-/** What is added to a payee's sums, and to those of its role. */
+/** The change of the sums of a payee and of its role. */
 export type Delta = Pick<Payee, 'role' | 'payee' | 'accrued' | 'owed' | 'reserved' | 'paid'>
 
 const nothing = { accrued: 0n, owed: 0n, reserved: 0n, paid: 0n }
 
-/** One for each payee, in the order in which rows are locked. */
+/** One delta per payee, in the order in which rows are locked. */
 export function accruedBy(accruals: readonly Accrual[]): readonly Delta[] {
   const sums = new Map<string, Delta>()
   for (const { shares } of accruals)
@@ -48,7 +49,7 @@ function deltasOf(lines: readonly PayoutLine[], changeOf: (line: PayoutLine) => 
     .sort(comparePayees)
 }
 
-/** By role, in the order of its text. */
+/** Sums by role, in the byte order of the role names. */
 export function byRole(deltas: readonly Delta[]): readonly Omit<Delta, 'payee'>[] {
   const sums = new Map<string, Omit<Delta, 'payee'>>()
   for (const { payee: _, ...delta } of deltas) sums.set(delta.role, added(sums.get(delta.role), delta))
@@ -66,17 +67,17 @@ export function added<Sums extends Omit<Delta, 'payee'>>(before: Sums | undefine
   }
 }
 
-/** Whether a payee stands where a line of a payout begins. */
+/** Whether the payee is settled up to the start of the line and has no payout under way. */
 export function isReady(payee: Pick<Payee, 'upto' | 'reserved'> | undefined, line: PayoutLine): boolean {
   return payee !== undefined && payee.upto === line.from && payee.reserved === 0n
 }
 
-/** The accruals of a line never change once they are written: anything else is a fault of who planned it. */
+/** The accruals of a line never change after they are written, so a difference is a defect of the caller. */
 export function checkGross(line: PayoutLine, gross: bigint): void {
   demand(line.gross === gross, 'a line settles exactly what its accruals come to')
 }
 
-/** The number up to which shares come to no more than that together, given in their order; the first of them in any case. */
+/** The number of the last share up to which the sum stays within `most`. At least the first share. */
 export function computeReach(
   shares: Iterable<{ readonly number: number; readonly units: bigint }>,
   most: bigint,
@@ -91,12 +92,12 @@ export function computeReach(
   return reached
 }
 
-/** What payouts send, as their cap counts it. */
+/** The amount that payouts send, as the payout cap counts it. */
 export function sentBy(lines: readonly PayoutLine[]): bigint {
   return lines.reduce((sum, { units }) => sum + units, 0n)
 }
 
-/** What an outgoing transaction sends, as it is kept: of a payout NATIVE, of a refund the token of its payment. */
+/** The stored amount of an outgoing transaction: NATIVE for a payout, the token of the payment for a refund. */
 export function computeSent({ lines, refunds }: Pick<PlannedTransaction, 'lines' | 'refunds'>): bigint {
   return refunds?.units ?? sentBy(lines)
 }
@@ -106,7 +107,7 @@ export function computePlanned({ id, kind, lane, about }: PlannedTransaction, no
   return { id, kind, lane, state: 'planned', ...times, signed: undefined, slot: 0, why: '', about }
 }
 
-/** Each step from a version that was seen; undefined when that has passed, or the step does not follow on the state. */
+/** A step from a known version. Returns undefined if the version has changed, or the state does not allow the step. */
 export type StateChange = (outgoing: OutgoingTransaction) => OutgoingTransaction | undefined
 
 export function stepTo(
@@ -126,7 +127,7 @@ export function signing(signed: KeptBytes, about: string | undefined): StateChan
       : undefined
 }
 
-/** Whether a signing is one of those that are counted, and that a budget holds for. */
+/** Whether signing this transaction counts against the payout budget. */
 export function isCounted({ kind }: OutgoingTransaction): boolean {
   return kind === 'payout'
 }
@@ -154,7 +155,7 @@ function erased({ signed }: OutgoingTransaction): KeptBytes | undefined {
   return signed && { ...signed, sealed: '' }
 }
 
-/** Numbers those of payments that have no accrual yet, each payment once. */
+/** Numbers the payments without an accrual, each once. */
 export function numbered(
   last: number,
   accruals: readonly Accrual[],
@@ -170,20 +171,22 @@ export function numbered(
 
 const spendingMs = 3_600_000
 
-/** What payers spent is summed up by the hour: who pays ten times a second has millions of payments in a week. */
+/**
+ * Spending is summed by the hour, because a payer with ten payments per second makes millions of payments in a week.
+ */
 export function computeHour(paidAt: number): number {
   return computeStart(paidAt, spendingMs)
 }
 
-/** After a time and up to another: whole hours from one on and before another, and what is left at both ends. */
+/** Splits the time after `from` and up to `to` into whole hours and the remainders at both ends. */
 export function spendingSpan(from: number, to: number) {
   const [first, last] = [computeHour(from + spendingMs), computeHour(to + 1)]
-  // Each from a time on, and before another.
+  // Each pair is the first time included and the first time excluded.
   if (first >= last) return { hours: [0, 0], ends: [from + 1, to + 1, 0, 0] } as const
   return { hours: [first, last], ends: [from + 1, first, last, to + 1] } as const
 }
 
-/** As it is shown: why it was parked is over with its time. */
+/** The payee as shown: the reason for parking is dropped once the parking time is over. */
 export function shownPayee(payee: Payee, now: number): Payee {
   return payee.parkedUntil > now ? payee : { ...payee, why: '', parkedUntil: 0 }
 }
@@ -196,7 +199,7 @@ export function comparePayees(one: PayeeName, other: PayeeName): number {
   return compareText(one.role, other.role) || compareText(one.payee, other.payee)
 }
 
-/** As databases compare text: by its bytes. */
+/** Compares text by its bytes, as the databases do. */
 export function compareText(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

@@ -1,22 +1,22 @@
 /**
- * Who paid, page by page. What is looked at for a page is bounded, however many payments and payers there are: stores answer
- * small questions by their indexes, and this puts the answers together.
+ * Pages of payers. The work for a page is bounded for any number of payments and payers: the databases answer small
+ * queries by their indexes, and this file combines the results.
  */
 import type { PayerPage, PayerQuery, PayerSum, PaymentListMark, Period, Sum } from '../../core/ports/reports.ts'
 import { checkCount, checkDays } from './periods.ts'
 import { dayMs } from './totals.ts'
 
-/** What a store is asked. A payment counts unless it came too late or the chain took it back. */
+/** The queries to a database. A payment counts unless it is late or reverted. */
 export interface PayerSource {
-  /** Those who paid most on a day, so many of each day of the period. */
+  /** The payers with the highest payments of each day, `perDay` for each day of the period. */
   top(period: Required<Period>, perDay: number): Promise<readonly string[]>
-  /** A line for each payer and token, with what was sent back in the period. */
+  /** One line per payer and token, with the refunds of the period. */
   sums(period: Required<Period>, payers: readonly string[]): Promise<readonly (Sum & { readonly payer: string })[]>
-  /** The times of the first and the last payment of each in the period. */
+  /** The times of the first and the last payment of each payer in the period. */
   spans(period: Required<Period>, payers: readonly string[]): Promise<readonly PayerSpan[]>
-  /** Payments of the period, the latest first, beyond one. */
+  /** Payments of the period after a mark, the latest first. */
   walk(period: Required<Period>, after: PaymentListMark | undefined, most: number): Promise<readonly PayerStep[]>
-  /** Those of them who have paid in the period at this payment or later. */
+  /** The payers that have paid in the period at this payment or later. */
   seen(period: Required<Period>, payers: readonly string[], until: PaymentListMark): Promise<readonly string[]>
 }
 
@@ -28,10 +28,10 @@ export interface PayerSpan {
 
 export type PayerStep = PaymentListMark & { readonly payer: string }
 
-/** How many payers are ranked by what they paid, about; and of a day never fewer than the second. */
+/** The approximate number of payers that are ranked by amount, and the minimum per day. */
 const mostRanked = 1_000
 const leastPerDay = 10
-/** How many payments are looked at for a page of those who paid last, and how many at a time. */
+/** The number of payments read for a page of the latest payers, in total and per query. */
 const mostWalked = 10_000
 const walkedAtOnce = 500
 
@@ -42,7 +42,7 @@ export async function readPayers(source: PayerSource, query: PayerQuery): Promis
   return query.order === 'revenue' ? byRevenue(source, query, most) : byTime(source, query, most)
 }
 
-/** `worth` is less what was sent back. */
+/** `worth` is net of refunds. */
 type Ranked = { readonly worth: bigint; readonly payer: string; readonly sums: readonly Sum[] }
 
 async function byRevenue(source: PayerSource, query: PayerQuery, most: number): Promise<PayerPage> {
@@ -107,7 +107,7 @@ function rankedOf(lines: readonly (Sum & { readonly payer: string })[]): readonl
   return ranked.sort(compareRanks)
 }
 
-/** Who paid most first. */
+/** The highest amount first. */
 function compareRanks(one: Omit<Ranked, 'sums'>, other: Omit<Ranked, 'sums'>): number {
   if (one.worth !== other.worth) return one.worth > other.worth ? -1 : 1
   return one.payer < other.payer ? -1 : one.payer > other.payer ? 1 : 0

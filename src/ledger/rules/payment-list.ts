@@ -1,4 +1,4 @@
-/** A payment as it is listed: made of what was registered, or of what was only seen so far. The same in every store. */
+/** Builds the items of the payment list, from registered payments and from observed ones. Both databases use it. */
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
 import { findMissing } from '../../core/payment/byte-ranges.ts'
@@ -8,7 +8,7 @@ import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { PaymentListMark, PaymentListQuery } from '../../core/ports/reports.ts'
 import type { Finality, Tally } from './grants.ts'
 
-/** What a registered payment is listed by. */
+/** The fields of a registered payment that the list shows. */
 export interface Registered
   extends Pick<
       PaymentRecord,
@@ -38,7 +38,7 @@ export function listPayment(payment: Registered): PaymentListItem {
   }
 }
 
-/** Of a payment that nobody has claimed yet. */
+/** The item of a payment that is not claimed yet. */
 export function listObservation(sighting: Sighting, now: number): PaymentListItem {
   const { tx, request, payer, recipient, endpoint, token, received, paidAt, claimableUntil } = sighting
   const status = now > claimableUntil ? 'expired' : 'pending'
@@ -52,13 +52,13 @@ function deliveryOf({ allowance, late, used, deliveries, positions }: Registered
   return used > 0n || deliveries > 0n || positions.length > 0 ? 'some' : 'none'
 }
 
-/** A window is used by time, whatever is asked for in it. */
+/** A window is used by time, so it counts as delivered. */
 function isDelivered(unit: Unit, amount: bigint, used: bigint, positions: Positions): boolean {
   if (unit === 'file') return findMissing(positions, amount) === 0n
   return unit === 'second' || used >= amount
 }
 
-/** Of both lists, each in the order asked for, the first `most`. What is in both was claimed meanwhile. */
+/** Merges both sorted lists and returns the first `most`. A payment in both lists was claimed in between. */
 export function mergeLists(
   paid: readonly PaymentListItem[],
   seen: readonly PaymentListItem[],

@@ -1,9 +1,9 @@
-/** Which lines of the books are read for a period: few, however long it is. */
+/** The lines of the books that a period needs. Their number is small for periods of any length. */
 import type { Period } from '../../core/ports/reports.ts'
 import type { Grain } from './totals.ts'
 import { computeStart, dayMs, hourMs } from './totals.ts'
 
-/** Lines of a grain, from a time on and before another, to be added or taken away. */
+/** Lines of a grain from one time (inclusive) to another (exclusive), to be added or subtracted. */
 export type Range = readonly [grain: Grain, from: number, to: number, sign: 1 | -1]
 
 const ever = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] as const
@@ -18,8 +18,8 @@ export function sumRange(period: Period): Range {
 }
 
 /**
- * Three, of which some may be empty: whole days, and at both ends the hours that are missing to them or too many in them,
- * whichever are fewer.
+ * Three ranges, some of which may be empty: the whole days, and at each end the hours to add or to subtract, whichever
+ * are fewer.
  */
 export function endpointRanges(period: Period): readonly [Range, Range, Range] {
   if (isEver(period)) return [['endpoint', 0, 1, 1], none, none]
@@ -37,26 +37,26 @@ function edge(time: number, side: 'begin' | 'end'): readonly [day: number, hours
   return [day, ['hour_endpoint', Math.min(day, time), Math.max(day, time), isMissing ? 1 : -1]]
 }
 
-/** For points of an hour or a day: those of one endpoint by day are read by day, all others by the hour. */
+/** The ranges for points of an hour or a day. Days of one endpoint are read by day, all others by hour. */
 export function seriesRanges(period: Required<Period>, step: 'hour' | 'day', ofEndpoint: boolean): readonly Range[] {
   if (!ofEndpoint) return [['hour', period.from, period.to, 1]]
   return step === 'day' ? endpointRanges(period) : [['hour_endpoint', period.from, period.to, 1]]
 }
 
-/** Throws on what only a broken program asks for: nobody has counted the minutes of an hour. */
+/** Rejects periods that only a defective program passes: the books contain whole hours. */
 export function checkPeriod({ from = 0, to = 0 }: Period): void {
   const isWhole = (time: number): boolean => Number.isSafeInteger(time) && computeStart(time, hourMs) === time
   if (!isWhole(from) || !isWhole(to)) throw new RangeError('Ledger: a period begins and ends with a whole hour.')
 }
 
-/** Payers are counted by the day. */
+/** Payers are counted by day. */
 export function checkDays({ from, to }: Required<Period>): void {
   const isWhole = (time: number): boolean => Number.isSafeInteger(time) && computeStart(time, dayMs) === time
   if (!isWhole(from) || !isWhole(to))
     throw new RangeError('Ledger: a period of payers begins and ends with a whole day.')
 }
 
-/** How many answers are wanted, as databases can read it. */
+/** A number of results in the range of the databases. */
 export function checkCount(most: number): number {
   return Math.min(Math.max(0, Math.floor(most)), 2 ** 31 - 1)
 }

@@ -1,13 +1,13 @@
-/** What is wrong with a payment that was only seen, and the lists of what is wrong put together: the same in every store. */
+/** Finds the problem of an observed payment, and merges lists of problems. Both databases use it. */
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { PaymentListMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
 import { problemKinds } from '../../core/ports/reports.ts'
 import { compareMarks, listObservation } from './payment-list.ts'
 
-/** So long after it was paid nobody wonders that a payment is not claimed yet. */
+/** A payment may stay unclaimed for this long before it counts as a problem. */
 export const claimingMs = 60_000
 
-/** Which kinds are looked for among the payments, and which among what was only seen. `late` and `surplus` are in both. */
+/** The kinds of problems among registered payments, and among observed ones. `late` and `surplus` occur in both. */
 export const registeredKinds = ['reverted', 'late', 'undelivered', 'surplus'] as const satisfies readonly ProblemKind[]
 export const seenKinds = [
   'late',
@@ -19,7 +19,7 @@ export const seenKinds = [
 export type RegisteredKind = (typeof registeredKinds)[number]
 export type SeenKind = (typeof seenKinds)[number]
 
-/** `isSecond`: its requestId was paid for in full by another payment before. */
+/** `isSecond`: another payment has already paid for the requestId in full. */
 export function findFault(sighting: Sighting, isSecond: boolean, now: number): SeenKind | undefined {
   const { request, received, required, paidAt, payableUntil } = sighting
   if (request === '') return 'unmatched'
@@ -34,7 +34,7 @@ export function readProblem(sighting: Sighting, kind: SeenKind, now: number): Pr
   return { kind, capture, required: sighting.required, until: sighting.claimableUntil }
 }
 
-/** Of several lists, each with the latest first, the latest of all. */
+/** Merges several lists, each with the latest first. */
 export function mergeProblems(lists: readonly (readonly Problem[])[], most: number): readonly Problem[] {
   const byMark = (one: Problem, other: Problem) => compareMarks(other.capture, one.capture)
   const seen = new Set<string>()
@@ -45,7 +45,7 @@ export function mergeProblems(lists: readonly (readonly Problem[])[], most: numb
   return lists.flat().filter(isFirst).sort(byMark).slice(0, most)
 }
 
-/** Each kind from one list or two. */
+/** Counts each kind from one list or two. */
 export async function countEach(
   most: number,
   count: (kind: ProblemKind) => Promise<number>,

@@ -1,12 +1,9 @@
-/** What a payment is worth in another report token, by the rates that were frozen with it. */
+/** Values a payment in another report token, at the rates that were frozen with it. */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { computeValue } from '../../core/money/valuation.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 
-/**
- * Without rates nothing can be reckoned anew: then what was reckoned stays as long as the report token does, and is given
- * up with it.
- */
+/** Without frozen rates, the stored value is kept if the report token stays the same, and dropped otherwise. */
 export function revalued(
   { token, received, worth, rates }: Pick<PaymentRecord, 'token' | 'received' | 'worth' | 'rates'>,
   before: TokenCode | undefined,
@@ -18,8 +15,8 @@ export function revalued(
 }
 
 /**
- * A payment as the books take it. `given` is the token in which its server reckons, `kept` that of the books: they differ
- * where the books were rebuilt in another one while the server ran. Nobody is turned away for that.
+ * A payment as the books store it. `given` is the report token of its server and `kept` that of the books. They differ
+ * if the books were rebuilt in another token while the server ran. The payment is accepted and revalued.
  */
 export function reckoned(
   payment: PaymentRecord,

@@ -1,21 +1,21 @@
-/** When what a payment bought was delivered, and when its fate on chain was known: what people ask afterwards. */
+/** The times of a payment's deliveries and of its conclusion on chain, for the payment timeline. */
 import type { Allowance } from '../../core/payment/allowance.ts'
 import type { Positions } from '../../core/payment/byte-ranges.ts'
 import type { DeliveryOutcome } from '../../core/payment/delivery.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
 
-/** In milliseconds since 1970; undefined for what did not happen. */
+/** In milliseconds since 1970. Undefined if the event did not happen. */
 export interface PaymentTimeline {
-  /** The ends of the first response that brought something, and of the last. */
+  /** The ends of the first and the last response that delivered something. */
   readonly deliveredAt: number | undefined
   readonly deliveredLast: number | undefined
-  /** Since when it is known that a response brought nothing, as long as none has. */
+  /** Time since which a response is known to have delivered nothing. Undefined after a delivery. */
   readonly undeliveredAt: number | undefined
-  /** When the chain could no longer take it back, or did. */
+  /** When the payment became final or was reverted. */
   readonly concludedAt: number | undefined
 }
 
-/** How much of what was bought has been used. */
+/** The used part of an allowance. */
 interface Use {
   readonly allowance: Allowance
   readonly used: bigint
@@ -28,12 +28,14 @@ export function readTimeline({ finality }: Pick<PaymentRecord, 'finality'>, now:
   return { deliveredAt: undefined, deliveredLast: undefined, undeliveredAt: undefined, concludedAt }
 }
 
-/** A window is used by time, whatever is asked for in it. */
+/** A window is used by time alone, so it never counts as untouched. */
 export function isUntouched({ allowance, used, deliveries, positions }: Use): boolean {
   return allowance.unit !== 'second' && used === 0n && deliveries === 0n && positions.length === 0
 }
 
-/** After the end of a use, or a step of it, that has changed the account to what is given. A look that is free is neither. */
+/**
+ * Updates the timeline after a use, or a part of one, that changed the account to `account`. Free uses change nothing.
+ */
 export function advanceTimeline(
   account: Use & PaymentTimeline,
   outcome: DeliveryOutcome,
@@ -46,7 +48,7 @@ export function advanceTimeline(
   return { ...times, undeliveredAt: isUntouched(account) && !isBrought ? since : undefined, concludedAt }
 }
 
-/** The chain has decided. What nothing was delivered of by then is undelivered, also where nobody ended its use. */
+/** The payment became final or was reverted. If nothing was delivered by then, the payment counts as undelivered. */
 export function concluded<Finality extends 'finalized' | 'reverted'>(
   account: Use & PaymentTimeline & { readonly late: boolean },
   finality: Finality,

@@ -1,6 +1,6 @@
 /**
- * What a payment adds to which sums. Pure, so that every store keeps the same books: whoever changes a payment adds, in the
- * same transaction, what this says has changed.
+ * Computes the changes of the totals for a payment. The functions are pure, so both databases keep the same books. A
+ * change of a payment and the change of its totals are written in one transaction.
  */
 
 import type { TokenCode } from '../../core/money/tokens.ts'
@@ -9,20 +9,20 @@ import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import type { Sum } from '../../core/ports/reports.ts'
 import type { Finality } from './grants.ts'
 
-/** What the books go by. */
+/** The fields of a payment that the books use. */
 export interface Booked extends Pick<PaymentRecord, 'paidAt' | 'endpoint' | 'payer' | 'token' | 'received' | 'worth'> {
   readonly late: boolean
   readonly finality: Finality
 }
 
 /**
- * For all time, and by hour and day (UTC); for the whole service, by endpoint, and by payer. Each is read on its own, and those of
- * payers, which are many, are kept apart.
+ * Totals for all time, by hour and by day (UTC), of the whole service, by endpoint and by payer. Each grain is read on
+ * its own. The lines of payers are numerous and have their own table.
  */
 const grains = ['all', 'endpoint', 'hour', 'hour_endpoint', 'day_endpoint', 'day_payer'] as const
 export type Grain = (typeof grains)[number]
 
-/** `at` is 0 and `endpoint` empty where the grain has none; of a payer's line `endpoint` is the payer. */
+/** `at` is 0 and `endpoint` is empty if the grain has none. In a payer's line, `endpoint` is the payer. */
 export interface LineKey {
   readonly grain: Grain
   readonly at: number
@@ -33,7 +33,7 @@ export interface LineKey {
 export type Counts = Omit<Sum, 'token'>
 export type Line = LineKey & Counts
 
-/** The same to be added to several lines. */
+/** One change for several lines. */
 export interface TotalsChange {
   readonly keys: readonly LineKey[]
   readonly counts: Counts
@@ -43,31 +43,37 @@ export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
 export const noCounts: Counts = { payments: 0, received: 0n, worth: 0n, unvalued: 0, refunded: 0n, refundedWorth: 0n }
 
-/** What was sent back of a payment, for good. */
+/** The final refund of a payment. */
 export interface BookedRefund {
-  /** When that was final: the refund is booked then, however long ago it was paid. */
+  /**
+   * The time at which the refund became final. The refund is booked at this time, regardless of the time of the
+   * payment.
+   */
   readonly at: number
   readonly units: bigint
 }
 
-/** What came too late was never sold, and what the chain took back was never earned. */
+/** Late payments bought nothing, and reverted payments earned nothing. */
 export function isCounted({ late, finality }: Pick<Booked, 'late' | 'finality'>): boolean {
   return !late && finality !== 'reverted'
 }
 
-/** What a payment as it is adds to the books. */
+/** The change of the books for a payment in its current state. */
 export function computeChange(booked: Booked): TotalsChange {
   const { paidAt, received, worth } = booked
   const counts = { payments: 1, received, worth: worth ?? 0n, unvalued: worth === undefined ? 1 : 0 }
   return { keys: keysAt(booked, paidAt), counts: { ...noCounts, ...counts } }
 }
 
-/** What came too late was never in the books. What the chain took back after it was sent back is lost, and stays refunded. */
+/**
+ * Late payments were never in the books. A payment that was refunded and then reverted is a loss, and its refund still
+ * counts.
+ */
 export function isRefundCounted({ late }: Pick<Booked, 'late'>): boolean {
   return !late
 }
 
-/** What a refund adds to the books. */
+/** The change of the books for a refund. */
 export function refundChange(booked: Booked, { at, units }: BookedRefund): TotalsChange {
   const worth = refundedWorth(booked.worth, units, booked.received)
   return { keys: keysAt(booked, at), counts: { ...noCounts, refunded: units, refundedWorth: worth } }
@@ -85,16 +91,16 @@ function keysAt({ endpoint, payer, token }: Booked, time: number): readonly Line
   ]
 }
 
-/** What changes in the books when a payment does. What leaves a line and comes back to it adds up to nothing there. */
+/** The changes between two states of a payment. A line that occurs in both states adds up to zero. */
 export function changesBetween(before: Booked | undefined, after: Booked | undefined): readonly TotalsChange[] {
   const out = before && isCounted(before) ? computeChange(before) : undefined
   const into = after && isCounted(after) ? computeChange(after) : undefined
   return [...(out ? [{ ...out, counts: negated(out.counts) }] : []), ...(into ? [into] : [])]
 }
 
-/** Changes by line, in the order of their names, which every writer keeps. Lines that stay as they were are left out. */
+/** The changes by line, in the order of the line names, which all writers use. Unchanged lines are omitted. */
 export function listLines(changes: readonly TotalsChange[]): readonly Line[] {
-  // Every payment passes here six times: nothing is copied that need not be.
+  // Every payment passes here six times, so the code avoids copies.
   const lines = new Map<string, { -readonly [Part in keyof Line]: Line[Part] }>()
   for (const { keys, counts } of changes) {
     const { payments, received, worth, unvalued, refunded, refundedWorth } = counts
@@ -118,7 +124,7 @@ export function listLines(changes: readonly TotalsChange[]): readonly Line[] {
   return names.map((name) => lines.get(name) as Line).filter((line) => !isNothing(line))
 }
 
-/** The same changes as few: one for each line. */
+/** Merges changes into one per line. */
 export function gathered(changes: readonly TotalsChange[]): TotalsChange[] {
   return listLines(changes).map(({ grain, at, endpoint, token, ...counts }) => ({
     keys: [{ grain, at, endpoint, token }],
@@ -126,7 +132,7 @@ export function gathered(changes: readonly TotalsChange[]): TotalsChange[] {
   }))
 }
 
-/** The endpoint comes last: it alone may hold a space. */
+/** The endpoint comes last, because only the endpoint can contain a space. */
 export function nameLine({ grain, at, endpoint, token }: LineKey): string {
   return `${grain} ${at} ${token} ${endpoint}`
 }

@@ -1,10 +1,10 @@
 /**
- * Jobs that wait at the same moment go together, so that one durable write serves them all. While one batch is on its
- * way, the next one gathers.
+ * Collects jobs that wait at the same moment, so that one durable write serves all of them. While one batch is written,
+ * the next one collects.
  */
 export interface StatementBatch<Item, Result> {
   run(key: string, item: Item): Promise<Result>
-  /** Resolves when nothing is waiting any more. */
+  /** Resolves when no job is waiting. */
   drain(): Promise<void>
 }
 
@@ -17,7 +17,10 @@ interface Job<Item, Result> {
 
 const mostJobs = 256
 
-/** `work` gets items of different keys, and answers in their order; what it throws is the answer to all of them. */
+/**
+ * `work` receives items with distinct keys, and returns results in the same order. If it throws, all of them fail with
+ * the error.
+ */
 export function createBatch<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): StatementBatch<Item, Result> {
@@ -28,7 +31,7 @@ export function createBatch<Item, Result>(
     const chosen = new Map<string, Job<Item, Result>>()
     for (const job of waiting) {
       if (chosen.size === mostJobs) break
-      // The second of one key sees what the first has done.
+      // A second job of the same key runs in the next batch, and sees the result of the first.
       if (!chosen.has(job.key)) chosen.set(job.key, job)
     }
     const jobs = [...chosen.values()]
@@ -37,7 +40,7 @@ export function createBatch<Item, Result>(
   }
   const serve = async (): Promise<void> => {
     while (waiting.length > 0) {
-      // Whatever else this turn of the event loop brings in can join.
+      // Jobs from the rest of this turn of the event loop can join.
       await new Promise((resolve) => setImmediate(resolve))
       const jobs = next()
       try {

@@ -1,4 +1,4 @@
-/** Messages for listeners outside, written in the transaction of the change that they tell of. */
+/** Events for receivers outside the service, written in the transaction of the change that they report. */
 import type { LedgerEventKind, LedgerEvents } from '../../core/ports/outbox.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { EventRow } from '../rules/events.ts'
@@ -9,7 +9,7 @@ import { formatText } from '../stored-text.ts'
 import type { Dialect, SqlStore, Whole, Work } from './work.ts'
 import { all, first, isAny, raw, sql } from './work.ts'
 
-/** How many payments are looked at in one transaction, and how many such a sweep makes at the most. */
+/** The number of payments read in one transaction, and the highest number of such transactions in one sweep. */
 const visitedAtOnce = 5_000
 const mostTurns = 20
 
@@ -20,7 +20,7 @@ export interface FreshEvent {
   readonly kind: LedgerEventKind
 }
 
-/** Writes messages down, once somebody listens. */
+/** Writes events, if a receiver is configured. */
 export function* writeEvents({ given, noticeId }: Dialect, events: readonly FreshEvent[], now: number): Work<void> {
   if (events.length === 0) return
   const fresh = given<FreshEvent>(events, { tx: ['bytea', ({ tx }) => tx], kind: ['text', ({ kind }) => kind] })
@@ -62,7 +62,7 @@ export function createEvents(store: SqlStore, clock: Clock): LedgerEvents {
     async take(target, most, leaseMs) {
       const rows = await store.write(() => {
         const now = readTime(clock)
-        // Two servers never get the same.
+        // Two servers never get the same event.
         return all<EventRow>(sql`WITH waiting AS (
             SELECT id FROM {notices} WHERE state = 'waiting' AND target = ${target} AND due <= ${now}
             ORDER BY due LIMIT ${checkCount(most)} ${skipLocked})
@@ -117,7 +117,7 @@ interface SeenRow {
   readonly unclaimed: boolean | bigint
 }
 
-/** Marks what has run out, in the order in which others lock it. */
+/** Marks expired rows, in the order in which other transactions lock them. */
 function* markTold(dialect: Dialect, until: number, most?: number): Work<readonly SeenRow[]> {
   const past = isPast(dialect, until)
   const found =
@@ -138,9 +138,9 @@ interface LapsedRow {
   readonly held: boolean | bigint
 }
 
-/** Finds what ran out since it was last looked for: each row is looked at once. */
+/** Finds payments that expired since the last sweep. Each row is read once. */
 function* sweepOnce(dialect: Dialect, most: number, now: number) {
-  // Whoever sweeps holds it: so nothing is told twice.
+  // The sweep locks this row, so that no event is written twice.
   const swept = yield* first<{ readonly value: string }>(
     sql`SELECT value FROM {meta} WHERE key = 'swept' ${dialect.lock()}`,
   )
@@ -153,7 +153,7 @@ function* sweepOnce(dialect: Dialect, most: number, now: number) {
     )
   const until = now - settlingMs
   const seen = yield* markTold(dialect, until, most)
-  // A transaction that only a proof has named may never have been paid.
+  // A transaction that only a proof named may not exist.
   const real = seen.filter(({ slot, request, unclaimed }) => unclaimed && Number(slot) > 0 && request !== '')
   yield* tell('payment.expired', real)
   if (real.length === most) return { written: most, isMore: true }

@@ -1,4 +1,7 @@
-/** The journal: payments that were seen on chain, up to where the chain was read, and payments that are not final yet. */
+/**
+ * The journal: payments that were observed on chain, the position up to which the chain was read, and payments that are
+ * not final yet.
+ */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Conclusion, Journal } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
@@ -34,7 +37,7 @@ export function createJournal(store: SqlStore, clock: Clock): Journal {
             WHERE excluded.slot >= kept.slot`
         return fresh
       })
-      // In a transaction of its own, so that it holds nothing else while it waits.
+      // In its own transaction, so that it holds no other locks while it waits.
       if (noted.some(({ slot }) => slot === 0)) await store.transact(() => forgetOldest(dialect))
       return noted
     },
@@ -79,7 +82,7 @@ function* conclude(dialect: Dialect, conclusions: readonly Conclusion[], now: nu
   const held = new Map(rows.map((row) => [formatHex(row.tx), readBooked(row)]))
   const done = conclusions.flatMap((conclusion) => {
     const before = held.get(formatHex(conclusion.tx))
-    // Each once, however often it is named: the first word counts, as everywhere.
+    // Each payment once, even if it is named several times: the first conclusion counts.
     return before && held.delete(formatHex(conclusion.tx)) ? [{ conclusion, before }] : []
   })
   if (done.length === 0) return []
@@ -87,7 +90,7 @@ function* conclude(dialect: Dialect, conclusions: readonly Conclusion[], now: nu
     tx: ['bytea', ({ conclusion }) => conclusion.tx],
     finality: ['text', ({ conclusion }) => conclusion.finality],
   })
-  // Whether nothing was delivered is told as `concluded` has it.
+  // The condition for undelivered payments is that of `concluded`.
   yield sql`UPDATE {payments} AS kept SET finality = given.finality, concluded_at = ${now}${dialect.nextVersion},
       undelivered_at = CASE WHEN given.finality = 'finalized' AND NOT (${dialect.late()}) AND unit <> 'second' AND used = 0
         AND deliveries = 0 AND positions = '' THEN coalesce(undelivered_at, ${now}) END
@@ -109,7 +112,7 @@ function* conclude(dialect: Dialect, conclusions: readonly Conclusion[], now: nu
   return done.map(({ conclusion }) => conclusion)
 }
 
-/** Payments have become final, and are to be shared out. */
+/** Queues final payments for accrual. */
 function* ripen(
   { given }: Dialect,
   payments: readonly { readonly tx: Uint8Array; readonly paidAt: number }[],

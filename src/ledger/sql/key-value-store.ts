@@ -21,7 +21,7 @@ export function createKeyValueStore(store: SqlStore, clock: Clock): KeyValueStor
     put: (name, value, until) =>
       store.write(function* () {
         const now = readTime(clock)
-        // What another server clears away at this moment is left to it.
+        // Skips rows that another server is deleting at the same time.
         yield sql`DELETE FROM {shelf} WHERE name IN (
           SELECT name FROM {shelf} WHERE until <= ${now} ORDER BY until LIMIT ${raw(String(clearedAtOnce))} ${skipLocked})`
         return yield* isAny(sql`INSERT INTO {shelf} AS kept (name, value, until)

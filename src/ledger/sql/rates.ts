@@ -28,7 +28,7 @@ export function createRateJournal(store: SqlStore, clock: Clock): RateJournal {
         const [usdc, native, sol] = rateValues(table)
         const texts = [source, usdc, native, sol].map((text) => sql`CAST(${text} AS text)`)
         const [isUsdc, isNative, isSol] = texts.slice(1)
-        // Of two changes within a millisecond the last one stays.
+        // Of two changes within one millisecond, the later one is stored.
         yield sql`INSERT INTO {rates} (${columns})
           SELECT CAST(${feed} AS text), CAST(${now} AS bigint), ${texts[0]}, ${isUsdc}, ${isNative}, ${isSol}
           WHERE NOT EXISTS (SELECT 1 FROM (${selectLast(inFeed(feed), now, [])}) AS last
@@ -36,7 +36,7 @@ export function createRateJournal(store: SqlStore, clock: Clock): RateJournal {
               AND last.sol IS NOT DISTINCT FROM ${isSol})
           ON CONFLICT (feed, at) DO UPDATE SET source = excluded.source, usdc = excluded.usdc, native = excluded.native,
             sol = excluded.sol`
-        // What was in force at the time itself stays.
+        // The rates that were in force at the oldest kept time stay.
         const oldest = now - ratesKeptMs
         yield sql`DELETE FROM {rates} AS old WHERE at < ${oldest} AND EXISTS (SELECT 1 FROM {rates} AS next
           WHERE next.feed = old.feed AND next.at > old.at AND next.at <= ${oldest})`
@@ -45,7 +45,7 @@ export function createRateJournal(store: SqlStore, clock: Clock): RateJournal {
   }
 }
 
-/** Asks for no more than is needed. */
+/** Runs only the queries that it needs. */
 function* findRates({ feed, time, tokens }: RateQuery): Work<JournaledRates | undefined> {
   const own = yield* ask(selectLast(inFeed(feed), time, []))
   if (own && hasRates(own.table, tokens)) return own
@@ -69,12 +69,12 @@ function* ask(query: Query): Work<JournaledRates | undefined> {
 
 const inFeed = (feed: string): Query => sql`feed = ${feed}`
 
-/** The latest one up to a time that has a rate for all of these tokens. */
+/** The latest entry up to a time that has rates for all these tokens. */
 function selectLast(scope: Query, time: number, tokens: readonly TokenCode[]): Query {
   return sql`${select(scope, tokens)} AND at <= CAST(${time} AS bigint) ORDER BY at DESC, feed LIMIT 1`
 }
 
-/** The first one after it. */
+/** The first entry after a time. */
 function selectNext(scope: Query, time: number, tokens: readonly TokenCode[]): Query {
   return sql`${select(scope, tokens)} AND at > CAST(${time} AS bigint) ORDER BY at, feed LIMIT 1`
 }

@@ -1,28 +1,28 @@
 /**
  * SQL that both databases run.
  *
- * The work of a call is a generator: it yields statements and is given their rows. SQLite runs it in one go, inside the commit
- * that it shares with others; PostgreSQL sends each statement and waits. So the work is written once, and neither database
- * has to behave like the other.
+ * The work of a call is a generator: it yields statements and receives their rows. SQLite runs it synchronously, inside
+ * a commit that several calls share. PostgreSQL sends each statement and waits. So the work is written once, and
+ * neither database has to behave like the other.
  */
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { Period, Usage } from '../../core/ports/reports.ts'
 import type { Line } from '../rules/totals.ts'
 
 export interface Query {
-  /** `?` is the place of a value, `{name}` the name of a table. */
+  /** `?` stands for a value, `{name}` for the name of a table. */
   readonly sql: string
   readonly values: readonly unknown[]
 }
 
 export interface Statement extends Query {
-  /** For a statement that may take longer than others can wait. */
+  /** For statements that may run longer than the usual timeout. */
   readonly timeoutMs?: number
 }
 
 export type Work<Result> = Generator<Statement, Result, readonly unknown[]>
 
-/** Text with values, and with other queries as parts of it. Every value that is no query gets a place of its own. */
+/** A query from text, values and other queries. Each value gets a placeholder. */
 export function sql(texts: TemplateStringsArray, ...parts: readonly unknown[]): Query {
   let text = texts[0] ?? ''
   const values: unknown[] = []
@@ -39,7 +39,7 @@ export function sql(texts: TemplateStringsArray, ...parts: readonly unknown[]): 
   return { sql: text, values }
 }
 
-/** Text as it is: the name of a column, or a condition that a dialect spells in its own way. */
+/** Literal SQL: the name of a column, or a condition in the syntax of a dialect. */
 export function raw(text: string): Query {
   return { sql: text, values: [] }
 }
@@ -60,92 +60,95 @@ export function* first<Row>(query: Statement): Work<Row | undefined> {
   return (yield* all<Row>(query))[0]
 }
 
-/** Whether a statement found or, with RETURNING, changed anything. */
+/** Whether a statement found a row or, with RETURNING, changed one. */
 export function* isAny(query: Statement): Work<boolean> {
   return (yield query).length > 0
 }
 
-/** Whole numbers as databases give them: PostgreSQL as text. */
+/** Whole numbers from a database. PostgreSQL returns them as text. */
 export type Whole = number | bigint | string
 
 type ColumnType = 'text' | 'bigint' | 'numeric' | 'bytea'
 
-/** Rows that are given to a statement: the columns with their types, and their values. */
+/** The columns of rows that are passed to a statement, with their types and values. */
 export type Columns<Item> = Readonly<Record<string, readonly [type: ColumnType, value: (item: Item) => unknown]>>
 
-/** What the two databases spell, lock or keep in different ways. */
+/** The differences between the two databases in syntax, locks and storage. */
 export interface Dialect {
-  /** That a payment came too late. `table` is the name under which the payments are. */
+  /** Condition: the payment is late. `table` is the alias of the payments. */
   late(table?: string): Query
-  /** That a column of truth values is false, as indexes have it. */
+  /** Condition: a boolean column is false, written as in the indexes. */
   not(column: string): Query
-  /** That nothing is registered of what was `seen`, or nothing but a late payment. */
+  /** Condition: no payment is registered for the `seen` row; with `orLate`, none but a late one. */
   isUnclaimed(seen: string, orLate?: boolean): Query
-  /** That a response is under way for a payment, at a time. */
+  /** Condition: a response to the payment is running at this time. */
   isHeld(now: number): Query
-  /** Locks the rows of a SELECT until the commit; with `of`, those of one table. */
+  /** Locks the rows of a SELECT until the commit. With `of`, only the rows of that table. */
   lock(of?: string): Query
-  /** Locks the rows of a SELECT, and leaves out those that others hold. */
+  /** Locks the rows of a SELECT, and skips rows that other transactions hold. */
   readonly skipLocked: Query
-  /** That one amount is more than another, both columns. */
+  /** Condition: one amount column is greater than another. */
   isMore(one: string, other: string): Query
-  /** That an amount is at least so much. */
+  /** Condition: an amount column is at least `units`. */
   isAtLeast(column: string, units: bigint): Query
-  /** Orders amounts, the largest first. */
+  /** Orders by an amount, the largest first. */
   largest(column: string): Query
-  /** The sum of a column of money, for `readMoney`. */
+  /** The sum of a money column, for `readMoney`. */
   total(column: string): Query
-  /** A table `given` of the values of items. */
+  /** A table `given` with the values of the items. */
   given<Item>(items: readonly Item[], columns: Columns<Item>): Query
-  /** A new name of a notice. */
+  /** A new id of an event. */
   readonly noticeId: Query
-  /** Writes down payments that were seen. Returns those that are new, or that a node has shown for the first time. */
+  /** Records observed payments. Returns those that are new, or that a node has confirmed for the first time. */
   noteSightings(sightings: readonly Sighting[], now: number): Work<readonly Sighting[]>
-  /** Part of an UPDATE of payments: nobody writes back the row as it was before. */
+  /** Part of an UPDATE of payments: increments the version, so that no other writer restores the old row. */
   readonly nextVersion: Query
-  /** The columns in which the books count. */
+  /** The count columns of the books. */
   readonly countColumns: Query
-  /** The sums of lines of the books, for `readCounts`; each line times its `sign`, where there is one. */
+  /** The sums of lines of the books, for `readCounts`. If `isSigned`, each line is multiplied by its `sign`. */
   sums(isSigned: boolean): Query
-  /** Of lines that are grouped and signed: something was paid, or sent back. */
+  /** Condition for grouped and signed lines: a payment or a refund was counted. */
   readonly isAnyCounted: Query
-  /** Adds to the books, in the order of the lines, which has to be that of `listLines`. */
+  /** Adds lines to the books. They must be in the order of `listLines`. */
   addLines(lines: readonly Line[]): Work<void>
-  /** Adds to the counters of usage. */
+  /** Adds to the usage counters. */
   addUsage(usage: readonly Usage[]): Work<void>
-  /** Those who paid most on each day. */
+  /** The payers with the highest payments of each day. */
   topPayers(days: readonly number[], perDay: number): Work<readonly string[]>
   /** The sums of these payers in a period, by payer and token. */
   payerSums(payers: readonly string[], period: Required<Period>): Query
-  /** Removes the grants on a payment, so that no lease that lapsed can come back to it: part of an UPDATE, and what follows it. */
+  /**
+   * Removes the grants of a payment, so that no lapsed lease can return. `withoutLeases` is a part of the UPDATE, and
+   * `letGo` follows it.
+   */
   readonly withoutLeases: Query
   letGo(tx: Uint8Array): Work<void>
-  /** Waits until no payment is being registered, and lets none be until the commit. */
+  /** Waits for running registrations, and blocks new ones until the commit. */
   blockRegistrations(): Work<void>
-  /** That a payee is owed something and nothing is reserved for it, as indexes have it. */
+  /** Condition: a payee is owed an amount and has no payout under way. Written as in the indexes. */
   readonly isFree: Query
 }
 
-/** A database as the shared parts of the ledger use it. */
+/** A database, as the shared parts of the ledger use it. */
 export interface SqlStore {
   readonly dialect: Dialect
-  /** Only reads. In PostgreSQL each statement sees what was committed when it began. */
+  /** Reads only. In PostgreSQL, each statement sees the state at its own start. */
   read<Result>(work: () => Work<Result>): Promise<Result>
-  /** In PostgreSQL each statement is committed by itself. */
+  /** In PostgreSQL, each statement is committed separately. */
   write<Result>(work: () => Work<Result>): Promise<Result>
-  /** All statements or none. */
+  /** Commits all statements or none. */
   transact<Result>(work: () => Work<Result>): Promise<Result>
-  /** The same, while nobody else changes what is owed or planned. */
+  /** Commits all statements or none, with exclusive access to payables and outgoing transactions. */
   transactPayables<Result>(work: () => Work<Result>): Promise<Result>
-  /** Everything as it was at one moment, while others go on writing. */
+  /** Reads one consistent state while other transactions write. */
   snapshot<Result>(work: () => Work<Result>): Promise<Result>
-  /** All statements or none, while nobody registers a payment. */
+  /** Commits all statements or none, while no payment can be registered. */
   transactAlone<Result>(work: () => Work<Result>): Promise<Result>
 }
 
 const part = 10n ** 12n
 
-/** A sum of money as `Dialect.total` gives it: one number, or two of which the second is below 10^12. */
+/** A sum from `Dialect.total`: one number, or two of which the second is below 10^12. */
 export function readMoney(text: string): bigint {
   const [first = '0', second] = text.split(':')
   return second === undefined ? BigInt(first) : BigInt(first) * part + BigInt(second)
@@ -155,7 +158,7 @@ export function readTimeOrNone(time: Whole | null | undefined): number | undefin
   return time === null || time === undefined ? undefined : Number(time)
 }
 
-/** Bytes as a text by which they can be compared and looked up. */
+/** Bytes as text, for comparisons and lookups. */
 export function formatHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }

@@ -1,8 +1,8 @@
-/** Loads SQLite before the files that import it, so that an operator without its binary is told what to do. */
+/** Loads SQLite before the files that import it, so that an operator without its binary gets instructions. */
 import { loadBinary } from '../../core/errors/native-binary.ts'
 import { LedgerConfigurationError } from '../identity.ts'
 
-/** Throws a `LedgerConfigurationError` where SQLite has no binary that loads. */
+/** Throws a `LedgerConfigurationError` if no binary of SQLite can be loaded. */
 export async function requireSqlite(
   load: () => Promise<unknown> = () => import('@photostructure/sqlite'),
 ): Promise<void> {

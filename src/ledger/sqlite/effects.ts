@@ -1,10 +1,10 @@
-/** What follows from a payment that was taken, in the same transaction. */
+/** The effects of a granted payment, in the same transaction. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { LedgerEventKind } from '../../core/ports/outbox.ts'
 
 export type Tell = (kinds: readonly LedgerEventKind[], tx: Uint8Array, now: number) => void
 
-/** Writes messages down, once somebody listens. To be called inside a transaction. */
+/** Writes events, if a receiver is configured. Call it inside a transaction. */
 export function prepareTelling(db: DatabaseSyncInstance): Tell {
   const insert = db.prepare(`
     INSERT INTO notices (id, kind, tx, at, due) SELECT 'msg_' || lower(hex(randomblob(16))), ?1, ?2, ?3, ?3
@@ -16,7 +16,7 @@ export function prepareTelling(db: DatabaseSyncInstance): Tell {
 
 export type Ripen = (tx: Uint8Array, paidAt: number) => void
 
-/** A payment has become final. To be called inside a transaction. */
+/** Queues a final payment for accrual. Call it inside a transaction. */
 export function prepareRipening(db: DatabaseSyncInstance): Ripen {
   const insert = db.prepare(`
     INSERT OR IGNORE INTO ripening (tx, paid_at, due) SELECT ?, ?, 0

@@ -1,4 +1,4 @@
-/** One SQLite database: a file, opened so that what was committed stays committed, or the memory of this process. */
+/** A SQLite database: a file with durable commits, or a database in the memory of this process. */
 import type { BigIntStats } from 'node:fs'
 import { closeSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -13,17 +13,17 @@ import { createWriter, isOutage, patiently, readErrorCode, rollBack } from './wr
 
 export interface SqliteFile {
   readonly path: string
-  /** No other connection sees it. */
+  /** No other connection can read it. */
   readonly isInMemory: boolean
   readonly db: DatabaseSyncInstance
   /**
-   * Runs `work` inside a transaction that holds the write lock, so nothing it reads can change under it. Resolves when
-   * its changes are on the disk; when it throws, they are undone.
+   * Runs `work` in a transaction with the write lock, so no row that it reads can change. Resolves when its changes are
+   * on disk. If it throws, its changes are rolled back.
    */
   write<T>(work: (enter: Enter) => T): Promise<T>
-  /** The same with nobody else's work in the transaction, for who rewrites what others only add to. */
+  /** Runs `work` in a transaction without other jobs, for callers that rewrite rows to which others only add. */
   writeAlone<T>(work: () => T): Promise<T>
-  /** Runs one read, which waits for no writer. */
+  /** Runs one read, which does not wait for writers. */
   read<T>(work: () => T): Promise<T>
   close(): Promise<void>
 }
@@ -31,7 +31,7 @@ export interface SqliteFile {
 const unwritable: readonly (number | undefined)[] = [3, 8, 14]
 const notDatabase: readonly (number | undefined)[] = [11, 26]
 
-/** Opens the file, makes it if it is new, and has `agree` look into it before the first change is committed. */
+/** Opens the file, creates it if it is new, and calls `agree` before the first change is committed. */
 export async function openSqliteFile(
   path: string,
   busyTimeoutMs: number,
@@ -44,7 +44,7 @@ export async function openSqliteFile(
     const db = new DatabaseSync(path)
     opened = db
     const wait = <T>(work: () => T) => patiently(work, busyTimeoutMs)
-    // Before anything is changed, even the mode of the log.
+    // Checked before any change, even to the journal mode.
     await wait(() => transact(db, 'BEGIN', () => checkOrigin(db, path)))
     await wait(() => makeDurable(db, path))
     await wait(() =>
@@ -60,7 +60,7 @@ export async function openSqliteFile(
   }
 }
 
-/** A new database that no other process sees, and that ends with this one. */
+/** A new database that only this process sees and that ends with it. */
 export function openSqliteMemory(agree: (db: DatabaseSyncInstance) => void): SqliteFile {
   const db = new DatabaseSync(':memory:')
   transact(db, 'BEGIN IMMEDIATE', () => {
@@ -70,18 +70,20 @@ export function openSqliteMemory(agree: (db: DatabaseSyncInstance) => void): Sql
   return useDatabase({ db, path: 'memory:', isInMemory: true, busyTimeoutMs: 0, checkInPlace: () => {} })
 }
 
-/** Names of payers and sealed transactions are for its owner alone. The files beside it get the same rights from SQLite. */
+/**
+ * Only the owner may read pseudonyms and sealed transactions. SQLite gives its additional files the same permissions.
+ */
 function makePrivately(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600))
   } catch {
-    // It is there already, or SQLite will say why it cannot be made.
+    // The file exists, or SQLite reports why it cannot be created.
   }
 }
 
 function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number): SqliteFile {
   const place = placeOf(path)
-  /** A file that was moved or replaced may not be there after a restart, so nothing is acknowledged from it. */
+  /** A file that was moved or replaced may be missing after a restart, so no commit to it is acknowledged. */
   const checkInPlace = () => {
     if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} no longer exists.`)
   }
@@ -90,7 +92,7 @@ function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number):
 
 interface DatabaseParts extends Pick<SqliteFile, 'db' | 'path' | 'isInMemory'> {
   readonly busyTimeoutMs: number
-  /** Throws where the database is no longer the one that was opened. */
+  /** Throws if the path no longer names the opened database. */
   readonly checkInPlace: () => void
 }
 
@@ -135,12 +137,12 @@ function useDatabase({ db, path, isInMemory, busyTimeoutMs, checkInPlace }: Data
 }
 
 function makeDurable(db: DatabaseSyncInstance, path: string): void {
-  // With a log, SQLite's own default is NORMAL, which may lose the last commits with the power: a double spend.
-  // Without fullfsync a Mac's disk is not told to write its cache.
+  // In WAL mode, SQLite's default is NORMAL, which may lose the last commits at a power failure: a double spend. On
+  // macOS, only fullfsync flushes the cache of the disk.
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   db.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
-  // In KB: the default of 2 MB holds hardly more than the inner pages of the indexes. And in pages: what is changed again and
-  // again, as the end of every index is, goes from the log to its place once in 16 MB.
+  // The cache in KB: the default of 2 MB hardly holds the inner pages of the indexes. The checkpoint in pages (16 MB):
+  // pages that change often, such as the ends of indexes, are copied from the log only once per checkpoint.
   db.exec('PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000')
   checkDurability(db, path)
 }
@@ -161,7 +163,7 @@ function placeOf(path: string): string | undefined {
   return stats && `${stats.dev}/${stats.ino}`
 }
 
-/** Undefined where nothing is, and also where we may not look. */
+/** Undefined if the file is missing or cannot be read. */
 function look(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false })

@@ -1,4 +1,4 @@
-/** Looks at a SQLite ledger without touching it, also while a server uses it. */
+/** Inspects a SQLite ledger without changes, even while a server uses it. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,7 +9,7 @@ import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
 import type { KnownIdentity, LedgerFacts, LedgerInspection } from '../inspect-answers.ts'
 import { checkOrigin, steps } from './migrations.ts'
 
-/** Larger files are only looked through for the coarsest damage. */
+/** Larger files are checked only for the coarsest damage. */
 const longestWholeCheck = 200_000_000
 
 export function inspectFile(given: string, identity: KnownIdentity): LedgerInspection {
@@ -53,8 +53,8 @@ export function inspectFile(given: string, identity: KnownIdentity): LedgerInspe
 }
 
 /**
- * A file that nobody has open is read as if it could not change: SQLite would otherwise put files beside it. One that is
- * in use has them already.
+ * A file that no process has open is read as immutable, because SQLite would otherwise create files beside it. A file
+ * in use already has them.
  */
 function openUntouched(path: string): DatabaseSyncInstance {
   const isInUse = existsSync(`${path}-wal`) && existsSync(`${path}-shm`)
@@ -68,7 +68,7 @@ type Place =
   | { readonly kind: 'some'; readonly directory: string; readonly freeBytes: number }
   | { readonly kind: 'none'; readonly missing: string }
 
-/** The usual directory is made by the first start; any other has to be there. */
+/** The first start creates the default directory. Any other directory must exist. */
 function placeOf(directory: string): Place {
   const isUsual = directory === resolve('.paystile')
   const there = !existsSync(directory) && isUsual ? dirname(directory) : directory

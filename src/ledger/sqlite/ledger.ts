@@ -1,8 +1,8 @@
 /**
  * The ledger in one SQLite file, for one machine. Several processes may share the file.
  *
- * Every call holds the write lock while the rule of `rules/grants.ts` decides, takes effect as a whole or not at all, and is
- * on the disk before the answer is given.
+ * Each call holds the write lock while the rules of `rules/grants.ts` decide. It takes effect completely or not at all,
+ * and is on disk before it returns.
  */
 import { resolve } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
@@ -40,7 +40,7 @@ import { createSqliteStore } from './run-statements.ts'
 export interface SqliteParts {
   readonly clock: Clock
   readonly identity: LedgerIdentity
-  /** How long a call waits while another process holds the lock. */
+  /** How long a call waits for the lock of another process. */
   readonly busyTimeoutMs?: number
 }
 
@@ -50,18 +50,18 @@ export async function openSqliteLedger(path: string, parts: SqliteParts): Promis
   return createSqliteLedger(file, parts.clock, parts.identity.reportToken)
 }
 
-/** A ledger in the memory of this process, for tests and trials: what it holds ends with the process. */
+/** A ledger in the memory of this process, for tests and trials. Its content ends with the process. */
 export function openMemoryLedger({ clock, identity }: SqliteParts): Ledger {
   const file = openSqliteMemory((db) => remember(db, 'memory:', identity))
   return createSqliteLedger(file, clock, identity.reportToken)
 }
 
-/** The ledger over a file that is already open and up to date. `reportToken` is what those reckon in who use it. */
+/** The ledger on an open and migrated file. `reportToken` is the report token of its users. */
 export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?: TokenCode): Ledger {
   const rows = prepareRows(file.db)
   const tell = prepareTelling(file.db)
   const ripen = prepareRipening(file.db)
-  /** Under the write lock, so that nobody rebuilds the books in between. */
+  /** Runs under the write lock, so that no rebuild of the books happens in between. */
   const reckon = (payment: PaymentRecord): PaymentRecord =>
     reportToken === undefined ? payment : reckoned(payment, reportToken, rows.reportToken())
   /** Runs a change of a grant under the write lock. Undefined if the lease has ended. */
@@ -163,7 +163,7 @@ function readMemory(db: DatabaseSyncInstance): Remembered {
   return Object.fromEntries(rows.map(({ key, value }) => [key, value]))
 }
 
-/** What is remembered already stays as it is. */
+/** Keeps values that are already stored. */
 function writeMemory(db: DatabaseSyncInstance, facts: Remembered): void {
   const write = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)')
   for (const [key, value] of Object.entries(facts)) if (value !== undefined) write.run(key, value)

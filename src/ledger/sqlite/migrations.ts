@@ -1,8 +1,8 @@
 /**
- * The SQLite schema and the way to it.
+ * The SQLite schema and its migrations.
  *
- * Steps only go forward and are never edited once released: a new one is added at the end. All of them run in one
- * transaction that holds the write lock, so two processes that open a file at once make one schema.
+ * Released steps are never edited; new steps are added at the end. All steps run in one transaction with the write
+ * lock, so two processes that open a file at the same time create one schema.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { decodeSignature } from '../../core/encoding/base58.ts'
@@ -11,8 +11,9 @@ import { checkVersion, LedgerConfigurationError } from '../identity.ts'
 import { duesStep, netStep, signingsStep, voidsStep } from './payables-schema.ts'
 
 /**
- * Money (u64) does not fit SQLite's integers and is text. `scope` is text as `ledger.ts` writes it. A late payment has
- * state 'late'; one that the chain took back has finality 'reverted'; grants exist only while they are held, so the row of the payment is all that stays of a delivery.
+ * Money (u64) exceeds SQLite's integers and is stored as text. `scope` is text in the format of `ledger.ts`. A late
+ * payment has the state 'late'. A reverted payment has the finality 'reverted'. Grants exist only while they are held,
+ * so only the row of the payment remains after a delivery.
  */
 export const steps: readonly string[] = [
   `
@@ -63,7 +64,7 @@ export const steps: readonly string[] = [
   CREATE INDEX sightings_slot ON sightings (slot);
   CREATE TABLE marks (address TEXT PRIMARY KEY, signature TEXT NOT NULL, slot INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   `,
-  // SQLite cannot change a CHECK: the tables are written anew.
+  // SQLite cannot change a CHECK, so the tables are rewritten.
   `
   CREATE TABLE next_payments (
     id INTEGER PRIMARY KEY,
@@ -105,11 +106,11 @@ export const steps: readonly string[] = [
   ALTER TABLE next_grants RENAME TO grants;
   CREATE INDEX payments_unfinal ON payments (slot) WHERE finality = 'confirmed';
   `,
-  // What payments add up to. A payment of an earlier version counts with no worth. Sums are two integers, of which the second
-  // is below 10^12: money does not fit one, and text cannot be added up. The list is by time and transaction, its indexes
-  // only by time: the few of one second are sorted when they are asked for, and every payment writes less. For the same
-  // reason what was seen and not claimed yet is a small table of its own: `late` once a late payment is registered of it,
-  // `told` once somebody outside was told that it ran out.
+  // The totals of payments. Payments of earlier versions count without a value. A sum is two integers, the second below
+  // 10^12: money exceeds one integer, and text cannot be added. The payment list is ordered by time and transaction,
+  // but its indexes only by time: the few payments of one second are sorted at the query, and every payment writes
+  // less. For the same reason, observed payments that are not claimed yet have their own small table: `late` is set
+  // after the registration of a late payment, `told` after the event that it expired.
   `
   ALTER TABLE payments ADD COLUMN endpoint TEXT NOT NULL DEFAULT '';
   ALTER TABLE payments ADD COLUMN worth TEXT;
@@ -191,8 +192,8 @@ export const steps: readonly string[] = [
   CREATE INDEX notices_at ON notices (at);
   CREATE INDEX notices_state ON notices (state, at);
   `,
-  // What people ask afterwards: who paid, what for, what went wrong, and when. Payers are counted by the day, and found by what
-  // they paid on it. What is wrong is in indexes that hold nothing else. The times are not known of what was there before.
+  // For the payer list, the problem list and the payment timeline. Payers are counted by day, and found by their amount
+  // of the day. Problems are in partial indexes. Older payments have no times.
   `
   ALTER TABLE payments ADD COLUMN delivered_at INTEGER;
   ALTER TABLE payments ADD COLUMN delivered_last INTEGER;
@@ -245,10 +246,10 @@ export const steps: readonly string[] = [
 
 const fullSynchronous = 2
 
-/** Marks a file as ours ("pays"), so that the database of another program is never written to. */
+/** The application id "pays" marks the file, so that the database of another program is never written. */
 const applicationId = 0x70617973
 
-/** Brings the schema up to date. To be called inside a transaction that holds the write lock. */
+/** Migrates the schema. Call it inside a transaction with the write lock. */
 export function migrate(db: DatabaseSyncInstance, file: string): void {
   const version = checkOrigin(db, file)
   if (version < steps.length) prepareFunctions(db)
@@ -259,8 +260,8 @@ export function migrate(db: DatabaseSyncInstance, file: string): void {
 let latestSchema: string | undefined
 
 /**
- * Makes the schema of a database that is empty. The steps run once for all such databases of this process: the next ones
- * get their result at once, which takes a fifth of the time.
+ * Creates the schema of an empty database. The steps run once per process. Later databases get the resulting schema
+ * directly, which takes a fifth of the time.
  */
 export function createSchema(db: DatabaseSyncInstance): void {
   if (latestSchema !== undefined) {
@@ -274,7 +275,7 @@ export function createSchema(db: DatabaseSyncInstance): void {
   latestSchema = (rows as { readonly sql: string }[]).map(({ sql }) => sql).join(';\n')
 }
 
-/** What steps need that SQLite does not have: numbers beyond 64 bits. */
+/** Functions that the steps need and SQLite lacks: numbers beyond 64 bits. */
 function prepareFunctions(db: DatabaseSyncInstance): void {
   db.function('signature_bytes', (text: unknown) => decodeSignature(String(text)) ?? null)
   db.function('refunded_worth', (worth: unknown, units: unknown, received: unknown) =>
@@ -289,8 +290,8 @@ function prepareFunctions(db: DatabaseSyncInstance): void {
 }
 
 /**
- * Refuses what another program or a newer version wrote, and answers the version of the schema, 0 for a new file.
- * To be called inside a transaction, since it looks more than once.
+ * Refuses a file of another program or of a newer version. Returns the version of the schema, 0 for a new file. Call it
+ * inside a transaction, because it reads more than once.
  */
 export function checkOrigin(db: DatabaseSyncInstance, file: string): number {
   const version = Number(readPragma(db, 'user_version'))
@@ -305,7 +306,7 @@ export function checkOrigin(db: DatabaseSyncInstance, file: string): number {
   return version
 }
 
-/** Refuses a database that could forget what it has acknowledged: kept in memory, or not written through to the disk. */
+/** Refuses a database that could lose acknowledged commits: in memory, or not flushed to disk. */
 export function checkDurability(db: DatabaseSyncInstance, file: string): void {
   const journal = readPragma(db, 'journal_mode')
   if (journal !== 'wal') {

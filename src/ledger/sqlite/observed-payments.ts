@@ -1,4 +1,7 @@
-/** Notes payments that were seen. One by one, as every payment passes here: tables of values cost SQLite twice the time. */
+/**
+ * Records observed payments one by one. Tables of values would take SQLite twice the time, and every payment passes
+ * here.
+ */
 import type { Sighting } from '../../core/ports/journal.ts'
 import { replacing, seenColumns, sightingColumns } from '../rules/observations.ts'
 import { sightingFields } from '../sql/sighting-fields.ts'

@@ -1,10 +1,10 @@
 /**
- * The step of the SQLite schema for what is owed and what goes out.
+ * The migration of the SQLite schema for payables and outgoing transactions.
  *
- * Payments that are final ripen until they are shared out: `due` is 0, or when one that was postponed is looked at again. A
- * share keeps the rate of its accrual. What payers spent is summed up by the hour, what payees are owed by payee and by role,
- * in the transaction that changes it. Who is owed most is found by an index that holds only those who can be paid at once;
- * money is text, and of two numbers the longer is the larger. Who is parked is found by the end of that.
+ * Final payments wait in `ripening` for accrual. `due` is 0, or the time of the next attempt for a postponed payment. A
+ * share stores the rate of its accrual. The spending of payers is summed by hour, and the payables by payee and by
+ * role, in the transaction of the change. An index of the payees that can be paid at once finds the highest amounts.
+ * Money is text, so the longer of two amounts is the larger. Parked payees are found by the end of their parking time.
  */
 export const duesStep = `
   ALTER TABLE payments ADD COLUMN refunded_at INTEGER;
@@ -119,7 +119,10 @@ export const duesStep = `
   CREATE INDEX payout_lines_payee ON payout_lines (role, payee, at, dispatch);
   `
 
-/** Who registers a payment looks whether it goes back, and the cap counts what has landed since a time: each by an index. */
+/**
+ * Indexes for two lookups: whether a payment at its registration is being refunded, and the landed amount that the cap
+ * counts.
+ */
 export const voidsStep = `
   CREATE UNIQUE INDEX dispatches_voids ON dispatches (voids) WHERE voids IS NOT NULL AND state <> 'dropped';
   CREATE INDEX dispatches_changed ON dispatches (kind, state, changed_at);
@@ -135,10 +138,11 @@ const setRefunded = `DO UPDATE SET refunded_hi = excluded.refunded_hi, refunded_
     refunded_worth_hi = excluded.refunded_worth_hi, refunded_worth_lo = excluded.refunded_worth_lo`
 
 /**
- * Rates are in force from a time on, until the next ones of the same feed. A token without a rate has none then.
+ * Rates are in force from their time until the next rates of the same feed. A token without a rate in an entry has none
+ * from then on.
  *
- * Refunds name their payment and what they send, so that the books can subtract them: those that have landed already are
- * added to the books here. \`signature_bytes\` and \`refunded_worth\` are functions of \`migrate\`.
+ * Refunds store their payment and amount, so that the books can subtract them. This step adds the landed refunds to the
+ * books. \`signature_bytes\` and \`refunded_worth\` are functions of \`migrate\`.
  */
 export const netStep = `
   ALTER TABLE dispatches ADD COLUMN payment BLOB;
@@ -184,8 +188,8 @@ export const netStep = `
   `
 
 /**
- * Payouts are counted by when they were signed: one that is signed over and over would otherwise count with all it ever was.
- * What was signed before counts once, when it last changed.
+ * Stores each signing of a payout with its time, for the budget. Otherwise a payout that is signed repeatedly would count
+ * with all its earlier attempts. Signings before this step count as one, at the last change of the payout.
  */
 export const signingsStep = `
   ALTER TABLE dispatches ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;

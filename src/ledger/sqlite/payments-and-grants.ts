@@ -1,4 +1,4 @@
-/** The rows of the ledger in SQLite: payments and the grants that are held on them. */
+/** The rows of the ledger in SQLite: payments and their grants. */
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
@@ -35,11 +35,11 @@ export interface PaymentRow {
   readonly undelivered_at: bigint | null
   readonly concluded_at: bigint | null
   readonly refunded_at: bigint | null
-  /** `fence:amount:deadline:first` of each grant; null where there is none. */
+  /** `fence:amount:deadline:first` of each grant; null without grants. */
   readonly grants: string | null
 }
 
-/** A payment with the grants on it, by fence. Those that have lapsed are there until somebody else takes what they held. */
+/** A payment with its grants, by fence. Lapsed grants stay until another grant takes their part. */
 export interface FoundRow extends Holding {
   readonly id: bigint
   readonly leases: ReadonlyMap<bigint, Lease>
@@ -51,14 +51,14 @@ export function prepareRows(db: DatabaseSyncInstance) {
     statement.setReadBigInts(true)
     return statement
   }
-  // One statement: who only looks holds no lock, and would between two see a payment and the grants of another moment.
+  // One statement: a reader holds no lock, so two statements could see a payment and its grants at different moments.
   const find = prepare(`
     SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
       deliveries, free_uses, fence, positions, delivered_at, delivered_last, undelivered_at, concluded_at,
       refunded_at, (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
         WHERE payment = payments.id) AS grants
     FROM payments WHERE tx = ?`)
-  // A new payment, or one that replaces its late record: the rule has made sure that it is one of the two.
+  // A new payment, or one that replaces its late record. The rules allow no other case.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
       paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence, concluded_at)
@@ -97,7 +97,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
     },
     reportToken: (): TokenCode | undefined => (reportToken.get() as { readonly value: TokenCode } | undefined)?.value,
     booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
-    /** In another block, and so by the rates of that. */
+    /** The payment landed again in another block, so the rates of that block apply. */
     restore: (id: bigint, { slot, paidAt, finality, worth, rates }: PaymentRecord, now: number): void => {
       const value = worth === undefined ? null : String(worth)
       restore.run(BigInt(slot), BigInt(paidAt), finality, BigInt(now), value, formatRates(rates), id)
@@ -121,7 +121,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
       )
       setTally.run(used, deliveries, freeUses, formatPositions(positions), ...times, id)
     },
-    /** It goes back, though nobody may have claimed it. */
+    /** Whether the payment is being refunded, claimed or not. */
     isVoided: (tx: Uint8Array): boolean => voided.get(tx) !== undefined,
     claim: prepare('DELETE FROM unclaimed WHERE tx = ?'),
     claimLate: prepare('UPDATE unclaimed SET late = 1 WHERE tx = ?'),

@@ -15,12 +15,12 @@ export function createSqliteStore(file: SqliteFile): SqlStore {
     read: (work) => file.read(() => run(work(), ask)),
     write: transact,
     transact,
-    // Whoever writes is alone in any case.
+    // A writer has exclusive access in any case.
     transactPayables: transact,
     transactAlone: (work) => file.writeAlone(() => run(work(), ask)),
     async snapshot(work) {
       if (file.isInMemory) return file.read(() => run(work(), ask))
-      // Refuses a file that is closed or was moved away.
+      // Throws if the file is closed or was moved.
       await file.read(() => {})
       const db = new DatabaseSync(file.path, { readOnly: true })
       try {
@@ -33,7 +33,7 @@ export function createSqliteStore(file: SqliteFile): SqlStore {
   }
 }
 
-/** Statements are prepared when they are first asked for, and kept. */
+/** Prepares statements at their first use, and keeps them. */
 function prepareAsking(db: DatabaseSyncInstance): Ask {
   const statements = new Map<string, StatementSyncInstance>()
   return ({ sql, values }) => {
@@ -51,7 +51,7 @@ function run<Result>(work: Work<Result>, ask: Ask): Result {
   for (let step = work.next(); ; step = work.next(ask(step.value))) if (step.done) return step.value
 }
 
-/** Between two statements the process does its other work. */
+/** Lets the process do other work between two statements. */
 async function runPatiently<Result>(work: Work<Result>, ask: Ask): Promise<Result> {
   for (let step = work.next(); ; step = work.next(ask(step.value))) {
     if (step.done) return step.value

@@ -1,4 +1,4 @@
-/** How SQLite spells the statements that both databases run. Money is text here: of two amounts the longer is the larger. */
+/** The SQLite syntax of the shared statements. Money is text, so the longer of two amounts is the larger. */
 import type { Dialect } from '../sql/work.ts'
 import { all, formatHex, raw, sql } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
@@ -7,7 +7,7 @@ import { addLines, countColumns, isAnyCounted, sums } from './totals.ts'
 
 const nothing = raw('')
 
-/** Two numbers, since one of SQLite's does not hold the sum. */
+/** Two numbers, because one SQLite integer cannot hold the sum. */
 const total = (column: string): string =>
   `coalesce(sum(CAST(substr(${column}, 1, length(${column}) - 12) AS INTEGER)), 0) || ':' ||
     coalesce(sum(CAST(substr(${column}, max(length(${column}) - 11, 1)) AS INTEGER)), 0)`
@@ -15,13 +15,13 @@ const total = (column: string): string =>
 export const sqliteDialect: Dialect = {
   late: (table) => raw(`${table === undefined ? '' : `${table}.`}state = 'late'`),
   not: (column) => raw(`${column} = 0`),
-  // A sighting leaves its table in the transaction that registers its payment.
+  // The transaction that registers a payment removes it from the observed payments.
   isUnclaimed: () => raw('true'),
   isHeld: (now) => sql`EXISTS (SELECT 1 FROM grants WHERE payment = payments.id AND deadline > ${now})`,
-  // Whoever writes holds the whole database.
+  // A writer locks the whole database.
   lock: () => nothing,
   skipLocked: nothing,
-  // As the index of what was paid too much has it.
+  // Written as in the index of overpayments.
   isMore: (one, other) =>
     raw(`(length(${one}) > length(${other}) OR length(${one}) = length(${other}) AND ${one} > ${other})`),
   isAtLeast: (column, units) => {
@@ -72,7 +72,7 @@ export const sqliteDialect: Dialect = {
   *letGo(tx) {
     yield sql`DELETE FROM grants WHERE payment = (SELECT id FROM payments WHERE tx = ${tx})`
   },
-  // Whoever writes is alone in any case.
+  // A writer has exclusive access in any case.
   *blockRegistrations() {},
   isFree: raw("reserved = '0' AND owed <> '0'"),
 }

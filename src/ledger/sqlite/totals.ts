@@ -1,11 +1,11 @@
-/** The lines of the books in SQLite. Money is two integers there, so that the database can add it up. */
+/** The lines of the books in SQLite. Money is stored as two integers, so that the database can add it. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Line, TotalsChange } from '../rules/totals.ts'
 import { listLines } from '../rules/totals.ts'
 import type { Work } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
 
-/** The second integer stays below it, whatever is added. */
+/** The second integer of a stored sum is below this value. */
 const part = 10n ** 12n
 
 const sum = (name: string) => `
@@ -15,14 +15,14 @@ const sum = (name: string) => `
 const [whole, money] = [['payments', 'unvalued'] as const, ['received', 'worth', 'refunded', 'refunded_worth'] as const]
 export const countColumns = [...whole, ...money.flatMap((name) => [`${name}_hi`, `${name}_lo`])].join(', ')
 
-/** Adds up lines that are grouped; to be read by `readCounts`. */
+/** Sums of grouped lines, for `readCounts`. */
 export const sums = (factor: string): string =>
   [
     ...whole.map((name) => `sum(${factor}${name}) AS ${name}`),
     ...money.map((name) => `sum(${factor}${name}_hi) || ':' || sum(${factor}${name}_lo) AS ${name}`),
   ].join(', ')
 
-/** Of lines that are grouped: something was paid, or sent back. */
+/** Condition for grouped lines: a payment or a refund was counted. */
 export const isAnyCounted = `HAVING sum(sign * payments) <> 0 OR sum(sign * refunded_hi) <> 0 OR sum(sign * refunded_lo) <> 0`
 
 const places = countColumns.replaceAll(/\w+/g, '?')
@@ -33,7 +33,7 @@ const add = `INSERT INTO rollups (grain, at, endpoint, token, ${countColumns}) V
 const addPayer = `INSERT INTO payers (payer, at, token, ${countColumns}) VALUES (?, ?, ?, ${places})
   ON CONFLICT (payer, at, token) ${adding}`
 
-/** Writes what jobs that are committed together have changed, line by line. */
+/** Writes the changes of all jobs of one commit, line by line. */
 export function prepareRollups(db: DatabaseSyncInstance): (changes: readonly TotalsChange[]) => void {
   const [adding, addingPayer] = [db.prepare(add), db.prepare(addPayer)]
   return (changes) => {

@@ -1,33 +1,33 @@
 /**
- * The one writer of a process on a SQLite file.
+ * The only writer of a process to a SQLite file.
  *
- * Work that is waiting at the same moment is committed together: the disk is asked once for all of it, and nobody has
- * an answer before that. While another process holds the lock this one waits without standing still, and when it has
- * waited too long, all that waited with it learn so at once.
+ * Jobs that wait at the same moment are committed together, with one flush of the disk, and get their results after it.
+ * While another process holds the lock, this process waits without blocking its event loop. After the timeout, all
+ * waiting jobs fail at once.
  */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { TotalsChange } from '../rules/totals.ts'
 
-/** Hands in what has changed in the books. It is written once for all that is committed together. */
+/** Passes changes of the books. They are written once for all jobs of a commit. */
 export type Enter = (changes: readonly TotalsChange[]) => void
 
 export interface Writer {
   write<T>(work: (enter: Enter) => T): Promise<T>
-  /** In a transaction of its own. */
+  /** In its own transaction. */
   writeAlone<T>(work: () => T): Promise<T>
-  /** Resolves when nothing is waiting any more. */
+  /** Resolves when no job is waiting. */
   drain(): Promise<void>
 }
 
 interface Job {
-  /** May run twice, and the first time is undone then. */
+  /** May run twice. The first run is then rolled back. */
   readonly work: (enter: Enter) => unknown
   readonly done: (result: unknown) => void
   readonly failed: (error: unknown) => void
   readonly isAlone: boolean
 }
 
-/** Bounds for how long one commit can hold up the process. */
+/** Limits the time for which one commit blocks the process. */
 const mostJobs = 256
 const pauseMs = 2
 
@@ -37,9 +37,9 @@ const constraint = 19
 export interface WriterParts {
   readonly db: DatabaseSyncInstance
   readonly busyTimeoutMs: number
-  /** Writes what the jobs of one commit have changed in the books, inside their transaction. */
+  /** Writes the changes of the books of all jobs of a commit, inside their transaction. */
   readonly enter: Enter
-  /** Runs after each commit: what it throws is the answer instead of the results. */
+  /** Runs after each commit. If it throws, the jobs fail with its error. */
   readonly check: () => void
 }
 
@@ -55,7 +55,7 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
     entered.push(...own)
     return () => job.done(result)
   }
-  /** Runs one job of several. What it throws concerns nobody else, unless SQLite gave up the whole transaction. */
+  /** Runs one job of several. Its error affects only this job, unless SQLite rolled back the whole transaction. */
   const attempt = (job: Job, entered: TotalsChange[]): (() => void) => {
     mark.run()
     try {
@@ -69,7 +69,10 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
       return () => job.failed(error)
     }
   }
-  /** Jobs hardly ever throw, so they go without savepoints first. Where one does, all are undone and done again with. */
+  /**
+   * Jobs rarely throw, so they run without savepoints first. If one throws, all are rolled back and run again with
+   * savepoints.
+   */
   const performAll = async (jobs: readonly Job[], entered: TotalsChange[]): Promise<readonly (() => void)[]> => {
     try {
       return jobs.map((job) => perform(job, entered))
@@ -100,7 +103,7 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
   }
   const serve = async () => {
     while (waiting.length > 0) {
-      // Whatever else this turn of the event loop brings in can join.
+      // Jobs from the rest of this turn of the event loop can join.
       await new Promise((resolve) => setImmediate(resolve))
       try {
         await patiently(() => begin.run(), busyTimeoutMs)
@@ -125,7 +128,7 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
   }
 }
 
-/** Tries until the lock is free or the time is over. SQLite's own way of waiting would stop the whole process. */
+/** Retries until the lock is free or the timeout is over. SQLite's own busy handler would block the whole process. */
 export async function patiently<T>(work: () => T, timeoutMs: number): Promise<T> {
   for (let left = Math.ceil(timeoutMs / pauseMs); ; left--) {
     try {
@@ -141,11 +144,11 @@ export function rollBack(db: DatabaseSyncInstance): void {
   try {
     if (db.isTransaction) db.exec('ROLLBACK')
   } catch {
-    // The first error is the one to report, and SQLite has often rolled back by itself.
+    // The first error is reported. SQLite has often rolled back already.
   }
 }
 
-/** What the store could not do is an outage; what it was wrongly asked to do is a fault of the program. */
+/** Errors of the storage are an outage. Errors of the statement are a defect of the program. */
 export function isOutage(error: unknown): boolean {
   const code = readErrorCode(error)
   return code !== undefined && code !== constraint

@@ -1,4 +1,4 @@
-/** The books counted again and, on request, written anew. */
+/** Recounts the books and, on request, rewrites them. */
 import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Discrepancy } from '../../../core/payouts/discrepancy.ts'
 import type { PaymentListMark } from '../../../core/ports/reports.ts'
@@ -13,7 +13,7 @@ import type { BookedRow, CountsRow } from './totals.ts'
 import { bookedColumns, listRefunds, readBooked, readCounts } from './totals.ts'
 
 const pageSize = 2_000
-/** Whoever rebuilds the books waits for registrations that are under way, and removes all lines at once. */
+/** A rebuild waits for running registrations, and removes all lines at once. */
 const rebuildMs = 60_000
 
 export function auditBooks({ snapshot, dialect }: SqlStore): Promise<readonly Discrepancy[]> {
@@ -33,8 +33,9 @@ export function auditBooks({ snapshot, dialect }: SqlStore): Promise<readonly Di
 }
 
 /**
- * Registrations wait for its end: ten to twenty seconds for a million payments. On PostgreSQL, those that wait longer than a
- * statement may take are told that the ledger cannot be used. To be done while nobody pays.
+ * Registrations wait until the rebuild ends: ten to twenty seconds for a million payments. On PostgreSQL, a
+ * registration that waits longer than its statement timeout fails with `LedgerUnavailable`. Run it while there are no
+ * payments.
  */
 export function rebuildBooks({ transactAlone, dialect }: SqlStore, reportToken: TokenCode): Promise<void> {
   return transactAlone(function* () {
@@ -55,7 +56,8 @@ export function rebuildBooks({ transactAlone, dialect }: SqlStore, reportToken: 
         return page.map(({ after }) => after)
       },
       refunds: function* (span) {
-        // Its payment may be revalued later: when it was paid is told by another clock than when it was sent back.
+        // The payment may be revalued later in the loop, because the times of the payment and of the refund come from
+        // different clocks.
         return (yield* listRefunds(dialect, span)).map(({ booked, refund, rates }) => {
           const worth = revalued({ ...booked, rates: parseRates(rates) }, before, reportToken)
           return { booked: { ...booked, worth }, refund }
@@ -98,7 +100,7 @@ type LineRow = CountsRow & {
   readonly token: TokenCode
 }
 
-/** The lines of the books that have a time in a span, or those that have none. */
+/** The lines of the books with a time in a span, or those without a time. */
 function* readLines({ sums }: Dialect, span: Recount['span']): Work<readonly Line[]> {
   if (span === 'timeless') {
     const rows = yield* all<LineRow>(sql`SELECT grain, at, endpoint, token, ${sums(false)} FROM {rollups}

@@ -1,4 +1,4 @@
-/** The books: sums are read from the rollups, and the list of payments by its indexes. */
+/** The books: totals are read from the rollups, and the payment list by its indexes. */
 import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Books, Point, UsageEvent } from '../../../core/ports/reports.ts'
 import type { Clock } from '../../../core/runtime.ts'
@@ -40,7 +40,7 @@ function createSums(store: SqlStore): Pick<Books, 'sums' | 'endpoints' | 'series
   const { dialect } = store
   const { countColumns, isAnyCounted } = dialect
   const sums = dialect.sums(true)
-  /** The lines of ranges, each with its sign; of one endpoint where it is named. */
+  /** The lines of several ranges with their signs; only those of `endpoint`, if it is given. */
   const linesIn = (ranges: readonly Range[], endpoint?: string): Query => {
     const isOwn = endpoint === undefined ? raw('') : sql` AND endpoint = ${formatText(endpoint)}`
     const selects = ranges.map(
@@ -74,7 +74,7 @@ function createSums(store: SqlStore): Pick<Books, 'sums' | 'endpoints' | 'series
       checkPeriod(period)
       const lines = linesIn(seriesRanges(period, step, endpoint !== undefined), endpoint)
       const at = step === 'hour' ? raw('at') : day
-      // Thousands of points as one text are read much faster than as rows.
+      // Thousands of points are read much faster as one text than as rows.
       const row = await store.read(() =>
         first<{
           readonly points: string | null
@@ -112,7 +112,7 @@ function createLists(store: SqlStore, clock: Clock): Lists {
   const { dialect } = store
   const payers = createPayers(store)
   const list = function* (payments: Query | undefined, sightings: Query | undefined, now: number) {
-    // In this order: what is claimed between the two is in both, and not in none.
+    // In this order, a payment that is claimed between the two reads is in both results, and never in neither.
     const seen = sightings ? yield* all<SightingRow>(sightings) : []
     const paid = payments ? yield* all<PaymentListRow>(payments) : []
     return [paid.map(readPaymentListItem), seen.map((row) => listObservation(readSighting(row), now))] as const

@@ -1,4 +1,4 @@
-/** The questions about payers that the books answer by their indexes. */
+/** The queries about payers, answered by the indexes of the books. */
 import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Period } from '../../../core/ports/reports.ts'
 import type { PayerSource } from '../../rules/payers.ts'

@@ -1,6 +1,6 @@
 /**
- * The list of payments as SQL: one index scan over the payments and one over those that were only seen, each in the order
- * asked for and cut at the number asked for.
+ * The payment list as SQL: one index scan over the payments and one over the observed payments, each in the requested
+ * order and limited to the requested number.
  */
 
 import type { Unit } from '../../../core/payment/allowance.ts'
@@ -18,7 +18,7 @@ import type { BookedRow } from './totals.ts'
 const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
   used, deliveries, positions, finality`
 
-/** As the databases give it: money and, in PostgreSQL, all numbers are text. */
+/** The row from the databases. Money is text. In PostgreSQL, all numbers are text. */
 export interface PaymentListRow extends BookedRow {
   readonly request: string
   readonly recipient: string
@@ -50,7 +50,7 @@ export function readPaymentListItem(row: PaymentListRow): PaymentListItem {
   })
 }
 
-/** Undefined where no payment can be among the answers. */
+/** Undefined if no registered payment can match. */
 export function selectPayments(query: PaymentListQuery, dialect: Dialect): Query | undefined {
   if (query.status === 'pending' || query.state === 'unclaimed') return undefined
   const late = dialect.late()
@@ -58,7 +58,7 @@ export function selectPayments(query: PaymentListQuery, dialect: Dialect): Query
   const status = query.status === undefined ? [] : [query.status === 'expired' ? isVoid : sql`NOT ${isVoid}`]
   const columns = listColumns(dialect)
   if (query.state === 'confirmed') {
-    // Few are not final yet: those are found by it, and sorted then.
+    // Few payments are not final yet. The query finds them by this condition, then sorts them.
     const isOpen = join([...status, sql`NOT (${late})`, raw("finality = 'confirmed'")], ' AND ')
     return sql`WITH unfinal AS MATERIALIZED (SELECT ${columns} FROM {payments} WHERE ${isOpen})
       SELECT * FROM unfinal ${restOf(query, [])}`
@@ -78,12 +78,12 @@ export function isVoidIn({ late }: Dialect): Query {
   return sql`(${late()} OR finality = 'reverted')`
 }
 
-/** That nothing is registered of a sighting. */
+/** Condition: no payment is registered for the observed one. */
 export function isOpenIn({ not, isUnclaimed }: Dialect, seen = 'seen'): Query {
   return sql`${not(`${seen}.late`)} AND ${isUnclaimed(seen)}`
 }
 
-/** Undefined where no sighting can be among the answers. */
+/** Undefined if no observed payment can match. */
 export function selectSightings(query: PaymentListQuery, dialect: Dialect, now: number): Query | undefined {
   if (query.state !== undefined && query.state !== 'unclaimed') return undefined
   const open = [isOpenIn(dialect), raw("request <> ''")]
@@ -96,7 +96,8 @@ export function selectSightings(query: PaymentListQuery, dialect: Dialect, now: 
     case 'expired':
       return sql`${select} ${restOf(query, [...open, sql`claimable_until < ${now}`])}`
     case 'pending': {
-      // Few are pending at a time, and many have run out: those that are pending are found by their end, and sorted then.
+      // Few payments are pending and many have expired. The query finds the pending ones by their deadline, then sorts
+      // them.
       const isPending = [...open, dialect.not('told'), raw('claimable_until > 0'), sql`claimable_until >= ${now}`]
       return sql`WITH pending AS MATERIALIZED (${select} WHERE ${join(isPending, ' AND ')})
         SELECT * FROM pending ${restOf(query, [])}`
@@ -106,11 +107,12 @@ export function selectSightings(query: PaymentListQuery, dialect: Dialect, now: 
 
 const voidStates: readonly PaymentListQuery['state'][] = ['late', 'reverted']
 
-/** Everything from WHERE on. */
+/** The query from WHERE on. */
 function restOf(query: PaymentListQuery, conditions: readonly Query[]): Query {
   const all = [...conditions]
   const { from, to, tx, request, payer, endpoint, token, after, status, state, order, most } = query
-  // Few are void, and an endpoint is one of many: what is less telling than that is checked, and not looked up.
+  // Void payments are few, and an endpoint is selective. `|| ''` keeps the planner from an index on a less selective
+  // column.
   const checked = (column: string, isLookedUp: boolean): Query => raw(isLookedUp ? column : `${column} || ''`)
   const isExact = tx !== undefined || request !== undefined || payer !== undefined
   const isFound = isExact || status === 'expired' || voidStates.includes(state)

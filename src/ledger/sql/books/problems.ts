@@ -1,6 +1,6 @@
 /**
- * What somebody has to look after, as SQL: payments by partial indexes that hold nothing else, and what was only seen by the
- * small table of it. The latest first.
+ * Payments that need attention, as SQL, the latest first. Registered payments are found by partial indexes, and
+ * observed ones in their small table.
  */
 import type { History, PaymentListItem } from '../../../core/payment/history.ts'
 import type { PaymentListMark, Problem, ProblemKind } from '../../../core/ports/reports.ts'
@@ -18,7 +18,7 @@ interface ProblemQuery {
   readonly after?: PaymentListMark
   readonly most: number
   readonly now: number
-  /** Only how many there are is wanted. */
+  /** Only the number of problems is requested. */
   readonly isCount?: boolean
 }
 
@@ -66,7 +66,10 @@ function rest({ after, most, isCount }: ProblemQuery): Query {
   return sql`${beyond}${raw(isCount ? '' : 'ORDER BY paid_at DESC, tx DESC ')}LIMIT ${most}`
 }
 
-/** All lists of a kind, or of all kinds. Payments that were only seen come first: one that is claimed between the two is in both. */
+/**
+ * The lists of one kind, or of all kinds. Observed payments are read first: a payment that is claimed in between is
+ * then in both lists.
+ */
 export function selectProblems(kind: ProblemKind | undefined, asked: ProblemQuery, dialect: Dialect) {
   const isAsked = (one: ProblemKind): boolean => kind === undefined || one === kind
   return {
@@ -91,10 +94,10 @@ export function readSeen(row: SeenRow, now: number): Problem {
   return readProblem(readSighting(row), row.kind, now)
 }
 
-/** The course of one payment: as it was registered, as it was seen, and as it is not claimed yet. */
+/** The history of one payment: its registration, its observation, and its unclaimed state. */
 export function* findHistory(dialect: Dialect, tx: Uint8Array, now: number): Work<History | undefined> {
   const times = raw('registered_at, delivered_at, delivered_last, undelivered_at, concluded_at, refunded_at')
-  // In this order: what is claimed in between is in both.
+  // In this order, a payment that is claimed in between is in both results.
   const unclaimed = yield* first<SightingRow>(sql`SELECT ${raw(sightingColumns)} FROM {unclaimed} WHERE tx = ${tx}`)
   const registered = yield* first<HistoryRow>(
     sql`SELECT ${listColumns(dialect)}, required, ${times} FROM {payments} WHERE tx = ${tx}`,

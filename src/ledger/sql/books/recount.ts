@@ -1,6 +1,6 @@
 /**
- * The books counted again from the payments. A day at a time, so that what is held at once is the lines of one day and
- * those that have no time, however many payments there are.
+ * Recounts the books from the payments, one day at a time. So memory holds only the lines of one day and those without
+ * a time, for any number of payments.
  */
 import type { Discrepancy } from '../../../core/payouts/discrepancy.ts'
 import type { PaymentListMark } from '../../../core/ports/reports.ts'
@@ -30,17 +30,17 @@ export interface RefundOfPayment {
   readonly refund: BookedRefund
 }
 
-/** All of them as they were at one moment. */
+/** All parts read the same consistent state. */
 export interface RecountParts {
-  /** Payments in the order of their time and transaction, a page at a time. */
+  /** Payments in the order of time and transaction, one page at a time. */
   page(after: PaymentListMark | undefined): Work<AuditPage>
-  /** Refunds that became final in a span and are counted, each with its payment. */
+  /** Counted refunds that became final in a span, with their payments. */
   refunds(span: Span): Work<readonly RefundOfPayment[]>
-  /** Is given everything, in parts whose spans follow each other without a gap; what has no time comes last. */
+  /** Receives all lines, in parts with contiguous spans. The lines without a time come last. */
   each(part: Recount): Work<void>
 }
 
-/** Some lines as the payments have them, with the span of time that they cover wholly. */
+/** Recounted lines, with the span of time that they cover completely. */
 export interface Recount {
   readonly span: Span | 'timeless'
   readonly lines: readonly Line[]
@@ -69,14 +69,14 @@ export function* recount({ page, refunds, each }: RecountParts): Work<void> {
       }
       if (isCounted(payment)) changes.push(computeChange(payment))
     }
-    // Thousands of payments make few lines.
+    // Thousands of payments result in few lines.
     changes = gathered(changes)
   }
   yield* close(Number.MAX_SAFE_INTEGER)
   yield* each({ span: 'timeless', lines: [...timeless.values()] })
 }
 
-/** The lines of which the books and the payments do not tell the same. */
+/** The lines in which the books differ from the payments. */
 export function compareLines(ours: readonly Line[], counts: readonly Line[]): readonly Discrepancy[] {
   const counted = new Map(counts.map((line) => [nameLine(line), line]))
   const kept = new Map(ours.map((line) => [nameLine(line), line]))

@@ -1,4 +1,4 @@
-/** The lines of the books, and the columns of a payment that they go by. */
+/** The lines of the books, and the columns of a payment that they use. */
 import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Finality } from '../../rules/grants.ts'
 import type { Booked, Counts } from '../../rules/totals.ts'
@@ -19,7 +19,7 @@ export interface BookedRow {
   readonly finality: Finality
 }
 
-/** The columns of a `BookedRow`, of payments under the name `paid`. */
+/** The columns of a `BookedRow`, for payments with the alias `paid`. */
 export const bookedColumns = ({ late }: Pick<Dialect, 'late'>): Query =>
   sql`paid.tx, paid.paid_at, paid.endpoint, paid.payer, paid.token, paid.received, paid.worth, ${late('paid')} AS late,
     paid.finality`
@@ -65,14 +65,14 @@ interface RefundRow extends BookedRow {
   readonly rates: string | null
 }
 
-/** Refunds that have landed, each with the payment of which it was sent back. As `isRefundCounted` has it. */
+/** Landed refunds with their payments, by the rule of `isRefundCounted`. */
 const selectRefunds = (dialect: Dialect): Query => sql`SELECT sent, changed_at, rates, ${bookedColumns(dialect)}
   FROM {dispatches} AS refund JOIN {payments} AS paid ON paid.tx = refund.payment
   WHERE refund.kind = 'refund' AND refund.state = 'landed' AND NOT (${dialect.late('paid')})`
 
-/** Undefined where it is no refund, or its payment is not in the books. */
+/** Undefined if the transaction is not a refund, or its payment is not in the books. */
 export function* findRefund(dialect: Dialect, id: string): Work<RefundOfPayment | undefined> {
-  // With its payment held: whoever rebuilds the books holds all of them, and counts either before this or after it.
+  // Locks the payment. A rebuild of the books locks all payments, so it counts this refund either before or after.
   const row = yield* first<RefundRow>(
     sql`${selectRefunds(dialect)} AND refund.id = ${formatText(id)} ${dialect.lock('paid')}`,
   )

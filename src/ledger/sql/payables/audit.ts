@@ -1,4 +1,4 @@
-/** What is owed, added up again as it was at one moment. */
+/** Recounts the payables in one consistent state. */
 import type { Discrepancy } from '../../../core/payouts/discrepancy.ts'
 import type { PayeeName } from '../../../core/payouts/ports/rewards.ts'
 import { keyOfPayee } from '../../rules/payables.ts'
@@ -41,7 +41,7 @@ export function auditPayables({ snapshot, dialect }: SqlStore): Promise<readonly
 }
 
 function selectCounts({ total }: Dialect): Readonly<Record<Counted, Query>> {
-  // In parts of a million, so that no sum is too large for the database.
+  // In groups of a million, so that no sum exceeds the range of the database.
   const perMillion = raw('GROUP BY share.role, share.payee, share.number / 1000000')
   const shares = sql`SELECT share.role, share.payee, ${total('share.units')} AS total FROM {shares} AS share`
   const lines = (column: string, isOwn: string) => sql`SELECT line.role, line.payee, ${total(`line.${column}`)} AS total

@@ -43,7 +43,7 @@ import { lineColumns, outgoingColumns, readLine, readOutgoingTransaction, readPa
 
 const isOpen = raw("state IN ('planned', 'signed')")
 const select = sql`SELECT ${raw(outgoingColumns)} FROM {dispatches}`
-/** As `state` may be dropped, the one that counts is the latest of a key. */
+/** Dropped transactions do not count, so the latest other one of a key applies. */
 const latestOfKey = raw("lane <> '' AND state <> 'dropped' ORDER BY at DESC, id DESC LIMIT 1")
 
 export function createOutgoingTransactions(store: SqlStore, clock: Clock): OutgoingTransactions {
@@ -52,7 +52,7 @@ export function createOutgoingTransactions(store: SqlStore, clock: Clock): Outgo
     const row = yield* first<OutgoingTransactionRow>(sql`${select} WHERE id = ${formatText(id)} ${dialect.lock()}`)
     return stepTo(row && readOutgoingTransaction(row), version, change, readTime(clock))
   }
-  /** `then` follows in the same transaction. It may change what is owed. */
+  /** `then` runs in the same transaction. It may change payables. */
   const step = (
     id: string,
     version: number,
@@ -73,7 +73,7 @@ export function createOutgoingTransactions(store: SqlStore, clock: Clock): Outgo
     async plan(plan) {
       checkPlan(plan)
       const planning = await store.transactPayables(() => planNow(dialect, plan, readTime(clock)))
-      // Not inside: there it would be taken for a failure of the database.
+      // Thrown outside the transaction, where it would count as a failure of the database.
       if (planning.kind === 'wrong') checkGross(planning.line, planning.gross)
       return planning as Planning
     },
@@ -169,7 +169,7 @@ function* find(id: string): Work<OutgoingTransaction | undefined> {
   return (yield* readAll(sql`${select} WHERE id = ${formatText(id)}`))[0]
 }
 
-/** Writes a step down. Returns the payment that the transaction voids. */
+/** Writes a step. Returns the payment that the transaction voids. */
 function* update(outgoing: OutgoingTransaction): Work<Uint8Array | null> {
   const changes = Object.entries(steppedValues(outgoing)).map(([column, value]) => sql`${raw(column)} = ${value}`)
   const row = yield* first<{ readonly voids: Uint8Array | null }>(
@@ -178,7 +178,7 @@ function* update(outgoing: OutgoingTransaction): Work<Uint8Array | null> {
   return row?.voids ?? null
 }
 
-/** A line settles something else than it says. */
+/** A line whose amount differs from its accruals. */
 interface WrongLine {
   readonly kind: 'wrong'
   readonly line: PayoutLine
@@ -212,7 +212,7 @@ function* isTaken({ id, kind, lane: key }: PlannedTransaction): Work<boolean> {
   return (yield* find(id)) !== undefined || (yield* isAny(underWay)) || (kind === 'refund' && (yield* isAny(refund)))
 }
 
-/** False where something of the payment was delivered, is being delivered, or goes back already. */
+/** False if the payment was delivered in part, is being delivered, or is being refunded. */
 function* makeVoid(dialect: Dialect, tx: Uint8Array, now: number): Work<boolean> {
   const isVoided = yield* isAny(sql`SELECT 1 FROM {dispatches} WHERE voids = ${tx} AND state <> 'dropped'`)
   if (isVoided) return false
@@ -232,7 +232,7 @@ function* makeVoid(dialect: Dialect, tx: Uint8Array, now: number): Work<boolean>
   return !(yield* isAny(known))
 }
 
-/** Undefined where every payee stands as its line has it. */
+/** Undefined if every payee is in the state that its line expects. */
 function* checkLines(
   dialect: Dialect,
   lines: readonly PayoutLine[],
@@ -281,7 +281,7 @@ function* reserve(dialect: Dialect, { id, at }: OutgoingTransaction, lines: read
   )
 }
 
-/** Payees are settled up to an accrual. */
+/** Settles payees up to an accrual. */
 function* moveTo(
   dialect: Dialect,
   places: readonly (PayeeName & { readonly settledThrough: number })[],

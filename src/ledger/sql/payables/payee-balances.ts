@@ -1,4 +1,4 @@
-/** The sums of payees and of their roles. To be changed inside `transactPayables`. */
+/** The sums of payees and of their roles. Change them only inside `transactPayables`. */
 import type { PayeeName } from '../../../core/payouts/ports/rewards.ts'
 import type { Delta } from '../../rules/payables.ts'
 import { added, byRole, keyOfPayee } from '../../rules/payables.ts'
@@ -29,7 +29,7 @@ const setMoney = raw(
 
 export const isPayee = ({ role, payee }: PayeeName): Query => sql`role = ${role} AND payee = ${formatText(payee)}`
 
-/** The rows of payees as they stand, by `keyOfPayee` of their stored names. */
+/** The current rows of payees, by `keyOfPayee` of their stored names. */
 export function* findPayees({ given }: Dialect, names: readonly PayeeName[]): Work<ReadonlyMap<string, PayeeRow>> {
   const columns = payeeColumns.replaceAll(/\w+/g, 'kept.$&')
   const rows = yield* all<PayeeRow>(sql`SELECT ${raw(columns)} FROM ${given(names, nameColumns)}
@@ -37,7 +37,9 @@ export function* findPayees({ given }: Dialect, names: readonly PayeeName[]): Wo
   return new Map(rows.map((row) => [keyOfPayee(row), row]))
 }
 
-/** One for each payee at the most. Sums are added up here, since money does not fit the integers of every database. */
+/**
+ * At most one delta per payee. The addition happens here, because money does not fit the integers of every database.
+ */
 export function* addToPayees(dialect: Dialect, deltas: readonly Delta[]): Work<void> {
   if (deltas.length === 0) return
   const before = yield* findPayees(dialect, deltas)

@@ -1,4 +1,4 @@
-/** Payees: who is due, and what each of them is owed. */
+/** Payees: which of them are due, and the amount that each is owed. */
 import type { PayeeName, Rewards } from '../../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../../core/runtime.ts'
 import { readTime } from '../../rules/grants.ts'
@@ -45,7 +45,8 @@ export function createPayees(
       }),
     owed: (name, most) =>
       store.read(function* () {
-        // Whoever pays in between leaves less, of which all is told that follows: it comes to what its accruals say.
+        // A payout in between leaves fewer shares. The result then contains all shares up to the limit, and still
+        // matches their sum.
         const reach = most === undefined ? undefined : yield* findReach(name, most)
         type OwedRow = { readonly rate: string; readonly after: Whole; readonly last: Whole; readonly total: string }
         const rows = yield* all<OwedRow>(sql`SELECT rate, after, max(number) AS last, ${dialect.total('units')} AS total
@@ -78,7 +79,7 @@ export function createPayees(
   }
 }
 
-/** As `computeReach` has it, page by page: reads little more than it needs. */
+/** Computes `computeReach` page by page, so that it reads few rows more than necessary. */
 function* findReach(name: PayeeName, most: bigint): Work<number | undefined> {
   const shares: { readonly number: number; readonly units: bigint }[] = []
   for (let [size, after] = [1_000, 0]; ; size = Math.min(size * 4, 64_000)) {
@@ -91,7 +92,7 @@ function* findReach(name: PayeeName, most: bigint): Work<number | undefined> {
   }
 }
 
-/** The shares of a payee that were neither paid nor reserved. */
+/** The shares of a payee that are neither paid nor reserved. */
 function selectUnpaid({ role, payee }: PayeeName): Query {
   return sql`SELECT number, units, rate, kept.upto AS after FROM {payees} AS kept
       JOIN {shares} AS shared ON shared.role = kept.role AND shared.payee = kept.payee AND number > kept.upto

@@ -1,4 +1,4 @@
-/** Rewards: payments that ripen, their accruals, and the hosts that are verified. */
+/** Rewards: final payments that wait for accrual, their accruals, and the verified hosts. */
 import type { NumberedAccrual, Rewards } from '../../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../../core/runtime.ts'
 import { checkTx, readTime } from '../../rules/grants.ts'
@@ -26,10 +26,10 @@ export function createRewards(store: SqlStore, clock: Clock): Rewards {
       }),
     accruable: (most) =>
       store.read(function* () {
-        // Before the payments: who accrues in between makes the number pass.
+        // Read before the payments: an accrual in between then invalidates the number.
         const last = yield* readLast()
         const limit = sql`LIMIT ${checkCount(most)}`
-        // Those that were never postponed are in order by the index; of the others only those are sorted whose time has come.
+        // Payments that were never postponed are ordered by the index. Of the others, only the due ones are sorted.
         const firstOf = (isDue: Query) =>
           sql`SELECT * FROM (SELECT tx, paid_at FROM {ripening} WHERE ${isDue} ORDER BY paid_at, tx ${limit}) AS one`
         const ripe = sql`${firstOf(raw('due = 0'))} UNION ALL ${firstOf(sql`due > 0 AND due <= ${readTime(clock)}`)}`
@@ -112,7 +112,7 @@ function* readLast(): Work<number> {
   return Number(row?.last)
 }
 
-/** In the one order, since others may postpone the same. */
+/** Locks in one order, because other servers may postpone the same payments. */
 function* lockRipening({ given, lock }: Dialect, txs: readonly Uint8Array[]): Work<void> {
   if (lock().sql !== '')
     yield sql`SELECT tx FROM {ripening} WHERE tx IN (SELECT tx FROM ${given(txs, txColumn)}) ORDER BY tx ${lock()}`
@@ -139,7 +139,7 @@ function* writeAccruals(dialect: Dialect, fresh: readonly NumberedAccrual[]): Wo
   yield* addToPayees(dialect, accruedBy(fresh))
 }
 
-/** What payers spent, by the hour. */
+/** Adds the spending of payers, by the hour. */
 function* addSpendings(dialect: Dialect, accruals: readonly NumberedAccrual[]): Work<void> {
   const sums = new Map<string, { readonly payer: string; readonly at: number; readonly worth: bigint }>()
   const add = (payer: string, at: number, worth: bigint): void => {
@@ -182,7 +182,9 @@ function createRules(store: SqlStore): Pick<Rewards, 'keepRules' | 'rules'> {
 
 function createVerifications(store: SqlStore): Pick<Rewards, 'verify' | 'revoke' | 'verifications'> {
   return {
-    /** One that holds by then ends, and one that would begin only then or later never holds. */
+    /**
+     * A verification that is valid at `from` ends there. One that would begin at `from` or later never becomes valid.
+     */
     verify: ({ host, wallet, from, until }) =>
       store.transactPayables(function* () {
         const name = formatText(host)

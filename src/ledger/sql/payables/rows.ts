@@ -1,4 +1,4 @@
-/** What is owed and what goes out, as both databases keep it. Money is text in either. */
+/** The rows of payables and outgoing transactions in both databases. Money is text in both. */
 import type { TokenCode } from '../../../core/money/tokens.ts'
 import type {
   KeptBytes,
@@ -34,7 +34,7 @@ export interface RipeningRow {
   readonly delivered: boolean | bigint
 }
 
-/** Of the payments that ripen; `delivered` as `isUntouched` has it. */
+/** The columns of payments that wait for accrual. `delivered` follows `isUntouched`. */
 export const ripeningColumns = `paid.tx, recipient, payer, endpoint, token, required, paid.paid_at, usable_until, rates,
   (unit = 'second' OR used > 0 OR deliveries > 0 OR positions <> '') AS delivered`
 
@@ -216,7 +216,7 @@ function readSigned({ signature, last_valid, signed_slot, sealed }: OutgoingTran
   return { signature: parseText(signature), ...place, sealed: parseText(sealed) }
 }
 
-/** What a step may change, by column. */
+/** The columns that a step may change. */
 export function steppedValues(outgoing: OutgoingTransaction): Readonly<Record<string, string | number | null>> {
   const { state, version, changedAt, attempts, failures, signed, slot, why, about } = outgoing
   return {
