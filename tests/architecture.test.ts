@@ -297,7 +297,7 @@ describe('layers', () => {
 })
 
 describe('ways of writing', () => {
-  it('names say what a file is', () => {
+  it('file names describe their content', () => {
     const vague = /(^|\/)(utils?|helpers?|common|types|shared|misc|mock\w*|simple\w*|basic\w*)\.ts$/
     expect(files.filter((file) => vague.test(file))).toEqual([])
   })

@@ -54,7 +54,7 @@ it('writes a fixed table once, under one name for each use, and another table un
   expect(third).toBe(first?.replace('prices', 'rewards'))
 })
 
-it('writes what failed before it answers, and every change of a source', async () => {
+it('logs failures before the first success, and every change of a source', async () => {
   const { journal, noted, state } = createJournal()
   const { shared, warned } = createShared(journal)
   state.fails = true

@@ -3,7 +3,7 @@ import { knownMints } from '../core/money/tokens.ts'
 import { oneRequest } from '../core/payment/allowance.ts'
 import { native } from './native.ts'
 
-it('lends its headers to many answers, and lets nobody change them', () => {
+it('shares its headers between responses, and freezes them', () => {
   const answerWith = native.prepare({
     recipient: 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR',
     currency: 'USDC',

@@ -84,7 +84,7 @@ describe('an upstream’s header', () => {
   it('of any other name does', () => expect(['set-cookie', 'etag', 'location'].every(passesToClient)).toBe(true))
 })
 
-it('what Connection names goes with the connection, but never the length or the type', () => {
+it('headers that Connection names end with the connection, except length and type', () => {
   const raw = ['A', '1', 'B', '2', 'Content-Length', '3', 'Content-Type', 'x']
   const connection = ['Connection', 'close, a', 'CONNECTION', 'Content-Length, content-type']
   const passes = (name: string) => name.toLowerCase() !== 'connection'

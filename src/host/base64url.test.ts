@@ -4,7 +4,7 @@ import { size } from '../../tests/harness/length.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { createEncoder } from './base64url.ts'
 
-it('writes what the core writes, wherever the bytes lie', () => {
+it('writes the same text as the core, for any offset of the bytes', () => {
   const encode = createEncoder()
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(20), fc.nat(100), (bytes, offset, length) => {

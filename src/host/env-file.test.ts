@@ -12,7 +12,7 @@ function write(text: string, mode = 0o600): string {
   return directory
 }
 
-it('fills in what the environment does not say, and overrules nothing', () => {
+it('adds variables that the environment lacks, and replaces none', () => {
   const directory = write('# secrets\nPAYSTILE_SECRET=1:abc\nPORT="80"\nEMPTY=of file\n')
   const environment: Record<string, string | undefined> = { PORT: '81', EMPTY: '' }
   expect(loadEnvFile(directory, environment).kind).toBe('read')
@@ -24,7 +24,7 @@ it('tells a file that others can read', () => {
   expect(readEnvFile(write('A=1', 0o644))).toMatchObject({ isOpen: true })
 })
 
-it('takes none, a directory and bytes that are no text for what they are', () => {
+it('handles a missing file, a directory and bytes that are not text', () => {
   expect(readEnvFile(fresh())).toEqual({ kind: 'absent' })
   expect(readEnvFile('/nowhere/at/all')).toEqual({ kind: 'absent' })
   const directory = fresh()

@@ -6,7 +6,7 @@ function listen(env: Readonly<Record<string, string>> = {}) {
   return { log: createLog((line) => void lines.push(line), env), lines }
 }
 
-it('T139: nobody writes into the log from outside: line ends, escapes and bells stay inside one line of JSON', () => {
+it('T139: keeps line ends, escapes and bells of input inside one line of JSON', () => {
   const { log, lines } = listen()
   const hostile = '\r\n{"level":"error","event":"forged"}\n\u001b[2J\u001b]0;title\u0007\u0000\u2028\u0085'
   log.info(`odd ${hostile}`, { target: `/x${hostile}`, [`name${hostile}`]: 1 })
@@ -48,7 +48,7 @@ it.each([
   expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(written)
 })
 
-it('T140: what the environment calls a secret is in no line, nor is a part of the keyring', () => {
+it('T140: writes no secret of the environment, and no part of the keyring', () => {
   const first = 'odd shape of a first secret, long enough'
   const { log, lines } = listen({ PAYSTILE_SECRET: `7:${first}`, UPSTREAM_TOKEN: 'plain words here' })
   log.error(`it is ${first}`, { why: 'said plain words here' })

@@ -94,12 +94,12 @@ describe('current', () => {
     expect(Object.isFrozen(current())).toBe(true)
   })
 
-  it('says what USDC is worth by itself, whatever the source thinks', async () => {
+  it('values USDC at 1, regardless of the source', async () => {
     answer = async () => [{ token: 'USDC', rate: '0.5' }]
     expect((await open()).current()).toEqual({ USDC: '1' })
   })
 
-  it('asks nobody', async () => {
+  it('asks no source', async () => {
     answer = sol('150')
     const { current } = await open()
     for (let look = 0; look < 1_000; look += 1) current()
@@ -259,7 +259,7 @@ describe('a source that fails', () => {
     ).toEqual(['rates.on', 'rates.recovered'])
   })
 
-  it('cannot fill the log with what it throws', async () => {
+  it('cannot fill the log with its errors', async () => {
     answer = () => Promise.reject(new Error('x'.repeat(10_000)))
     await open()
     expect(String(lines[0]?.facts['why'])).toHaveLength(200)

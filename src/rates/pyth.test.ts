@@ -157,7 +157,7 @@ describe('a price is refused', () => {
     ['zero', { price: '0' }, 'the source returned a price of zero or less'],
     ['negative', { price: '-1' }, 'the source returned a price of zero or less'],
     ['unreadable', { expo: -99 }, unreadable],
-  ])('whose average is %s', async (_name, average, why) => {
+  ])('with an average that is %s', async (_name, average, why) => {
     expect(await readAnswer(entry(solFeed, {}, average), usdc)).toEqual(refusal(why))
   })
 

@@ -211,7 +211,7 @@ describe.each(places)('%s', (_name, serve) => {
     })
   })
 
-  it('settles a large body when the next request comes on its connection, whatever that is for', async () => {
+  it('settles a large body at the next request on its connection, for any resource', async () => {
     holdQuietTime()
     const proof = await shop.buy(fixture.payer, '/2')
     const reader = await take(shop, proof, '/2')
@@ -282,7 +282,7 @@ describe.each(places)('%s', (_name, serve) => {
     }
   })
 
-  it('does not wait for an answer whose arrival makes no difference', async () => {
+  it('does not await the arrival if it makes no difference', async () => {
     holdQuietTime()
     const proof = await shop.buy(fixture.payer, '/missing')
     const reader = await open(shop)
@@ -291,7 +291,7 @@ describe.each(places)('%s', (_name, serve) => {
     await expect.poll(() => endings(shop, proof)).toEqual(['partial'])
   })
 
-  it('keeps the lease while it waits, so nobody else is served', async () => {
+  it('keeps the lease while it waits, so no other request is served', async () => {
     const leased = await fixture.open({ leaseSeconds: 0.3 }, serve, sell)
     const proof = await leased.buy(fixture.payer, '/2')
     await take(leased, proof, '/2')

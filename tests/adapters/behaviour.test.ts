@@ -63,7 +63,7 @@ describe.each(places)('%s', (_name, serve, ledger) => {
   })
   afterAll(() => shop.close())
 
-  it('answers an unpaid request with a challenge that nobody may cache', async () => {
+  it('answers an unpaid request with a challenge that must not be cached', async () => {
     const response = await fetch(`${shop.url}/data?a=1`)
     expect(response.status).toBe(402)
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -185,7 +185,7 @@ describe.each(places)('%s', (_name, serve, ledger) => {
     expect([second.status, await second.text()]).toEqual([200, 'at last'])
   })
 
-  it('T107: forbids caching whatever the handler says, and keeps its Vary', async () => {
+  it('T107: forbids caching regardless of the headers of the handler, and keeps its Vary', async () => {
     const response = await shop.claim(await shop.buy(payer, '/cached'), '/cached')
     expect(response.headers.get('cache-control')).toBe('private, no-store')
     expect(response.headers.get('vary')).toBe('Accept-Language, Payment-Proof')

@@ -48,7 +48,7 @@ it('T+: one that is too long is found so at once, though its length was not said
   expect(request.bodyUsed).toBe(false)
 })
 
-it('one whose client leaves is broken, and not read by somebody else', async () => {
+it('ends with an error if its client leaves, and no other reader gets it', async () => {
   const readings: string[] = []
   const server = createServer((request) => {
     void readNodeBody(request, 1_000).then(async ({ kind }) => {

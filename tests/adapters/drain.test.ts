@@ -121,7 +121,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(endings(shop, running)).toEqual(['delivered'])
   })
 
-  it('T122: breaks off after thirty seconds what would never end, and gives it back', async () => {
+  it('T122: aborts endless responses after thirty seconds, and returns their payments', async () => {
     const { handler } = halves()
     const shop = await fixture.open({}, serve, handler)
     const proof = await shop.buy(fixture.payer)
@@ -214,6 +214,6 @@ it.each<[string, readonly unknown[], RegExp]>([
   ['the application instead of the server', [() => {}], /the server that app\.listen\(\) returns/],
   ['no server', [undefined], /the server that app\.listen\(\) returns/],
   ['a list of paywalls', [createServer(), [{ close: () => {} }]], /must be paywalls: drain\(server, paid\)/],
-])('says what is wrong about %s', async (_name, given, why) => {
+])('explains the problem of %s', async (_name, given, why) => {
   await expect(drain(...(given as Parameters<typeof drain>))).rejects.toThrow(why)
 })

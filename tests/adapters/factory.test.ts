@@ -253,7 +253,7 @@ describe('options', () => {
     expect(await ask({ price: 0.5, per: 'megabyte', envelope: 'none' })).toMatchObject({ currency: 'SOL' })
   })
 
-  it('of one service are joined: what charge says of retired scopes keeps the retired recipients', () => {
+  it('of one service are joined: retired scopes of charge keep the retired recipients', () => {
     const options = readSharedOptions({ ...shared(), retired: { recipients: [stand.payer.address] } }, {})
     expect(options.forCharge({ price: 1, retired: { scopes: ['old'] } }).retired).toEqual({
       recipients: [stand.payer.address],
@@ -270,7 +270,7 @@ it('charges nothing more once it is closed, and closes twice without harm', asyn
   expect(() => paystile.routes()).toThrow('this paystile is closed')
 })
 
-it('shares its service with create402Middleware of equal options: the endpoints list what both sell', async () => {
+it('shares its service with create402Middleware of equal options: the endpoints list the routes of both', async () => {
   const options = shared()
   const paystile = nextAdapter.createPaystile(options)
   const single = nextAdapter.create402Middleware({ ...options, price: 0.03, token: 'USDC', endpoint: '/single' })

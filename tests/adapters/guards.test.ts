@@ -152,7 +152,7 @@ describe('node:http', () => {
 describe('Next', () => {
   const throwing = (digest: string) => onNext(() => raise(Object.assign(new Error('thrown'), { digest })))
 
-  it('ends the answer to HEAD at once, whose body nobody will take, and keeps the payment', async () => {
+  it('ends the response to HEAD at once, without its body, and keeps the payment', async () => {
     const outcomes: string[] = []
     const paid = nextMiddleware({
       price: 0.01,
@@ -331,7 +331,7 @@ describe('two paywalls of one ledger', () => {
   })
 })
 
-describe('T177: a paywall whose owner says "not now"', () => {
+describe('T177: a paywall that its owner has paused', () => {
   type Pausable = Pick<Lifecycle, 'pause' | 'resume' | 'readiness' | 'metrics'>
   const pausable = (keep: (paid: Pausable) => void): Record<string, Serve> => ({
     'node:http': (options) => {

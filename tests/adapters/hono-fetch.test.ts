@@ -84,7 +84,7 @@ it('keeps the payment when the response ends before all it had announced', async
   await expectServed(ask('/short', { headers }))
 })
 
-it('gives back what the client did not wait for', async () => {
+it('returns the payment if the client did not wait for the response', async () => {
   const headers = await buy('/data')
   await (await ask('/data', { headers })).body?.cancel()
   const stop = new AbortController()

@@ -173,7 +173,7 @@ describe.each(servers)('%s', (_name, open) => {
   it.each([
     ['reset', []],
     ['reset after a GOAWAY', [goaway]],
-  ])('T117: one whose connection is %s after it was sent counts, and can be had again', async (_how, frames) => {
+  ])('T117: a sent response counts if its connection is %s, and can be requested again', async (_how, frames) => {
     holdQuietTime()
     const proof = await buy('/big')
     const socket = await readRaw(port, '/big', proof, 65_536)

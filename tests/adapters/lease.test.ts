@@ -54,7 +54,7 @@ const endings = (shop: Shop, proof: string) =>
   )
 
 describe.each(chosen)('%s', (_name, serve) => {
-  it('sends what there is while the rest is still being made', async () => {
+  it('sends the first part while the rest is still being produced', async () => {
     const { content, goOn } = halves()
     const shop = await fixture.open({}, serve, content)
     const { first, rest } = await readOne(await shop.claim(await shop.buy(fixture.payer)))
@@ -63,7 +63,7 @@ describe.each(chosen)('%s', (_name, serve) => {
     expect(await rest()).toBe('the second half')
   })
 
-  it('keeps the lease of a response that outlasts it, so nobody else is served', async () => {
+  it('keeps the lease of a response that outlasts it, so no other request is served', async () => {
     const { content, goOn } = halves()
     const shop = await fixture.open({ leaseSeconds: 0.6 }, serve, content)
     const proof = await shop.buy(fixture.payer)
@@ -200,7 +200,7 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
     expect(await endings(other, proof)).toEqual(['delivered'])
   })
 
-  it('T119: nor what waits for a slow client, when its handler has nothing to write and the database is silent', async () => {
+  it('T119: nor bytes that wait for a slow client, with an idle handler and a silent database', async () => {
     // More than any socket buffer on the way holds.
     const [chunk, times] = [new Uint8Array(64 * 1024), 512]
     async function* muchData() {

@@ -87,7 +87,7 @@ describe.each(units)('%s', (unit, options) => {
   })
 })
 
-it('T54: bytes survive a handler that goes on after what Node has refused', async () => {
+it('T54: bytes survive a handler that continues after an error of Node', async () => {
   const shop = await open({ per: 'megabyte', price: 1, prepay: 0.1 }, (response) => {
     try {
       response.write(123 as unknown as string)
@@ -101,7 +101,7 @@ it('T54: bytes survive a handler that goes on after what Node has refused', asyn
   }
 })
 
-it('T54: bytes are not used up by what is written after the end', async () => {
+it('T54: bytes are not used up by writes after the end', async () => {
   const shop = await open({ per: 'megabyte', price: 1, prepay: 0.1 }, (response) => {
     response.on('error', () => {})
     response.write('a')
@@ -115,7 +115,7 @@ it('T54: bytes are not used up by what is written after the end', async () => {
   expect((await shop.claim(proof)).headers.get('payment-allowance')).toContain('remaining=99998;')
 })
 
-it('T54: what is cut does not look whole to a client of HTTP/1.0, for which the end of the connection is the end', async () => {
+it('T54: a cut response does not look complete to a client of HTTP/1.0, which reads until the connection ends', async () => {
   const shop = await open({ per: 'megabyte', price: 1, prepay: 0.002 }, (response) => {
     response.write('x'.repeat(1_500))
     response.end('x'.repeat(1_500))

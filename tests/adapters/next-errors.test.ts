@@ -6,7 +6,7 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { createWorld, proofOf } from '../harness/world.ts'
 
-it('a Next handler whose answer cannot be sent has used up nothing', async () => {
+it('a Next handler with a response that cannot be sent uses up nothing', async () => {
   const home = useTemporaryHome()
   onTestFinished(home.remove)
   const world = await createWorld()

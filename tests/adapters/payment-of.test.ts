@@ -60,6 +60,6 @@ it('behind Hono', async () => {
   expect(await factsVia(getRequestListener(app.fetch), paid.ready())).toMatchObject(expected)
 })
 
-it('is none where nobody has paid', () => {
+it('is undefined without a payment', () => {
   expect(paymentOf(new Request('http://localhost/data'))).toBeUndefined()
 })

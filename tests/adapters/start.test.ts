@@ -32,7 +32,7 @@ const request = (headers: Record<string, string> = {}) => new Request('http://lo
 it.each([
   ['no database', 'junk', /not a SQLite database/],
   ['in no directory', 'missing/ledger.sqlite', /is not a directory/],
-])('a ledger that is %s is what customers are told of, and the log once for each attempt', async (_what, name, why) => {
+])('a ledger that is %s is reported to customers, and to the log once per attempt', async (_what, name, why) => {
   writeFileSync(join(directory, 'junk'), 'junk '.repeat(2_000))
   const { route, ready, metrics } = open({ rpc: shop.world.localnet.rpcUrl, ledger: join(directory, name) })
   await expectRefused(route(request()), 'ledger_unavailable')
@@ -60,7 +60,7 @@ it('a chain in this process is announced with its address and the way to its mon
   ])
 })
 
-it('the host that a client sent is the host of its challenge, whatever the framework made of it', async () => {
+it('the challenge names the host that the client sent, with any framework', async () => {
   const { route, ready } = open({ rpc: shop.world.localnet.rpcUrl, ledger: 'memory:' })
   await ready()
   const resourceFor = async (headers: Record<string, string>) =>

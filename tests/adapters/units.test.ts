@@ -71,7 +71,7 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
       for (const path of ['/a', '/b?x=1']) expect((await shop.claim(proof, path)).status).toBe(200)
     })
 
-    it('is used in parallel, up to what is left', async () => {
+    it('is used in parallel, up to the remaining amount', async () => {
       const shop = await open({ price: 0.5, per: { requests: 4 } })
       const proof = await buy(shop)
       const answers = await Promise.all(Array.from({ length: 9 }, () => shop.claim(proof)))
@@ -79,7 +79,7 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
       expect(answers.filter(({ status }) => status === 409)).toHaveLength(5)
     })
 
-    it('T79, T166: is not opened by what the chain shows', async () => {
+    it('T79, T166: is not opened by data that the chain shows', async () => {
       const shop = await open({ price: 0.5, per: { requests: 3 } })
       const bare = await shop.challenge()
       expect(bare.proof).toEqual(['sig'])
@@ -126,7 +126,7 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
     expect(await asAt(host, '/other?/data')).toMatch(/^HTTP\/1.1 403 /)
   })
 
-  it('T55: a window ends for what was begun in it, too', async () => {
+  it('T55: a window also ends for responses that began in it', async () => {
     async function* forever() {
       for (;;) {
         yield new Uint8Array(10)
@@ -256,7 +256,7 @@ describe.each(cells(adapters, 2, 1))('%s', (_name, serve) => {
     }
     const sell = () => open({ price: 1, per: 'megabyte', size: () => size }, file)
 
-    it('T117: costs what it weighs, and comes three times at the most: it may be lost on its way', async () => {
+    it('T117: costs its size, and is sent three times at most, because it may be lost on its way', async () => {
       const shop = await sell()
       const challenge = await shop.challenge('/data', { 'Payment-Accept': accept })
       expect(challenge).toMatchObject({ amount: '0.3', allowance: { unit: 'file', amount: '300000' } })

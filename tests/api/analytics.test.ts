@@ -146,7 +146,7 @@ describe('GET /analytics', () => {
 })
 
 describe('GET /analytics/{id}', () => {
-  it('has the transaction for an owner who is signed in, and for nobody else', async () => {
+  it('shows the transaction only to a signed-in owner', async () => {
     const { body } = await json(house.get('/analytics?order=oldest'))
     const [{ id }] = body.records
     const seen = await json(house.visit(`/analytics/${id}`, owner))
@@ -156,7 +156,7 @@ describe('GET /analytics/{id}', () => {
     expect((await house.visit(`/analytics/${id}`)).status).toBe(401)
   })
 
-  it('and an export keep one rule of who is told the transaction', async () => {
+  it('and an export use the same rule for transactions', async () => {
     const exports = {
       hasLink: () => false,
       handle: async (_request: Request, wallet: string) => Response.json({ wallet }),
@@ -169,7 +169,7 @@ describe('GET /analytics/{id}', () => {
     await other.close()
   })
 
-  it('has the five checks, what was asked for, and every step with its time', async () => {
+  it('has the five checks, the request, and every step with its time', async () => {
     const { body } = await json(house.get('/analytics?order=oldest&limit=1'))
     const detail = analyticsAnswers.detail.parse((await json(house.get(`/analytics/${body.records[0].id}`))).body)
     expect(detail).toMatchObject({
@@ -191,7 +191,7 @@ describe('GET /analytics/{id}', () => {
 })
 
 describe('GET /analytics/payers', () => {
-  it('has who paid, what, and when first and last, in either order', async () => {
+  it('lists payers with amounts, first and last payment, in both orders', async () => {
     for (const order of ['revenue', 'latest']) {
       const { body } = await json(house.get(`/analytics/payers?order=${order}`))
       const { payers, next } = analyticsAnswers.payers.parse(body)
@@ -203,7 +203,7 @@ describe('GET /analytics/payers', () => {
     }
   })
 
-  it('says what to ask for where the period is too long, and refuses a cursor of the other order', async () => {
+  it('suggests a shorter period if it is too long, and refuses a cursor of the other order', async () => {
     const long = await json(house.get('/analytics/payers?from=2020-01-01&to=2026-01-01'))
     expect([long.status, long.body.detail]).toEqual([400, expect.stringContaining('at most 366 days')])
     expect((await house.get('/analytics/payers?order=latest&cursor=12~payer-1')).status).toBe(400)
@@ -219,7 +219,7 @@ describe('GET /api/analytics/series', () => {
     expect([points.length, points.reduce((sum, { payments }) => sum + payments, 0)]).toEqual([24, 3])
   })
 
-  it('says what to ask for where there would be too many', async () => {
+  it('suggests a smaller request if there are too many results', async () => {
     const { status, body } = await json(house.get('/api/analytics/series?from=2020-01-01&to=2026-01-01'))
     expect([status, body.code]).toEqual([400, 'query_invalid'])
     expect(body.detail).toContain('step=day')
@@ -274,7 +274,7 @@ describe('GET /analytics with a name to look for', () => {
   })
 })
 
-describe('a payment that nobody has claimed', () => {
+describe('an unclaimed payment', () => {
   it('is Pending as soon as it is seen on chain, and Verified with its proof', async () => {
     // A recipient of its own: what others were paid on this chain is seen, too.
     const recipient = (await shop.world.person()).address
@@ -313,7 +313,7 @@ describe('a payment that nobody has claimed', () => {
 })
 
 describe('GET /analytics/problems', () => {
-  it('tells of money that arrived and bought nothing, with what was asked for and what to do', async () => {
+  it('lists payments that arrived and bought nothing, with the requested resource and the next step', async () => {
     const recipient = (await shop.world.person()).address
     const watching = await openHouse(shop, { watch: true, recipient })
     const { world, payer } = shop
@@ -345,7 +345,7 @@ describe('GET /analytics/problems', () => {
   })
 })
 
-describe('what an owner exchanges', () => {
+describe('conversions of an owner', () => {
   it('is no payment, and can never be sent back', async () => {
     const { world, payer } = shop
     const recipient = await world.person()
@@ -372,7 +372,7 @@ describe('what an owner exchanges', () => {
   })
 })
 
-describe('who may read', () => {
+describe('read access', () => {
   it.each(privates)('T136: %s is for owners: others are told how to sign in', async (path) => {
     const { status, headers, body } = await json(house.visit(path))
     expect([status, body.code, headers.get('www-authenticate')]).toEqual([401, 'sign_in_required', 'Bearer'])
@@ -423,14 +423,14 @@ describe('who may read', () => {
     expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'))
   })
 
-  it('T112: what was asked for is not repeated', async () => {
+  it('T112: requested names are not repeated', async () => {
     const response = await house.get('/analytics/%3Cscript%3Ealert(1)%3C/script%3E')
     expect([response.status, (await response.text()).includes('script')]).toEqual([404, false])
   })
 })
 
 describe('health', () => {
-  it('lives and is ready, and tells so to everybody', async () => {
+  it('is live and ready, and reports it to every client', async () => {
     expect(await json(house.visit('/healthz'))).toMatchObject({ status: 200, body: { status: 'ok' } })
     expect(await json(house.visit('/readyz'))).toMatchObject({ status: 200, body: { ready: true, why: [] } })
   })
@@ -449,7 +449,7 @@ describe('health', () => {
     await broken.close()
   })
 
-  it('T142: what breaks inside is in the log and not in the answer', async () => {
+  it('T142: internal errors appear in the log and not in the response', async () => {
     const broken = await openHouse(shop)
     const { books } = broken.service.ledger
     Object.assign(books ?? {}, { sums: () => Promise.reject(new Error('relation "sums" does not exist')) })
@@ -472,7 +472,7 @@ describe('health', () => {
 })
 
 describe('discovery', () => {
-  it('T105: names the service by its configuration and not by what a client says', async () => {
+  it('T105: names the service by its configuration, not by the request', async () => {
     const spoofed = { 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' }
     for (const path of ['/.well-known/paystile', '/llms.txt', '/openapi.json']) {
       const response = await house.get(path, spoofed)
@@ -481,7 +481,7 @@ describe('discovery', () => {
     }
   })
 
-  it('tells network, keys, recipients, tokens and what is sold', async () => {
+  it('lists network, keys, recipients, tokens and paid resources', async () => {
     const { body } = await json(house.visit('/.well-known/paystile'))
     expect(publicAnswers.wellKnown.parse(body)).toEqual(body)
     expect(body).toMatchObject({

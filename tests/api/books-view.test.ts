@@ -47,7 +47,7 @@ describe('the summary', () => {
     })
   })
 
-  it('adds up exactly what was received, by token, and its worth', async () => {
+  it('adds up the received amounts exactly, by token, and their value', async () => {
     const { books, parts } = createFixture()
     for (let index = 0; index < 10; index += 1) books.payments.push(captureOf(index, { units: 1n, worth: 1_000_000n }))
     books.payments.push(captureOf(10, { token: 'SOL', units: 1_234_567_890n, worth: 185_185_183_500_000n }))
@@ -58,7 +58,7 @@ describe('the summary', () => {
     expect([summary.payments, summary.unvalued]).toEqual([12, 1])
   })
 
-  it('leaves out what the chain took back and what came too late', async () => {
+  it('omits reverted and late payments', async () => {
     const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2, { state: 'reverted', status: 'expired' }))
     books.payments.push(captureOf(3, { state: 'late', status: 'expired' }))
@@ -66,7 +66,7 @@ describe('the summary', () => {
     expect(await readSummary(parts, {})).toMatchObject({ totalRevenue: '0.01', payments: 1, pending: 1 })
   })
 
-  it('counts further uses of what was bought as calls, and puts the busiest first', async () => {
+  it('counts further uses of an allowance as calls, and sorts by calls', async () => {
     const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2), captureOf(3, { endpoint: '/api/b' }))
     const at = noon
@@ -197,7 +197,7 @@ describe('the series', () => {
     ])
   })
 
-  it('says what to ask for instead of more than 2,000 points', async () => {
+  it('suggests a coarser step instead of more than 2,000 points', async () => {
     const { parts } = createFixture()
     const ask = (hours: number) => readSeries(parts, { step: 'hour', from: noon - hours * hour, to: noon })
     expect((await ask(2_000)).kind).toBe('series')
@@ -209,7 +209,7 @@ describe('the series', () => {
   })
 })
 
-it('the cursor of a list of payers may name somebody to whom more was sent back than was paid', () => {
+it('the cursor of the payer list may name a payer with more refunds than payments', () => {
   expect(readPayerCursor(cursors, '-12~payer-1')).toEqual({ worth: -12n, payer: 'payer-1' })
   expect(readPayerCursor(cursors, '--12~payer-1')).toBeUndefined()
 })

@@ -34,7 +34,7 @@ async function revenue(): Promise<bigint> {
 }
 
 describe('the page', () => {
-  it('is for people in a browser, and nobody else', async () => {
+  it('is shown only to people in a browser', async () => {
     const { url } = await open()
     const kinds: readonly (readonly [Record<string, string>, string])[] = [
       [{ Accept: 'text/html,*/*;q=0.8' }, 'text/html; charset=utf-8'],
@@ -61,7 +61,7 @@ describe('the page', () => {
     expect(response.headers.getSetCookie()).toEqual([])
   })
 
-  it('runs no script but its own and is in nobody’s frame', async () => {
+  it('runs only its own script and forbids frames', async () => {
     const { url } = await open()
     const page = await createVisitor(url).go()
     const policy = page.headers.get('content-security-policy') ?? ''
@@ -119,7 +119,7 @@ describe('the page', () => {
 })
 
 describe('a payment from a phone', () => {
-  it('is noticed by its memo, and a reload shows what was bought, once', async () => {
+  it('is noticed by its memo, and a reload shows the resource once', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
@@ -133,7 +133,7 @@ describe('a payment from a phone', () => {
     expect(again.isAgain).toBe(true)
   })
 
-  it('is worth nothing to somebody who saw it on chain', async () => {
+  it('is worth nothing to a client that saw it on chain', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
@@ -163,7 +163,7 @@ describe('a payment from a phone', () => {
     expect((await visitor.go()).text).toBe('the secret')
   })
 
-  it('with the reference but without the memo is nobody’s', async () => {
+  it('with the reference but without the memo belongs to no request', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
@@ -209,7 +209,7 @@ describe('a payment from a phone', () => {
 })
 
 describe('a payment with a wallet in the browser', () => {
-  it('is drafted for the wallet, sent once it is signed, and shows what was bought', async () => {
+  it('is drafted for the wallet, sent after the signature, and shows the resource', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
@@ -241,7 +241,7 @@ describe('a payment with a wallet in the browser', () => {
     expect((await revenue()) - before).toBe(10_000n)
   })
 
-  it('says what is missing before anything is signed', async () => {
+  it('names the missing balance before any signature', async () => {
     const { url } = await open({ acceptedMints: ['USDC', 'SOL'], rates: { SOL: '100', USDC: '1' } })
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
@@ -304,7 +304,7 @@ describe('a payment with a wallet in the browser', () => {
     expect(await visitor.status(requestId)).toEqual({ state: 'waiting' })
   })
 
-  it('does not send what was signed too long ago, or can land at any time, and takes another one then', async () => {
+  it('does not send old signatures or durable-nonce transactions, and accepts another one', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
@@ -347,7 +347,7 @@ describe('a ticket', () => {
     expect((await visitor.go('/data?a=1')).text).toBe('the secret')
   })
 
-  it('is not used by what is not a visit: a script, a prefetch', async () => {
+  it('is not used by requests other than visits: a script, a prefetch', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
@@ -360,7 +360,7 @@ describe('a ticket', () => {
   })
 })
 
-describe('somebody’s word for a transaction', () => {
+describe('a claimed transaction', () => {
   it('is believed only where the chain says the same', async () => {
     const { url } = await open({ watch: false })
     const visitor = createVisitor(url)
@@ -375,8 +375,8 @@ describe('somebody’s word for a transaction', () => {
   })
 })
 
-describe('whether what was bought was delivered', () => {
-  it('is told to the browser that bought it, and to nobody who read the requestId on chain', async () => {
+describe('the delivery state', () => {
+  it('is shown to the browser that paid, and not to clients that read the requestId on chain', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
@@ -396,7 +396,7 @@ describe('whether what was bought was delivered', () => {
 })
 
 describe('a payment with test money', () => {
-  it('is made for whoever tries it out on a local chain', async () => {
+  it('is created for visitors on a local chain', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)
     const { requestId } = (await visitor.go()).facts()
@@ -410,7 +410,7 @@ describe('a payment with test money', () => {
   })
 })
 
-describe('what the page asks', () => {
+describe('requests of the page', () => {
   it('is answered for requestIds of this route only, and bad words are told as such', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)

@@ -93,7 +93,7 @@ describe('a look at the hosts', () => {
     expect((await held())?.wallet).toBe(developer.address)
   })
 
-  it('does not count what was missed before it was verified anew', async () => {
+  it('ignores failures before a renewed verification', async () => {
     const checks = begin()
     host.say([])
     for (let day = 0; day < 2; day += 1) {
@@ -142,7 +142,7 @@ describe('a look at the hosts', () => {
     expect(host.asked).toEqual([])
   })
 
-  it('leaves a host alone that became somebody else’s meanwhile', async () => {
+  it('ignores a host that another developer has taken over', async () => {
     const other = createPerson()
     host.say([])
     let day = 0

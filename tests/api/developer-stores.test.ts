@@ -64,7 +64,7 @@ describe.each(stores)('on %s', (_name, open) => {
     await fixture.close()
   })
 
-  it('of many who change a host at once, the last who was verified is the one who holds it', async () => {
+  it('of many parallel changes of a host, the last verification holds', async () => {
     const books = Array.from({ length: 4 }, () => createDeveloperBook(partsOf(store.ledger)))
     await books[0]?.assign(host.name, one.address)
     clock.pass(1)

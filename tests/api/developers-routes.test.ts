@@ -87,7 +87,7 @@ it('are joined to the ledger, the clock and the chain of a service', async () =>
   await house.close()
 })
 
-it('are not there where nobody can be verified, and nothing else is', async () => {
+it('do not exist if no developer can be verified, and nothing else does', async () => {
   const house = await openHouse(shop)
   expect((await house.visit('/developers')).status).toBe(404)
   await house.close()

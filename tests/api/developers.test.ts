@@ -66,7 +66,7 @@ describe('POST /developers', () => {
     expect(after?.until).toBe(fixture.clock.now() + 30 * dayMs)
   })
 
-  it('goes by what the host says now: another wallet takes its place when the document names that', async () => {
+  it('follows the current document: another wallet takes over when the document names it', async () => {
     await fixture.register(developer, host.name)
     fixture.clock.pass(dayMs)
     expect(await told(fixture.register(other, host.name))).toMatch(/^403 document_refused/)
@@ -86,7 +86,7 @@ describe('POST /developers', () => {
     expect((await fixture.post('/developers', { ...body, ...sent })).status).toBe(200)
   })
 
-  it('says what is wrong with a body, all of it', async () => {
+  it('reports all problems of a body', async () => {
     const response = await fixture.post('/developers', {
       host: '',
       wallet: 'x',
@@ -131,7 +131,7 @@ describe('a message proves nothing', () => {
     expect(await tamper({ issuedAt: now + 60_000 })).toBe('200')
   })
 
-  it('when somebody else signed it', async () => {
+  it('with the signature of another wallet', async () => {
     const { signature } = fixture.bodyFor('register', other, host.name)
     expect(await tamper({}, { signature })).toMatch(/^403 message_refused/)
     expect(host.asked).toEqual([])
@@ -181,7 +181,7 @@ describe('a document proves nothing', () => {
     expect(await refused()).toMatch(/^403 document_refused .*it does not name this wallet for this service/)
   })
 
-  it('that is not one, and what to put there is said', async () => {
+  it('without a valid document, and explains its correct form', async () => {
     host.answer((_request, response) => void response.writeHead(404).end())
     expect(await refused()).toBe(
       `403 document_refused The document at /.well-known/paystile-developer.json is not valid: it does not exist (404). Add ${JSON.stringify({ wallet: developer.address, service: origin })} to it.`,
@@ -217,8 +217,8 @@ describe('a document proves nothing', () => {
   })
 })
 
-describe('T143: nobody is asked for a document', () => {
-  it('whom the operator does not name, in whatever spelling', async () => {
+describe('T143: no document is requested', () => {
+  it('for a host that the operator does not name, in any spelling', async () => {
     const asked: string[] = []
     const named = ['api.example.com', host.name, 'xn--bcher-kva.example']
     const spying = setUpDevelopers(named, {
@@ -276,7 +276,7 @@ describe('T143: nobody is asked for a document', () => {
     expect(host.asked).toEqual([])
   })
 
-  it('again and again: after five looks all who ask within five seconds share one answer', async () => {
+  it('repeatedly: after five requests, all requests within five seconds share one result', async () => {
     host.say([])
     for (let index = 0; index < 30; index += 1) {
       const body = fixture.bodyFor('register', createPerson(), host.name)
@@ -288,7 +288,7 @@ describe('T143: nobody is asked for a document', () => {
     expect(host.asked).toHaveLength(6)
   })
 
-  it('whose name leads to an inner address', async () => {
+  it('for a name that resolves to a private address', async () => {
     const port = host.name.split(':')[1]
     const documents = createDocumentReader('mainnet')
     const inner = setUpDevelopers([`localhost:${port}`], { readDocument: documents.read })
@@ -301,7 +301,7 @@ describe('T143: nobody is asked for a document', () => {
   })
 })
 
-it('a client who tries too often waits, and nobody else does', async () => {
+it('a client with too many attempts waits, and other clients do not', async () => {
   const statuses: number[] = []
   for (let index = 0; index < 25; index += 1) {
     statuses.push((await fixture.post('/developers', {}, { peer: '203.0.113.7' })).status)
@@ -330,7 +330,7 @@ describe('POST /developers/revoke', () => {
     expect(await told(fixture.revoke(developer, host.name))).toBe('404 not_verified The host is not verified.')
   })
 
-  it('by an owner who is signed in, and by a person at the machine', async () => {
+  it('by a signed-in owner, and by a local user', async () => {
     const owner = { kind: 'owner', wallet: other.address } as const
     expect((await fixture.post('/developers/revoke', { host: host.name }, { access: owner })).status).toBe(200)
     expect(await held()).toBe(0)
@@ -341,7 +341,7 @@ describe('POST /developers/revoke', () => {
     expect(await told(fixture.post('/developers/revoke', { host: host.name }, { access: owner }))).toMatch(/^404/)
   })
 
-  it('by a stranger changes nothing, whatever they sign and send', async () => {
+  it('by a stranger changes nothing, for any signature and body', async () => {
     const strangers = [
       fixture.revoke(other, host.name),
       fixture.post('/developers/revoke', { host: host.name }),
@@ -389,7 +389,7 @@ describe('POST /developers/revoke', () => {
 })
 
 describe('GET /developers', () => {
-  it('tells everybody who is verified, and only owners which hosts there are', async () => {
+  it('lists verified hosts for every client, and all known hosts only for owners', async () => {
     await fixture.register(developer, host.name)
     const from = fixture.clock.now()
     const line = {

@@ -51,7 +51,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     return until === 'signed' ? signed : must(await outgoing.land(signed.id, signed.version, 7))
   }
 
-  it('has what was shared out and sent back of each payment behind all other columns, as CSV, JSON and XLSX', async () => {
+  it('has the rewards and refunds of each payment after all other columns, as CSV, JSON and XLSX', async () => {
     const all: PaymentRecord[] = []
     for (let index = 0; index < 7; index += 1) {
       const payment = createPayment({ paidAt: startOfTests - 100_000 + index * 1_000 })
@@ -106,7 +106,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
   })
 })
 
-describe('what went out', () => {
+describe('outgoing transactions', () => {
   function setUp(count: number, change: Partial<Outgoing['rewards']> = {}) {
     const asked: number[] = []
     const outgoing: Outgoing = {

@@ -279,7 +279,7 @@ describe('an export while it runs', () => {
     for (let turn = 0; turn < 6; turn += 1) await expect(ask('')).rejects.toThrow('the store is gone')
   })
 
-  it('names transactions to an owner who is signed in only, in every format', async () => {
+  it('names transactions only to a signed-in owner, in every format', async () => {
     const { ask } = setUp(2)
     const namesFor = async (owner: string) => {
       const csv = parseCsv((await (await ask('?format=csv', 'GET', owner)).text()).replace('\ufeff', ''))

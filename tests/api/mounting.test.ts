@@ -103,7 +103,7 @@ async function open(mount: Mount, host = '127.0.0.1') {
 }
 
 describe.each(mounts)('on %s', (_name, mount) => {
-  it('stands beside the paywall and counts what it sold', async () => {
+  it('runs beside the paywall and counts its sales', async () => {
     const shop = await open(mount)
     const { answer, proof, challenge } = await shop.buy()
     expect([answer.status, await answer.text()]).toEqual([200, 'the secret'])
@@ -131,7 +131,7 @@ describe.each(mounts)('on %s', (_name, mount) => {
     await shop.close()
   })
 
-  it('does not mind what a client sends', async () => {
+  it('ignores unexpected input of a client', async () => {
     const shop = await open(mount)
     const { port } = new URL(shop.url)
     const heads = [
@@ -165,7 +165,7 @@ describe.each(mounts)('on %s', (_name, mount) => {
     await shop.close()
   })
 
-  it('T136: is closed to everybody who is not signed in where the server listens on all addresses', async () => {
+  it('T136: is closed to clients without a session if the server listens on all addresses', async () => {
     const shop = await open(mount, '0.0.0.0')
     expect((await fetch(`${shop.url}/api/analytics`)).status).toBe(401)
     await shop.close()
@@ -214,7 +214,7 @@ describe('getAnalytics', () => {
     await shop.close()
   })
 
-  it('a payer who signed in is told whether the payment was used', async () => {
+  it('a signed-in payer learns whether the payment was used', async () => {
     const shop = await open(mount, '0.0.0.0')
     const { proof, challenge, answer } = await shop.buy()
     await answer.text()
@@ -249,7 +249,7 @@ describe('options', () => {
     }
   })
 
-  it('need what every service needs on its network', () => {
+  it('need the usual options of their network', () => {
     expect(() => createPaystileRoutes({ network: 'mainnet' })).toThrow(/rpc: mainnet needs[\s\S]*secret: mainnet needs/)
   })
 })
@@ -266,7 +266,7 @@ it('tells health, and nothing else, while the service cannot start', async () =>
   await routes.close()
 })
 
-it('lets go of an answer whose reader left before there was one', async () => {
+it('releases a response if its reader left before it began', async () => {
   let isLetGo = false
   const over = new Promise<void>((resolve) => {
     const server = createServer((_request, response) => {

@@ -57,7 +57,7 @@ it('is where payUrl leads, and shows the price to a person', async () => {
     expect(text).toContain(fact)
 })
 
-it('drafts what a phone is to sign, whose payment then opens the door to the program', async () => {
+it('drafts the transaction for a phone, and its payment admits the program', async () => {
   const challenge = await shop.challenge()
   const path = pathOf(challenge)
   const about = await ask(path)
@@ -84,7 +84,7 @@ it('drafts what a phone is to sign, whose payment then opens the door to the pro
   expect([again.status, Object.keys((await again.json()) as object)]).toEqual([409, ['message']])
 })
 
-it('does not tell strangers, who read the requestId on chain, whether it was delivered', async () => {
+it('does not reveal the delivery to strangers that read the requestId on chain', async () => {
   const challenge = await shop.challenge()
   const path = pathOf(challenge)
   const tx = await fixture.world.pay(challenge, fixture.payer)
@@ -108,7 +108,7 @@ it('does not tell strangers, who read the requestId on chain, whether it was del
   expect(page).not.toContain('"state":"used"')
 })
 
-it('says what is wrong', async () => {
+it('explains the problem', async () => {
   const challenge = await shop.challenge()
   const path = pathOf(challenge)
   const cases: readonly (readonly [Promise<Response>, number])[] = [

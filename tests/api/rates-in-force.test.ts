@@ -96,7 +96,7 @@ const auditOf = (house: House, ledger: Ledger, rateJournal = ledger.rates) => {
 }
 
 describe.each(stores)('T175: with the %s ledger', (_name, open) => {
-  it('a payer who waits for another rate changes neither the books nor the shares', async () => {
+  it('a payer that waits for another rate changes neither the books nor the shares', async () => {
     const ledger = await openLedgerOf(open)
     const { source, set } = createSource({ SOL: '100', NATIVE: '0.1' })
     const house = await openHouse(shop, { ledger, price: 10, acceptedMints: ['USDC', 'SOL'], rates: source })
@@ -127,7 +127,7 @@ describe.each(stores)('T175: with the %s ledger', (_name, open) => {
     await house.close()
   })
 
-  it('a share whose NATIVE rate comes from the operator follows that rate at the block time, too', async () => {
+  it('a share with a NATIVE rate of the operator also follows that rate at the block time', async () => {
     const ledger = await openLedgerOf(open)
     const own = createSource({ NATIVE: '0.1', SOL: '100' })
     const house = await openHouse(shop, {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 
 describe('the report token', () => {
-  it('is what revenue is told in, at the rate of the payment, and the ledger takes no other afterwards', async () => {
+  it('is the token of the revenue, at the rate of the payment, and the ledger accepts no other one afterwards', async () => {
     const ledger = join(shop.directory, 'in-sol.sqlite')
     const rates = { SOL: '200', USDC: '1' }
     const house = await openHouse(shop, { ledger, rates, reportToken: 'SOL' })

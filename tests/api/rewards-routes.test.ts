@@ -79,7 +79,7 @@ const json = async (response: Promise<Response>) => {
 const read = async (path: string) => (await json(house.get(path))).body
 
 describe('GET /api/rewards', () => {
-  it('tells what is owed and paid by role, the rules, what pays and the latest payouts', async () => {
+  it('shows owed and paid amounts by role, the rules, the paying wallet and the latest payouts', async () => {
     const body = answers.rewards.parse(await read('/api/rewards'))
     expect(body).toMatchObject({ token: 'NATIVE', isOn: true, paused: false, threshold: '0.5' })
     expect(body.roles.map(({ role, payees }) => [role, payees])).toEqual([
@@ -118,7 +118,7 @@ describe('GET /api/rewards', () => {
     expect((await house.visit(path, owner)).status).toBe(200)
   })
 
-  it('refuses what it does not know', async () => {
+  it('refuses unknown parameters', async () => {
     for (const path of [
       '/api/rewards?role=partner',
       '/api/rewards/payees?role=friend',
@@ -171,7 +171,7 @@ describe('payouts', () => {
     expect([first.payouts.length, second.next]).toEqual([2, null])
   })
 
-  it('are told line by line: what was owed, what was taken and what was sent', async () => {
+  it('are listed line by line: owed, deducted and sent amounts', async () => {
     const body = answers.payoutDetail.parse(await read(`/api/rewards/payouts/${filled.landed.id}`))
     expect(body).toMatchObject({ state: 'landed', tx: signatureOf(1), slot: 4242, payees: 3, amount: '158' })
     const lines = body.lines.toSorted((one, other) => one.role.localeCompare(other.role))
@@ -277,7 +277,7 @@ describe('refunds', () => {
     expect([canSend, refunds.map(({ payment }) => payment)]).toEqual([true, [tx]])
   })
 
-  it('are steps in the course of their payment, with their transaction for an owner who is signed in', async () => {
+  it('are steps in the timeline of their payment, with the transaction for a signed-in owner', async () => {
     const { tx, find } = await astray()
     const id = (await find())?.id ?? expect.fail()
     const courseOf = async (wallet?: string) => {
@@ -302,7 +302,7 @@ describe('refunds', () => {
     expect(await find()).toMatchObject({ refundedAt, refund: { state: 'landed', tx: signatureOf(88) } })
   })
 
-  it('are refused with a sentence: no key, another site, what cannot be refunded, what is not known', async () => {
+  it('are refused with a sentence: no key, another site, not refundable, unknown', async () => {
     const { find } = await astray()
     const { id } = (await find()) ?? {}
     const keyless = createRoutes({ ...plainRoutes, service: house.service })
@@ -338,7 +338,7 @@ describe('refunds', () => {
 })
 
 describe('a payment that was shared out', () => {
-  it('says so in the list, and in its course with what it came to, or why nobody earns', async () => {
+  it('appear in the list, and in the timeline with their amount or the reason for no share', async () => {
     const { rewards } = ledgerOf()
     const paid = [await house.pay(shop.payer), await house.pay(shop.payer), await house.pay(shop.payer)]
     for (const { proof } of paid) expect((await house.claim(proof)).status).toBe(200)

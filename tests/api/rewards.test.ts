@@ -150,7 +150,7 @@ describe('rewards', () => {
     expect(await nativeOf(wallets.incentives)).toBe(35_000_000_000n - opening)
   })
 
-  it('rise with what a payer has spent within seven days', async () => {
+  it('rise with the spending of a payer within seven days', async () => {
     const before = await nativeOf(shop.payer.address)
     await buy()
     await untilDone()
@@ -177,7 +177,7 @@ describe('rewards', () => {
 })
 
 describe('a refund', () => {
-  it('sends back a payment that nobody can match, once, whoever asks again', async () => {
+  it('returns an unmatched payment once, for any number of requests', async () => {
     const { world, payer } = shop
     const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)
     const tx = await world.send([instruction], payer)
@@ -206,7 +206,7 @@ describe('a refund', () => {
     expect(await refund(tx)).toEqual({ kind: 'refused', why: 'the paid resource was delivered' })
   })
 
-  it('is made of a payment that nobody claims, though it could still be claimed, and then it buys nothing', async () => {
+  it('is possible for an unclaimed payment that could still be claimed, and the payment then buys nothing', async () => {
     const { payer, world } = shop
     const { tx, proof } = await house.pay(payer)
     world.localnet.advanceSlots(40)
@@ -241,7 +241,7 @@ describe('a refund', () => {
     await dear.close()
   })
 
-  it('gives nobody what somebody else has sent in the same transaction', async () => {
+  it('returns only the amount of each sender in the same transaction', async () => {
     const { world, payer } = shop
     const first = await world.transfer(payer, world.recipient.address, 'USDC', 1_000n)
     const others = await world.transfer(refundFrom, world.recipient.address, 'USDC', 5_000_000n)
@@ -252,7 +252,7 @@ describe('a refund', () => {
     await untilDone()
   })
 
-  it('opens no account that costs more than what is sent back', async () => {
+  it('opens no account that costs more than the refund', async () => {
     const { world } = shop
     const poor = await createKeyPairSignerFromBytes(newBytes())
     await world.localnet.fund(poor.address, { SOL: 10n ** 9n, USDC: 1_000n })
@@ -269,7 +269,7 @@ describe('a refund', () => {
     expect(await ledgerOf().outgoing.get(planning.transaction.id)).toMatchObject({ state: 'dropped', why })
   })
 
-  it('is not made of what the recipient itself exchanged', async () => {
+  it('ignores conversions of the recipient itself', async () => {
     const { world, payer } = shop
     const { recipient } = world
     await world.localnet.fund(recipient.address, { SOL: 10n ** 9n })
@@ -282,7 +282,7 @@ describe('a refund', () => {
     expect(await refund(tx)).toEqual({ kind: 'unknown' })
   })
 
-  it('leaves nothing to be had for what goes back, though its proof would still be good', async () => {
+  it('leaves no grant for a refunded payment, even with a valid proof', async () => {
     const { tx, proof } = await house.pay(shop.payer)
     shop.world.localnet.advanceSlots(40)
     await untilSeen(tx)

@@ -81,7 +81,7 @@ describe('another site', () => {
     { 'sec-fetch-site': 'same-site' },
     { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
     { 'sec-fetch-site': 'cross-site', origin: 'https://api.example' },
-  ])('cannot sign anybody in or out from its page: %j', async (headers) => {
+  ])('cannot start or end a session from its page: %j', async (headers) => {
     const { enter, post, asks } = setUp()
     expect((await enter(owner, headers)).status).toBe(403)
     expect((await post('/sign-in/nonce', { address: owner.address }, headers)).status).toBe(403)
@@ -133,7 +133,7 @@ describe('a session', () => {
     expect(await (await post('/sign-out', {}, { cookie, origin: base })).json()).toEqual({ signedOut: false })
   })
 
-  it('is a new one at every sign-in, and the one before ends: nobody can fix it beforehand', async () => {
+  it('is new at every sign-in, and the previous one ends, so it cannot be fixed in advance', async () => {
     const { asks, enter, kv } = setUp()
     const first = cookieOf(await enter(stranger))
     const second = await enter(owner, { cookie: first, origin: base })
@@ -211,7 +211,7 @@ describe('many sign-ins', () => {
 })
 
 describe('the addresses of sign-in', () => {
-  it('take what they are for', async () => {
+  it('accept their own input', async () => {
     const { signIn } = setUp()
     const ask = async (method: string, path: string) =>
       (await signIn.handle(new Request(`${base}${path}`, { method }), { isLoopback: false })).status
@@ -267,7 +267,7 @@ describe('signInWith', () => {
     expect(asked).toEqual([])
   })
 
-  it('says why it was refused, and what cannot be reached', async () => {
+  it('gives the reason of a refusal, and names unreachable parts', async () => {
     const { signIn } = setUp()
     const { wallet } = walletOf(owner)
     const foreign = { ...wallet, signMessage: async (bytes: Uint8Array) => stranger.sign(bytes) }

@@ -67,7 +67,7 @@ describe('GET /api/settlement', () => {
     expect(await read(noSettlement)).toEqual({ isOn: false, paused: false, wallets: [], conversions: [], next: null })
   })
 
-  it('tells what was quoted, what had to come and what came, the latest first and page by page', async () => {
+  it('shows quotes, minimums and received amounts, the latest first and page by page', async () => {
     await convert(1, 299_400_000n)
     trade.clock.move(1_000)
     await convert(2)
@@ -86,7 +86,7 @@ describe('GET /api/settlement', () => {
     ])
   })
 
-  it('leaves out what cannot be read, and shows the rest', async () => {
+  it('skips unreadable rows, and shows the rest', async () => {
     const lane = conversionLane(wallet.address, 'NATIVE')
     await dispatchesOf().plan({ id: 'odd', kind: 'conversion', lane, about: '{}', lines: [] })
     await convert(3, 300_000_000n)
@@ -94,7 +94,7 @@ describe('GET /api/settlement', () => {
   })
 })
 
-describe('what this process knows', () => {
+describe('the state of this process', () => {
   const options = (more: Partial<ProviderOptions> = {}): ProviderOptions => ({
     price: 0.01,
     token: 'USDC',
@@ -121,7 +121,7 @@ describe('what this process knows', () => {
     return { view: createSettlementView(await handle.get()), paywall }
   }
 
-  it('is what its own worker has before it: balances, what is kept and the next threshold', async () => {
+  it('shows the next work of its own worker: balances, reserves and the next threshold', async () => {
     // Half a SOL beyond what is kept is worth more than ten USDC, so only its threshold says that it waits.
     const more = { conversionThreshold: { NATIVE: 5_000, SOL: 3 } }
     const venue = { kind: 'rfq', url: trade.url } as const

@@ -60,7 +60,7 @@ describe('a link for a spreadsheet', () => {
     expect(exports.hasLink(new Request(`${base}/api/analytics/export`))).toBe(false)
   })
 
-  it('gives CSV for what was asked when it was made, without a byte order mark', async () => {
+  it('returns CSV for the query of its creation, without a byte order mark', async () => {
     const { follow, makeLink } = setUp(100)
     const text = await (await follow((await makeLink('&token=SOL&from=2026-01-01T00:00:10Z')).url)).text()
     const lines = text.trimEnd().split('\r\n')
@@ -144,7 +144,7 @@ describe('a link for a spreadsheet', () => {
     })
   })
 
-  it('is revoked at once, also for who is reading, and for every server', async () => {
+  it('is revoked at once, also for current readers, and on every server', async () => {
     const { follow, links, makeLink, parts } = setUp(5_000)
     const { url, id } = await makeLink()
     const reader = (await follow(url)).body?.getReader()
@@ -252,7 +252,7 @@ describe('rows written into a Google spreadsheet', () => {
     expect(google.tokensGiven()).toBe(before + 2)
   })
 
-  it('T140: are told to have failed in one sentence, without what Google said', async () => {
+  it('T140: report a failure in one sentence, without the response of Google', async () => {
     const { ask, logged } = setUp(2_500, { sheets: open() })
     google.answerWith(200, 200, 200, 429)
     const answer = await ask('?format=sheets', 'POST')
@@ -267,7 +267,7 @@ describe('rows written into a Google spreadsheet', () => {
     [403, /share it with its client_email/],
     [404, /does not find the spreadsheet/],
     [500, /status 500/],
-  ])('say what to do when Google answers %i', async (status, why) => {
+  ])('explain the next step when Google responds with %i', async (status, why) => {
     google.answerWith(status)
     expect(await open().clear()).toEqual({ kind: 'failed', why: expect.stringMatching(why) })
   })
@@ -283,7 +283,7 @@ describe('rows written into a Google spreadsheet', () => {
     })
   })
 
-  it('T143: go to Google’s own addresses, whatever the file of the account names', async () => {
+  it('T143: connect only to the addresses of Google, for any address in the account file', async () => {
     const asked: string[] = []
     const post = async (url: string) => {
       asked.push(url)
@@ -330,7 +330,7 @@ describe('rows written into a Google spreadsheet', () => {
     expect((await ask('?format=sheets', 'POST')).status).toBe(200)
   })
 
-  it('T140: need a key that can be used, and what is wrong is said without it', () => {
+  it('T140: need a usable key, and report problems without it', () => {
     const home = mkdtempSync(join(tmpdir(), 'paystile-test-'))
     const file = join(home, 'account.json')
     writeFileSync(file, JSON.stringify({ type: 'service_account', ...credentials }))

@@ -97,7 +97,7 @@ describe('signing in', () => {
     expect(await asks({})).toBeUndefined()
   })
 
-  it('is open to everybody as themselves, and says who is an owner', async () => {
+  it('is open to every wallet, and tells owners apart', async () => {
     const { enter, signIn } = setUp()
     expect(await (await enter(stranger)).json()).toMatchObject({ wallet: stranger.address, owner: false })
     const { token } = (await (await enter(owner)).json()) as { token: string }
@@ -212,7 +212,7 @@ describe('signing in', () => {
     expect((await post('/sign-in', body(message))).status).toBe(200)
   })
 
-  it('refuses keys under which anybody could sign', async () => {
+  it('refuses keys with forgeable signatures', async () => {
     const { post, messageFor } = setUp()
     // The neutral point: with a strict verifier no signature under it is valid.
     const weak = {
@@ -263,7 +263,7 @@ describe('a hardware wallet', () => {
     expect(await enterAs(wrap, true)).toBe(200)
   })
 
-  it('says what it signed where its header names an application', async () => {
+  it('shows the signed message if its header names an application', async () => {
     expect(await enterAs((text) => long(text, 1, wallet, [owner]), true)).toBe(200)
     expect(await enterAs((text) => long(text, 1, wallet, [owner]), false)).toBe(401)
   })

@@ -103,7 +103,7 @@ describe('the stream of payments', () => {
     fixture.stream.close()
   })
 
-  it('tells of what other servers did', async () => {
+  it('reports changes of other servers', async () => {
     const fixture = createFixture({ lookMs: 10 })
     fixture.books.payments.push(captureOf(1))
     const response = fixture.open()
@@ -145,7 +145,7 @@ describe('the stream of payments', () => {
     fixture.stream.close()
   })
 
-  it('ends for all when the service stops, and begins for nobody', async () => {
+  it('ends for all listeners when the service stops, and accepts no new ones', async () => {
     const fixture = createFixture()
     const response = fixture.open()
     fixture.stream.close()
@@ -168,7 +168,7 @@ describe('the stream of payments', () => {
     for (const { stream } of [fixture, later]) stream.close()
   })
 
-  it('T133: looks once for all who come back after the same event', async () => {
+  it('T133: reads once for all listeners that resume after the same event', async () => {
     const fixture = createFixture()
     fixture.books.payments.push(captureOf(1))
     let looks = 0
@@ -196,7 +196,7 @@ describe('the stream of payments', () => {
     fixture.stream.close()
   })
 
-  it('T133: lets nobody wait for a reader that is slow', async () => {
+  it('T133: a slow reader delays no other', async () => {
     const fixture = createFixture()
     const slow = fixture.open()
     const fast = fixture.open()
@@ -221,7 +221,7 @@ describe('the stream of payments', () => {
     fixture.stream.close()
   })
 
-  it('T133: lets go of who does not read', async () => {
+  it('T133: disconnects a reader that does not read', async () => {
     const fixture = createFixture()
     fixture.open()
     for (let index = 0; index < 400; index += 1) fixture.books.payments.push(captureOf(index))

@@ -158,7 +158,7 @@ describe('POST /verify-payment', () => {
     expect(statuses.at(-1)).toBe(429)
   })
 
-  it('T128: what leads nowhere here counts at the paywall, too', async () => {
+  it('T128: an invalid proof here also counts at the paywall', async () => {
     const { requestId } = await house.challenge()
     const client = someone()
     for (let times = 0; times < 5; times += 1) await house.verify({ tx: randomTx(), requestId }, client)
@@ -169,7 +169,7 @@ describe('POST /verify-payment', () => {
     expect((await fetch(`${house.url}/data`, { headers })).status).toBe(429)
   })
 
-  it('T127: those whose address is not known share one budget', async () => {
+  it('T127: clients without a known address share one limit', async () => {
     const hidden = await openHouse(shop, { rpc: fakeNode.url }, {}, ({ isLoopback }) => ({ isLoopback }))
     const { requestId } = await hidden.challenge()
     const statuses: number[] = []

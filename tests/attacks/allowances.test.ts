@@ -107,7 +107,7 @@ it('outlives the key that sealed it, its recipient and the price', async () => {
   await expectRefused(later.claim(proof), 'payment_replay')
 })
 
-it('T87: a binding that was replaced is still good for what was quoted under it', async () => {
+it('T87: a replaced binding is still valid for quotes that used it', async () => {
   const secretKey = `1:${'k'.repeat(40)}`
   const ledger = `${fixture.directory}/binds.sqlite`
   const first = await fixture.open({ bind: { query: ['size'] }, secret: secretKey, ledger })

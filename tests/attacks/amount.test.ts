@@ -127,7 +127,7 @@ describe('the amount that arrived', () => {
     await expectNothing(attackedShop, 'underpaid', { ...attempt, payer: partner })
   })
 
-  it('T+: a payer who sends too little beside one who sends enough for another request', async () => {
+  it('T+: a payer that sends too little beside one that sends enough for another request', async () => {
     const partner = await world.person()
     const attempt = await fixture.commit(attackedShop, thief, [await usdc(1n), await usdc(price, partner)])
     const { body } = await expectNothing(attackedShop, 'underpaid', attempt)
@@ -164,7 +164,7 @@ describe('money that is taken back in the same transaction', () => {
     await attackedShop.serves(await fixture.commit(attackedShop, thief, [...account.open, await usdc(price), tidy]))
   })
 
-  it('T+: or so it seems: the recipient pays a supplier out of what another customer brings', async () => {
+  it('T+: the recipient pays a supplier from the payment of another customer', async () => {
     const [other, supplier] = [await world.person(), await world.person()]
     const supply = await move(world, world.usdc, recipient, supplier.address, price)
     await attackedShop.serves(
@@ -232,7 +232,7 @@ describe('mints that have rules of their own', () => {
     await shop.serves(await fixture.commit(shop, thief, [await withFee(10_102n, 102n)]))
   })
 
-  it('T34: a hook runs foreign code at every transfer, and the judgement is by what arrived', async () => {
+  it('T34: a hook runs foreign code at every transfer, and only the received amount counts', async () => {
     const { mint, shop } = await made('hook', extensions.transferHook(scriptedProgram.address, thief.address))
     const pay = async (units: bigint) => {
       const plain = await move(world, mint, thief, recipient.address, units)
@@ -252,7 +252,7 @@ describe('mints that have rules of their own', () => {
     await shop.serves(await fixture.commit(shop, thief, await pay(price)))
   })
 
-  it('T37: newly minted money comes from nobody', async () => {
+  it('T37: newly minted money has no payer', async () => {
     const mint = await createMint(world, thief)
     const shop = await openFor(mint, 'minted')
     const token = await world.tokenAccount(recipient.address, mint)

@@ -86,7 +86,7 @@ describe.each(adapters)('%s', (_name, serve) => {
   })
 })
 
-it('T85: a request that an application makes inside another is judged by what it asks for itself', async () => {
+it('T85: a nested request of an application is judged by its own target', async () => {
   const paid = protectHono(base())
   fixture.defer(paid.close)
   await paid.ready()
@@ -121,7 +121,7 @@ it('an address that is too long to repeat has no receipt, and is served all the 
   expect([response.status, response.headers.get('payment-receipt')]).toEqual([200, null])
 })
 
-it('T74: a node that does not know the mint stops sales, not those who have paid', async () => {
+it('T74: a node that does not know the mint stops sales, but not paid requests', async () => {
   const forgetful = await fixture.fakeNode()
   forgetful.behave(async ({ method }, ask) => {
     const told = await ask()

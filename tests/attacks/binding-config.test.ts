@@ -71,7 +71,7 @@ describe('T65: a key is replaced', () => {
     await expectServed(back.claim(await pay(back, open2)))
   })
 
-  it('and retired: what the ledger knows is served still, what it does not know is nobody’s', async () => {
+  it('and retired: payments in the ledger are served, and others are unknown', async () => {
     const ledger = newLedger()
     const before = await open({ secret: `1:${a}`, ledger })
     const [registered, unseen] = [await pay(before), await pay(before)]
@@ -141,7 +141,7 @@ describe('T66: the configuration changes while a challenge is open', () => {
     await expectServed(knowing.claim(proof))
   })
 
-  it('T84: after a restart a proof of another route is known for what it is before anybody has been there', async () => {
+  it('T84: after a restart, a proof of another route is recognised before the first visit of that route', async () => {
     const ledger = newLedger()
     const options = { ledger, scope: 'dear', price: 1, recipient: (await newSigner()).address }
     const [cheap, dear] = [await open({ ledger, scope: 'cheap' }), await open(options)]
@@ -231,7 +231,7 @@ describe('T95: verifyPayment', () => {
     expect(await verifyPayment(tx, requestId, { ...options, ledger: newLedger() })).toBe(true)
   })
 
-  it('believes what a requestId promises only with the secret that sealed it', async () => {
+  it('trusts the amounts of a requestId only with the secret that sealed it', async () => {
     const secret = `1:${a}`
     const shop = await open({ ledger: newLedger(), secret })
     const challenge = await shop.challenge()
@@ -278,7 +278,7 @@ describe('T95: verifyPayment', () => {
     ['null', { NATIVE: null }, 'mints.NATIVE: must'],
     ['a token without a mint', { SOL: {} }, 'mints.SOL: is not a token that has a mint'],
     ['text', 'x', 'mints: must be mints by token code'],
-  ])('names what is wrong with mints: %s', async (_what, mints, why) => {
+  ])('names the problem of the mints: %s', async (_what, mints, why) => {
     const options = { ...checked, recipient: recipientLike, rpc: 'http://127.0.0.1:1', mints: mints as never }
     const check = verifyPayment('1'.repeat(64), 'x', { ...options, mint: 'NATIVE' })
     await expect(check).rejects.toThrow(why)

@@ -106,7 +106,7 @@ describe('a copied proof', () => {
     await expectRefused(shop.claim(proof), 'payment_replay')
   })
 
-  it('T90: who pays for another is the payer, and the other cannot say otherwise', async () => {
+  it('T90: the sender of a payment is its payer, and the beneficiary cannot claim otherwise', async () => {
     const challenge = await shop.challenge('/data', announced)
     const tx = await world.pay(challenge, thief)
     await expectRefused(shop.claim(proofOf(tx, challenge, payer, `; claim=${secret}`)), 'payer_mismatch')
@@ -145,7 +145,7 @@ describe('a proof by signature', () => {
     await expectServed(shop.claim(await proof(code ? now() : now() + seconds)))
   })
 
-  it('T83: by somebody else, in his own name or in the name of the payer', async () => {
+  it('T83: by another wallet, in its own name or in the name of the payer', async () => {
     const challenge = await shop.challenge('/data', { 'Payment-Accept': 'sig' })
     const tx = await world.pay(challenge, payer)
     const forged = await signature(tx, challenge, thief)
@@ -227,7 +227,7 @@ describe('another request than the one that was paid for', () => {
     await expectServed(paidHere.claim(proof))
   })
 
-  it('T89: a requestId with any one letter changed is nobody’s', async () => {
+  it('T89: a requestId with any changed letter is unknown', async () => {
     const challenge = await shop.challenge()
     const tx = await world.pay(challenge, payer)
     const { requestId } = challenge
@@ -253,7 +253,7 @@ it('T91: two payments of one requestId are two accesses, each once', async () =>
   for (const proof of proofs) await expectRefused(shop.claim(proof), 'payment_replay')
 })
 
-it('T29: one payment for two requestIds is one access, whoever comes first', async () => {
+it('T29: one payment for two requestIds gives one access, to the first claim', async () => {
   const [first, second] = [await shop.challenge(), await shop.challenge('/other')]
   const transfer = await world.transfer(payer, world.recipient.address, 'USDC', 20_000n)
   const tx = await world.send([memo(first.requestId), memo(second.requestId), transfer], payer)

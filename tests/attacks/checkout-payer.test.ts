@@ -27,7 +27,7 @@ it('a service below a path of its host keeps the ticket where the browser sends 
   expect(cookie).toContain('; Path=/store/data; ')
 })
 
-it('a tab whose ticket another tab has overwritten offers nothing to pay', async () => {
+it('a tab with a ticket that another tab has overwritten offers no payment', async () => {
   const { url } = await open()
   const browser = createVisitor(url)
   // Two tabs that a browser opens at the same time: neither has a cookie to send, and the last answer wins.
@@ -52,7 +52,7 @@ it('a browser that keeps no cookies is told so before anything is paid', async (
   expect(await without.prepare(requestId, shop.payer.address)).toMatchObject({ code: 'claim_required' })
 })
 
-it('what was signed before the price expired is not sent after it, whatever came before', async () => {
+it('a transaction that was signed before the quote expired is not sent after it', async () => {
   const { url } = await open({ challengeTtlSeconds: 120 })
   const visitor = createVisitor(url)
   const facts = (await visitor.go()).facts()
@@ -68,7 +68,7 @@ it('what was signed before the price expired is not sent after it, whatever came
   expect(await visitor.submit(facts.requestId, signed)).toMatchObject({ kind: 'refused' })
 })
 
-it('what would land too late is not sent again', async () => {
+it('a transaction that would land too late is not sent again', async () => {
   const fakeNode = await shop.fakeNode()
   const { url } = await shop.open({ watch: false, rpc: fakeNode.url, challengeTtlSeconds: 120 })
   const visitor = createVisitor(url)
@@ -116,7 +116,7 @@ it('T180: a payment in two parts is taken, as by a wallet that makes the transfe
   await visitor.until(requestId, 'paid')
 })
 
-it('T180: what the wallet has sent itself before we do is taken for sent', async () => {
+it('T180: a transaction that the wallet has already sent counts as sent', async () => {
   const { url } = await open({ watch: false })
   const visitor = createVisitor(url)
   const { requestId } = (await visitor.go()).facts()
@@ -127,7 +127,7 @@ it('T180: what the wallet has sent itself before we do is taken for sent', async
   await visitor.until(requestId, 'paid')
 })
 
-it('T180: nodes see what a wallet signed only once it is the one that is sent', async () => {
+it('T180: nodes see a signed transaction only when it is the one that is sent', async () => {
   const fakeNode = await shop.fakeNode()
   const { url } = await shop.open({ watch: false, rpc: fakeNode.url })
   const visitor = createVisitor(url)

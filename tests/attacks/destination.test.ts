@@ -44,7 +44,7 @@ it('sells to an honest customer, once', async () => {
   await shop.refuses('payment_replay', attempt)
 })
 
-describe('somebody else is paid', () => {
+describe('another wallet is paid', () => {
   it('T3: a wallet that is not the recipient', async () => {
     const other = await world.person()
     const attempt = await fixture.commit(shop, thief, [await move(world, world.usdc, thief, other.address, price)])
@@ -92,7 +92,7 @@ describe('somebody else is paid', () => {
     await expectNothing(shop, 'wrong_destination', attempt)
   })
 
-  it('T+: the recipient itself, of whom the proof says that it paid', async () => {
+  it('T+: the recipient itself, which the proof names as the payer', async () => {
     const attempt = await fixture.commit(shop, thief, [await move(world, world.usdc, thief, recipient.address, price)])
     await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: recipient })
     await shop.serves(attempt)
@@ -114,7 +114,7 @@ describe('something else is paid', () => {
     await expectNothing(shop, 'wrong_mint', await pays(twin, thief))
   })
 
-  it('T5: a mint whose address begins and ends as the real one does', async () => {
+  it('T5: a mint with an address that begins and ends like the real one', async () => {
     const bytes = (decodeAddress(world.usdc.address) as Uint8Array).slice()
     bytes[16] = (bytes[16] as number) ^ 1
     const twin = { ...world.usdc, address: encodeBase58(bytes) }
@@ -193,7 +193,7 @@ describe('something else is paid', () => {
   })
 })
 
-describe('nobody is richer for it', () => {
+describe('no balance grows', () => {
   it.each([
     ['T12: the recipient pays itself, from its account into the same account', 'same'],
     ['T12: the recipient pays itself, from another account of its own', 'other'],
@@ -218,7 +218,7 @@ describe('nobody is richer for it', () => {
     await expectNothing(shop, 'self_payment', await fixture.commit(shop, authority, [transfer]))
   })
 
-  it('T12: the recipient collects from a customer who made it a delegate, and says that it paid', async () => {
+  it('T12: the recipient collects from a customer that made it a delegate, and claims to be the payer', async () => {
     const source = await world.tokenAccount(thief.address, world.usdc)
     const destination = await world.tokenAccount(recipient.address, world.usdc)
     const approve = getApproveInstruction({ source, delegate: recipient.address, owner: thief, amount: price })

@@ -157,7 +157,7 @@ describe('a payment on a fork that is dropped', () => {
 })
 
 describe('a payment that was taken back and lands again', () => {
-  it('T62: is worth what was left of it, once it is final', async () => {
+  it('T62: is worth its unused rest once it is final', async () => {
     let isBroken = true
     const frail = await fixture.open({ scope: 'frail' }, () => ({ body: 'the secret', throws: isBroken }))
     const { attempt } = await confirmed(frail)
@@ -239,7 +239,7 @@ describe('a price from which on a payment must be final', () => {
   })
 })
 
-describe('what may be accepted and not final', () => {
+describe('limits for payments that are not final', () => {
   it.each<[string, { readonly recipient?: number; readonly payer?: number } | number]>([
     ['by one recipient', 0.025],
     ['by one recipient, written out', { recipient: 0.025 }],

@@ -91,7 +91,7 @@ describe.each(adapters)('%s', (name, serve) => {
     await expectServed(shop.claim(proof))
   })
 
-  it('T107: no header of the handler lets a cache keep what was paid for', async () => {
+  it('T107: no header of the handler lets a cache keep a paid response', async () => {
     const response = await shop.claim(await shop.buy(payer, '/cached'), '/cached')
     expect(response.headers.get('cache-control')).toBe('private, no-store')
     for (const header of Object.keys(targeted).slice(2))

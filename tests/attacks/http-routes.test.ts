@@ -90,7 +90,7 @@ describe.each(routers)('%s', (name, build) => {
     expect(await ask(app.url, 'GET /api/data HTTP/1.1', [proof])).toMatchObject({ status: 200, body: 'the secret' })
   })
 
-  it('T111: a header that changes the method changes what is paid for, where it changes what is run', async () => {
+  it('T111: a header that changes the method changes the price only if it changes the handler', async () => {
     const { proof } = await buy('/api/data')
     const forged = await ask(app.url, 'POST /api/data HTTP/1.1', [
       proof,

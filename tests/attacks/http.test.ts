@@ -97,7 +97,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     await expectServed(shop.claim(`${own}; trace-id=1`))
   })
 
-  it('T105: neither Host nor a forwarding header changes what was sold, and neither is needed to claim it', async () => {
+  it('T105: neither Host nor a forwarding header changes the sold resource, and neither is needed to claim it', async () => {
     const spoofed = ['X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Forwarded: host=evil.example']
     const asked = await sendRaw(
       shop.url,
@@ -124,7 +124,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     ['chunks that are not the last coding', 'Transfer-Encoding: chunked, identity'],
     ['chunks misspelled', 'Transfer-Encoding: xchunked'],
     ['chunks behind a space', 'Transfer-Encoding : chunked'],
-  ])('T106: %s: refused, and what is smuggled behind it is not looked at', async (_kind, framing) => {
+  ])('T106: %s: refused, and the smuggled request behind it is ignored', async (_kind, framing) => {
     const smuggled = `GET /data HTTP/1.1\r\nHost: x\r\nPayment-Proof: ${proof}\r\n\r\n`
     const text = await sendRaw(shop.url, `POST /data HTTP/1.1\r\nHost: x\r\n${framing}\r\n\r\n0\r\n\r\n${smuggled}`)
     // A coding that nobody knows is found out only after the request was answered.
@@ -144,7 +144,7 @@ describe.each(adapters)('%s', (_name, serve) => {
     expect(await send(`\r\nPayment-Proof: ${await shop.buy(payer)}`)).toMatchObject({ status: 200, body: 'the secret' })
   })
 
-  it('T112: what a challenge repeats of the request is inert, as JSON and in the page for people', async () => {
+  it('T112: parts of the request in a challenge are inert, as JSON and in the page', async () => {
     const line = 'GET /data?"></script><script>alert(1)</script> HTTP/1.1'
     const page = await ask(shop.url, line, ['Payment-Accept: <script>', 'Accept: text/html'])
     expect([page.status, page.headers.get('content-type')]).toEqual([402, 'text/html; charset=utf-8'])

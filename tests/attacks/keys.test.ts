@@ -36,7 +36,7 @@ function spellings(key: Uint8Array): readonly string[] {
   return [...texts.map((text) => text.slice(0, 10)), encodeBase58(seed).slice(0, 10), bytes.join(','), bytes.join(', ')]
 }
 
-it('T146: a process that only receives reads no key file, whatever lies about', async () => {
+it('T146: a process that only receives reads no key file, even if one exists', async () => {
   for (const name of ['wallet.json', 'provider.json', 'payouts.json']) makeKeyFile(join(fixture.directory, name))
   vi.clearAllMocks()
   const shop = await fixture.open({ watch: true })

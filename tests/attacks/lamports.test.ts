@@ -155,7 +155,7 @@ const ways: Readonly<Record<string, Way>> = {
   ],
 }
 
-describe('the recipient is richer, but nobody transferred anything', () => {
+describe('the balance of the recipient grows without a transfer', () => {
   it.each(Object.entries(ways))('%s', async (_name, build) => {
     const plan = await build()
     const before = balance()
@@ -170,7 +170,7 @@ describe('the recipient is richer, but nobody transferred anything', () => {
     expect(body).toMatchObject({ required: '0.001', received: '0.000000001' })
   })
 
-  it('T+: a new account is created at the address of a recipient who signs for it', async () => {
+  it('T+: a new account is created at the address of a recipient that signs for it', async () => {
     const novice = await newSigner()
     const shop = await fixture.open({ token: 'SOL', price: '0.001', recipient: novice.address, scope: 'novice' })
     const opening = { payer: thief, newAccount: novice, lamports: 2_000_000n, space: 0, programAddress: system }

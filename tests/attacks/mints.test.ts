@@ -101,7 +101,7 @@ describe('a mint', () => {
       () => ({ acceptedMints: ['NATIVE', 'USDC'], mints: { NATIVE: { ...world.usdc } } }),
       [402, 'USDC'],
     ],
-  ])('%s while no node answers, and ready says that nobody can tell', async (_what, options, answer) => {
+  ])('%s while no node responds, and ready reports that the state is unknown', async (_what, options, answer) => {
     silence()
     lines.length = 0
     const shop = await open(options())
@@ -121,7 +121,7 @@ describe('a mint', () => {
     await shop.close()
   })
 
-  describe('that nobody could read at the start', () => {
+  describe('that could not be read at the start', () => {
     // The real clock goes on; a test only jumps over the pause between two attempts.
     beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true }))
     afterEach(() => {

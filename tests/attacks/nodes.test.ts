@@ -95,7 +95,7 @@ describe('one node', () => {
     await expectServed(shop.claim(proof))
   })
 
-  it('T76: is slow, and two others are not: nobody waits for it', async () => {
+  it('T76: is slow, and the read does not wait for it if two others respond', async () => {
     const slow = await fixture.fakeNode()
     const three = await fixture.open({ rpc: [slow.url, (await fixture.fakeNode()).url, world.localnet.rpcUrl] })
     const proof = await three.buy(fixture.payer)

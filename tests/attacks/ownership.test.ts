@@ -49,7 +49,7 @@ const handOver = (account: Address, from: KeyPairSigner, to: KeyPairSigner): Ins
   })
 
 describe('the recipient’s account', () => {
-  it('T8: is lost to somebody else right after the payment', async () => {
+  it('T8: is transferred to another owner right after the payment', async () => {
     const careless = await world.person()
     const shop = await fixture.open({ recipient: careless.address, scope: 'careless' })
     const account = await world.tokenAccount(careless.address, world.usdc)

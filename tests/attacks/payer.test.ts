@@ -55,13 +55,13 @@ describe('the payer named in the proof', () => {
     await shop.serves(attempt)
   })
 
-  it('T39: is the sponsor who only paid the fee', async () => {
+  it('T39: is the sponsor that only paid the fee', async () => {
     const attempt = await fixture.commit(shop, payer, [await usdc()], { feePayer: thief })
     await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: thief })
     await shop.serves(attempt)
   })
 
-  it('T39: signed the transaction, and paid something to somebody else in it', async () => {
+  it('T39: signed the transaction, and paid another wallet in it', async () => {
     const other = await move(world, world.usdc, thief, payer.address, price)
     const attempt = await fixture.commit(shop, payer, [await usdc(), other])
     await expectNothing(shop, 'payer_mismatch', { ...attempt, payer: thief })
@@ -125,7 +125,7 @@ async function createMultisig(members: readonly KeyPairSigner[]) {
 }
 
 describe('a payer that cannot sign', () => {
-  it('T+: a multisig pays, and only members who signed may speak for it', async () => {
+  it('T+: a multisig pays, and only members that signed may claim it', async () => {
     const members = [await newSigner(), await newSigner(), await newSigner()] as const
     const multisig = await createMultisig(members)
     const transfer = getTransferCheckedInstruction({
@@ -172,8 +172,8 @@ describe('a payer that cannot sign', () => {
   })
 })
 
-describe('a stranger who signs for a payer', () => {
-  it('T+: who can sign for itself, and did, though both were given to the same instruction', async () => {
+describe('a stranger that signs for a payer', () => {
+  it('T+: that can sign for itself, and did, though both accounts were passed to the same instruction', async () => {
     const scriptedProgram = await deployScriptedProgram(world)
     const relayed = scriptedProgram.act([await usdc()], [thief])
     const attempt = await fixture.commit(shop, payer, [relayed], { accept: 'sig', feePayer: thief })

@@ -76,7 +76,7 @@ describe('a smart wallet', () => {
   })
 })
 
-describe('a program that pays the recipient what is its own', () => {
+describe('a program that pays the recipient from its own account', () => {
   it('T164: beside a transfer of one unit by the thief', async () => {
     const attempt = await fixture.commit(shop, thief, [
       scriptedProgram.act([await fromVault(price)], [thief]),
@@ -132,7 +132,7 @@ describe('a program that pays the recipient what is its own', () => {
     await expectNothing(shop, 'payer_mismatch', attempt)
   })
 
-  it('T+: while a delegate takes back what the thief has paid', async () => {
+  it('T+: while a delegate takes back the payment of the thief', async () => {
     const source = await world.tokenAccount(recipient.address, world.usdc)
     const approve = getApproveInstruction({ source, delegate: thief.address, owner: recipient, amount: price })
     await succeed(world, [approve], recipient)

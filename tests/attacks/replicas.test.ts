@@ -41,7 +41,7 @@ describe('four servers on one database', () => {
     }
   })
 
-  it('T119: while the database is away nobody is served and nobody pays again, and afterwards all is as it was', async () => {
+  it('T119: while the database is away, no request is served and no client pays again, and afterwards the state is unchanged', async () => {
     const [fresh, used] = [await at(0).buy(fixture.payer), await at(1).buy(fixture.payer)]
     await expectServed(at(2).claim(used))
     await expectUsed(at(3), used)

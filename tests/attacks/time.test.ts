@@ -165,7 +165,7 @@ describe('a block without a time', () => {
     world.localnet.faults.clear()
   })
 
-  it('T58: of which nobody tells the time is no reason to grant or to refuse', async () => {
+  it('T58: without a known block time is neither granted nor refused', async () => {
     const attempt = await fixture.commit(attackedShop, payer, [
       await move(world, world.usdc, payer, world.recipient.address, price),
     ])
@@ -261,7 +261,7 @@ describe('a service that changes while a challenge is open', () => {
     await expectNothing(dear, 'underpaid', { tx: await pays(fresh), challenge: fresh, payer })
   })
 
-  it('T66: the recipient changes, and who paid the former one is still served', async () => {
+  it('T66: the recipient changes, and payments to the former one are still served', async () => {
     const former = await world.person()
     const shared = { secret: keys.first, scope: 'owners' }
     const old = await open({ ...shared, recipient: former.address })

@@ -121,7 +121,7 @@ describe('while the WebSocket tells', () => {
     expect(event).toMatchObject({ amount: '0.01', requestId: own.requestId })
   })
 
-  it('T70, T167: what one node tells is read from two before it opens a door', async () => {
+  it('T70, T167: a transaction that one node reports is read from two before the admission', async () => {
     const fakeNode = await fixture.fakeNode()
     const shop = await openWatching({ rpc: [world.localnet.rpcUrl, fakeNode.url], waitSeconds: 0 })
     const proof = await shop.buy(fixture.payer)
@@ -136,7 +136,7 @@ describe('while the WebSocket tells', () => {
     await expectRefused(shop.claim(alone), 'chain_unavailable')
   })
 
-  it('T127: a signature that nobody saw costs no read', async () => {
+  it('T127: a signature that the watcher has not seen costs no read', async () => {
     const shop = await openWatching({ waitSeconds: 0.2 })
     await warmUp(shop)
     const { requestId } = await shop.challenge()
@@ -174,7 +174,7 @@ describe('while the WebSocket tells', () => {
     expect(seen()).toHaveLength(1)
   })
 
-  it('counts what it saw', async () => {
+  it('counts observed payments', async () => {
     const shop = await openWatching()
     await warmUp(shop)
     await expectServed(shop.claim(await shop.buy(fixture.payer)))
@@ -188,7 +188,7 @@ describe('while the WebSocket tells', () => {
   })
 })
 
-describe('what the watcher has not seen', () => {
+describe('payments that the watcher has not seen', () => {
   it('T56: a payment of long ago is found, which nodes no longer keep at hand', async () => {
     const before = await fixture.open({ service: 'long-ago' })
     const proof = await before.buy(fixture.payer)
@@ -200,7 +200,7 @@ describe('what the watcher has not seen', () => {
     expect(await shop.metrics()).toContain('paystile_payments_missed_total 0')
   })
 
-  it('T56: and also for who has named payments that do not exist, if it insists', async () => {
+  it('T56: and also for clients that named payments that do not exist, after more attempts', async () => {
     const before = await fixture.open({ service: 'doubted' })
     const proof = await before.buy(fixture.payer)
     world.localnet.advance(0, 700)
@@ -217,7 +217,7 @@ describe('what the watcher has not seen', () => {
 })
 
 describe('while the WebSocket does not tell', () => {
-  it('T77: a node without one is read as ever, and what comes is found in its lists', async () => {
+  it('T77: a node without one is read as usual, and payments are found in its lists', async () => {
     const fakeNode = await fixture.fakeNode()
     fakeNode.withoutSockets()
     const shop = await openWatching({ rpc: fakeNode.url })

@@ -78,7 +78,7 @@ it.each([
   ['knows whether its block has expired, and lands late', { isBlockhashValid: 250 }, 140],
   ['gives the block, and lands late', { getLatestBlockhash: 100, getSignatureStatuses: 200 }, 40],
   ['knows its status, and is lost', { getSignatureStatuses: 250 }, undefined],
-])('a node that is behind %s: what became of it is told as it is', async (_name, lags, landing) => {
+])('a node that is behind %s: the outcome is reported correctly', async (_name, lags, landing) => {
   const lagOf = (method: string) => (lags as Readonly<Record<string, number>>)[method] ?? 0
   await follow({ lagOf, landing: () => landing }, createRandom(1))
 })

@@ -265,7 +265,7 @@ function mutate(bytes: Uint8Array, changes: readonly { kind: 'set' | 'cut' | 'ad
 }
 
 describe('decodeTransaction', () => {
-  it('reads what the library wrote exactly as the library does', () => {
+  it('reads the output of the library exactly as the library does', () => {
     fc.assert(
       fc.property(drafts, fc.integer({ min: 1, max: 200 }), (draft, fill) => {
         const bytes = encode(draft, fill)

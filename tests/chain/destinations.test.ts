@@ -91,7 +91,7 @@ describe('the accounts of people', () => {
     expect(await stateOf((await newSigner()).address, usual)).toBe('missing')
   })
 
-  it('T155: are of no use in the hands of somebody else', async () => {
+  it('T155: are useless with another owner', async () => {
     const [person, thief] = [await fixture.person(), await newSigner()]
     const account = await fixture.tokenAccount(person.address, fixture.native)
     // Set authority, kind 2: the owner.
@@ -199,7 +199,7 @@ describe('the accounts of people', () => {
   })
 })
 
-describe('what opening an account costs', () => {
+describe('the cost of opening an account', () => {
   it.each<[string, readonly (() => Extension)[]]>([
     ['nothing', []],
     ['a transfer fee', [() => extensions.transferFee(100, authority.address)]],
@@ -219,7 +219,7 @@ describe('what opening an account costs', () => {
         () => extensions.closeAuthority(authority.address),
       ],
     ],
-  ])('is what the chain takes for it, for a mint with %s', async (_name, list) => {
+  ])('equals the charge of the chain, for a mint with %s', async (_name, list) => {
     const mint = await createMint(fixture, authority, {
       tokenProgram: token2022Program,
       extensions: list.map((one) => one()),
@@ -248,7 +248,7 @@ describe('what opening an account costs', () => {
     expect(Object.fromEntries(rpc.calls())).toEqual({ getMinimumBalanceForRentExemption: 1 })
   })
 
-  it('is not known of a mint with an extension that is not, of what is no mint, and from nobody', async () => {
+  it('is unknown for a mint with an unknown extension, for other accounts, and without a node', async () => {
     const mint = await createMint(fixture, authority, { extensions: [extensions.pausable(authority.address)] })
     bend(mint.address, (data) => {
       data[166] = 99
@@ -264,7 +264,7 @@ describe('what opening an account costs', () => {
 })
 
 describe('holdings', () => {
-  it('are what can be sent, in the order asked for', async () => {
+  it('are usable ones, in the requested order', async () => {
     const { outgoingWallet, native, usdc, sender } = fixture
     const holdings = await outgoingWallet.holdings([usdc, native])
     expect(holdings).toEqual({

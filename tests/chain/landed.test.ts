@@ -272,7 +272,7 @@ describe('tokens that really moved', () => {
     ])
   })
 
-  it('T37: from nobody, when they are minted', async () => {
+  it('T37: without a payer, when they are minted', async () => {
     const [signature = ''] = await world.localnet.fund(shop.address, { USDC: 10_000n })
     expect((await world.effectOf(signature)).transfers).toEqual([])
   })

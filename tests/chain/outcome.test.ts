@@ -87,7 +87,7 @@ describe('expired', () => {
     expect(await by([silent], signed)).toEqual(open('history'))
   })
 
-  it('T148: is not told by a node that is behind, whoever answered in between', async () => {
+  it('T148: is not reported by a node that is behind, even after responses of other nodes', async () => {
     const signed = await sign()
     pass(200)
     const early = { context: { slot: signed.slot - 1 } }
@@ -160,7 +160,7 @@ describe('expired', () => {
     expect((await by([returning], signed)).kind).toBe('landed')
   })
 
-  it('T149: is never told of what has landed or can land, by one node that lies beside one that does not', async () => {
+  it('T149: is never reported for a transaction that has landed or can land, if one of two nodes lies', async () => {
     const signed = await sign()
     const lies: readonly NodeScript[] = [denies, both(denies, pruned), both(denies, foreign), dead, absent, stale]
     const tell = async () => {
@@ -178,7 +178,7 @@ describe('expired', () => {
     expect(await fixture.held(owner, fixture.native)).toBe(7n)
   })
 
-  it('T148: is never told too early, whatever one of two nodes says and whenever it lands', async () => {
+  it('T148: is never reported too early, for any response of one of two nodes and any time of landing', async () => {
     const lies = [absent, stale, pruned, foreign, statusOf(failure), lying('getSlot', () => 10 ** 9)]
     const story = fc.record({
       told: fc.subarray(lies, { minLength: 1 }),
@@ -213,7 +213,7 @@ describe('expired', () => {
     )
   }, 60_000)
 
-  it('T149: is not told of what a node took and did not answer', async () => {
+  it('T149: is not reported for a transaction that a node accepted without a response', async () => {
     const signed = await sign()
     const mute: NodeScript = async (question, forward) => {
       await forward()
@@ -228,7 +228,7 @@ describe('expired', () => {
     expect((await outgoingWallet.readOutcome(signed)).kind).toBe('landed')
   })
 
-  it('T149: is not told of what lands late', async () => {
+  it('T149: is not reported for a transaction that lands late', async () => {
     const signed = await sign()
     const remove = fixture.localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 100 })
     await fixture.outgoingWallet.send(signed)
@@ -243,7 +243,7 @@ describe('expired', () => {
 })
 
 describe('landed', () => {
-  it('T152: is told only of what is final, and one node is enough', async () => {
+  it('T152: is reported only for final transactions, and one node is enough', async () => {
     const signed = await sign()
     await fixture.land(signed)
     expect(await fixture.outgoingWallet.readOutcome(signed)).toEqual(open('final', true))
@@ -325,7 +325,7 @@ describe('failed', () => {
 })
 
 describe('read', () => {
-  it('tells what two nodes say, and nothing where they differ', async () => {
+  it('reports the result of two nodes, and none if they differ', async () => {
     const signed = await sign()
     await fixture.land(signed)
     pass(40)

@@ -88,7 +88,7 @@ describe('a payout', () => {
     expect(slot).toBeGreaterThan(first - 3)
   })
 
-  it('T155: opens accounts that are missing, also of those to whom somebody sent lamports before, and twice does no harm', async () => {
+  it('T155: opens missing accounts, also pre-funded ones, and a second run does no harm', async () => {
     const people = await Promise.all(Array.from({ length: 7 }, newSigner))
     for (const { address } of people) {
       await fixture.localnet.fund(await fixture.tokenAccount(address, native), { SOL: 1_000_000n })
@@ -159,7 +159,7 @@ describe('a payout', () => {
     expect(typeof effect === 'object' ? 'effect' : String(effect)).toBe(expected)
   })
 
-  it('sends somebody two transfers as two', async () => {
+  it('sends two transfers to one payee as two', async () => {
     const [owner = ''] = await fixture.people(1)
     await fixture.land(signedIn(await sign({ transfers: [transfer(owner, 5n), transfer(owner, 6n)] })))
     expect(await fixture.held(owner, native)).toBe(11n)
@@ -261,7 +261,7 @@ describe('before it is signed', () => {
     })
   })
 
-  it('too little money is nobody else’s fault, and is told in numbers', async () => {
+  it('too little money is blamed on no payee, and is reported in numbers', async () => {
     const [one = '', two = ''] = await fixture.people(2)
     const poor = await newSigner()
     const outgoingWallet = fixture.courierOf([honest], { wallet: await createWallet(poor) })
@@ -299,7 +299,7 @@ describe('before it is signed', () => {
     })
   })
 
-  it('what would leave an empty wallet with too little to exist is blamed on that transfer', async () => {
+  it('a transfer that would leave an empty wallet below the rent is blamed', async () => {
     const [rich = ''] = await fixture.people(1)
     await fixture.localnet.fund(rich, { SOL: 1_000_000n })
     const empty = await newSigner()
@@ -311,7 +311,7 @@ describe('before it is signed', () => {
     })
   })
 
-  it('a mint that is paused is nobody’s fault', async () => {
+  it('a paused mint is blamed on no payee', async () => {
     const authority = await fixture.person()
     const mint = await createMint(fixture, authority, { extensions: [extensions.pausable(authority.address)] })
     const person = await newSigner()
@@ -382,7 +382,7 @@ describe('a node that cannot be asked', () => {
     }
   })
 
-  it('blames nobody for what is wrong with nothing that can be seen', async () => {
+  it('an unknown cause is blamed on no payee', async () => {
     const odd = fixture.courierOf([failing({ InstructionError: [3, { Custom: 1 }] })])
     const why = 'the transfer would fail ({"InstructionError":[3,{"Custom":1}]})'
     expect(await sign(await order(), odd)).toEqual({ kind: 'impossible', why })
@@ -393,7 +393,7 @@ describe('a node that cannot be asked', () => {
     })
   })
 
-  it('does not hide what another says', async () => {
+  it('keeps the reason of another payee', async () => {
     const { address } = await newSigner()
     const transfers = [transfer(address, 1n)]
     expect(await sign({ transfers }, fixture.courierOf([honest, dead]))).toMatchObject({
@@ -432,7 +432,7 @@ describe('a wallet', () => {
     await fixture.land(signedIn(await sign(await order(), outgoingWallet)))
   })
 
-  it('that changes what it signs is refused: nothing may be added to a payout', async () => {
+  it('that changes the message is refused, because nothing may be added to a payout', async () => {
     const wallet = await createWallet(fixture.sender)
     const other = signedIn(await sign({ ...(await order()), memo: 'more for me' }))
     const changing: Wallet = { ...wallet, signTransaction: async () => other.wire }
@@ -488,7 +488,7 @@ describe('sending', () => {
     expect(await fixture.held(owner, native)).toBe(3n)
   })
 
-  it('says why it was not sent, and does not know where nobody answers', async () => {
+  it('gives the reason if it was not sent, and reports unknown if no node responds', async () => {
     const signed = signedIn(await sign(await order()))
     fixture.localnet.advance(0, 400)
     expect(await fixture.outgoingWallet.send(signed)).toEqual({ kind: 'rejected', why: 'BlockhashNotFound' })

@@ -83,7 +83,7 @@ describe('a payment', () => {
     await world.pay({ token: usdc, recipient, createAccount: true, requestId: 'rid_2' })
   })
 
-  it('says how much work it may be, and what a unit of it is worth', async () => {
+  it('sets the compute limit and the price of a unit', async () => {
     const { wire } = await world.sign({ token: usdc, createAccount: true })
     const [limit, price] = decompile(wire).instructions
     expect([...(limit?.data ?? [])]).toEqual([2, ...u64(150_000n).slice(0, 4)])
@@ -173,7 +173,7 @@ describe('under Token-2022', () => {
     return decodeAddress(address) ?? new Uint8Array()
   }
 
-  it('T33: is credited with what arrives after the fee', async () => {
+  it('T33: is credited with the amount after the fee', async () => {
     const { signature } = await world.pay({ token })
     expect(await judged(signature, token, world.shop.address)).toBe('underpaid')
     const net = { ...token, units: 990_000n }

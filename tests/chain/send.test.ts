@@ -36,7 +36,7 @@ describe('submit', () => {
     expect(JSON.stringify(submission)).toContain('InstructionError')
   })
 
-  it('does not know when nobody answers, or with another signature', async () => {
+  it('is unknown if no node responds, or one responds with another signature', async () => {
     const payment = await world.sign()
     expect((await submit(world.rpcOf([dead]), payment)).kind).toBe('unknown')
     const confused = lying('sendTransaction', () => '1'.repeat(64))
@@ -223,7 +223,7 @@ describe('readLifetime', () => {
 describe('readFunds', () => {
   const mints = () => Object.values(world.localnet.mints)
 
-  it('tells in one call what can be paid with, and whether the recipient is ready', async () => {
+  it('reads in one call the usable balances, and whether the recipient is ready', async () => {
     const [wallet, stranger] = [(await signerOf(80)).address, (await signerOf(81)).address]
     await world.localnet.fund(wallet, { SOL: 3_000_000_000n, USDC: 42n })
     const [native, usdc] = [world.localnet.mints.NATIVE, world.localnet.mints.USDC]
@@ -246,7 +246,7 @@ describe('readFunds', () => {
     })
   })
 
-  it('does not count what is frozen, or lies in an account of another kind', async () => {
+  it('does not count frozen accounts, or accounts of another kind', async () => {
     const usdc = world.localnet.mints.USDC
     if (!usdc) throw new Error('no USDC')
     const question = { wallet: world.payer.address, recipient: world.shop.address, mints: [usdc] }

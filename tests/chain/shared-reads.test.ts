@@ -51,7 +51,7 @@ describe('one read for all readers', () => {
     expect(Object.fromEntries(chain.calls())).toEqual({ getGenesisHash: 4, getTransaction: 2 })
   })
 
-  it('whoever is sure of a transaction takes those along who are not believed', async () => {
+  it('a trusted reader also serves the doubted readers of a transaction', async () => {
     const forgetful: NodeScript = (question, forward) =>
       question.method === 'getSignatureStatuses'
         ? Promise.resolve({ context: { slot: 1 }, value: (question.params[0] as readonly string[]).map(() => null) })
@@ -153,7 +153,7 @@ describe('T67: a transaction that is not there yet', () => {
     expect((await chain.read(paid.signature, 0)).kind).toBe('found')
   })
 
-  it('asks once where nobody wants to wait, and anew for the next one', async () => {
+  it('asks once if no reader waits, and again for the next reader', async () => {
     const node = hiding()
     const chain = world.chainOf([node.script])
     expect((await chain.read(paid.signature, 0)).kind).toBe('missing')
@@ -164,7 +164,7 @@ describe('T67: a transaction that is not there yet', () => {
 })
 
 describe('readers with different patience', () => {
-  it('who can wait longer outlives the one who came first', async () => {
+  it('a reader with more time continues after the first one', async () => {
     const node = hiding()
     const chain = world.chainOf([node.script])
     const first = chain.read(paid.signature, 60)
@@ -175,7 +175,7 @@ describe('readers with different patience', () => {
     expect((await second).kind).toBe('found')
   })
 
-  it('who cannot wait leaves early, with the first answer', async () => {
+  it('a reader without time leaves early, with the first result', async () => {
     const node = hiding()
     const chain = world.chainOf([node.script])
     const patient = chain.read(paid.signature, 3_000)
@@ -186,7 +186,7 @@ describe('readers with different patience', () => {
     expect((await patient).kind).toBe('found')
   })
 
-  it('who has waited enough does not wait for the next round', async () => {
+  it('a reader at its time limit does not wait for the next round', async () => {
     const chain = world.chainOf([hiding().script])
     const patient = chain.read(paid.signature, 1_000)
     const start = performance.now()
@@ -196,7 +196,7 @@ describe('readers with different patience', () => {
     await patient
   })
 
-  it('who comes late does not make the node be asked sooner', async () => {
+  it('a late reader does not trigger an earlier request', async () => {
     const node = hiding()
     const chain = world.chainOf([node.script])
     const readers = [chain.read(paid.signature, 150)]
@@ -235,7 +235,7 @@ describe('limits', () => {
     expect(await chain.read(paid.signature, 0)).toEqual({ kind: 'unavailable', why: 'the chain is closed' })
   })
 
-  it('T131: on transactions that nobody vouches for: the oldest gives up its place to who comes', async () => {
+  it('T131: on unconfirmed transactions: the oldest gives up its place to a new one', async () => {
     const { script } = hiding()
     const chain = world.chainOf([script])
     const doubted = Array.from({ length: 4_096 }, () =>

@@ -195,7 +195,7 @@ describe('transfers', () => {
       expect(memosIn(hookAt(2))).toEqual([['rid'], ['rid']])
     })
 
-    it('counts as signers those whom the top-level instruction was given, and nobody else', () => {
+    it('counts only the accounts of the top-level instruction as signers', () => {
       const second = run([{ index: 1, instructions: [move] }])
       if (second.kind !== 'effect') throw new Error(second.why)
       expect(second.effect.transfers).toMatchObject([{ signers: [] }])

@@ -40,7 +40,7 @@ describe('npm start -- --json', () => {
     expect(statSync(ready.wallet.keyFile).mode & 0o777).toBe(0o600)
   })
 
-  it('has other customers, who buy something for the dashboard to show', async () => {
+  it('has simulated customers, so that the dashboard shows sales', async () => {
     const sold = await eventually(
       async () => (await (await fetch(`${ready.url}/api/analytics`)).json()).payments,
       (payments) => payments > 0,
@@ -51,7 +51,7 @@ describe('npm start -- --json', () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   })
 
-  it('has no problem of its own making: what it gave its provider to begin with is no payment', async () => {
+  it('creates no problems itself: the initial balance of its provider is not a payment', async () => {
     const answer = await fetch(`${ready.url}/analytics/problems?kind=unmatched`)
     expect([answer.status, ((await answer.json()) as { readonly records: unknown }).records]).toEqual([200, []])
   })
@@ -93,7 +93,7 @@ describe('npm start -- --json', () => {
 describe('paystile', () => {
   const moon = () => `${ready.url}/api/moon`
 
-  it('pay --json tells what was paid, and verify confirms it', async () => {
+  it('pay --json prints the payment, and verify confirms it', async () => {
     const { code, stdout } = await paystileProcess('pay', moon(), '--json', '--token', 'SOL')
     expect(code).toBe(0)
     const { payment, body, status } = JSON.parse(stdout)

@@ -56,7 +56,7 @@ async function run(...args: readonly string[]) {
 const mine = () => ['--service', url, '--wallet', keyFile]
 
 describe('paystile developers', () => {
-  it('leads from nothing to a verified host, and says at each step what is missing', async () => {
+  it('leads from nothing to a verified host, and names the missing part at each step', async () => {
     const early = await run('register', '--host', host.name, ...mine())
     expect([early.code, early.error.code]).toEqual([5, 'document_refused'])
     const unready = await run('verify', host.name, ...mine())

@@ -48,7 +48,7 @@ describe('the middleware', () => {
     expect(troubles(report)).toEqual([])
   })
 
-  it('is told by the variable what is wrong', async () => {
+  it('names the variable with the problem', async () => {
     set({ PAYSTILE_NETWORK: 'devnett', PAYSTILE_SECRET: secret })
     expect(trouble(await examine())).toMatch(
       /fail config: network \(PAYSTILE_NETWORK\): must be one of mainnet, devnet, localnet/,
@@ -63,7 +63,7 @@ describe('the middleware', () => {
   })
 })
 
-describe('whatever it meets', () => {
+describe('for any input', () => {
   const password = 'hunter2hunter2'
   const token = 'ApiKeyThatIsNobodysBusiness'
 

@@ -68,7 +68,7 @@ describe('the ledger', () => {
 })
 
 describe('PostgreSQL', () => {
-  it('is looked at in the same way: who made it, what it keeps, and what time it has', async () => {
+  it('is inspected in the same way: creator, content and clock', async () => {
     const server = await startPostgres()
     const [url, other] = [await server.place(), await server.place()]
     try {

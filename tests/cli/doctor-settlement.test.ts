@@ -75,7 +75,7 @@ it('leads from no key to a desk that quotes', async () => {
   expect(well.text).toContain('exchanges SOL for USDC at an acceptable price')
 }, 60_000)
 
-it('warns where what is converted or owed is kept in memory', async () => {
+it('warns if conversions or payables are kept in memory', async () => {
   play('localnet')
   const rest = { wallet: recipient.address, weight: 1 }
   const rewards = { cashback: { 0: 1 }, withoutPartner: true, treasury: rest, buyback: rest, incentives: rest }

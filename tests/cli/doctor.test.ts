@@ -39,7 +39,7 @@ import {
 useDoctorFixture()
 
 describe('a configuration that is right', () => {
-  it('is well in every respect, and what comes next is to serve', async () => {
+  it('passes all checks, and the next step is serve', async () => {
     const file = write(settings({ mints: { USDC: world.usdc.address } }))
     const report = await examine(file)
     expect(troubles(report)).toEqual([])
@@ -97,7 +97,7 @@ describe('a configuration that is right', () => {
     await open.close()
   })
 
-  it('tells in words what it tells in JSON', async () => {
+  it('prints the same findings as text and as JSON', async () => {
     write(settings({ upstream: 'http://127.0.0.1:1', mints: { USDC: world.usdc.address } }))
     const { code, text } = await see()
     expect(code).toBe(2)

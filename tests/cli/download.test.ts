@@ -49,7 +49,7 @@ const wordsOf = (command: string) =>
 const nextOf = (message: string) => message.slice(message.indexOf('npx paystile'))
 
 describe('pay', () => {
-  it('says what is bought and what is left, and uses it with the next command', async () => {
+  it('prints the bought allowance and its rest, and uses it with the next command', async () => {
     const url = await open(createVolume(10), { per: { requests: 100 } })
     const first = await paystile('pay', url)
     expect(first.stderr).toMatch(/charges 0\.01 USDC for 100 requests\n/)
@@ -62,7 +62,7 @@ describe('pay', () => {
     expect(await fixture.received()).toBe(1)
   })
 
-  it('writes what was paid for to stdout, and names the command that brings the rest', async () => {
+  it('writes the paid part to stdout, and prints the command for the rest', async () => {
     const volume = createVolume(1.5 * megabyte)
     volume.bytes = Buffer.from('abcdefghij'.repeat(150_000))
     const url = await open(volume, byTheMegabyte)
@@ -82,7 +82,7 @@ describe('pay', () => {
     [['--prepay', 'much'], /--prepay must be a number of megabytes/],
     [['--prepay', '0'], /--prepay must be a number of megabytes/],
     [['--buy-more'], /Set it with -o/],
-  ])('with %j is told what is wrong with it', async (args, words) => {
+  ])('with %j gets an explanation', async (args, words) => {
     const end = await paystile('pay', 'http://127.0.0.1:1/', ...args)
     expect([end.code, errorOf(end).message]).toEqual([2, expect.stringMatching(words)])
   })
@@ -157,7 +157,7 @@ describe('pay -o', () => {
     expect([again.code, isHere(volume), await fixture.received()]).toEqual([0, true, 2])
   })
 
-  it('gives to stdout what a full disk does not take of an answer that was paid for as one', async () => {
+  it('writes the rest of a paid response to stdout if the disk is full', async () => {
     const text = 'the secret'.repeat(500_000)
     const volume = createVolume(0, { etag: undefined })
     volume.bytes = Buffer.from(text)
@@ -171,7 +171,7 @@ describe('pay -o', () => {
   })
 })
 
-it('quote shows what would be bought', async () => {
+it('quote shows the allowance', async () => {
   const url = await open(createVolume(10), { per: { seconds: 3_600 } })
   const script = `process.stdout.isTTY = true; const { main } = await import(${JSON.stringify(`${root}/dist/cli/main.js`)}); process.exitCode = await main(['quote', ${JSON.stringify(url)}])`
   const { code, stdout } = await finished(start(['--input-type=module', '-e', script]))
@@ -191,7 +191,7 @@ it.each<[Unit, number, string]>([
   ['file', 10_000_000, 'this file (10 MB)'],
 ])('%s %d is bought as "%s"', (unit, amount, text) => expect(boughtText({ unit, amount })).toBe(text))
 
-it('says what is left, and nothing of a single request', () => {
+it('prints the rest of an allowance, except for a single request', () => {
   const until = '2026-01-01T00:00:00Z'
   expect(leftText({ unit: 'request', remaining: 0 })).toBeUndefined()
   expect(leftText({ unit: 'request', remaining: 0, until })).toBe('0 requests left')

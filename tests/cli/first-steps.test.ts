@@ -77,7 +77,7 @@ describe('.env beside the configuration', () => {
     expect(errorOf(end).message).toContain('fewer than 32 characters')
   })
 
-  it('should be nobody else’s, and serve says so', async () => {
+  it('should be readable only by its owner, and serve warns otherwise', async () => {
     await prepare()
     chmodSync(join(directory, '.env'), 0o644)
     const end = await check()

@@ -35,7 +35,7 @@ const modeOf = (name: string) => statSync(join(directory, name)).mode & 0o777
 const full = ['--upstream', 'http://10.0.0.1:3000', '--path', '/api/weather', '--price', '0.01', '--network', 'devnet']
 
 describe('without a person', () => {
-  it('writes a configuration, a secret that only its owner can read, and says what to type next', async () => {
+  it('writes a configuration and a private secret, and prints the next commands', async () => {
     const { code, result, text } = await run(...full, '--recipient', wallet)
     expect(code).toBe(0)
     expect(result).toMatchObject({ ok: true, written: ['paystile.yaml', '.env'], network: 'devnet', recipient: wallet })
@@ -175,7 +175,7 @@ describe('without a person', () => {
   })
 })
 
-describe('what is written', () => {
+describe('the written file', () => {
   it.each([
     ['localnet', 'USDC'],
     ['localnet', 'NATIVE'],
@@ -183,7 +183,7 @@ describe('what is written', () => {
     ['devnet', 'USDC'],
     ['mainnet', 'USDC'],
     ['mainnet', 'SOL'],
-  ])('for %s and %s is what the gateway takes', async (network, token) => {
+  ])('for %s and %s is valid for the gateway', async (network, token) => {
     const path = '/files/:id/*'
     await run('--yes', '--network', network, '--token', token, '--recipient', wallet, '--path', path)
     const environment: Record<string, string | undefined> = network === 'mainnet' ? { PAYSTILE_RPC: 'http://a' } : {}
@@ -262,14 +262,14 @@ describe('with a person', () => {
     expect(person.asked).toHaveLength(4)
   })
 
-  it('does not ask for what was given, and has a wallet made on a localnet', async () => {
+  it('does not ask for given values, and creates a wallet on a localnet', async () => {
     const person = prompts(['/x 1', ''])
     const known = { upstream: 'http://a', network: 'localnet' } as const
     expect(await askAll(person.prompts, known)).toMatchObject({ path: '/x', token: 'USDC', recipient: undefined })
     expect(person.asked).toHaveLength(2)
   })
 
-  it('tells what is wrong with an answer', async () => {
+  it('explains the problem of an answer', async () => {
     await expect(askAll(prompts(['nonsense']).prompts, {})).rejects.toThrow('is not an http or https address')
     await expect(askAll(prompts(['http://a', '/x']).prompts, {})).rejects.toThrow('enter path, price and token')
     await expect(askAll(prompts(['http://a', '/x 1', 'devnet', '']).prompts, {})).rejects.toThrow(

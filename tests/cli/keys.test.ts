@@ -59,7 +59,7 @@ function expectNothingOf(key: Uint8Array, text: string): void {
 }
 
 describe('paystile keys new', () => {
-  it('makes a key and tells its address, and what to do with it', async () => {
+  it('creates a key, and prints its address and the next steps', async () => {
     const { code, result, text } = await keys('new', file)
     expect(code).toBe(0)
     expect(result).toEqual({ ok: true, address: viewKeyFile(file).address, keyFile: file, encrypted: false })
@@ -80,7 +80,7 @@ describe('paystile keys new', () => {
     expect(readFileSync(file, 'utf8')).toBe(before)
   })
 
-  it('encrypts it with the passphrase of the environment, and asks nobody', async () => {
+  it('encrypts it with the passphrase of the environment, without a question', async () => {
     vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', passphrase)
     const { code, result, text } = await keys('new', file, '--passphrase')
     expect(code).toBe(0)
@@ -90,7 +90,7 @@ describe('paystile keys new', () => {
     expect(asked.questions).toEqual([])
   })
 
-  it('encrypts it with what a person types twice', async () => {
+  it('encrypts it with a passphrase that is typed twice', async () => {
     type(passphrase, passphrase)
     expect((await keys('new', file, '--passphrase')).result.encrypted).toBe(true)
     expect(asked.questions).toEqual(['New passphrase (at least 12 characters)', 'Repeat the passphrase'])
@@ -107,7 +107,7 @@ describe('paystile keys new', () => {
     expect(existsSync(file)).toBe(false)
   })
 
-  it('makes nothing where there is no passphrase and nobody to ask, or a short one', async () => {
+  it('creates nothing without a passphrase or a terminal, or with a short passphrase', async () => {
     expect((await keys('new', file, '--passphrase')).error.message).toContain('or set PAYSTILE_KEY_PASSPHRASE')
     vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', 'short')
     expect((await keys('new', file, '--passphrase')).error.message).toContain('at least 12 characters')
@@ -135,7 +135,7 @@ describe('paystile keys show', () => {
     expect(person.stdout).toBe(`Address    ${address}\nEncrypted  yes\nMode       0600\n`)
   })
 
-  it('says in a sentence what is wrong with a file', async () => {
+  it('explains the problem of a file in one sentence', async () => {
     const { code, error } = await keys('show', file)
     expect([code, error.code]).toEqual([4, 'key_unusable'])
     expect(error.message).toContain(`${file} cannot be read: it does not exist`)
@@ -143,7 +143,7 @@ describe('paystile keys show', () => {
 })
 
 describe('paystile keys rotate', () => {
-  it('tells both addresses and what to do next, and nothing of the keys', async () => {
+  it('prints both addresses and the next steps, and no key', async () => {
     makeKeyFile(file)
     const old = viewKeyFile(file).address
     const { code, result, text } = await keys('rotate', file)
@@ -182,7 +182,7 @@ describe('paystile keys encrypt, keys decrypt', () => {
 })
 
 describe('an encrypted wallet', () => {
-  it('is opened by whatever reads wallets, with the environment or with what a person types', async () => {
+  it('is opened by all commands with wallets, with the environment or a typed passphrase', async () => {
     makeKeyFile(file, passphrase)
     const { address } = viewKeyFile(file)
     const show = () => runHere(['wallet', 'show', file, '--json'])

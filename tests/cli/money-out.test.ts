@@ -99,7 +99,7 @@ describe('rewards', () => {
     expect(lines.find(({ role }) => role === 'cashback')).toMatchObject({ owed: '50', sent: '50' })
   })
 
-  it('are tried out and shown without a key, with who waits and why', async () => {
+  it('are simulated and shown without a key, with the waiting payees and the reasons', async () => {
     const { rewards, ...rest } = parse(readFileSync(file, 'utf8')) as { readonly rewards: object }
     const keyless = join(home.path, 'keyless.yaml')
     writeFileSync(keyless, stringify({ ...rest, rewards: { ...rewards, threshold: 100, key: undefined } }))
@@ -130,14 +130,14 @@ describe('rewards', () => {
 })
 
 describe('a refund', () => {
-  it('is refused of what was delivered, with the reason', async () => {
+  it('is refused for a delivered payment, with the reason', async () => {
     const tx = await buy()
     const refused = await run('refund', tx, '--config', file)
     expect(refused.code).toBe(5)
     expect(refused.notes.join()).toContain('The payment cannot be refunded: ')
   })
 
-  it('sends back what nobody can match, once, however often it is asked for', async () => {
+  it('returns an unmatched payment once, for any number of runs', async () => {
     const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 7_000_000n)
     const tx = await world.send([instruction], payer)
     world.localnet.advanceSlots(40)

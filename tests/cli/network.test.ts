@@ -36,7 +36,7 @@ describe('the chain of a command', () => {
     expect(() => chooseNetwork(undefined)).toThrow('PAYSTILE_NETWORK is "testnet". Set it to one of mainnet, devnet')
   })
 
-  it('is the local one that started last, whatever it is called', () => {
+  it('is the localnet that started last, with any name', () => {
     expect(() => runningLocalnet()).toThrow('No localnet runs on this machine')
     vi.useFakeTimers({ toFake: ['Date'], now: 1 })
     for (const genesis of ['m', 'z', 'a']) {

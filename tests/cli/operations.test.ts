@@ -65,7 +65,7 @@ describe('paystile books', () => {
     expect((await paystile('books', 'audit')).code).toBe(0)
   })
 
-  it('rebuild in another token says what servers need before they start again', async () => {
+  it('rebuild in another token names the setting that servers need at their next start', async () => {
     for (const token of ['USDC', 'SOL', 'USDC']) {
       const { stdout } = await paystile('books', 'rebuild', '--token', token)
       const { next = '' } = JSON.parse(stdout) as { next?: string }
@@ -73,7 +73,7 @@ describe('paystile books', () => {
     }
   })
 
-  it('wants to know the token of the reports as long as nobody has said it', async () => {
+  it('requires the report token if the ledger has none', async () => {
     const ended = await paystile('books', 'rebuild')
     expect([ended.code, errorOf(ended).message]).toEqual([2, expect.stringContaining('Set it with --token')])
   })
@@ -222,7 +222,7 @@ describe('the ledger', () => {
 })
 
 describe('paystile webhooks', () => {
-  it('lists what is to be told, and makes one of them due again', async () => {
+  it('lists messages, and makes one due again', async () => {
     const { events: notices } = ledger
     if (!notices) throw new Error('this ledger tells nobody')
     expect(JSON.parse((await paystile('webhooks', 'list')).stdout)).toEqual({ ok: true, notices: [] })
@@ -266,7 +266,7 @@ describe('paystile webhooks test', () => {
     expect(message).toMatchObject({ type: 'webhook.test' })
   })
 
-  it('ends with 8 where it is not taken, with 7 where nobody is, and with 2 where it must not go', async () => {
+  it('exits with 8 for a refusal, 7 for no connection, and 2 for a forbidden address', async () => {
     receiver.behave({ status: 500 })
     vi.stubEnv('PAYSTILE_WEBHOOK_URL', receiver.url)
     expect((await paystile('webhooks', 'test')).code).toBe(8)

@@ -125,7 +125,7 @@ describe('the wallet', () => {
     expect(await fixture.received()).toBe(3)
   })
 
-  it('is not needed to see what is free, and the request is sent once', async () => {
+  it('is not needed for free resources, and the request is sent once', async () => {
     announce(fixture.world, join(bin, 'demo.json'))
     let requests = 0
     const free = await fixture.host((request, response) => {
@@ -190,7 +190,7 @@ describe('a server', () => {
     }
   })
 
-  it('that breaks off is told so, and what was paid is used again', async () => {
+  it('that ends early is reported, and the payment is used again', async () => {
     let isBroken = true
     const front = await fixture.front(shop.url, (request, response) => {
       if (!isBroken || (request.url === '/data' && !hasProof(request))) return false
@@ -238,7 +238,7 @@ describe('verify', () => {
       /^--recipient, --amount, --token are missing\. Specify the expected payment, or the service's secret/,
     ],
     [[tx, 'rid', '--recipient', 'me', '--amount', '1', '--token', 'USDC'], /^--recipient: must be .*address/],
-  ])('%j is told what is wrong with it', async (args, words) => {
+  ])('%j gets an explanation', async (args, words) => {
     const end = await paystile('verify', ...args)
     expect([end.code, errorOf(end).code]).toEqual([2, 'usage'])
     expect(errorOf(end).message).toMatch(words)
@@ -261,7 +261,7 @@ it.each([
   expect([end.code, errorOf(end).message]).toEqual([2, expect.stringMatching(words)])
 })
 
-it('pay --help says what --json really does', async () => {
+it('pay --help describes the output of --json', async () => {
   expect((await paystile('pay', '--help')).stdout).toMatch(/--json\s+print status, headers, payment and body as one/)
 })
 

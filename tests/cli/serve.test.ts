@@ -49,7 +49,7 @@ const write = (name: string, content = text): string => {
 }
 
 describe('paystile serve', () => {
-  it('serves a file, tells what in one line, and ends with 0 when it is asked to', async () => {
+  it('serves a file, prints one line about it, and exits with 0 at SIGTERM', async () => {
     const child = start(['dist/cli/main.js', 'serve', write('paystile.yaml')])
     const end = finished(child)
     const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
@@ -126,7 +126,7 @@ describe('paystile serve', () => {
     expect([nowhere.code, errorOf(nowhere).code]).toEqual([2, 'host_unknown'])
   })
 
-  it('--check tells what it would serve, or all that is wrong, and serves nothing', async () => {
+  it('--check prints the routes or all problems, and serves nothing', async () => {
     const good = await paystile('serve', write('paystile.yaml'), '--check')
     expect([good.code, JSON.parse(good.stdout).ok, good.stderr]).toEqual([0, true, ''])
     const bad = await paystile(

@@ -121,7 +121,7 @@ const freePort = () =>
     })
   })
 
-describe('a program whose drain leaves a paywall out', () => {
+describe('a program with a drain that omits a paywall', () => {
   it('T122: names it, and ends', async () => {
     const code = `
       import { createServer } from 'node:http'

@@ -51,7 +51,7 @@ const create = (...args: readonly string[]) =>
   run('mints', 'create', keyFile, '--network', 'localnet', '--rpc', world.localnet.rpcUrl, ...args)
 
 describe('mints create', () => {
-  it('says what is missing: SOL, a node, a test network', async () => {
+  it('names the missing part: SOL, a node, a test network', async () => {
     const poor = await create()
     expect([poor.code, poor.error]).toEqual([4, expect.stringContaining(`Get some from npx paystile faucet ${key}`)])
     const nowhere = await run('mints', 'create', keyFile, '--network', 'devnet', '--rpc', 'http://127.0.0.1:1')

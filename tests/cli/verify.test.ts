@@ -50,7 +50,7 @@ describe('verify', () => {
     expect(missing.end.stderr).toContain('none.yaml does not exist')
   })
 
-  it('says what is wrong with the file, unless all is said beside it', async () => {
+  it('explains the problem of the file, unless the options suffice', async () => {
     const wrong = join(fixture.directory, 'wrong')
     mkdirSync(wrong)
     writeFileSync(join(wrong, 'paystile.yaml'), 'network: localnet\nrout: []\n')

@@ -203,7 +203,7 @@ describe('a bundle', () => {
     expect(refusalsOf(other)).toEqual(['unknown_request'])
   })
 
-  it('of a server whose clock is wrong is used all the same', async () => {
+  it('of a server with a wrong clock is used all the same', async () => {
     const shop = await open({ requests: 5 })
     const dayMs = 86_400_000
     const shift = (text: string) => new Date(Date.parse(text) - 40 * dayMs)
@@ -241,7 +241,7 @@ describe('a bundle', () => {
     expect(await fixture.received()).toBe(3)
   })
 
-  it('is not bought by those who wait when the buyer declines for all', async () => {
+  it('is not bought by waiting calls when the buyer declines for all', async () => {
     const shop = await open({ requests: 4 })
     let asked = 0
     const approve = () => {
@@ -254,7 +254,7 @@ describe('a bundle', () => {
     expect([asked, await fixture.received()]).toEqual([3, 0])
   })
 
-  it('is waited for no longer than timeoutMs, and not at all by who has given up', async () => {
+  it('is awaited for timeoutMs at most, and not at all after an abort', async () => {
     const shop = await open({ requests: 4 })
     let decide = (_yes: boolean) => {}
     const approve = () => new Promise<boolean>((resolve) => (decide = resolve))
@@ -362,7 +362,7 @@ it('bytes ahead that are for one request only are used by the same request again
   expect(await fixture.received()).toBe(1)
 })
 
-describe('a part that nobody asked for', () => {
+describe('a part that was not requested', () => {
   it.each([
     ['of a paid answer is not passed off as the whole', 'bytes 0-3/10', 'the ', 4],
     ['that says nothing of the whole is none either', 'bytes 0-3/*', 'the ', 4],

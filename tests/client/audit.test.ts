@@ -34,7 +34,7 @@ it('T159: a 304 gave the payment back, and the next call uses it', async () => {
   expect(await fixture.received()).toBe(1)
 })
 
-it('T159: a payment whose signature our wrong clock spoiled is kept, and used when the clock is right', async () => {
+it('T159: a payment with a signature of a wrong clock is kept, and used when the clock is right', async () => {
   const shop = await fixture.open({ waitSeconds: 5 })
   const front = await fixture.front(shop.url, (_request, response, pass) => {
     pass((answer) => {
@@ -96,7 +96,7 @@ it('a 402 or a refusal that never ends does not hold us up, and is not read with
   expect(await fixture.received()).toBe(1)
 })
 
-it('T159: a holder whose number another process has by now is dead, and its payment is taken over', async () => {
+it('T159: a holder with a process id that another process has by now is dead, and its payment is taken over', async () => {
   const shop = await fixture.open({ waitSeconds: 5 })
   const path = join(fixture.directory, 'reborn.sqlite')
   let down = true

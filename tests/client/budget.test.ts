@@ -48,7 +48,7 @@ describe('T162: a budget', () => {
     expect(await fixture.received()).toBe(5)
   })
 
-  it('for one host does not count what another host got, and the sentence says what is left', async () => {
+  it('for one host does not count payments to another host, and the message names the rest', async () => {
     const other = await fixture.open({ waitSeconds: 5, scope: 'other' })
     const options = fixture.options({ budget: { perHost: { USDC: '0.01' }, perDay: { USDC: '0.03' } } })
     await fetchWith402(`${shop.url}/data`, options)

@@ -89,7 +89,7 @@ async function breakOff({ line, url, volume }: Stock, bytes: number, isPaid = tr
   return statSync(`${path}.part`).size
 }
 
-describe('a file whose connection breaks half-way', () => {
+describe('a file with a connection that breaks half-way', () => {
   it('is gone on with, is whole to the byte, and was paid for once', async () => {
     const library = await whole(createVolume(megabyte))
     const kept = await breakOff(library, 400_000)
@@ -150,7 +150,7 @@ describe('a file whose connection breaks half-way', () => {
     expect([isHere(library.volume), await fixture.received(), filesHere()]).toEqual([true, 1, ['file']])
   })
 
-  it('and whose server is replaced meanwhile by one with the same ledger', async () => {
+  it('and with a server that is replaced by one with the same ledger', async () => {
     const own = { ledger: join(fixture.directory, `ledger-${count}.sqlite`), secret: `1:${'k'.repeat(40)}` }
     const library = await whole(createVolume(megabyte), own)
     await breakOff(library, 400_000)
@@ -169,7 +169,7 @@ describe('bytes ahead', () => {
     ['known', false],
     ['not known', true],
   ])(
-    'that end before the file, whose length is %s: the part is kept, and the next call buys more',
+    'that end before the file, with a length that is %s: the part is kept, and the next call buys more',
     async (_name, isChunked) => {
       const library = await stock(createVolume(2.5 * megabyte, { isChunked }))
       const error = await expectError(
@@ -214,7 +214,7 @@ describe('bytes ahead', () => {
     expect(await fixture.received()).toBe(payments)
   })
 
-  it('are not bought for ever from a server whose ETag is another every time', async () => {
+  it('are not bought endlessly from a server with a new ETag every time', async () => {
     const volume = createVolume(2.5 * megabyte)
     Object.defineProperty(volume, 'etag', { get: () => `"${volume.asked.length}"` })
     const library = await stock(volume)
@@ -230,14 +230,14 @@ describe('bytes ahead', () => {
   })
 })
 
-it('what costs a request is delivered again on the same payment', async () => {
+it('a resource that costs a request is delivered again on the same payment', async () => {
   const library = await stock(createVolume(2 * megabyte), { per: 'request' })
   await breakOff(library, 400_000)
   await download(library.url)
   expect([isHere(library.volume), await fixture.received(), library.volume.asked.length]).toEqual([true, 1, 2])
 })
 
-describe('what is free', () => {
+describe('free requests', () => {
   const open = async (volume: Volume): Promise<Stock> => {
     const url = await fixture.host((request, response) => answer(volume, request, response))
     const line = await openLine(fixture, url)
@@ -412,7 +412,7 @@ describe('what is free', () => {
     expect(isHere(library.volume)).toBe(true)
   })
 
-  it('is whole whatever encoding its caller would take', async () => {
+  it('is complete with any encoding that its caller accepts', async () => {
     const seen: unknown[] = []
     const url = await fixture.host((request, response) => {
       seen.push(request.headers['accept-encoding'])
@@ -443,7 +443,7 @@ describe('a file that is fetched in parts', () => {
   const range = (from: number, to: number) => ({ headers: { range: `bytes=${from}-${to - 1}` } })
   const bytesOf = async (response: Response) => (await readToTheEnd(response)).bytes
 
-  it('is paid for once, whatever the order, until all of it has come', async () => {
+  it('is paid once, in any order of its parts, until all of it has arrived', async () => {
     const { volume, url } = await whole(createVolume(megabyte))
     const own = options()
     for (const [from, to] of [

@@ -146,7 +146,7 @@ describe('a purchase', () => {
     await fixture.received()
   })
 
-  it('leaves alone what does not ask for money, and what asks in another way', async () => {
+  it('ignores responses that ask for no money, and other payment protocols', async () => {
     const plain = await fixture.host((request, response) => {
       response.statusCode = request.url === '/free' ? 200 : 402
       response.end(request.url === '/json' ? '{"amount":"1"}' : 'plain')
@@ -187,7 +187,7 @@ describe('before paying', () => {
     expect(await fixture.received()).toBe(0)
   })
 
-  it('somebody is asked, and only true is yes', async () => {
+  it('a confirmation is requested, and only true confirms', async () => {
     const offers: PaymentOffer[] = []
     const ask = (answer: unknown) =>
       fixture.options({
@@ -274,7 +274,7 @@ describe('before paying', () => {
 })
 
 describe('on the way', () => {
-  it('tells what happens, in order', async () => {
+  it('reports the events in order', async () => {
     const { events } = await buy(`${shop.url}/data`, fixture.options())
     expect(events.map((event) => event.kind)).toEqual(['paying', 'sent', 'confirmed', 'delivered'])
     expect(await fixture.received()).toBe(1)
@@ -283,7 +283,7 @@ describe('on the way', () => {
   it.each<[string, () => void]>([
     ['throws', () => fail()],
     ['rejects', async () => fail()],
-  ])('a listener that %s costs nobody anything', async (_name, onEvent) => {
+  ])('a listener that %s has no effect', async (_name, onEvent) => {
     const response = await fetchWith402(`${shop.url}/data`, fixture.options({ onEvent }))
     expect(await response.text()).toBe('the secret')
     expect(await fixture.received()).toBe(1)
@@ -292,7 +292,7 @@ describe('on the way', () => {
   it.each<[string, (signal: AbortSignal) => [string | Request, RequestInit | undefined]]>([
     ['of the call', (signal) => [`${shop.url}/data`, { signal }]],
     ['of the Request', (signal) => [new Request(`${shop.url}/data`, { signal }), undefined]],
-  ])('an abort signal %s ends it, and the next call uses what was paid', async (_name, call) => {
+  ])('an abort signal %s ends it, and the next call uses the payment', async (_name, call) => {
     const stop = new AbortController()
     const options = fixture.options({
       onEvent: (event) => {

@@ -46,7 +46,7 @@ async function signed(journal: Journal, requestId: string, more: Partial<Intent>
 }
 
 describe.each(stores)('%s', (_name, open) => {
-  it('gives back what was signed, to one at a time, with everything that was written down', async () => {
+  it('returns signed payments, to one holder at a time, with all stored fields', async () => {
     const journal = open()
     const intent = await signed(journal, 'a', { units: 2n ** 64n - 1n })
     expect(await journal.adopt('key')).toEqual(intent)
@@ -56,7 +56,7 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await journal.adopt('key')).toEqual({ ...intent, state: 'landed' })
   })
 
-  it('holds what was reserved for whoever reserved it', async () => {
+  it('keeps a reservation for its holder', async () => {
     const journal = open()
     await journal.reserve(intentOf('a'), {})
     await journal.change('a', { state: 'signed', tx: 'tx', wire: 'wire', slot: 1 })
@@ -65,7 +65,7 @@ describe.each(stores)('%s', (_name, open) => {
     expect((await journal.adopt('key'))?.requestId).toBe('a')
   })
 
-  it.each(['reserved', 'done', 'dead'] as const)('does not give back what is %s', async (state) => {
+  it.each(['reserved', 'done', 'dead'] as const)('does not return a payment that is %s', async (state) => {
     const journal = open()
     await signed(journal, 'a')
     await journal.change('a', { state })
@@ -80,7 +80,7 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await journal.adopt('a third')).toBeUndefined()
   })
 
-  it('knows a requestId only once, whatever became of it', async () => {
+  it('accepts a requestId only once, regardless of its outcome', async () => {
     const journal = open()
     await signed(journal, 'a')
     for (const state of ['landed', 'done', 'dead'] as const) {
@@ -90,7 +90,7 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await journal.reserve(intentOf('b'), {})).toEqual({ kind: 'reserved' })
   })
 
-  it('counts for a budget what is reserved, signed, landed or done, and not what is dead', async () => {
+  it('counts reserved, signed, landed and done payments for a budget, and not dead ones', async () => {
     const journal = open()
     const limits = { perDay: 40n }
     for (const [index, state] of (['reserved', 'signed', 'landed', 'done', 'dead'] as const).entries()) {
@@ -127,7 +127,7 @@ describe.each(stores)('%s', (_name, open) => {
     expect(await journal.reserve(intentOf('b', { units: 1n }), { perDay: most })).toEqual({ kind: 'reserved' })
   })
 
-  describe('of what is shared', () => {
+  describe('of shared allowances', () => {
     const now = 1_000_000
     const shared = (requestId: string, more: Partial<Intent> = {}) =>
       intentOf(requestId, { scope: 'scope', unit: 'request', ...more })
@@ -136,7 +136,7 @@ describe.each(stores)('%s', (_name, open) => {
       await journal.change(requestId, { state: 'landed' })
     }
 
-    it('lets everybody use what has landed, the oldest first, and nobody adopt it', async () => {
+    it('lets every holder use landed payments, the oldest first, and none adopt them', async () => {
       const journal = open()
       await landed(journal, 'a')
       await landed(journal, 'b')
@@ -164,7 +164,7 @@ describe.each(stores)('%s', (_name, open) => {
       expect((await journal.share('scope', now)).kind).toBe('landed')
     })
 
-    it('gives what was signed to one who follows it up, and what was only reserved to nobody', async () => {
+    it('gives signed payments to one follower, and mere reservations to none', async () => {
       const journal = open()
       await journal.reserve(shared('a'), {})
       expect(await journal.share('scope', now)).toEqual({ kind: 'turn' })
@@ -202,7 +202,7 @@ describe.each(stores)('%s', (_name, open) => {
     })
   })
 
-  it('changes only what is named, and nothing that is not there', async () => {
+  it('changes only named entries, and ignores missing ones', async () => {
     const journal = open()
     await journal.change('nobody', { state: 'done' })
     await journal.release('nobody')

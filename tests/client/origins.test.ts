@@ -87,7 +87,7 @@ describe('an address', () => {
     },
   )
 
-  it('a caller who wants no redirect followed gets it, or its error', async () => {
+  it('a caller that follows no redirects gets the redirect or its error', async () => {
     const away = await fixture.host((_request, response) => response.writeHead(302, { location: `${evil}/data` }).end())
     expect((await fetchWith402(away, { redirect: 'manual' }, fixture.options())).status).toBe(302)
     await expect(fetchWith402(away, { redirect: 'error' }, fixture.options())).rejects.toThrow('fetch failed')

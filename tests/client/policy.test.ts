@@ -189,7 +189,7 @@ describe('T158: a challenge', () => {
     expect(await fixture.received()).toBe(1)
   })
 
-  it('with a requestId that was used before is not paid again, whatever it is for', async () => {
+  it('with a used requestId is not paid again, for any resource', async () => {
     challenge = { requestId: 'always_the_same' }
     for (const journal of [createMemoryJournal(), openFileJournal(join(fixture.directory, 'repeated.sqlite'))]) {
       const options = fixture.options({ journal, budget: { perDay: { USDC: '1' } } })

@@ -136,7 +136,7 @@ it.each([
   expect(await fixture.received()).toBe(1)
 })
 
-it('leaves to a living process what it holds, and takes it over when it has died', async () => {
+it('leaves the payments of a running process alone, and takes them over after its death', async () => {
   const holder = start({ stopAt: 'confirmed' })
   await holder.said('confirmed')
   expect((await start().ended())[0]).toBe('paying')
@@ -200,7 +200,7 @@ describe('a bundle', () => {
     },
   )
 
-  it('whose buyer lives and is slow is waited for', async () => {
+  it('with a slow running buyer is awaited', async () => {
     const urls = await bundle(5)
     const buyer = start({ urls: urls(1), stopAt: 'sent' })
     await buyer.said('sent')

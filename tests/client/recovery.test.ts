@@ -264,7 +264,7 @@ it('T159: a resource that the caller did not want to the end can be asked for ag
   expect([text, events[0]?.kind]).toEqual(['the secret', 'resumed'])
 })
 
-it('a payment that is bound to a header is kept for the request that has it, whatever is bought in between', async () => {
+it('a payment that is bound to a header is kept for the request with that header, after any other purchase', async () => {
   const models = await fixture.open(
     {
       waitSeconds: 5,

@@ -81,7 +81,7 @@ describe("an agent's key file", () => {
     expect((await initAgentWallet({ path: given })).path).toBe(given)
   })
 
-  it('is never written over, not even by twenty who make it at once', async () => {
+  it('is never overwritten, not even by twenty parallel calls', async () => {
     const path = newPath()
     const wallets = await Promise.all(Array.from({ length: 20 }, () => initAgentWallet({ path })))
     expect(new Set(wallets.map((wallet) => wallet.address)).size).toBe(1)
@@ -103,7 +103,7 @@ describe("an agent's key file", () => {
     expect(existsSync(path)).toBe(false)
   })
 
-  it('is never a directory, whose rights are left alone', async () => {
+  it('is never a directory, and the permissions of a directory stay', async () => {
     const path = newPath()
     mkdirSync(path, { recursive: true, mode: 0o755 })
     for (const create of [true, false]) {

@@ -68,7 +68,7 @@ describe('the image', () => {
     expect(shown.filter((path) => !copied.includes(path))).toEqual([])
   })
 
-  it('holds what the build leaves, where the build leaves it', () => {
+  it('contains the files of the build, at the right places', () => {
     const [from] = stages
     const taken = [...last.matchAll(/^COPY --from=build \/build\/(\S+) \/opt\/paystile\/(\S+)$/gm)]
     expect(taken.map(([, source]) => source)).toEqual(['package.json', 'node_modules', 'dist'])
@@ -80,7 +80,7 @@ describe('the image', () => {
     expect(last).toContain('/opt/paystile/dist/cli/main.js /usr/local/bin/paystile')
   })
 
-  it('runs as nobody in particular, and says whether it lives', () => {
+  it('runs without root, and reports its health', () => {
     expect([...last.matchAll(/^USER (\w+)/gm)].at(-1)?.[1]).toBe('node')
     expect(last.indexOf('USER node')).toBeLessThan(last.indexOf('ENTRYPOINT'))
     expect(last).toContain(`http://127.0.0.1:8402${endpoints.health}'`)
@@ -140,7 +140,7 @@ describe('the compose file', () => {
     expect(dockerfile).toContain(`EXPOSE ${config.listen.port}`)
   })
 
-  it('has a configuration that the gateway takes, with what its example of an environment names', () => {
+  it('has a valid configuration for the gateway, with the variables of its example', () => {
     const env: Record<string, string> = {
       PAYSTILE_SECRET: `1:${'x'.repeat(32)}`,
       PAYSTILE_RECIPIENT: 'CFQwTrBgFRRKw4uHHQXk1Vv6u6zRYUgUU3ZSLgdcSnDD',

@@ -135,7 +135,7 @@ describe('examples', () => {
     expect(stderr).toContain('0.005 USDC')
   })
 
-  it('paystile.yaml sells what upstream.mjs serves', async () => {
+  it('paystile.yaml sells the paths of upstream.mjs', async () => {
     const [port, upstreamPort] = [await freePort(), await freePort()]
     const env = { ...process.env, UPSTREAM_KEY: 'k-123' }
     const stdio = ['ignore', 'pipe', 'inherit'] as const
@@ -170,7 +170,7 @@ describe('examples', () => {
     expect([second.stdout, second.stderr.includes('sent ')]).toEqual(['GET /files/b, paid 0.05', false])
   })
 
-  it('price.mjs asks for what the request takes', async () => {
+  it('price.mjs charges by the cost of the request', async () => {
     const port = await start('price.mjs')
     await fillWallet()
     const ask = (...more: string[]) =>

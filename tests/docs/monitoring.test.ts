@@ -144,7 +144,7 @@ describe('the dashboard', () => {
 })
 
 describe('the alerts', () => {
-  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s says what, why and what to do', (_alert, rule) => {
+  it.each(rules.map((rule) => [rule.alert, rule] as const))('%s names problem and action', (_alert, rule) => {
     expect(['critical', 'warning']).toContain(rule.labels.severity)
     const { summary = '', description = '', runbook = '' } = rule.annotations
     expect(summary.length).toBeGreaterThan(10)

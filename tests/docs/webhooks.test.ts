@@ -38,7 +38,7 @@ describe('the receiver in JavaScript', () => {
     await new Promise((resolve) => running.once('exit', resolve))
   })
 
-  it('takes what we sign, with the new secret or the old one, tells it once, and takes nothing else', async () => {
+  it('accepts signed messages with the new or the old secret once, and nothing else', async () => {
     const port = await freePort()
     const code = readFileSync(join(root, 'examples/webhook.mjs'), 'utf8').replace('3001', String(port))
     const env = { ...process.env, PAYSTILE_WEBHOOK_SECRET: secret }
@@ -69,7 +69,7 @@ describe('the receiver in Python', () => {
     return ran.error ? undefined : `${ran.stdout}${ran.stderr}`
   }
 
-  it('takes what we sign, and nothing else', async () => {
+  it('accepts signed messages, and nothing else', async () => {
     const receiver = await createReceiver()
     expect(await send(receiver.url, 'n1', other, secret)).toBe(204)
     await receiver.close()

@@ -42,7 +42,7 @@ beforeEach(() => {
 const last = () => fixture.upstream.seen.at(-1)
 
 describe('a paid route', () => {
-  it('asks for the price, and lets who has paid through once, with a receipt', async () => {
+  it('asks for the price, and admits a payment once, with a receipt', async () => {
     const unpaid = await fetch(`${gate.url}/data`)
     expect([unpaid.status, unpaid.headers.get('cache-control')]).toEqual([402, 'no-store'])
     expect(fixture.upstream.seen).toEqual([])
@@ -59,7 +59,7 @@ describe('a paid route', () => {
     expect(fixture.upstream.seen).toHaveLength(1)
   })
 
-  it('wraps what an upstream says in SPEC’s shapes, and asks it for plain bytes', async () => {
+  it('wraps the response of an upstream in the envelope, and requests uncompressed bytes', async () => {
     fixture.upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json' })
       response.end('{"sky":"clear"}')
@@ -82,7 +82,7 @@ describe('a paid route', () => {
     expect((await fetch(`${gate.url}/api/result`)).status).toBe(402)
   })
 
-  it('T107: tells caches that a paid answer is nobody else’s, whatever the upstream says', async () => {
+  it('T107: marks a paid response as private, regardless of the upstream', async () => {
     fixture.upstream.answer((_request, response) => {
       response.writeHead(200, {
         'Cache-Control': 'public, max-age=3600',
@@ -98,7 +98,7 @@ describe('a paid route', () => {
     expect([headers.get('cdn-cache-control'), headers.get('surrogate-control')]).toEqual([null, null])
   })
 
-  it('tells the upstream what was paid, and nothing that a client says of it', async () => {
+  it('tells the upstream the payment, and removes such headers of the client', async () => {
     const proof = await gate.buy('/data')
     const lies = {
       'X-Payment-Tx': 'forged',
@@ -141,7 +141,7 @@ describe('a paid route', () => {
     expect(keys.at(-1)).not.toBe(keys[0])
   })
 
-  it('gives what was bought for many requests a key only where the client has one, and not one that meets another’s', async () => {
+  it('sends an idempotency key for an allowance of many requests only if the client has one, and without collisions', async () => {
     const [first, second] = [await gate.buyClaimed('/hour/a'), await gate.buyClaimed('/hour/a')]
     const keyOf = async (proof: string, key?: string) => {
       const headers = key === undefined ? {} : { 'Idempotency-Key': key }
@@ -185,7 +185,7 @@ describe('a paid route', () => {
     expect((await fetch(`${gate.url}/data`, { method: 'OPTIONS', headers: unsold })).status).toBe(405)
   })
 
-  it('takes no other request for a preflight, and no preflight for free where OPTIONS is what is sold', async () => {
+  it('distinguishes preflights from other requests, and charges for OPTIONS if it is sold', async () => {
     const asked = { 'Access-Control-Request-Method': 'GET' }
     expect((await ask(gate.url, 'GET /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(402)
     expect((await ask(gate.url, 'DELETE /own-cors HTTP/1.1', ['Access-Control-Request-Method: GET'])).status).toBe(405)
@@ -204,7 +204,7 @@ describe('a paid route', () => {
   })
 })
 
-describe('what an upstream gets', () => {
+describe('the request to an upstream', () => {
   it('the provider’s own Host and Idempotency-Key, where there is one, and no second', async () => {
     const headers = { Host: 'inner.example', 'Idempotency-Key': 'ours' }
     const own = await fixture.open({ routes: [{ path: '/a', price: 0.01, headers, preserveHost: true }] })
@@ -268,7 +268,7 @@ describe('what an upstream gets', () => {
     expect(JSON.stringify(last()?.headers)).not.toMatch(/override|x-original|x-rewrite/i)
   })
 
-  it('T105: the client’s address as we see it, whatever the client says', async () => {
+  it('T105: has the address of the client as the gateway sees it, regardless of its headers', async () => {
     const headers = {
       'X-Forwarded-For': '1.2.3.4',
       'X-Forwarded-Proto': 'https',
@@ -317,7 +317,7 @@ describe('what an upstream gets', () => {
     expect(last()?.headers['x-api-key']).toBeUndefined()
   })
 
-  it('T144: beside a key of the provider’s, nothing of the caller’s that could change what it is used for', async () => {
+  it('T144: has, beside a key of the provider, no header of the caller that could change its use', async () => {
     const headers = {
       Authorization: 'Bearer caller',
       X_Org: 'caller',
@@ -361,7 +361,7 @@ describe('what an upstream gets', () => {
   })
 })
 
-describe('what a client gets', () => {
+describe('the response to a client', () => {
   it('headers of the upstream, without those of its connection and those that are ours to say', async () => {
     fixture.upstream.answer((_request, response) => {
       response.writeHead(200, [
@@ -411,7 +411,7 @@ describe('what a client gets', () => {
       expect([response.status, response.headers.get('etag')]).toEqual([304, '"a"'])
   })
 
-  it('T114: 502 for an upstream that breaks off before it answers, and later what was paid for', async () => {
+  it('T114: is 502 for an upstream that ends early, and later the paid response', async () => {
     fixture.upstream.answer((request) => request.socket.destroy())
     const proof = await gate.buy('/data')
     const broken = await gate.claim(proof, '/data')
@@ -437,7 +437,7 @@ describe('what a client gets', () => {
     expect(await (await gate.claim(proof, '/quick')).text()).toBe('at last')
   })
 
-  it('T114: 502 where nobody listens, which says nothing of where that is', async () => {
+  it('T114: is 502 without a listener, and does not reveal the address', async () => {
     const gone = await fixture.startUpstream()
     const nowhere = await fixture.open({
       upstream: gone.url,
@@ -519,7 +519,7 @@ describe('addresses', () => {
     expect(await response.json()).toMatchObject({ status: 404, code: 'not_found' })
   })
 
-  it('are 405 with what they take where only the method has no route, and the upstream is not asked', async () => {
+  it('are 405 with the allowed methods if only the method has no route, and the upstream gets no request', async () => {
     const response = await fetch(`${gate.url}/data?x`, { method: 'POST', body: 'x' })
     expect([response.status, response.headers.get('content-type')]).toEqual([405, 'application/problem+json'])
     expect(response.headers.get('allow')).toBe('GET, HEAD')
@@ -531,7 +531,7 @@ describe('addresses', () => {
     expect(fixture.upstream.seen).toEqual([])
   })
 
-  it('T97: are 404 whatever the method where an upstream may read them in another way, and where they are the service’s', async () => {
+  it('T97: are 404 for any method if an upstream may read them differently, or they belong to the service', async () => {
     const many = await fixture.open({
       routes: [
         { path: '/api/weather', price: 0.01, methods: ['GET'] },
@@ -588,7 +588,7 @@ describe('addresses', () => {
     expect((await fetch(`${all.url}/anything`)).status).toBe(200)
   })
 
-  it('come first where somebody else serves the service’s own', async () => {
+  it('come first if another server has the paths of the service', async () => {
     const { createGateway } = await import('../../src/gateway/gateway.ts')
     let isClosed = false
     const gateway = createGateway(

@@ -185,7 +185,7 @@ describe('a reload', () => {
     expect((await draftFor(gate, quote)).status).toBe(404)
   })
 
-  it('waits for the one before, whose quotes it honours', async () => {
+  it('waits for the previous one, and honours its quotes', async () => {
     const gate = await fixture.open({ routes: [{ path: '/data', price: 0.01 }] })
     const [first, second] = [await newRecipient(), await newRecipient()]
     const quoted = reload(gate, { recipient: first }).then(() => gate.challenge('/data'))
@@ -238,7 +238,7 @@ describe('a reload that takes a dear route out of a scope', () => {
     }
   })
 
-  it('honours a bundle whose quote was on its way', async () => {
+  it('honours an allowance with a quote from before', async () => {
     const methods = ['POST'] as const
     const slow = { ...dear, methods, bind: { body: true } as const }
     const gate = await fixture.open({ routes: [cheap, slow] as never })

@@ -50,7 +50,7 @@ describe('T106: smuggling', () => {
     expect(fixture.upstream.seen.filter(({ url }) => url !== '/free')).toEqual([])
   })
 
-  it('what reaches the upstream has one length, and that of the body it comes with', async () => {
+  it('the upstream gets one length, which is that of the body', async () => {
     const body = 'a=1\r\n\r\nGET /data HTTP/1.1\r\nHost: x\r\n\r\n'
     const bytes = `POST /free HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     await sendRaw(gate.url, bytes)

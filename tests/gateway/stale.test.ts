@@ -63,7 +63,7 @@ describe('a connection that was closed as it was used', () => {
   })
 })
 
-it('what an upstream says before its answer is not taken for it', async () => {
+it('interim responses of an upstream are not taken for the response', async () => {
   const early = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nX-Early: 1\r\n\r\n'
   const { gate } = await open(() => `${early}HTTP/1.1 201 Made\r\nX-Late: 1\r\nContent-Length: 2\r\n\r\nok`)
   const { status, headers, body } = await ask(gate.url, 'GET /a HTTP/1.1')

@@ -300,7 +300,7 @@ describe('Expect: 100-continue', () => {
     expect(await post('/bound', {})).toMatchObject({ status: 402, isAsked: true })
   })
 
-  it('asks for it once, and for what is posted to the service itself, too', async () => {
+  it('asks for it once, also for a body to the service itself', async () => {
     const upstream = await fixture.startUpstream()
     const bound = { path: '/bound', price: 0.01, methods: ['POST'], bind: { body: true } } as const
     const once = await fixture.open({ upstream: upstream.url, routes: [bound] })

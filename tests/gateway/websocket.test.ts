@@ -85,7 +85,7 @@ const shake = (path: string, headers: readonly string[] = []) =>
   ask(gate.url, `GET ${path} HTTP/1.1`, ['Connection: Upgrade', ...handshake, ...headers])
 
 describe('T110: a WebSocket', () => {
-  it('costs what its handshake costs, and the upstream sees none before that', async () => {
+  it('costs the price of its handshake, and the upstream sees none before the payment', async () => {
     const before = shaken.length
     const unpaid = await shake('/echo')
     expect([unpaid.status, JSON.parse(unpaid.body).amount, unpaid.headers.get('connection')]).toEqual([
@@ -117,7 +117,7 @@ describe('T110: a WebSocket', () => {
     expect((await once(socket, 'close')).map(String)).toEqual(['4001', 'as asked'])
   })
 
-  it.each(['HEAD', 'OPTIONS'])('is not opened by %s, which would use up nothing of what was bought', async (method) => {
+  it.each(['HEAD', 'OPTIONS'])('is not opened by %s, which would use up nothing', async (method) => {
     const proof = await gate.buyClaimed('/bytes')
     const before = shaken.length
     const lines = ['Connection: Upgrade', ...handshake, `Payment-Proof: ${proof}`, 'Access-Control-Request-Method: GET']
@@ -125,7 +125,7 @@ describe('T110: a WebSocket', () => {
     expect([status, shaken.length]).toEqual([method === 'HEAD' ? 200 : 204, before])
   })
 
-  it('whose upstream answers with a status that there is not gives the payment back, and the gateway lives', async () => {
+  it('with an upstream that responds with an invalid status returns the payment, and the gateway continues', async () => {
     const proof = await gate.buy('/odd')
     for (const _time of [1, 2]) expect((await open('/odd', { 'Payment-Proof': proof })).status).toBe(502)
   })
@@ -141,7 +141,7 @@ describe('T110: a WebSocket', () => {
     },
   )
 
-  it('gets what a client sent right behind its handshake', async () => {
+  it('gets the bytes that a client sent right after its handshake', async () => {
     const { hostname, port } = new URL(gate.url)
     const socket = connect(Number(port), hostname)
     const lines = ['GET /open HTTP/1.1', 'Host: x', 'Connection: Upgrade', ...handshake]
@@ -233,14 +233,14 @@ describe('a route without websocket', () => {
     expect([paid.status, paid.body]).toEqual([200, 'in HTTP'])
   })
 
-  it('answers who asks for HTTP/2 in HTTP/1.1', async () => {
+  it('responds in HTTP/1.1 to a request for HTTP/2', async () => {
     const lines = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']
     const { status, body } = await ask(gate.url, 'GET /plain HTTP/1.1', lines)
     expect([status, body]).toEqual([200, 'in HTTP'])
     expect(fixture.upstream.seen.at(-1)?.headers['http2-settings']).toBeUndefined()
   })
 
-  it('T106: takes no body behind a handshake, of which nobody would know the end', async () => {
+  it('T106: accepts no body after a handshake, because its end would be unknown', async () => {
     const smuggled = 'GET /http HTTP/1.1\r\nHost: x\r\n\r\n'
     const before = fixture.upstream.seen.length
     const lines = ['Connection: Upgrade', 'Upgrade: h2c', `Content-Length: ${smuggled.length}`, '', smuggled]
@@ -260,7 +260,7 @@ describe('another protocol', () => {
   })
 })
 
-it('what a client sends while the upstream makes up its mind is not lost', async () => {
+it('bytes from a client that arrive before the response of the upstream are not lost', async () => {
   const upstream = await fixture.startUpstream()
   let agree = () => {}
   let heard = ''
@@ -341,7 +341,7 @@ describe('T110: a client that leaves before the upstream has agreed', () => {
   )
 })
 
-describe('T110: what is counted while it lasts', () => {
+describe('T110: counts during the connection', () => {
   it('a window is open for more than one connection, and ends them all at its end', async () => {
     const proof = await gate.buyClaimed('/window')
     const first = await open('/window', { 'Payment-Proof': proof })

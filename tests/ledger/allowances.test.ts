@@ -37,7 +37,7 @@ describe.each([
   ['request', 4, 'no more is delivered than was paid, and the rest can be had'],
   ['second', 3, 'nothing shortens the window, and nothing prolongs it'],
 ] as const)('of a %s', (unit, most, promise) => {
-  it(`T113, T117: ${promise}, whatever is sent, broken off, tried again and done at once`, async () => {
+  it(`T113, T117: ${promise}, for any sent, aborted, repeated and parallel responses`, async () => {
     await fc.assert(
       fc.asyncProperty(goods(unit, most), historyOf(calm), async (goods, history) => {
         const stand = createShopFixture(goods)
@@ -53,7 +53,7 @@ describe.each([
   ['file', 24],
   ['byte', 40],
 ] as const)('of a %s with mishaps', (unit, most) => {
-  it('T115: the same holds, but for what was under the lease of a stream that was lost', async () => {
+  it('T115: the same holds, except for the lease of a lost stream', async () => {
     let lost = 0
     await fc.assert(
       fc.asyncProperty(goods(unit, most), historyOf(rough), async (goods, history) => {

@@ -66,7 +66,7 @@ describe.each(stores)('a rebuild of the %s ledger', (_name, open) => {
     expect((await desk.ledger.peek(payments[0]?.tx ?? new Uint8Array()))?.state).toBe('busy')
   })
 
-  it('keeps what was reckoned without rates, as long as the report token stays', async () => {
+  it('keeps values without rates as long as the report token stays', async () => {
     await books().rebuild('USDC')
     await desk.grantOf(takeOf(createPayment({ worth: 7n, rates: undefined })))
     await books().rebuild('USDC')
@@ -190,7 +190,7 @@ describe.each(places)('the report token of a %s ledger', (_name, make) => {
   const openWith = async (place: Place, reportToken?: 'SOL' | 'USDC') =>
     place.open(reportToken && { ...identity, reportToken })
 
-  it('is remembered by who names the first, and another is refused in one sentence', async () => {
+  it('is stored by the first server that names it, and another one is refused in one sentence', async () => {
     const place = await make()
     expect(await booksOf(await openWith(place)).reportToken()).toBeUndefined()
     expect(await booksOf(await openWith(place, 'USDC')).reportToken()).toBe('USDC')
@@ -210,7 +210,7 @@ describe.each(places)('a server on a %s ledger that still reckons in the former 
   const sol = (changes: Partial<PaymentRecord> = {}) =>
     createPayment({ token: 'SOL', received: 1_000_000_000n, worth: 150_000_000_000_000n, rates, ...changes })
 
-  it('registers what it is paid with its worth in the token of the books', async () => {
+  it('registers payments with their value in the token of the books', async () => {
     const place = await make()
     const ledger = await place.open(inUsdc)
     await ledger.take(takeOf(sol()))

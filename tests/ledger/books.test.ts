@@ -46,7 +46,7 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
       expect(await books().audit()).toEqual([])
     })
 
-    it('leave out what came too late, until it is claimed in time after all', async () => {
+    it('omit late payments until they are claimed in time after all', async () => {
       const payment = createPayment({ received: 7n, worth: 7n })
       await desk.ledger.recordLate(payment)
       expect(await books().sums({})).toEqual([])
@@ -59,7 +59,7 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
       expect(await books().audit()).toEqual([])
     })
 
-    it('T62: lose what the chain took back, and have it again, in its new hour, when it lands again', async () => {
+    it('T62: subtract reverted payments, and add them again, in their new hour, when they land again', async () => {
       const payment = await registered({ paidAt: midnight + hourMs, worth: undefined })
       await registered({ paidAt: midnight + hourMs, token: 'SOL' })
       await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
@@ -157,7 +157,7 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
     })
   })
 
-  it('series have a point for every hour or day in which somebody paid, oldest first', async () => {
+  it('series have a point for every hour or day with a payment, oldest first', async () => {
     for (const [hours, endpoint] of [
       [25, '/a'],
       [0, '/a'],

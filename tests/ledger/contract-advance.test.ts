@@ -10,7 +10,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
   const bytes = (amount: bigint) => createPayment({ allowance: { unit: 'byte', amount } })
   const leftOf = async ({ tx }: PaymentRecord) => (await desk.ledger.peek(tx))?.remaining
 
-  it('consumes what was used and holds what comes next', async () => {
+  it('consumes the used part and holds the next one', async () => {
     const payment = bytes(1000n)
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     expect(grant).toMatchObject({ from: 0n, amount: 100n })
@@ -44,7 +44,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(await leftOf(payment)).toBe(800n)
   })
 
-  it('answers what there still is, and at last 0', async () => {
+  it('returns the remaining amount, and finally 0', async () => {
     const payment = bytes(250n)
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     expect(await desk.ledger.advance(grant, 100n, 100n)).toBe(100n)
@@ -68,7 +68,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
-  it('leaves to others what they hold', async () => {
+  it('leaves the held parts of other grants alone', async () => {
     const payment = bytes(1000n)
     const one = await desk.grantOf(takeOf(payment, { amount: 100n }))
     const other = await desk.grantOf(takeOf(payment, { amount: 700n }))
@@ -103,7 +103,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(granted(await desk.ledger.take(againOf(payment, { amount: 1000n }))).grant.amount).toBe(990n)
   })
 
-  it('T115: loses with a process only what was sent since the last advance', async () => {
+  it('T115: loses with a process only the bytes since the last advance', async () => {
     const payment = bytes(1000n)
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     for (let used = 100n; used <= 500n; used += 100n) expect(await desk.ledger.advance(grant, used, 100n)).toBe(100n)
@@ -112,7 +112,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(granted(await desk.ledger.take(againOf(payment, { amount: 1000n }))).grant.amount).toBe(500n)
   })
 
-  it('goes on with a lapsed lease that nobody retook', async () => {
+  it('continues with a lapsed lease that no other grant took over', async () => {
     const payment = bytes(300n)
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     desk.clock.advance(leaseMs)
@@ -124,7 +124,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     expect(await leftOf(payment)).toBe(100n)
   })
 
-  it('is refused to a holder whose lease was retaken or has ended, and changes nothing then', async () => {
+  it('is refused to a holder with a lease that was taken over or has ended, and changes nothing then', async () => {
     const payment = bytes(300n)
     const lost = await desk.grantOf(takeOf(payment, { amount: 100n }))
     desk.clock.advance(leaseMs)
@@ -155,7 +155,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     },
   )
 
-  it('gives back and counts as ever, but not what was consumed on the way', async () => {
+  it('returns and counts as usual, but not the part consumed on the way', async () => {
     const payment = bytes(10_000n)
     for (const [outcome, left] of [
       ['not_started', 9_900n],
@@ -169,7 +169,7 @@ describe.each(stores)('the %s ledger, of bytes in advances', (_name, open) => {
     }
   })
 
-  it('throws on what makes no sense, and changes nothing', async () => {
+  it('throws for invalid arguments, and changes nothing', async () => {
     const payment = bytes(300n)
     const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
     await expect(desk.ledger.advance(grant, -1n, 1n)).rejects.toThrow(RangeError)

@@ -22,7 +22,7 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     return [grant.from, grant.from + grant.amount]
   }
 
-  it('T117: are spent by three responses that ended: what has left the socket may be lost on its way', async () => {
+  it('T117: are spent after three complete responses, because sent bytes may be lost on their way', async () => {
     const payment = file()
     for (const [missing, state] of [
       [size, 'open'],
@@ -59,7 +59,7 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     expect(await desk.stateOf(payment)).toBe('spent')
   })
 
-  it('tell what has not arrived yet, by several ranges in whatever order', async () => {
+  it('report the missing bytes, for several ranges in any order', async () => {
     const payment = file()
     for (const [from, left] of [
       [600n, 600n],
@@ -76,7 +76,7 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     expect(await desk.ledger.peek(payment.tx)).toMatchObject({ state: 'open', remaining: 0n })
   })
 
-  it('are granted without a gap, up to what was sent too often', async () => {
+  it('are granted without a gap, up to the bytes that were sent too often', async () => {
     const payment = file()
     for (let time = 0; time < 3; time++) await send(range(payment, 400n, 100n), 'partial')
     expect(await send(whole(payment), 'not_started')).toEqual([0n, 400n])
@@ -86,7 +86,7 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     expect(await desk.stateOf(payment)).toBe('open')
   })
 
-  it('count only what was sent, and never more than was granted', async () => {
+  it('count only sent bytes, and never more than the grant', async () => {
     const payment = file()
     for (let time = 0; time < 3; time++) await send(range(payment, 0n, 100n), 'partial', 30n)
     expect(await send(whole(payment), 'not_started').catch((error: Error) => error.message)).toBe(
@@ -140,7 +140,7 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     expect(await send(range(payment, 725n, size), 'not_started')).toEqual([725n, size])
   })
 
-  it('T115: give back what lapsed, which counts for nothing', async () => {
+  it('T115: return lapsed parts, which do not count', async () => {
     const payment = file()
     for (let time = 0; time < 10; time++) {
       const lost = await Promise.all([1, 2, 3].map(() => desk.grantOf(whole(payment))))
@@ -164,13 +164,13 @@ describe.each(stores)('the %s ledger, of files', (_name, open) => {
     expect(await desk.kindOf(range(payment, 599n, 1n))).toBe('spent')
   })
 
-  it.each([size, size + 1n, 2n ** 70n])('give their last byte to one who wants them from %d on', async (from) => {
+  it.each([size, size + 1n, 2n ** 70n])('grant the last byte for a start at %d', async (from) => {
     const payment = file()
     expect(await send(range(payment, from, 50n), 'no_body')).toEqual([size - 1n, size])
     expect(await send(range(payment, size - 1n, 2n ** 70n), 'not_started')).toEqual([size - 1n, size])
   })
 
-  it('T170: count the twentieth free use and each one after it as if what it held had been sent', async () => {
+  it('T170: count the twentieth free use and each further one as a sent copy of the held part', async () => {
     const payment = file()
     for (let time = 1; time <= 19; time++) expect(await send(whole(payment), 'no_body')).toEqual([0n, size])
     expect(await send(range(payment, 0n, 100n), 'no_body')).toEqual([0n, 100n])

@@ -11,7 +11,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
   describe('bundles', () => {
     const bundle = (amount: bigint) => createPayment({ allowance: { unit: 'request', amount } })
 
-    it('are used in parallel, up to what is left', async () => {
+    it('are used in parallel, up to the remaining amount', async () => {
       const payment = bundle(5n)
       const answers = await Promise.all(Array.from({ length: 20 }, () => desk.ledger.take(takeOf(payment))))
       const grants = answers.filter(({ kind }) => kind === 'granted').map((answer) => granted(answer).grant)
@@ -24,7 +24,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       }
     })
 
-    it('say what is left beside the grants', async () => {
+    it('report the rest beside the grants', async () => {
       const payment = bundle(3n)
       const { grant, remaining } = granted(await desk.ledger.take(takeOf(payment)))
       expect(remaining).toBe(2n)
@@ -34,7 +34,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       expect(granted(await desk.ledger.take(takeOf(payment, { amount: 2n }))).remaining).toBe(1n)
     })
 
-    it('give back only what lapsed', async () => {
+    it('return only lapsed grants', async () => {
       const payment = bundle(3n)
       const lost = await desk.grantOf(takeOf(payment))
       desk.clock.advance(leaseMs / 2)
@@ -69,7 +69,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     const megabyte = createPayment({ allowance: { unit: 'byte', amount: 1_000_000n } })
     const bytes = () => createPayment({ allowance: megabyte.allowance })
 
-    it('are leased in slices, the last one as large as what is left', async () => {
+    it('are leased in slices, the last one as large as the rest', async () => {
       const payment = bytes()
       const sizes = []
       for (let slice = 0; slice < 3; slice++) {
@@ -79,7 +79,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       expect(await desk.kindOf(takeOf(payment))).toBe('busy')
     })
 
-    it('give back what was not sent, and never consume more than was leased', async () => {
+    it('return unsent bytes, and never consume more than the lease', async () => {
       const payment = bytes()
       expect(await desk.use(takeOf(payment, { amount: 400_000n }), 'delivered', 150_000n)).toBe(true)
       expect(await desk.ledger.peek(payment.tx)).toMatchObject({ remaining: 850_000n })
@@ -89,7 +89,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       expect(await desk.kindOf(takeOf(payment))).toBe('spent')
     })
 
-    it('pay a thousand bytes for the twentieth free use and each one after it, or what was leased if that is less', async () => {
+    it('pay a thousand bytes, or the lease if it is less, for the twentieth free use and each further one', async () => {
       const payment = bytes()
       const left = async () => (await desk.ledger.peek(payment.tx))?.remaining
       const free = (amount: bigint) => desk.use(takeOf(payment, { amount }), 'no_body', 0n)

@@ -76,7 +76,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       },
     )
 
-    it('lets a holder end or renew a lapsed grant that nobody retook', async () => {
+    it('lets a holder end or renew a lapsed grant that no other grant took over', async () => {
       const [settled, kept] = [createPayment(), createPayment()]
       const [first, second] = [await desk.grantOf(takeOf(settled)), await desk.grantOf(takeOf(kept))]
       desk.clock.advance(leaseMs)
@@ -119,7 +119,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
       }
     })
 
-    it('cannot be taken after its time, but what was taken before can end', async () => {
+    it('cannot be taken after its deadline, but earlier grants can end', async () => {
       const payment = createPayment({ usableUntil: desk.clock.now() + 10 })
       desk.clock.advance(10)
       const grant = await desk.grantOf(takeOf(payment))

@@ -9,7 +9,7 @@ import { postgresServer } from '../harness/database.ts'
 import { accrualOf, accrue, partner, planOf } from './payables-fixture.ts'
 import { createTestClock, identity } from './payments.ts'
 
-it('PostgreSQL looks through no whole table for what is owed and what goes out', async () => {
+it('PostgreSQL scans no whole table for payables and outgoing transactions', async () => {
   const url = await postgresServer().place()
   const clock = createTestClock()
   await (await openLedger(url, { clock, identity })).close()

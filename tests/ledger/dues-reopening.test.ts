@@ -40,7 +40,7 @@ async function land(ledger: Ledger, id: string): Promise<void> {
 describe.each(places)('a %s ledger', (name, make) => {
   const hex = (tx: Uint8Array): string => `${name === 'postgres' ? "'\\x" : "x'"}${Buffer.from(tx).toString('hex')}'`
 
-  it('that is opened again knows what is owed, what ripens, and what may still land', async () => {
+  it('that is opened again knows the payables, the payments that wait for accrual, and the open transactions', async () => {
     const place = await make()
     const first = await place.open()
     await rewardsOf(first).start()
@@ -126,7 +126,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     expect((await refunded()).toSorted()).toEqual(wanted.slice(2))
   })
 
-  it('of an earlier version shares out what becomes final from then on, and can refund what was there', async () => {
+  it('of an earlier version accrues payments that become final from then on, and can refund older ones', async () => {
     const final: Kept = { payment: createPayment({ finality: 'finalized' }) }
     const [open, used]: readonly Kept[] = [{ payment: createPayment() }, { payment: createPayment(), used: 1n }]
     const place = await make({ schema: 5, kept: [final, open ?? expect.fail(), used ?? expect.fail()], seen: [] })
@@ -158,7 +158,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     expect([await signings(startOfTests), await signings(startOfTests + 1)]).toEqual([1n, 0n])
   })
 
-  it('keeps a refunded payment refunded, whatever a server believed of it before', async () => {
+  it('keeps a refunded payment refunded, regardless of the earlier state of a server', async () => {
     const place = await make()
     const [one, other] = [await place.open(), await place.open()]
     const payment = createPayment()

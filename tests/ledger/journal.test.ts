@@ -11,8 +11,8 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
   const { journal, registered } = desk
 
-  describe('what was seen on chain', () => {
-    it('is noted once, by whom ever it is seen', async () => {
+  describe('observed payments', () => {
+    it('are recorded once, for any number of observers', async () => {
       const [one, two] = [aSighting(), aSighting()]
       const answers = await Promise.all([[one], [one, two], [two], []].map((seen) => journal().sight(seen)))
       expect(answers.flat().map(({ tx }) => tx)).toHaveLength(2)
@@ -46,7 +46,7 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
     })
   })
 
-  describe('T62: what is not final', () => {
+  describe('T62: unfinalized payments', () => {
     it('is listed from the oldest, until the chain has decided', async () => {
       const [second, first] = [await registered({ slot: 20 }), await registered({ slot: 10 })]
       const { tx } = await registered({ slot: 30, finality: 'finalized' })
@@ -101,7 +101,7 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
       expect(await desk.stateOf(payment)).toBe('reverted')
     })
 
-    it('is worth what was left of it when it lands again for good', async () => {
+    it('are worth their unused rest when they land again and become final', async () => {
       const payment = await taken('not_started')
       const landed = { ...payment, slot: 99, finality: 'finalized' as const }
       expect(await desk.use(takeOf(landed), 'delivered')).toBe(true)
@@ -122,7 +122,7 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
       expect(await desk.kindOf(takeOf(landed))).toBe('foreign')
     })
 
-    it('can be ended by who holds it, so that its use is not forgotten', async () => {
+    it('can be ended by their holder, so that the use is recorded', async () => {
       const payment = createPayment()
       const grant = await desk.grantOf(takeOf(payment))
       await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])

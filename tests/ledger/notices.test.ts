@@ -30,7 +30,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
   const conclude = (payment: PaymentRecord, finality: 'finalized' | 'reverted') =>
     desk.ledger.journal.conclude([{ tx: payment.tx, finality }])
 
-  it('are not written while nobody listens', async () => {
+  it('are not written without a receiver', async () => {
     const payment = await registered()
     await conclude(payment, 'finalized')
     await desk.ledger.recordLate(createPayment())
@@ -42,8 +42,8 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     expect(await all()).toEqual([])
   })
 
-  describe('once somebody listens', () => {
-    it('tell of a payment that was registered, and of what the chain made of it', async () => {
+  describe('with a receiver', () => {
+    it('report a registered payment, and its conclusion on chain', async () => {
       await notices().start()
       await notices().start()
       const [kept, lost] = [await registered(), await registered()]
@@ -61,7 +61,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       expect(first?.id).toMatch(/^msg_[0-9a-f]{32}$/)
     })
 
-    it('tell both of one that is final from the start: nobody will conclude it', async () => {
+    it('report both events of a payment that is final from the start, because no conclusion follows', async () => {
       await notices().start()
       const payment = await registered({ finality: 'finalized' })
       expect((await kinds(payment)).toSorted()).toEqual(['payment.confirmed', 'payment.finalized'])
@@ -176,13 +176,13 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
     })
   })
 
-  describe('are spread among those who listen', () => {
+  describe('are spread over the receivers', () => {
     const [shop, desk2] = [
       { name: 'shop', events: ['payment.confirmed', 'payment.finalized'] },
       { name: 'desk_2', events: ['payment.finalized'] },
     ] as const
 
-    it('so that each has its own of what it wants to hear, and one is told while the other is not', async () => {
+    it('so that each receiver has its own messages of the selected events, delivered independently', async () => {
       await notices().start()
       const payment = await registered({ finality: 'finalized' })
       expect(await notices().take('shop', 10, 1000)).toEqual([])
@@ -218,7 +218,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       expect(await notices().take('shop', 100, 1000)).toHaveLength(10)
     })
 
-    it('and dropped where nobody wants to hear of them', async () => {
+    it('and are dropped without an interested receiver', async () => {
       await notices().start()
       await registered()
       expect(await notices().spread([desk2], 10)).toBe(1)
@@ -229,7 +229,7 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
   })
 
   describe('are given out', () => {
-    it('to one of many who take at once, and to another when the lease is over', async () => {
+    it('to one of many parallel takers, and to another one when the lease is over', async () => {
       await notices().start()
       for (let number = 0; number < 10; number += 1) await registered()
       const taken = await Promise.all([1, 2, 3, 4].map(() => notices().take('', 4, 1000)))

@@ -36,12 +36,12 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
   }
   const line = (name: typeof partner, changes = {}) => lineOf(rewards(), name, changes)
 
-  describe('whoever listens', () => {
+  describe('a receiver', () => {
     it.each([
       ['payout', '', 'reward.paid'],
       ['conversion', 'convert', 'settlement.converted'],
       ['refund', 'refund', 'refund.sent'],
-    ] as const)('is told of a %s that landed, once, and of none before anybody listens', async (kind, lane, event) => {
+    ] as const)('learns of a %s that landed once, and of none before it was configured', async (kind, lane, event) => {
       const { events: notices } = desk.ledger
       if (!notices) throw new Error('the ledger has no notices')
       await landed(await planned({ id: 'early', kind, lane, lines: [] }))
@@ -55,7 +55,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
   })
 
   describe('a payout', () => {
-    it('reserves what it settles, pays it once it has landed, and keeps the signature', async () => {
+    it('reserves the settled amount, pays it when it has landed, and stores the signature', async () => {
       await accrue(rewards(), accrualOf(both), accrualOf(both))
       const lines = [await line(partner, { units: 150n, opening: 20n }), await line(developer)]
       const first = await planned({ id: 'a\0', lines, about: '{"b":"\ud800"}' })
@@ -134,7 +134,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await rewards().payees({ role: 'partner', most: 1 })).toMatchObject([{ why: '', parkedUntil: 0 }])
     })
 
-    it('gives back what it had reserved when it is dropped, with all that was earned since', async () => {
+    it('returns the reserved amount when it is dropped, with all later shares', async () => {
       await accrue(rewards(), accrualOf(both))
       const lines = [await line(partner), await line(developer)]
       const dispatch = await planned({ lines })
@@ -151,7 +151,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
     })
 
     const some = { ...partner, from: 0, upto: 1, gross: 100n, units: 100n, opening: 0n }
-    it.each([101n, 99n])('of %s, which its accruals do not come to, is a fault of who plans it', async (gross) => {
+    it.each([101n, 99n])('of %s, which differs from its accruals, is a defect of the caller', async (gross) => {
       await accrue(rewards(), accrualOf(both))
       await expect(plan({ lines: [{ ...some, units: 1n, gross }] })).rejects.toThrow(RangeError)
       expect(await sumsOf(rewards(), partner)).toEqual([100n, 100n, 0n, 0n])
@@ -174,7 +174,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().open()).toEqual([])
     })
 
-    it('is capped by what has landed since a time or is under way, without what was dropped', async () => {
+    it('is capped by the landed and open amounts since a time, without dropped ones', async () => {
       await accrue(rewards(), accrualOf({ ...both, 'treasury:t': 1n }))
       const first = await planned({ lines: [await line(partner, { units: 90n })] })
       const rival = [await line(developer)]
@@ -233,7 +233,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await sign(await planned(), { since: startOfTests + 1, most: 1n })).toEqual({ kind: 'spent' })
     })
 
-    it('is capped by what was planned long ago and has only landed since', async () => {
+    it('is capped by an old plan that landed recently', async () => {
       await accrue(rewards(), accrualOf(both))
       const old = await planned({ lines: [await line(partner)] })
       desk.clock.advance(1_000)
@@ -341,7 +341,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
   })
 
   describe('the lists', () => {
-    it('show what is open, the oldest first, and all of it, the latest first', async () => {
+    it('list open transactions, the oldest first, and all of them, the latest first', async () => {
       const names = ['a', 'b', 'c', 'd', 'e', 'f']
       const made: OutgoingTransaction[] = []
       for (const [index, id] of names.entries()) {
@@ -365,7 +365,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().lines('nobody')).toEqual([])
     })
 
-    it('show what a payee was paid, and is about to be', async () => {
+    it('show the paid and the planned amounts of a payee', async () => {
       await accrue(rewards(), accrualOf(both))
       const first = [await line(partner), await line(developer)]
       const paid = await landed(await planned({ lines: first }))

@@ -63,8 +63,8 @@ const story = fc.array(step, { minLength: 5, maxLength: 60, size: 'max' })
 /** The most that payouts of one story may plan where they are capped. */
 const most = 60n
 
-describe.each(stores)('what is owed in the %s ledger', (name, open) => {
-  it('is at any time what was shared and not paid, to the last unit, and nobody is paid twice', async () => {
+describe.each(stores)('payables in the %s ledger', (name, open) => {
+  it('always equal the unpaid shares, to the last unit, and no payee is paid twice', async () => {
     const clock = createTestClock()
     const kv = await open(clock)
     onTestFinished(() => kv.clear())

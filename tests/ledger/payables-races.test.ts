@@ -64,7 +64,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     expect(await sumsOf(rewards[0] ?? expect.fail(), partner)).toEqual([8n, 8n, 0n, 0n])
   })
 
-  it('share a payment out once, whoever finds it ripe', async () => {
+  it('accrue a payment once, for any number of workers', async () => {
     const ledgers = await openMany(await make())
     const [first = expect.fail()] = ledgers
     await rewardsOf(first).start()
@@ -105,7 +105,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     }
   })
 
-  it('sign no more than a budget lets, whoever counts at the same time', async () => {
+  it('sign no more than the budget allows, with parallel counts', async () => {
     const dispatches = (await openMany(await make())).map(dispatchesOf)
     const [first = expect.fail()] = dispatches
     for (const round of rounds) {
@@ -161,7 +161,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     }
   })
 
-  it('refund what nobody claimed or register it, never both', async () => {
+  it('refund an unclaimed payment or register it, never both', async () => {
     const [first = expect.fail(), ...others] = await openMany(await make())
     for (let round = 0; round < 60; round += 1) {
       const payment = createPayment()
@@ -263,7 +263,7 @@ describe('a PostgreSQL ledger', () => {
     expect(taken.kind).toBe('spent')
   })
 
-  it('refunds what nobody claimed while somebody vacuums the payments, or changes them', async () => {
+  it('refunds an unclaimed payment during a vacuum or an ALTER of the payments', async () => {
     const taken = await during(
       async (query, ledger) => {
         await ledger.take(takeOf(createPayment()))

@@ -17,7 +17,7 @@ describe.each(stores)('the payers of the %s ledger', (_name, open) => {
   const ask = (query: Partial<PayerQuery>) => books().payers({ ...days, order: 'revenue', most: 100, ...query })
   const names = async (query: Partial<PayerQuery>) => (await ask(query)).payers.map(({ payer }) => payer)
 
-  it('have what they paid, by token, with the first and the last payment of the period', async () => {
+  it('have their paid amounts by token, with the first and the last payment of the period', async () => {
     const paid = { payer: 'a', received: 2n, worth: 5n }
     await registered({ ...paid, paidAt: midnight + 5 })
     await registered({ ...paid, paidAt: midnight + dayMs + 7, worth: undefined })
@@ -53,7 +53,7 @@ describe.each(stores)('the payers of the %s ledger', (_name, open) => {
     await expect(ask({ from: midnight + hourMs })).rejects.toThrow(/whole day/)
   })
 
-  it('T62: lose what the chain took back, and have it again when it lands again; what came too late is never theirs', async () => {
+  it('T62: lose reverted payments, and have them again when they land again, and never have late ones', async () => {
     const payment = createPayment({ payer: 'a', paidAt: midnight })
     await desk.ledger.recordLate(createPayment({ payer: 'c', paidAt: midnight }))
     expect(await names({})).toEqual([])
@@ -99,7 +99,7 @@ describe.each(stores)('the payers of the %s ledger', (_name, open) => {
     expect(second.next).toBeUndefined()
   }, 60_000)
 
-  it('T133: are ranked among those who paid most on a day', async () => {
+  it('T133: are ranked among the highest payers of a day', async () => {
     const year = { from: midnight - 365 * dayMs, to: midnight + dayMs }
     for (let number = 0; number < 12; number += 1)
       await registered({ payer: `payer-${number}`, worth: BigInt(number), paidAt: midnight })
@@ -109,7 +109,7 @@ describe.each(stores)('the payers of the %s ledger', (_name, open) => {
 })
 
 describe.each(places)('a %s ledger of the version before', (_name, make) => {
-  it('knows who paid what, and which payments nothing was delivered of', async () => {
+  it('knows the payers and their amounts, and the undelivered payments', async () => {
     const most = 2n ** 64n - 1n
     const kept = [
       { payment: createPayment({ payer: 'a', received: most, paidAt: midnight }) },

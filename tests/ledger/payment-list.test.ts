@@ -33,7 +33,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       expect(await books().findPayment(createPayment().tx)).toBeUndefined()
     })
 
-    it('tell what has become of it', async () => {
+    it('show the state of a payment', async () => {
       const of = async ({ tx }: PaymentRecord) => {
         const { status, state, delivery } = (await books().findPayment(tx)) ?? {}
         return [status, state, delivery]
@@ -64,7 +64,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       expect(await of(late)).toEqual(['expired', 'reverted', 'none'])
     })
 
-    it('list what was seen and not claimed: pending, then expired, then gone when it is claimed', async () => {
+    it('list observed payments without a claim: pending, then expired, then gone after the claim', async () => {
       const sighting = createSighting()
       await journal().sight([sighting, createSighting({ request: '' })])
       const { tx, request, payer, recipient, token, endpoint, received, paidAt } = sighting
@@ -88,7 +88,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       expect((await list()).map(({ state }) => state)).toEqual(['confirmed'])
     })
 
-    it('never list as unclaimed what was seen after it was registered', async () => {
+    it('never list a payment as unclaimed if it was observed after its registration', async () => {
       const [payment, late] = [await registered(), createPayment()]
       await desk.ledger.recordLate(late)
       await journal().sight([createSighting({ tx: payment.tx }), createSighting({ tx: late.tx })])
@@ -187,7 +187,7 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
     })
   })
 
-  describe('what only a proof has named', () => {
+  describe('a payment that only a proof has named', () => {
     it('is pending, and not unclaimed, until a node shows it', async () => {
       const named = createSighting({ slot: 0, payer: '', paidAt: startOfTests })
       expect(await journal().sight([named])).toEqual([named])

@@ -41,7 +41,7 @@ const tables = new RegExp(
 const isWholeScan = (step: string): boolean => tables.test(step) && !/USING (COVERING )?INDEX/.test(step)
 
 describe('a statement on a SQLite ledger', () => {
-  it('never looks through a whole table, whatever is asked', async () => {
+  it('never scans a whole table, for any query', async () => {
     const plans = await plansOf(async ({ books, journal, events: notices, kv, ...ledger }) => {
       await ledger.take(takeOf(createPayment()))
       await journal.unclaimed(10)
@@ -132,7 +132,7 @@ describe('a statement on a SQLite ledger', () => {
     ).toEqual([])
   })
 
-  it('finds what is owed and what goes out by its indexes', async () => {
+  it('finds payables and outgoing transactions by their indexes', async () => {
     const name = { role: 'partner', payee: 'a' } as const
     const plans = await plansOf(async ({ rewards, outgoing: dispatches }) => {
       await rewards.start()

@@ -27,7 +27,7 @@ async function newPlace() {
 const sightingOf = (tx: Uint8Array) => createSighting({ tx, claimableUntil: startOfTests + 1000 })
 
 describe('servers on one database', () => {
-  it('T169: change the same lines of the books in whatever order, and all of it counts', async () => {
+  it('T169: change the same lines of the books in any order, and all changes count', async () => {
     const { open } = await newPlace()
     const ledgers = await Promise.all([1, 2, 3, 4].map(open))
     const pay = async (ledger: (typeof ledgers)[number], number: number) => {
@@ -95,7 +95,7 @@ describe('servers on one database', () => {
     expect((await one.events.list({ most: 10 }))?.map(({ kind }) => kind)).toEqual(['payment.confirmed'])
   })
 
-  it('keep of what was seen only what is not claimed', async () => {
+  it('keep only unclaimed payments among the observed ones', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
     const [before, after, late] = [createPayment(), createPayment(), createPayment()]
@@ -108,7 +108,7 @@ describe('servers on one database', () => {
     expect(kept.map((row) => [new Uint8Array(row['tx'] as Uint8Array), row['late']])).toEqual([[late.tx, true]])
   })
 
-  it('pass on to the next notice where somebody holds one', async () => {
+  it('skip an event that another server holds', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
     await ledger.events.start()
@@ -151,7 +151,7 @@ describe('servers on one database', () => {
     expect((await ledger.books.sums({}))?.[0]?.payments).toBe(2)
   })
 
-  it('enter a payment in the books once, whoever of them writes it', async () => {
+  it('enter a payment in the books once, for any writer', async () => {
     const { open, database } = await newPlace()
     const ledger = await open()
     await ledger.events.start()
@@ -189,7 +189,7 @@ describe('servers on one database', () => {
 })
 
 describe('plans that the server keeps', () => {
-  it('are done without where somebody between gives out its connections anew for each statement', async () => {
+  it('are omitted if a pooler assigns a new connection to each statement', async () => {
     const { open, database } = await newPlace()
     await (await open()).close()
     const insert = "INSERT INTO paystile_meta (key, value) VALUES ($1, 'x') RETURNING key"

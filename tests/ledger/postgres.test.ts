@@ -87,7 +87,7 @@ describe('a database that must not be used', () => {
       { ...identity, genesis: 'genesis-2' },
     ],
     ['is no address', async () => 'postgres://[', /is not a PostgreSQL address: write postgres:\/\//],
-  ])('%s: one sentence says so, and what to do', async (_name, prepare, why, who = identity) => {
+  ])('%s: one sentence states the problem and the next step', async (_name, prepare, why, who = identity) => {
     const url = await prepare(await newPlace())
     const error: Error = await openPostgresLedger(url, { identity: who, timeoutMs: 2_000 }).then(
       () => expect.fail('it was opened'),
@@ -261,7 +261,7 @@ describe('several servers, of which one may be written to', () => {
     expect(await portNow()).toBe(standby.port)
   })
 
-  it('one that becomes a standby while it is connected is left, and nobody notices', async () => {
+  it('one that becomes a standby while it is connected is left without an error', async () => {
     const { leader, standby, database, portNow } = await startPair()
     expect(await portNow()).toBe(leader.port)
     await promote(standby)
@@ -274,7 +274,7 @@ describe('several servers, of which one may be written to', () => {
     expect(await portNow()).toBe(standby.port)
   })
 
-  it('what the operator has to mend is said first', async () => {
+  it('the problem that the operator must solve comes first', async () => {
     const { leader, hosts } = await startPair()
     const database = openDatabase(`postgres://postgres@${hosts(1, leader.port)}/nowhere`, 2_000)
     onTestFinished(database.close)

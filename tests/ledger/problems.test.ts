@@ -25,7 +25,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect(await books().countProblems(1000)).toEqual(none)
   })
 
-  it('of what was only seen are told apart: no memo of ours, too little, too late, too much, and never claimed', async () => {
+  it('of observed payments are distinguished: no memo of this service, underpaid, late, overpaid, and unclaimed', async () => {
     const seen = (number: number, changes: Parameters<typeof createSighting>[0] = {}) =>
       createSighting({ request: `request-${number}`, paidAt: paidAt + number, ...changes })
     const most = 2n ** 64n - 1n
@@ -128,7 +128,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect(await kindsOf()).toEqual([['surplus', 10_004]])
   })
 
-  it('of delivery begin when a response brought nothing, or when the chain is done and nobody came back', async () => {
+  it('of delivery begin when a response delivered nothing, or when the payment is final without a use', async () => {
     const grant = await desk.grantOf(takeOf(createPayment({ allowance: { unit: 'request', amount: 2n } })))
     const window = createPayment({ allowance: { unit: 'second', amount: 60n } })
     const looked = createPayment()
@@ -224,7 +224,7 @@ describe.each(stores)('the history of a payment in the %s ledger', (_name, open)
     expect(await books().history(createPayment().tx)).toBeUndefined()
   })
 
-  it('is known also of what is in no list, and of what only a proof has named', async () => {
+  it('is also known for payments in no list, and for those that only a proof has named', async () => {
     const unmatched = createSighting({ request: '', required: undefined })
     const named = createSighting({ slot: 0 })
     await journal().sight([unmatched, named])

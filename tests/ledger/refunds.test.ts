@@ -36,7 +36,7 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await dispatches().open()).toEqual([])
   })
 
-  it('lets nobody take anything of it, nor come back to what lapsed, until it is dropped', async () => {
+  it('blocks all grants, also lapsed ones, until it is dropped', async () => {
     const payment = createPayment({ finality: 'finalized' })
     const grant = await desk.grantOf(takeOf(payment))
     const free = createPayment()
@@ -69,7 +69,7 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await desk.books().audit()).toEqual([])
   })
 
-  it('takes it off the list of what has to be looked after', async () => {
+  it('removes the payment from the list of problems', async () => {
     const undelivered = createPayment({ received: 20_000n })
     const late = createPayment()
     await desk.use(takeOf(undelivered), 'not_started')
@@ -93,7 +93,7 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await desk.kindOf(takeOf(late))).toBe('granted')
   })
 
-  it('of one that nobody has claimed keeps it from being registered, in time or late, until it is dropped', async () => {
+  it('of an unclaimed payment prevents its registration, in time or late, until it is dropped', async () => {
     const payment = createPayment()
     const dispatch = plannedBy(await refund(payment))
     expect((await refund(payment, 'refund:2')).kind).toBe('in_use')
@@ -109,7 +109,7 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await desk.books().audit()).toEqual([])
   })
 
-  it('of one that nobody has claimed holds for good once it has landed', async () => {
+  it('of an unclaimed payment is permanent once it has landed', async () => {
     const payment = createPayment()
     await landed(plannedBy(await refund(payment)))
     expect(await desk.kindOf(takeOf(payment))).toBe('spent')
@@ -123,7 +123,7 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await desk.kindOf(againOf(payment))).toBe('spent')
   })
 
-  it('tells nobody that it ran out undelivered', async () => {
+  it('suppresses the event that the payment expired undelivered', async () => {
     await desk.ledger.events.start()
     const [kept, refunded] = [await desk.registered(), await desk.registered()]
     desk.clock.advance(leaseMs)
@@ -179,7 +179,7 @@ describe.each(stores)('a refund in the books of the %s ledger', (_name, open) =>
     expect(await desk.books().audit()).toEqual([])
   })
 
-  it('of a part takes that part of the worth, and ranks payers by what they really paid', async () => {
+  it('of a part subtracts that part of the value, and ranks payers by their net amounts', async () => {
     const generous = await registered({ payer: 'payer-2', received: 30_000n, worth: 3n * worth })
     await registered({ payer: 'payer-1', received: 25_000n, worth: 2n * worth })
     await (await refund(generous, 20_000n)).land()

@@ -137,7 +137,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
       expect((await ledger.take(takeOf(late.payment))).kind).toBe('granted')
     })
 
-    it('keeps what was written down beside the payments', async () => {
+    it('keeps the other tables beside the payments', async () => {
       const { journal } = await (await make(old)).open()
       expect(await journal.mark('address-1')).toEqual({ signature: 'signature-1', slot: 9 })
       expect(await journal.unclaimed(10)).toEqual([sighting])
@@ -147,7 +147,7 @@ describe.each(places)('a %s ledger', (_name, make) => {
       )
     })
 
-    it('counts all its payments, without worth, since nobody had asked for one', async () => {
+    it('counts all its payments, without a value, because earlier versions stored none', async () => {
       const day = Math.floor(startOfTests / 86_400_000) * 86_400_000
       const at = (paidAt: number, received: bigint, more: Partial<Kept> = {}): Kept => ({
         payment: createPayment({ paidAt, received, token: paidAt % 2 === 0 ? 'USDC' : 'SOL' }),

@@ -20,7 +20,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
     desk.journal().conclude([{ tx: payment.tx, finality }])
 
   describe('payments ripen', () => {
-    it('not before somebody wants to know', async () => {
+    it('not before rewards are configured', async () => {
       const payment = await registered()
       await conclude(payment, 'finalized')
       await registered({ finality: 'finalized' })
@@ -30,7 +30,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect(await rewards().countAccruable()).toBe(0)
     })
 
-    it('once they are final, however they became so, with what is known of them', async () => {
+    it('once they are final, for any reason, with their known fields', async () => {
       await rewards().start()
       const facts = { endpoint: '/a\0\ud800"', required: most, received: most, rates }
       const concluded = await registered({ ...facts, paidAt: startOfTests - 3 })
@@ -124,7 +124,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect(await rewards().accruals(3, 10)).toEqual([])
     })
 
-    it('tell of many payments at once what was shared out, in the order they are asked for', async () => {
+    it('return the shares of many payments at once, in the requested order', async () => {
       const whole = 2n * most
       const [first, nothing, last] = [
         accrualOf({ 'partner:p': most, 'developer:d': most - 3n, 'cashback:c': 3n }, { at: startOfTests + 1 }),
@@ -146,7 +146,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       await expect(rewards().shared([new Uint8Array(3)])).rejects.toThrow(RangeError)
     })
 
-    it('are refused when somebody else was first, and nothing changes', async () => {
+    it('are refused if another worker was first, and nothing changes', async () => {
       const [first, second] = [accrualOf({ 'partner:a': 5n }), accrualOf({ 'partner:a': 7n })]
       expect(await rewards().accrue(0, [first])).toBe(true)
       expect(await rewards().accrue(0, [second])).toBe(false)
@@ -179,13 +179,13 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       ['two shares of a role', accrualOf({ 'partner:a': 1n, 'partner:b': 1n })],
       ['shares where nobody earns', accrualOf({ 'partner:a': 1n }, { why: 'insider' })],
       ['a transaction that is none', accrualOf({}, { tx: new Uint8Array(3) })],
-    ])('with %s are a fault of who asks', async (_what, accrual) => {
+    ])('with %s are a defect of the caller', async (_what, accrual) => {
       await expect(rewards().accrue(0, [accrual])).rejects.toThrow(RangeError)
       expect(await rewards().payees({ most: 1 })).toEqual([])
     })
   })
 
-  describe('what a payer spent', () => {
+  describe('the spending of a payer', () => {
     it('T154: is after one moment and up to another, to the millisecond', async () => {
       const start = Math.floor(startOfTests / hour) * hour
       const times = [-5 * hour, -1, 0, 1, hour - 1, hour, hour + 1, 2 * hour, 7 * hour - 1, 7 * hour, 7 * hour + 5]

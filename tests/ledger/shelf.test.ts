@@ -22,12 +22,12 @@ describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
     expect(await kv().get('nonce/2')).toBeUndefined()
   })
 
-  it('lets one of many who put at once have the place', async () => {
+  it('lets one of many parallel puts succeed', async () => {
     const puts = Array.from({ length: 20 }, (_, number) => kv().put('nonce/1', String(number), soon))
     expect((await Promise.all(puts)).filter((isPut) => isPut)).toHaveLength(1)
   })
 
-  it('lets one of many who remove at once have the thing', async () => {
+  it('lets one of many parallel removals succeed', async () => {
     await kv().put('nonce/1', 'a', soon)
     const removals = Array.from({ length: 20 }, () => kv().remove('nonce/1'))
     expect((await Promise.all(removals)).filter((isRemoved) => isRemoved)).toHaveLength(1)
@@ -35,7 +35,7 @@ describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
     expect(await kv().put('nonce/1', 'b', soon)).toBe(true)
   })
 
-  it('shows nothing whose time is over, and has its place for another', async () => {
+  it('hides expired entries, and accepts new ones in their place', async () => {
     await kv().put('nonce/1', 'a', soon)
     desk.clock.advance(999)
     expect(await kv().get('nonce/1')).toBe('a')
@@ -47,7 +47,7 @@ describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
     expect(await kv().get('nonce/1')).toBe('b')
   })
 
-  it('lists by the beginning of the name, whatever is in it', async () => {
+  it('lists by the beginning of the name, with any characters', async () => {
     const names = ['a', 'a/', 'a/\0"\\', 'a/ä', 'a/\u{1f600}', 'a0', 'b']
     for (const name of names.toReversed()) await kv().put(name, `${name}\0'`, soon)
     expect((await kv().list('a/')).map(({ name }) => name).toSorted()).toEqual(names.slice(1, 5).toSorted())

@@ -64,7 +64,7 @@ describe('an outage', () => {
     expect(await ledger.peek(payment.tx)).toBeDefined()
   })
 
-  it('leaves the books with what was committed, when one of several that are committed together fails', async () => {
+  it('leaves the books with the committed changes if one of several jobs fails', async () => {
     const file = await openSqliteFile(newPath(), 20, () => {})
     onTestFinished(file.close)
     const counts = { payments: 1, received: 1n, worth: 0n, unvalued: 1, refunded: 0n, refundedWorth: 0n }
@@ -92,7 +92,7 @@ describe('an outage', () => {
     expect(await file.read(payments)).toBe(3)
   })
 
-  it('is no excuse for a fault of the program, which concerns nobody else in the same commit', async () => {
+  it('does not cover a defect of the program, which affects no other job of the commit', async () => {
     const path = newPath()
     const file = await openSqliteFile(path, 20, () => {})
     onTestFinished(file.close)
@@ -108,7 +108,7 @@ describe('an outage', () => {
     expect(keys.map(({ key }) => key)).toEqual(['a 1', 'a 2', 'c 1', 'c 2'])
   })
 
-  it('of the disk that costs a whole commit is told to all who were in it', async () => {
+  it('of the disk fails all jobs of the commit', async () => {
     const path = newPath()
     const file = await openSqliteFile(path, 20, () => {})
     onTestFinished(file.close)
@@ -133,7 +133,7 @@ describe('an outage', () => {
     await file.write(() => file.db.exec("INSERT INTO meta VALUES ('a', 'b')"))
   })
 
-  it('of the lock is told to all who wait for it at once', async () => {
+  it('of the lock fails all waiting jobs at once', async () => {
     const path = newPath()
     const ledger = await open(path, identity, 100)
     const rival = new DatabaseSync(path)

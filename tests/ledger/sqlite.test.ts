@@ -207,7 +207,7 @@ describe('a file', () => {
     expect((await ledger.take(takeOf(createPayment()))).kind).toBe('granted')
   })
 
-  it('finishes what was asked before it is closed', async () => {
+  it('finishes earlier calls before it is closed', async () => {
     const path = newPath()
     const ledger = await open(path)
     const payments = Array.from({ length: 600 }, () => createPayment())

@@ -14,7 +14,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     expect([await rewards().rules('a\0'), await rewards().rules('b')]).toEqual(['{"a":"\0\ud800"}', undefined])
   })
 
-  it('keeps who was verified for a host, and until when', async () => {
+  it('stores the wallet that is verified for a host, and the end of the verification', async () => {
     const [host, other] = ['api.example', 'b.example']
     const first = { host, wallet: 'wallet-1', from: 100, until: 200 }
     const held = { ...first, isRevoked: false }
@@ -37,7 +37,7 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     expect((await rewards().verifications()).map(({ from }) => from)).toEqual([50, 100, 150, 300])
   })
 
-  it('knows nothing of what would have begun after the one that is verified now', async () => {
+  it('drops verifications that would have begun after the new one', async () => {
     const given = { host: 'a', wallet: 'w', until: 900 }
     await rewards().verify({ ...given, from: 100 })
     await rewards().verify({ ...given, from: 300 })

@@ -140,7 +140,7 @@ describe('commitments', () => {
     expect(await rpc.balance(payer.address)).toBe(Number(5n * sol) - 5_000)
   })
 
-  it('refuse what is below confirmed where only history is asked for', async () => {
+  it('refuse commitments below confirmed for history', async () => {
     const { signature, payer } = await paid()
     for (const [method, first] of [
       ['getTransaction', signature],
@@ -213,7 +213,7 @@ describe('dropped forks', () => {
     expect(await rpc.balance(payee.address)).toBe(Number(sol))
   })
 
-  it('cannot reach what is final', async () => {
+  it('cannot drop final slots', async () => {
     await funded()
     expect(() => localnet.rollback(33)).toThrow(/final/)
     expect(() => localnet.rollback(0)).toThrow(RangeError)
@@ -308,7 +308,7 @@ describe('history', () => {
     expect(newest?.memo).toBe('[9] number 24')
   })
 
-  it('refuses limits nobody offers', async () => {
+  it('refuses limits that no node offers', async () => {
     const { address } = await newWallet()
     for (const limit of [0, 1001]) {
       expect((await rpc.ask('getSignaturesForAddress', address, { limit })).error?.message).toBe(

@@ -91,7 +91,7 @@ describe('faults of knowledge', () => {
     return { ...built, payer, payee }
   }
 
-  it('lags: the node has not heard of what happened since', async () => {
+  it('lags: the node does not know recent slots', async () => {
     const { payee, signature } = await paid()
     const slot = localnet.slot()
     const end = localnet.faults.add({ lagSlots: 20 })
@@ -168,7 +168,7 @@ describe('faults of delivery', () => {
     expect(await rpc.status(late.signature)).toBeNull()
   })
 
-  it('tries again what cannot be paid for yet, as a node does', async () => {
+  it('retries transactions that cannot pay their fee yet, as a node does', async () => {
     const poor = await newWallet()
     const patient = await build(poor, [memo('patient')], await rpc.blockhash())
     const hasty = await build(poor, [memo('hasty')], await rpc.blockhash())

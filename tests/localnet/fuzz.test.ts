@@ -91,7 +91,7 @@ function mutants(sample: Uint8Array, count: number, seed: number): readonly Uint
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
 describe('mutated transactions', () => {
-  it('are answered with errors, or run as what they have become', async () => {
+  it('return errors, or run as the changed transaction', async () => {
     const calls: { method: string; params: unknown }[] = []
     for (const [index, sample] of (await samples()).entries()) {
       for (const mutant of mutants(sample, 700, 1_000 + index)) {

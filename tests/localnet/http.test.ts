@@ -118,7 +118,7 @@ describe('JSON-RPC over HTTP', () => {
   })
 })
 
-describe('who may ask', () => {
+describe('allowed origins', () => {
   it.each(['localhost', 'LOCALHOST:80', '127.0.0.1:1234', '[::1]:99'])('answers under the name %s', async (host) => {
     expect(await raw(`POST / HTTP/1.1\r\nHost: ${host}\r\n${json}`, slotCall)).toMatch(/^HTTP\/1\.1 200/)
   })

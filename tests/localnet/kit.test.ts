@@ -230,7 +230,7 @@ describe('an unmodified @solana/kit', () => {
     )
   })
 
-  it('simulates, and asks what a message costs', async () => {
+  it('simulates, and computes the fee of a message', async () => {
     const payee = await newWallet()
     const unsigned = await message([pay(payee.address, sol)])
     const signed = await sign(unsigned)
@@ -268,7 +268,7 @@ describe('an unmodified @solana/kit', () => {
     abort.abort()
   })
 
-  it('reads accounts in every encoding, and what the cluster says of itself', async () => {
+  it('reads accounts in every encoding, and the facts of the cluster', async () => {
     const usdc = address(localnet.mints.USDC?.address ?? '')
     for (const encoding of ['base58', 'base64', 'base64+zstd', 'jsonParsed'] as const) {
       const { value } = await rpc.getAccountInfo(usdc, { encoding, commitment: 'confirmed' } as never).send()

@@ -84,7 +84,7 @@ describe('a chain that was closed', () => {
     ).toBe('12')
   })
 
-  it('makes final what it kept, and cannot drop it any more', async () => {
+  it('makes stored slots final, and cannot drop them any more', async () => {
     const dataDir = folder()
     const first = await start({ ...frozen, dataDir })
     const payer = await newWallet()
@@ -175,7 +175,7 @@ describe('data that cannot be used', () => {
     await expect(start({ dataDir })).rejects.toThrow(file)
   })
 
-  it('names a database of somebody else, and one of another version', async () => {
+  it('reports a database of another program, and one of another version', async () => {
     const foreign = folder()
     const other = new DatabaseSync(join(foreign, 'chain.sqlite'))
     other.exec('create table notes (text)')

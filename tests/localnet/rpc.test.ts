@@ -191,8 +191,8 @@ describe('transactions that cannot be resolved', () => {
   }
 })
 
-describe('who may pay fees', () => {
-  it('leaves no trace of those who may not, whatever else is wrong', async () => {
+describe('fee payers', () => {
+  it('leaves no trace of a transaction with an invalid fee payer, for any other error', async () => {
     const [payer, nowhere] = [await newWallet(), await newWallet()]
     const account = {
       lamports: 10n ** 9n,
@@ -241,7 +241,7 @@ describe('who may pay fees', () => {
     expect(await outcome()).toBeUndefined()
   })
 
-  it('a nonce account only with what it need not keep', async () => {
+  it('a nonce account only with its excess lamports', async () => {
     const payer = await newWallet()
     const data = new Uint8Array(80)
     data[0] = 1
@@ -286,7 +286,7 @@ describe('simulation', () => {
 })
 
 describe('answers that follow the chain', () => {
-  it('prices: the lowest that got in, and past those who write to an account', async () => {
+  it('prices: the lowest included one, excluding those that write to an account', async () => {
     const [payer, payee] = [await funded(), await newWallet()]
     const priced = (price: number) => ({
       programAddress: 'ComputeBudget111111111111111111111111111111' as never,
@@ -467,7 +467,7 @@ describe('history', () => {
     expect(await code('getBlock', slot, { transactionDetails: 'signatures' })).toBeUndefined()
   })
 
-  it('does not let a page begin with what is not confirmed', async () => {
+  it('does not start a page at an unconfirmed transaction', async () => {
     const payer = await funded()
     const sent = []
     for (const text of ['a', 'b', 'c']) {

@@ -79,7 +79,7 @@ describe('fees', () => {
     expect(await rpc.balance(payer.address)).toBe(Number(10n * sol - 5_000n - 10_001n))
   })
 
-  it('keeps the sum of all lamports, but for what is burnt', async () => {
+  it('keeps the sum of all lamports, except for burnt ones', async () => {
     const rpc = client(localnet)
     const [payer, payee] = [await funded(), await newWallet()]
     const total = async () =>
@@ -118,7 +118,7 @@ describe('fees', () => {
 })
 
 describe('blockhashes and replays', () => {
-  it('refuses a transaction that has landed, and one whose blockhash has expired', async () => {
+  it('refuses a transaction that has landed, and one with an expired blockhash', async () => {
     const rpc = client(localnet)
     const [payer, payee] = [await funded(), await newWallet()]
     const sent = await build(payer, [pay(payer, payee.address, sol)], await rpc.blockhash())
@@ -253,7 +253,7 @@ describe('durable nonces', () => {
   })
 })
 
-describe('what never lands, and what lands and fails', () => {
+describe('transactions that never land, and those that land and fail', () => {
   it('charges for a program that is not there', async () => {
     const rpc = client(localnet)
     const payer = await funded()

@@ -347,7 +347,7 @@ describe('planted accounts and programs', () => {
     expect((await run([memo('still', address)])).meta.err).toBeNull()
   })
 
-  it('deploys a program as everybody does, through the upgradeable loader', async () => {
+  it('deploys a program in the usual way, through the upgradeable loader', async () => {
     const [buffer, program] = [Keypair.generate(), Keypair.generate()]
     const loader = new PublicKey('BPFLoaderUpgradeab1e11111111111111111111111')
     const code = localnet.getAccount(memoPrograms[1] as string)?.data ?? new Uint8Array()
@@ -422,7 +422,7 @@ describe('planted accounts and programs', () => {
     ])
   })
 
-  it('changes accounts behind everybody’s back', async () => {
+  it('changes accounts without a transaction', async () => {
     const address = Keypair.generate().publicKey.toBase58()
     const owner = SystemProgram.programId.toBase58()
     localnet.setAccount(address, {

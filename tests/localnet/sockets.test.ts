@@ -188,7 +188,7 @@ describe('subscriptions', () => {
     expect((await ask('logsSubscribe', { mentions: ['a', 'b'] })).error?.code).toBe(-32602)
   })
 
-  it('tell of blocks, and of what happens to slots', async () => {
+  it('report blocks and the changes of slots', async () => {
     const { ask, heard } = await open()
     const payer = await funded()
     const { result: blocks } = await ask(
@@ -221,7 +221,7 @@ describe('subscriptions', () => {
     ])
   })
 
-  it('tell again when a fork took back what they told', async () => {
+  it('report again after a fork reverted a report', async () => {
     const { ask, heard } = await open()
     const [payer, payee] = [await funded(), await newWallet()]
     await ask('accountSubscribe', payee.address, { encoding: 'base64', commitment: 'confirmed' })
@@ -310,7 +310,7 @@ describe('sockets', () => {
     await closed
   })
 
-  it('are ended when nobody reads them', async () => {
+  it('are closed if the client does not read', async () => {
     const { address } = await newWallet()
     const large = { lamports: 10n ** 10n, owner: localnet.faucetAddress, executable: false, rentEpoch: 0n }
     const deaf = connect(Number(new URL(localnet.wsUrl).port), '127.0.0.1')

@@ -148,7 +148,7 @@ describe('the same conversation with surfpool, as recorded', () => {
     expect([...localnetAnswers.keys()]).toEqual([...recording.transcript.keys()])
   })
 
-  it('gets the same answers, but for what is known', () => {
+  it('gets the same responses, except for known differences', () => {
     expect(differences.filter((difference) => !accepted.some((one) => isAccepted(difference, one)))).toEqual([])
   })
 

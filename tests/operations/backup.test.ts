@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-it('a copy by VACUUM INTO holds what was used until then, and adds up', async () => {
+it('a copy by VACUUM INTO contains all uses until then, and adds up', async () => {
   const folder = createFolder()
   closers.push(folder.remove)
   const clock = createTestClock()

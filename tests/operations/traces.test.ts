@@ -55,7 +55,7 @@ it('an unpaid request makes no span', async () => {
   expect(spans).toEqual([])
 })
 
-it('work that fails is marked by the name of what it threw, and throws it', async () => {
+it('a failed span has the name of its error, and the error is thrown', async () => {
   const spans = collect()
   const failure = new TypeError('https://rpc.example.com/?api-key=abc')
   const trace = createTrace()
@@ -64,7 +64,7 @@ it('work that fails is marked by the name of what it threw, and throws it', asyn
   expect(JSON.stringify(spans)).not.toContain('api-key')
 })
 
-it('the next service is told what its work belongs to, and nothing where nobody collects', async () => {
+it('the next service gets the trace context, or none without a collector', async () => {
   const trace = createTrace()
   const forward = () => trace.span('paystile.forward', {}, async () => trace.headers())
   expect(await forward()).toEqual({})
@@ -98,7 +98,7 @@ describe('a gateway', () => {
   const told = () => gatewayFixture.upstream.seen.at(-1)?.headers['traceparent']
   const strange = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'x=1' }
 
-  it('tells its upstream what a request belongs to, whatever the client says', async () => {
+  it('sends its own trace context to the upstream, for any context of the client', async () => {
     const spans = collect()
     expect((await fetch(`${gate.url}/free`, { headers: strange })).status).toBe(203)
     await expect.poll(() => spans[0]?.ended).toBe(true)
@@ -118,7 +118,7 @@ describe('a gateway', () => {
     expect(spans.map(({ name }) => name)).toContain('paystile.forward')
   })
 
-  it('passes on what the client says where nobody collects', async () => {
+  it('passes on the context of the client without a collector', async () => {
     await fetch(`${gate.url}/free`, { headers: strange })
     expect(told()).toBe(strange.traceparent)
   })

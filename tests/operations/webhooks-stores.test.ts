@@ -67,7 +67,7 @@ describe.each(stores)('webhooks on the %s ledger', (_name, open) => {
     expect(told('/b')[1]).toMatchObject({ data: { state: 'reverted' } })
   })
 
-  it('tell of what runs out', async () => {
+  it('report expired payments', async () => {
     const worker = server(events.ledger)
     await worker.run()
     const payment = createPayment({ usableUntil: events.clock.now() + 60_000 })

@@ -77,7 +77,7 @@ function start(webhooks: readonly Webhook[], changes: Partial<WebhooksParts> = {
 const only = () => [...events.rows.values()][0]
 
 describe('a message', () => {
-  it('is what the specification says, and its signature is valid for who has the secret', async () => {
+  it('follows the specification, and its signature is valid for the secret', async () => {
     const { url, received } = await receiver()
     events.write('payment.confirmed')
     await start([hook(`${url}/hook?a=1`)]).run()
@@ -245,7 +245,7 @@ it.each(['http://169.254.169.254/latest/meta-data', 'http://[::ffff:169.254.169.
   },
 )
 
-it('T143: outside of localnet nothing is posted to this machine, by whatever name, unless it was allowed', async () => {
+it('T143: outside of localnet nothing is posted to this machine, under any name, unless it was allowed', async () => {
   const { url, received } = await receiver()
   const poster = createWebhookPoster({ network: 'mainnet' })
   closers.push(poster.close)
@@ -281,7 +281,7 @@ it('a worker that dies in the middle leaves its notice to another, which sends i
   expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([first])
 })
 
-it('stops within its grace: what hangs is left to others, and nothing is written about it', async () => {
+it('stops within its grace period: other servers repeat hanging messages, and nothing is recorded', async () => {
   const { url, behave } = await receiver()
   behave('silence')
   events.write('payment.confirmed')
@@ -293,7 +293,7 @@ it('stops within its grace: what hangs is left to others, and nothing is written
   expect(only()).toMatchObject({ state: 'waiting', attempts: 0 })
 })
 
-it('counts what was told, delayed and failed', async () => {
+it('counts delivered, delayed and failed messages', async () => {
   const { url, behave } = await receiver()
   const meter = createMeter()
   const worker = start([hook(url)], { meter })

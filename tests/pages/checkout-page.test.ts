@@ -138,7 +138,7 @@ describe('a browser that has not shown yet that it kept the cookie', () => {
   })
 })
 
-describe('what was bought', () => {
+describe('the bought resource', () => {
   it('is shown by a reload after a payment from a phone, and its own scripts run', async () => {
     await open()
     fixture.standing = { state: 'confirming' }
@@ -213,7 +213,7 @@ describe('time and trouble', () => {
     expect(await offered(page)).toBe(true)
   })
 
-  it('a single answer that is lost alarms nobody', async () => {
+  it('a single lost response shows no error', async () => {
     await open()
     await page.evaluate(() => {
       const changes: string[] = []
@@ -234,7 +234,7 @@ describe('time and trouble', () => {
     expect(changes.filter((title) => /cannot be reached/.test(title))).toEqual([])
   })
 
-  it('a page that the service no longer knows says what to do', async () => {
+  it('a page that the service no longer knows shows the next step', async () => {
     await open()
     fixture.trouble = 404
     await hurry(page)

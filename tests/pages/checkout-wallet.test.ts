@@ -176,7 +176,7 @@ describe('each step has its words', () => {
     }
   })
 
-  it('too little money: what is there, what is needed, and where test money comes from', async () => {
+  it('too little money: the balance, the price, and the source of test money', async () => {
     fixture.prepared = { kind: 'short', token: 'USDC', has: '0.002', needs: '0.01' }
     await click()
     await told('Insufficient balance')
@@ -196,7 +196,7 @@ describe('each step has its words', () => {
   })
 })
 
-describe('nobody pays twice', () => {
+describe('no visitor pays twice', () => {
   it.each(['prepared', 'sent'] as const)('when the service knows of a payment already (%s)', async (place) => {
     fixture[place] = { kind: 'state', state: 'confirming', tx }
     const state = { state: 'confirming', tx } as const
@@ -220,7 +220,7 @@ describe('nobody pays twice', () => {
     expect(fixture.count('submit')).toBe(0)
   })
 
-  it('what is approved after the price has expired is not sent', async () => {
+  it('a transaction that is approved after the quote has expired is not sent', async () => {
     const { now } = fixture.facts
     fixture.facts = factsOf({ expiresAt: now + 1_500 })
     await click({ signs: 'later' })
@@ -232,7 +232,7 @@ describe('nobody pays twice', () => {
     expect(fixture.count('submit')).toBe(0)
   })
 
-  it('what was approved is sent again while the service is away, as the same transaction', async () => {
+  it('an approved transaction is sent again while the service is away, as the same transaction', async () => {
     fixture.deafTo.add('submit')
     await click()
     await told('The service cannot be reached')
@@ -244,7 +244,7 @@ describe('nobody pays twice', () => {
     expect(new Set(sent.map((order) => JSON.stringify(order))).size).toBe(1)
   })
 
-  it('a refusal of what may have arrived before is waited out, and not taken for an unpaid price', async () => {
+  it('a refusal of a transaction that may have arrived before is awaited, and not taken for an unpaid quote', async () => {
     fixture.deafTo.add('submit')
     await click()
     // Chromium repeats a request by itself when a connection breaks: the page has to have noticed.
@@ -263,7 +263,7 @@ describe('nobody pays twice', () => {
     expect(await asked(page)).toMatchObject({ sign: 0 })
   })
 
-  it('a service that does not know of what was sent is not a reason to offer it again', async () => {
+  it('a service that does not know the sent transaction does not lead to a second offer', async () => {
     await click()
     await told('Confirming your payment')
     const before = fixture.count('status')

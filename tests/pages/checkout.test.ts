@@ -115,7 +115,7 @@ it('a download downloads', async () => {
   await close()
 })
 
-it('whoever tries it out on a local chain pays with test money', async () => {
+it('a visitor on a local chain pays with test money', async () => {
   const { page, wallet, complaints, close } = await customer()
   await page.goto(`${shop.url}/page`)
   await page.getByRole('button', { name: 'Pay with test money' }).click()
@@ -134,7 +134,7 @@ it('a payment from the phone is noticed by the page, which needs nothing more', 
   await close()
 })
 
-it('whoever closes the tab after paying and comes back is served', async () => {
+it('a visitor that closes the tab after the payment and returns is served', async () => {
   const { page, complaints, close } = await customer()
   await page.goto(`${shop.url}/page`)
   const facts = await factsOf(page)
@@ -146,7 +146,7 @@ it('whoever closes the tab after paying and comes back is served', async () => {
   await close()
 })
 
-it('a wallet without money is told what is missing, and asked for nothing', async () => {
+it('a wallet without money is told the missing amount, and asked for no signature', async () => {
   const { page, signer, wallet, close } = await customer()
   const { world } = fixture
   const all = await balanceOf(signer.address)
@@ -214,7 +214,7 @@ it('T179: the tab that paid is served, though the other hears of it first, and t
   await close()
 })
 
-it('T179: of two tabs that wait for a phone, one opens what was bought and the other offers nothing', async () => {
+it('T179: of two tabs that wait for a phone, one opens the resource and the other offers no payment', async () => {
   const { page, close } = await customer()
   await page.goto(`${shop.url}/page`)
   const second = await secondTab(page)
@@ -248,7 +248,7 @@ it('a reload in the middle goes on where it was', async () => {
   await close()
 })
 
-it('a price that has expired is replaced, and nobody pays the old one', async () => {
+it('an expired quote is replaced, and the old one cannot be paid', async () => {
   const { page, wallet, close } = await customer()
   const short = await fixture.open({ watch: true, challengeTtlSeconds: 120 }, serveNode, handler)
   await page.goto(`${short.url}/page`)

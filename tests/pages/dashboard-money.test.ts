@@ -78,7 +78,7 @@ async function viewHistory(path: string, more: Readonly<Record<string, unknown>>
 }
 const now = () => new Date().toISOString()
 
-it('what stands for the answers of a service has their shape', () => {
+it('the sample responses have the shape of the service', () => {
   const schemas: Readonly<Record<string, z.ZodType>> = {
     '/api/rewards': answers.rewards,
     '/api/rewards/payouts': answers.payouts,
@@ -94,7 +94,7 @@ it('what stands for the answers of a service has their shape', () => {
 })
 
 describe('rewards', () => {
-  it('say at the top what is due and paid, what is wrong, and by which rules', async () => {
+  it('show due and paid amounts, problems and rules at the top', async () => {
     const page = await visitHistory('/rewards')
     const tile = (name: string) => page.locator('.tile').filter({ hasText: name }).locator('.tile-value').textContent()
     await page.getByRole('heading', { name: 'By role' }).waitFor()
@@ -115,7 +115,7 @@ describe('rewards', () => {
     expect(rules).toMatch(/treasury .*, buyback .* and incentives .* by 2 : 1 : 1\./)
   })
 
-  it('warn of nothing where the wallet holds enough and nobody has paused them', async () => {
+  it('show no warning if the wallet holds enough and payouts are not paused', async () => {
     const calm = rewardsAnswer('acme', now())
     const wallet = { ...calm.wallet, native: '90', sol: '1' }
     const page = await visitHistory('/rewards', { '/api/rewards': { ...calm, paused: false, wallet } })
@@ -146,7 +146,7 @@ describe('rewards', () => {
     await drawer.waitFor({ state: 'detached' })
   })
 
-  it('list payees by role, with what waits and why', async () => {
+  it('list payees by role, with the waiting amount and the reason', async () => {
     const page = await visitHistory('/rewards')
     const payees = page.getByRole('region', { name: 'Payees' })
     await payees.getByText('Checked again').waitFor()
@@ -224,7 +224,7 @@ async function balanceOf(owner: string, mint: Mint): Promise<bigint> {
 }
 
 describe('settlement', () => {
-  it('shows how far the next conversion is, and what was quoted beside what came', async () => {
+  it('shows the distance to the next conversion, and quoted beside received amounts', async () => {
     const page = await visitHistory('/settlement')
     await page.getByText('50% of the way to the next conversion · 0.05 SOL are retained').waitFor()
     await page.getByText('Progress is not available now').waitFor()
@@ -291,7 +291,7 @@ describe('refunds', () => {
     expect(await refunds.locator('tbody tr').count()).toBe(1)
   })
 
-  it('say in one sentence what is wrong, and can be ordered again', async () => {
+  it('state the problem in one sentence, and can be ordered again', async () => {
     const viewer = await viewHistory('/problems')
     const { page } = viewer
     let answer: { status: number; json: unknown } | undefined
@@ -322,7 +322,7 @@ describe('refunds', () => {
     expect(await dialog.getByRole('button', { name: /^Refund / }).count()).toBe(0)
   })
 
-  it('are steps in the course of their payment, as what was shared out is, with what they came to', async () => {
+  it('are steps in the timeline of their payment, like rewards, with their amounts', async () => {
     const viewer = await viewHistory('/payments?payment=r1', {
       '/.well-known/paystile': { service: 's', network: 'devnet', testMode: true, recipients: [], endpoints: [] },
     })

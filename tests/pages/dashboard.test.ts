@@ -31,7 +31,7 @@ describe('home', () => {
     await expect.poll(async () => Number(await payments.textContent())).toBe(counted + 1)
   })
 
-  it('holds payments back while it is paused, and shows only what is asked for', async () => {
+  it('holds payments back while it is paused, and shows only the requested ones', async () => {
     const { page } = await dashboard.visit()
     const feed = page.getByRole('region', { name: 'Live payments' })
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
@@ -59,7 +59,7 @@ describe('home', () => {
     await viewer.page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
   })
 
-  it('draws what came in, also where the machine has no language, and tells it as a table', async () => {
+  it('draws the revenue, also on a machine without a language, and offers it as a table', async () => {
     const posix = "Object.defineProperty(navigator, 'language', { get: () => 'en-US@posix', configurable: true })"
     const { page } = await dashboard.visit('?period=24h', { script: posix })
     const canvas = page.locator('.plot canvas')
@@ -71,7 +71,7 @@ describe('home', () => {
     expect(await page.locator('.chart-table tbody tr').count()).toBe(24)
   })
 
-  it('names the test network, and what to type while nothing was paid', async () => {
+  it('names the test network, and the command to type before the first payment', async () => {
     const viewer = await dashboard.visit('/sign-in')
     const { page } = viewer
     await page.getByText('Preview: localnet, no real money.').waitFor()
@@ -191,7 +191,7 @@ describe('the other screens', () => {
     expect(new URL(page.url()).searchParams.get('endpoint')).toBe('/api/moon')
   })
 
-  it('tell of problems by kind, with what they mean and what to do', async () => {
+  it('list problems by kind, with their meaning and the next step', async () => {
     const { page } = await dashboard.visit('/sign-in')
     await contractAnswers(page)
     await page.goto(`${dashboard.service.url}/dashboard/problems`)
@@ -203,7 +203,7 @@ describe('the other screens', () => {
     await page.getByRole('row').filter({ hasText: '100.00 USDC' }).waitFor()
   })
 
-  it('show revenue net of refunds, with what was earned and refunded beside it', async () => {
+  it('show net revenue, with gross and refunds beside it', async () => {
     const { page } = await dashboard.visit('/sign-in')
     await contractAnswers(page)
     const made = '100.00 earned, 11.80 refunded'
@@ -243,7 +243,7 @@ describe('the other screens', () => {
     }
   })
 
-  it('say what is wrong while the service does not answer, and go on when it does', async () => {
+  it('show the problem while the service does not respond, and continue afterwards', async () => {
     const viewer = await dashboard.visit('/sign-in')
     viewer.forgive(/ERR_/)
     const { page } = viewer

@@ -190,7 +190,7 @@ async function play(seed: number) {
 }
 
 describe('conversions', () => {
-  it('T157: happen once each, whatever dies, lags or is lost, and leave nothing above the threshold', async () => {
+  it('T157: happen once each, after any crash, lag or loss, and leave nothing above the threshold', async () => {
     const seen = { landed: 0, attempts: 0, dropped: 0 }
     for (let seed = 1; seed <= seeds; seed += 1) {
       const story = await play(seed)

@@ -63,7 +63,7 @@ async function playTurns(seed: number): Promise<{ readonly longest: number; read
   return { longest, violations }
 }
 
-it('whoever is owed what may be sent gets it within days, whatever trickles in for others', async () => {
+it('every payee with a payable amount is paid within days, despite continuous shares of others', async () => {
   for (let seed = 1; seed <= seeds; seed += 1) {
     const { longest, violations } = await playTurns(seed)
     expect(violations, `seed ${seed}`).toEqual([])

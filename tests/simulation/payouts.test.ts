@@ -28,7 +28,7 @@ const broken =
   }
 
 describe('money out', () => {
-  it('T147, T149, T150: pays what is owed once in every story', async () => {
+  it('T147, T149, T150: pays the owed amounts once in every run', async () => {
     const sum = { landed: 0, failed: 0, signed: 0, deaths: 0 }
     let longest = 0
     for (const seed of only === undefined ? Array.from({ length: seeds }, (_, index) => index + 1) : [Number(only)]) {

@@ -215,7 +215,7 @@ describe('the opener', () => {
     expect(await opener.open(order())).toMatchObject({ kind: 'opened' })
   })
 
-  it('makes one attempt for all who ask at once, and one for each account', async () => {
+  it('makes one attempt for parallel calls, and one for each account', async () => {
     const opener = createOpener({ rpc, clock, genesis: genesis() })
     const [one, two] = await Promise.all([opener.open(order()), opener.open(order())])
     expect(one).toEqual(two)

@@ -99,7 +99,7 @@ describe('a mint of Token-2022', () => {
       'amounts that differ',
     ],
     ['that cannot be transferred', () => [extensions.nonTransferable()], undefined, 'is not transferable'],
-  ])('%s is not offered, the other token is, and everybody is told why', async (_what, added, doubt, words) => {
+  ])('%s is withheld with a reason, and the other token is offered', async (_what, added, doubt, words) => {
     const mint = await createMint(world, issuer, { extensions: added() })
     const shop = await open(selling(mint))
     const readiness = await shop.ready()
@@ -116,7 +116,7 @@ describe('a mint of Token-2022', () => {
     expect(await (await open(selling(mint))).ready()).toEqual({ offered: ['NATIVE', 'SOL'], withheld: {} })
   })
 
-  it('T33: whose fee leaves nothing of the price is not', async () => {
+  it('T33: with a fee that leaves nothing of the price is not', async () => {
     const fee = extensions.transferFee(10_000, issuer.address, 2n ** 64n - 1n)
     const shop = await open(selling(await createMint(world, issuer, { extensions: [fee] })))
     expect((await shop.ready()).withheld.NATIVE).toContain('too high for this price')
@@ -167,7 +167,7 @@ describe('a mint of Token-2022', () => {
 })
 
 describe('the account of the recipient', () => {
-  it('T8: that was handed over to somebody else is told to the operator, and nothing is sold for it', async () => {
+  it('T8: that was transferred to another owner is reported, and nothing is sold for it', async () => {
     const handOver = getSetAuthorityInstruction({
       owned: await accountOf(world.usdc),
       owner: recipient,
@@ -198,7 +198,7 @@ describe('the account of the recipient', () => {
     )
   })
 
-  it('that goes bad later is found out, and who has paid by then is served', async () => {
+  it('that becomes unusable later is detected, and earlier payments are served', async () => {
     const mint = await createMint(world, issuer)
     await mintTo(world, mint, issuer, { [recipient.address]: 0n, [issuer.address]: 10n ** 9n })
     skipTime()
@@ -227,12 +227,12 @@ describe('the account of the recipient', () => {
     expect(lines).toEqual([expect.stringMatching(/^warn token_account\.at_risk .*delegate/)])
   })
 
-  it('that is missing on a localnet is opened by who pays', async () => {
+  it('that is missing on a localnet is opened by the payer', async () => {
     const mint = await createMint(world, issuer)
     expect((await (await open(selling(mint))).ready()).offered).toEqual(['NATIVE', 'SOL'])
   })
 
-  it('that would open frozen is not left to who pays', async () => {
+  it('that would open frozen is not left to the payer', async () => {
     const mint = await createMint(world, issuer, { extensions: [extensions.accountState(2)] })
     expect((await (await open(selling(mint))).ready()).withheld.NATIVE).toContain('ask the issuer to thaw it')
   })
@@ -376,7 +376,7 @@ describe('nodes', () => {
 })
 
 describe('a start like any other', () => {
-  it.each(adapters)('says what is offered, on %s', async (_name, serve) => {
+  it.each(adapters)('reports the offered tokens, on %s', async (_name, serve) => {
     const shop = await open({ acceptedMints: ['USDC', 'SOL', 'NATIVE'] }, serve)
     expect(await shop.ready()).toEqual({ offered: ['USDC', 'SOL', 'NATIVE'], withheld: {} })
     expect(await shop.readiness()).toEqual({ ready: true, offered: ['USDC', 'SOL', 'NATIVE'], withheld: {} })

@@ -52,7 +52,7 @@ it.each<[TransferFee, readonly bigint[]]>([
   }
 })
 
-it('fees that nobody thought of are worked out as the program does', async () => {
+it('unusual fees are computed as the program does', async () => {
   const fees = fc.record({ basisPoints: fc.integer({ min: 1, max: 10_000 }), maximum: fc.bigInt(1n, 10_000n) })
   for (const fee of fc.sample(fees, { numRuns: 8, seed: 22 })) {
     const mint = await mintWith(fee)

@@ -32,7 +32,7 @@ const sound: Evidence = {
 const landed = (...lines: readonly Line[]) =>
   lines.map((one, at) => ({ id: 'abc'[at] ?? '', state: 'landed', lines: [one] }))
 
-it('nothing is wrong when everybody got what is owed, less an account that was opened', () => {
+it('no problem is found if every payee got the owed amount, less the rent of an opened account', () => {
   expect(judgePayouts(sound)).toEqual({ doubles: [], forgotten: [] })
   const opened = {
     outgoing: landed(line({ units: 25n, opening: 5n })),

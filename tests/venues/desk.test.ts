@@ -109,7 +109,7 @@ describe('a quote', () => {
     expect(() => openDesk({ genesis: genesisHashes.mainnet ?? '' })).toThrow('not on mainnet')
   })
 
-  it('keeps back what was promised to others until they cannot use it any more', async () => {
+  it('reserves promised amounts until the quotes can no longer be used', async () => {
     const wallet = await newWallet()
     await trade.world.localnet.fund(wallet.address, { SOL: 1_000_000_000n, USDC: 1_500_000n, NATIVE: 0n })
     desk = openDesk({ wallet })
@@ -138,7 +138,7 @@ describe('a quote', () => {
     await quoteOf()
   })
 
-  it('is not promised twice to two who come at once', async () => {
+  it('is not promised twice to two parallel takers', async () => {
     const wallet = await newWallet()
     await trade.world.localnet.fund(wallet.address, { SOL: 1_000_000_000n, USDC: 1_500_000n, NATIVE: 0n })
     desk = openDesk({ wallet })
@@ -147,7 +147,7 @@ describe('a quote', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422, 422])
   })
 
-  it('is given to one taker eight times while what was signed may land', async () => {
+  it('is given to one taker eight times while signed transactions may land', async () => {
     for (let turn = 0; turn < 8; turn += 1) {
       const memo = `paystile:${turn}`
       expect(await sign(await quoteOf(), await composeExchange(termsOf(), await details({ memo })))).toMatchObject({
@@ -159,7 +159,7 @@ describe('a quote', () => {
 })
 
 describe('the desk signs', () => {
-  it('what was quoted, so that the taker can send it', async () => {
+  it('the quoted transaction, so that the taker can send it', async () => {
     const quote = await quoteOf()
     const message = await composeExchange(termsOf(), await details())
     const { status, body } = await sign(quote, message)
@@ -182,7 +182,7 @@ describe('the desk signs', () => {
     expect(new Set(answers.map(({ body }) => body['signature'])).size).toBe(1)
   })
 
-  it('T156: one message for a quote, whoever comes first', async () => {
+  it('T156: one message for a quote, for the first request', async () => {
     const quote = await quoteOf()
     const messages = await Promise.all(
       ['a', 'b', 'c'].map(async (id) => composeExchange(termsOf(), await details({ memo: `paystile:${id}` }))),
@@ -283,7 +283,7 @@ describe('T156: the desk does not sign', () => {
     expect(await refused(await composed([...instructions, ...instructions.slice(2)]))).toEqual(notQuoted)
   })
 
-  it('a transaction whose fee it pays itself, or somebody else', async () => {
+  it('a transaction with itself or a third party as the fee payer', async () => {
     const instructions = await honest()
     expect(await refused(await composed(instructions, trade.deskWallet.address))).toEqual(notQuoted)
     expect(await refused(await composed(instructions, (await newWallet()).address))).toEqual(notQuoted)
@@ -345,7 +345,7 @@ describe('T156: the desk does not sign', () => {
     },
   )
 
-  it('what is built on a block that is too old, of another chain, or a nonce', async () => {
+  it('a transaction with an old block, with a block of another chain, or with a nonce', async () => {
     const block = { status: 422, body: { why: 'its blockhash is not a recent one of this chain' } }
     const old = await composeExchange(termsOf(), await details())
     trade.world.localnet.advanceSlots(200)
@@ -379,7 +379,7 @@ describe('T156: the desk does not sign', () => {
     expect(await desk.sign(null)).toEqual(gone)
   })
 
-  it('what is not base64url, or too long', async () => {
+  it('a text that is not base64url, or too long', async () => {
     const quote = await quoteOf()
     expect(await desk.sign({ quote, message: '***' })).toMatchObject({ status: 400 })
     expect(await desk.sign({ quote, message: 'A'.repeat(4_000) })).toMatchObject({ status: 400 })

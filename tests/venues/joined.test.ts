@@ -55,7 +55,7 @@ const open = (more?: Partial<ProviderOptions>) => {
   return paywall
 }
 
-it('does not start when nobody converts, and names who could', async () => {
+it('does not start without a converting worker, and names the commands that could convert', async () => {
   const paywall = open()
   await expect(paywall.ready()).rejects.toThrow(
     `no worker converts what ${wallet.address} receives in NATIVE into USDC; set its key as settlementKey, or run npx paystile worker`,
@@ -71,7 +71,7 @@ it('starts when a worker shows on the ledger’s shelf that it converts for this
   expect(await open({ scope: 'b' }).ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
 })
 
-it('needs nobody where nothing is to be converted', async () => {
+it('needs no worker if nothing is to be converted', async () => {
   expect(await open({ acceptedMints: ['USDC'] }).ready()).toMatchObject({ offered: ['USDC'] })
 })
 

@@ -60,7 +60,7 @@ describe('a swap', () => {
     ['SOL', 'USDC', 1_000_000_000n, 149_850_000n],
     ['USDC', 'SOL', 150_000_000n, 999_000_000n],
     ['USDC', 'NATIVE', 1_000_000n, 9_990_000_000n],
-  ] as const)('of %s for %s gives what was quoted, and costs the fee', async (sell, buy, units, gives) => {
+  ] as const)('of %s for %s gives the quoted amount, and costs the fee', async (sell, buy, units, gives) => {
     const before = await trade.holds(wallet.address)
     const bytes = signed(await swap(sell, buy, units))
     expect(await trade.land(bytes)).toBeNull()
@@ -86,7 +86,7 @@ describe('a swap', () => {
     await other.close()
   })
 
-  it('opens the account for what comes, where it is missing, and leaves alone what the wallet had wrapped', async () => {
+  it('opens a missing account for the received token, and leaves the wrapped SOL of the wallet alone', async () => {
     const bare = await newWallet()
     await trade.world.localnet.fund(bare.address, { SOL: 3_000_000_000n })
     expect(await trade.land(signed(await swap('SOL', 'USDC', 1_000_000_000n, bare)))).toBeNull()
@@ -279,7 +279,7 @@ describe('T156: a hostile instruction', () => {
     await unsignable({ accounts: (honest) => honest.with(place, other) }, 'its accounts differ from the order')
   })
 
-  it('that sends what comes elsewhere is not taken', async () => {
+  it('that sends the received tokens elsewhere is refused', async () => {
     const other = await accountOf(stranger.address, trade.world.usdc)
     await unsignable({ accounts: (honest) => honest.with(7, other) }, 'the proceeds would go to another account')
   })
@@ -373,7 +373,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
     await seenThrough(async (honest) => [...honest, await more()], 'it takes more than ordered')
   })
 
-  it('that takes of what the wallet had before of the bought token', async () => {
+  it('that takes the earlier balance of the bought token', async () => {
     const back = async () =>
       transfer(
         usdc(),
@@ -444,7 +444,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
     await seenThrough(async (honest) => [...honest, await approval()], rights)
   })
 
-  it('that lets somebody else close an account', async () => {
+  it('that lets another wallet close an account', async () => {
     const closer = async () =>
       getSetAuthorityInstruction({
         owned: await accountOf(wallet.address, native()),
@@ -506,7 +506,7 @@ describe('T156: a hostile swap, which looks like an honest one,', () => {
   })
 })
 
-describe('T156: whatever else Jupiter answers', () => {
+describe('T156: any other response of Jupiter', () => {
   it('is not in the transaction: setup, cleanup, tips, compute budget and token ledger are not its business', async () => {
     const theft = asJson(
       transfer(

@@ -57,7 +57,7 @@ describe('an exchange', () => {
     },
   )
 
-  it('opens the taker’s account for what comes, where it is missing', async () => {
+  it('opens a missing account of the taker for the received token', async () => {
     const wallet = await newWallet()
     await trade.world.localnet.fund(wallet.address, { SOL: 2_000_000_000n })
     const venue = trade.venue(wallet)
@@ -68,7 +68,7 @@ describe('an exchange', () => {
     expect((await trade.holds(wallet.address)).USDC).toBe(149_550_000n)
   })
 
-  it('is signed by the taker last: without its signature nobody can send it', async () => {
+  it('is signed by the taker last: without its signature it cannot be sent', async () => {
     const wallet = await trade.taker()
     let seen: Uint8Array | undefined
     const shy: Wallet = {

@@ -89,7 +89,7 @@ const all = (): Promise<readonly OutgoingTransaction[]> => outgoing().list({ kin
 const finalize = () => trade.world.localnet.advanceSlots(40)
 
 describe('a conversion', () => {
-  it('happens when the threshold is reached, and says what was quoted and what came', async () => {
+  it('happens when the threshold is reached, and stores the quoted and the received amount', async () => {
     const { turn, heard } = openWorker()
     const before = await trade.holds(wallet.address)
     await turn()
@@ -119,14 +119,14 @@ describe('a conversion', () => {
     expect(await all()).toHaveLength(1)
   })
 
-  it('leaves alone what is below its threshold, or not to be converted', async () => {
+  it('ignores tokens below their threshold, and tokens that are not converted', async () => {
     const { turn } = openWorker({ rules: { thresholds: { NATIVE: 1_000_000_000_001n } } })
     await turn()
     expect(await all()).toEqual([])
     expect((await trade.holds(wallet.address)).SOL).toBe(10_000_000_000n)
   })
 
-  it('of SOL leaves what is kept for fees, and its result does not count the fee', async () => {
+  it('of SOL leaves the reserve for fees, and its result does not count the fee', async () => {
     const { turn, heard } = openWorker({ rules: { tokens: ['SOL'] } })
     await turn()
     finalize()
@@ -144,7 +144,7 @@ describe('a conversion', () => {
     expect(heard.map(({ sell }) => sell)).toEqual(['NATIVE', 'SOL'])
   })
 
-  it('is of what came since, when the threshold is reached again', async () => {
+  it('converts the newly received amount when the threshold is reached again', async () => {
     const { turn, heard } = openWorker()
     await turn()
     finalize()
@@ -156,7 +156,7 @@ describe('a conversion', () => {
     expect(heard.map(({ sold }) => sold)).toEqual([1_000_000_000_000n, 600_000_000_000n])
   })
 
-  it('shows on the shelf that somebody works for this wallet', async () => {
+  it('records in the key-value store that a worker serves this wallet', async () => {
     const { turn } = openWorker()
     await turn()
     const beats = async () => (await ledger.kv?.list(settlementBeats(wallet.address)))?.length
@@ -255,7 +255,7 @@ describe('exactly once', () => {
     expect(await all()).toMatchObject([{ state: 'landed', attempts: 1 }])
   })
 
-  it('T148: what did not land in time is quoted and signed anew, and only then', async () => {
+  it('T148: a transaction that did not land in time is quoted and signed again, and only then', async () => {
     let lost = true
     const { turn, heard } = openWorker({
       outgoingWallet: (honest) => ({
@@ -342,7 +342,7 @@ describe('exactly once', () => {
     expect(await all()).toMatchObject([{ state: 'dropped', why: expect.stringContaining('worse than the rate') }])
   })
 
-  it('is not concluded before what came of it can be read', async () => {
+  it('is not concluded before its effect can be read', async () => {
     let blind = true
     const { turn, heard } = openWorker({
       outgoingWallet: (honest) => ({ ...honest, read: async (tx) => (blind ? undefined : honest.read(tx)) }),
@@ -371,7 +371,7 @@ describe('exactly once', () => {
     expect(asked).toBe(1)
   })
 
-  it('leaves what is kept for fees alone also when it is signed anew', async () => {
+  it('leaves the reserve for fees also when it is signed again', async () => {
     const { turn } = openWorker({
       rules: { tokens: ['SOL'] },
       outgoingWallet: (honest) => ({ ...honest, send: async () => ({ kind: 'sent' }) }),
@@ -404,7 +404,7 @@ describe('exactly once', () => {
     expect(await all()).toMatchObject([{ state: 'signed', attempts: 2 }])
   })
 
-  it('is neither sent nor reserved when somebody pauses it while the venue takes its time', async () => {
+  it('is neither sent nor reserved after a pause during a slow response of the venue', async () => {
     for (const slow of ['quote', 'sign'] as const) {
       let isPaused = false
       const { turn } = openWorker({
@@ -436,7 +436,7 @@ describe('exactly once', () => {
   })
 })
 
-describe('what fails', () => {
+describe('failures', () => {
   it('at one wallet does not hold up another, but a ledger that cannot be reached ends the turn', async () => {
     const broken: Converter['outgoingWallet'] = {
       ...({} as Converter['outgoingWallet']),

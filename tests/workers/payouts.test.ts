@@ -50,7 +50,7 @@ describe('a limit', () => {
     expect(fixture.got.get('bob')).toBe(50n)
   })
 
-  it('of fees counts what was signed again, and is over after a day', async () => {
+  it('of fees counts repeated signings, and resets after a day', async () => {
     fixture = openPayoutFixture({ dailyFees: 2n * fee, everyMs: 1 })
     await fixture.owe({ ann: 60n })
     fixture.world.outcome = 'expired'
@@ -67,7 +67,7 @@ describe('a limit', () => {
     expect(fixture.got.get('bob')).toBe(50n)
   })
 
-  it('of fees holds for what is signed again, which waits and is paid the day after', async () => {
+  it('of fees applies to repeated signings, which wait and are paid the next day', async () => {
     fixture = openPayoutFixture({ dailyFees: 2n * fee, everyMs: 1 })
     await fixture.owe({ ann: 60n })
     fixture.world.outcome = 'expired'
@@ -102,7 +102,7 @@ describe('a limit', () => {
     expect(fixture.got.size).toBe(10)
   })
 
-  it('T157: of fees holds for workers of whom neither knows what the others are about to sign', async () => {
+  it('T157: of fees holds for workers that do not know of the next signing of each other', async () => {
     fixture = openPayoutFixture({ dailyFees: 5n * fee })
     fixture.world.fit = 1
     await fixture.owe(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, 100n])))
@@ -144,7 +144,7 @@ describe('a limit', () => {
     expect(Object.fromEntries(fixture.got)).toEqual({ bad: 100n, good: 50n })
   })
 
-  it('of a day is filled up with parts of what is owed; who got one has had their turn', async () => {
+  it('of a day is filled with parts of the owed amounts; a payee with a part has had its turn', async () => {
     fixture = openPayoutFixture({ dailyCap: 100n, everyMs: 1 })
     for (let accrual = 0; accrual < 25; accrual += 1) await fixture.owe({ ann: 10n })
     await fixture.owe({ bob: 35n })
@@ -173,7 +173,7 @@ describe('a limit', () => {
   it.each<[string, (hour: number) => string]>([
     ['the same few', (hour) => `small${hour % 4}`],
     ['somebody new each time', (hour) => `small${hour}`],
-  ])('of a day keeps nobody waiting for ever, however much trickles in for %s', async (_name, nameOf) => {
+  ])('of a day makes no payee wait endlessly, for any number of small shares of %s', async (_name, nameOf) => {
     fixture = openPayoutFixture({ dailyCap: 100n, least: 1n })
     // Somebody who was paid before, so that newcomers cannot pass for having waited longer.
     await fixture.owe({ big: 1n })
@@ -192,7 +192,7 @@ describe('a limit', () => {
     expect([...fixture.got.values()].reduce((sum, units) => sum + units, 0n)).toBe(51n + 3n * 101n)
   })
 
-  it('of a day is not taken up for long by one who is owed very much, in payments however large', async () => {
+  it('of a day is not used up for long by one payee with a very high amount, in payments of any size', async () => {
     fixture = openPayoutFixture({ dailyCap: 100n, everyMs: 1 })
     for (let accrual = 0; accrual < 20; accrual += 1) await fixture.owe({ ann: 90n })
     await fixture.owe({ bob: 35n, cat: 35n })
@@ -230,7 +230,7 @@ describe('a limit', () => {
     expect(fixture.got.get('bob')).toBe(100n)
   })
 
-  it('of a day that never suffices for a first part is told, and keeps nobody else waiting', async () => {
+  it('of a day that never suffices for a first part is reported, and delays no other payee', async () => {
     fixture = openPayoutFixture({ dailyCap: 1_000_000n, everyMs: 1 })
     fixture.world.accounts?.set('ann', 'missing')
     // An account costs 600,000.
@@ -244,7 +244,7 @@ describe('a limit', () => {
     expect(await fixture.rewards.payee(name)).toMatchObject({ owed: 2_000_000n, why: `${why}; raise it` })
   })
 
-  it('of a day that is less than what one payment earned is told, with what to do about it', async () => {
+  it('of a day below the share of one payment is reported, with the next step', async () => {
     fixture = openPayoutFixture({ dailyCap: 100n, everyMs: 1 })
     await fixture.owe({ ann: 101n })
     await fixture.owe({ ann: 5n, bob: 100n })
@@ -260,7 +260,7 @@ describe('a limit', () => {
     expect(fixture.got.get('ann')).toBe(106n)
   })
 
-  it('of what one transfer can carry is paid in parts', async () => {
+  it('of one transfer leads to payment in parts', async () => {
     fixture = openPayoutFixture({ everyMs: 1 })
     fixture.world.units = 10n ** 21n
     const most = 2n ** 64n - 1n
@@ -289,7 +289,7 @@ describe('a limit', () => {
     expect(looks).toBe(2)
   })
 
-  it('T150: of a day holds for two workers of whom neither knows what the other has planned', async () => {
+  it('T150: of a day holds for two workers that do not know the plans of each other', async () => {
     fixture = openPayoutFixture({ dailyCap: 100n, everyMs: 1 })
     fixture.world.fit = 1
     await fixture.owe({ ann: 60n, bob: 50n, cat: 40n })
@@ -317,7 +317,7 @@ describe('a limit', () => {
 })
 
 describe('paused', () => {
-  it('plans nothing and signs nothing, and what was sent is followed', async () => {
+  it('plans and signs nothing, and follows sent transactions', async () => {
     fixture = openPayoutFixture({ everyMs: 1 })
     await fixture.owe({ ann: 60n })
     await fixture.run()
@@ -332,7 +332,7 @@ describe('paused', () => {
     expect(fixture.got.get('bob')).toBe(50n)
   })
 
-  it('leaves alone what is only planned', async () => {
+  it('leaves planned transactions alone', async () => {
     fixture = openPayoutFixture()
     fixture.world.signing = () => ({ kind: 'unavailable', why: 'no node answers' })
     await fixture.owe({ ann: 60n })
@@ -346,7 +346,7 @@ describe('paused', () => {
     expect(fixture.got.get('ann')).toBe(60n)
   })
 
-  it('signs nothing more from then on, and what was being signed just then is not sent', async () => {
+  it('signs nothing more from then on, and does not send a transaction that was just being signed', async () => {
     fixture = openPayoutFixture({ everyMs: 1 })
     fixture.world.fit = 1
     await fixture.owe(Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`p${index}`, 100n])))
@@ -387,7 +387,7 @@ describe('paused', () => {
 })
 
 describe('a wallet that holds too little', () => {
-  it('pays who has waited longest, says what it needs, and pays the others soon after it is filled', async () => {
+  it('pays in the order of due times, reports the missing amount, and pays the others soon after a deposit', async () => {
     fixture = openPayoutFixture()
     fixture.world.units = 70n
     await fixture.owe({ ann: 60n, bob: 50n, cat: 10n })
@@ -400,7 +400,7 @@ describe('a wallet that holds too little', () => {
     expect(Object.fromEntries(fixture.got)).toEqual({ ann: 60n, bob: 50n, cat: 10n })
   })
 
-  it('pays part of what is owed to one', async () => {
+  it('pays a part of the amount of one payee', async () => {
     fixture = openPayoutFixture({ everyMs: 1 })
     fixture.world.units = 35n
     for (let accrual = 0; accrual < 5; accrual += 1) await fixture.owe({ ann: 10n })
@@ -412,7 +412,7 @@ describe('a wallet that holds too little', () => {
     expect(fixture.got.get('ann')).toBe(50n)
   })
 
-  it('does not count on what is reserved for what is under way', async () => {
+  it('does not spend amounts that are reserved for open transactions', async () => {
     fixture = openPayoutFixture({ everyMs: 1 })
     fixture.world.units = 70n
     fixture.world.outcome = 'open'
@@ -424,7 +424,7 @@ describe('a wallet that holds too little', () => {
     expect(fixture.sent).toEqual([['ann']])
   })
 
-  it('waits for SOL with what it has planned', async () => {
+  it('waits for SOL with its planned transactions', async () => {
     fixture = openPayoutFixture()
     fixture.world.lamports = fee - 1n
     await fixture.owe({ ann: 60n })
@@ -450,7 +450,7 @@ describe('a wallet that holds too little', () => {
   })
 })
 
-describe('who cannot be paid now', () => {
+describe('payees that cannot be paid now', () => {
   it.each<[string, (world: World) => void, number]>([
     [
       'whose payment no node tells of',
@@ -512,7 +512,7 @@ describe('who cannot be paid now', () => {
     expect(fixture.got.get('ann')).toBe(60n)
   })
 
-  it('holds up nobody: where nobody is known to be to blame, each is tried alone', async () => {
+  it('delays no other payee: without a known cause, each is tried alone', async () => {
     fixture = openPayoutFixture({ everyMs: 1 })
     fixture.world.signing = ({ transfers }) =>
       transfers.some(({ owner }) => owner === 'bob') ? { kind: 'impossible', why: 'it would fail' } : undefined
@@ -533,7 +533,7 @@ describe('who cannot be paid now', () => {
     expect(fixture.sent.at(-1)).toEqual(['ann', 'cat'])
   })
 
-  it('holds up nobody either when it is only seen on chain, and costs no more than a few fees a day', async () => {
+  it('delays no other payee if it fails only on chain, and costs only a few fees a day', async () => {
     fixture = openPayoutFixture({ everyMs: 1 })
     const { outgoingWallet } = fixture.parts
     const bad = new Set<string>()
@@ -580,7 +580,7 @@ describe('who cannot be paid now', () => {
     expect(Object.fromEntries(fixture.got)).toEqual({ ann: 60n })
   })
 
-  it('is nobody while there is no fresh rate, and that is asked again soon', async () => {
+  it('is empty without a fresh rate, and is checked again soon', async () => {
     fixture = openPayoutFixture()
     const { rates } = fixture.world
     fixture.world.rates = undefined
@@ -603,7 +603,7 @@ it('however many there are, they go into as few transactions as can be', async (
   expect(fixture.sent).toHaveLength(Math.ceil(1_997 / 18))
 })
 
-it('looks only every so often whether anybody is to be paid', async () => {
+it('checks only at intervals for due payees', async () => {
   fixture = openPayoutFixture({ everyMs: hourMs })
   await fixture.run()
   await fixture.owe({ ann: 60n })
@@ -616,7 +616,7 @@ it('looks only every so often whether anybody is to be paid', async () => {
 })
 
 describe('a dry run', () => {
-  it('tells whom nothing would be paid as well, and why, and changes nothing', async () => {
+  it('also lists payees without a payment and the reason, and changes nothing', async () => {
     fixture = openPayoutFixture()
     fixture.world.accounts?.set('bob', 'frozen')
     fixture.world.finding = (payee) =>
@@ -638,7 +638,7 @@ describe('a dry run', () => {
     expect(fixture.sent).toEqual([])
   })
 
-  it('says when nobody could be paid', async () => {
+  it('reports that no payee could be paid', async () => {
     fixture = openPayoutFixture()
     fixture.world.rates = undefined
     await fixture.owe({ ann: 60n })

@@ -64,7 +64,7 @@ it('tells one length that is said twice, and corrects both', () => {
   }
 })
 
-it('leaves to Node what is not a list of texts, and what would come on top of others', () => {
+it('passes values that are not lists of texts, and appended headers, to Node unchanged', () => {
   const response = newResponse()
   for (const given of [undefined, null, { a: 'b' }, [['a', 'b']], ['a', 1], ['a']]) {
     expect(listFields(response, given as never)).toBeUndefined()

@@ -48,7 +48,7 @@ describe('the query of the list', () => {
     expect(reading.kind === 'input' && reading.input.status).toBe(status)
   })
 
-  it('tells all that is wrong at once, with what to write instead', () => {
+  it('reports all problems at once, with the correct form of each parameter', () => {
     expect(
       problemsOf('form=x&limit=501&order=up&token=BTC&status=done&from=soon&cursor=forged&view=all&endpoint='),
     ).toEqual([
@@ -68,7 +68,7 @@ describe('the query of the list', () => {
     expect(problemsOf(query)).toEqual(['limit must be a whole number from 1 to 500'])
   })
 
-  it('refuses a period that ends before it begins, and what is given twice', () => {
+  it('refuses a period that ends before it begins, and repeated parameters', () => {
     expect(problemsOf('from=2026-02-01&to=2026-01-01')).toEqual(['from must be before to'])
     expect(problemsOf('token=SOL&token=USDC')).toEqual(['token appears more than once'])
   })

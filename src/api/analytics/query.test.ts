@@ -130,7 +130,7 @@ describe('a capture as people read it', () => {
     })
   })
 
-  it('leaves empty what is not known', () => {
+  it('leaves unknown values empty', () => {
     const shared = { at: 1, units: 5n, why: '' } as const
     const record = formatPayment({ ...capture, worth: undefined }, () => undefined, 'USDC', { shared })
     expect(record).toMatchObject({ amount: '', worth: '', shared: '' })

@@ -15,13 +15,13 @@ function accessOn(network: Network, wallet?: string) {
   return createAccess({ network, owners: () => [owner], sessionOf })
 }
 
-describe('T136: who may read what a service earns', () => {
-  it('an owner who is signed in, from anywhere and on every network', async () => {
+describe('T136: access to the revenue of a service', () => {
+  it('is allowed for a signed-in owner, from any address and on every network', async () => {
     for (const network of ['mainnet', 'devnet', 'localnet'] as const)
       expect(await accessOn(network, owner)(ask(), away)).toEqual({ kind: 'owner', wallet: owner })
   })
 
-  it('nobody else who is signed in', async () => {
+  it('is refused for any other signed-in wallet', async () => {
     const other = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
     const access = await accessOn('devnet', other)(ask(), away)
     expect(access).toEqual({ kind: 'stranger', wallet: other })
@@ -38,7 +38,7 @@ describe('T136: who may read what a service earns', () => {
     expect(await told.text()).toContain('/sign-in/nonce')
   })
 
-  it('nobody at the machine where the service is known under a name elsewhere: a proxy need not say that it is one', async () => {
+  it('is refused for local clients if the service has a public name, because a proxy may hide the real client', async () => {
     const accessAt = (publicUrl: string) =>
       createAccess({ network: 'devnet', owners: () => [owner], sessionOf: undefined, publicUrl })
     expect(mayRead(await accessAt('https://shop.example')(ask(), here))).toBe(false)
@@ -90,7 +90,7 @@ describe('T136: who may read what a service earns', () => {
     expect(isLocalVisit(ask(), { peer: '127.0.0.1', isLoopback: false })).toBe(false)
   })
 
-  it('asks every time who the owners are', async () => {
+  it('reads the owners again for every request', async () => {
     const owners: string[] = []
     const access = createAccess({
       network: 'mainnet',

@@ -22,7 +22,7 @@ describe('a posted body', () => {
     expect(await readJsonBody(post('{}', { 'content-type': type }))).toMatchObject({ code: 'media_type_unsupported' })
   })
 
-  it('has 4096 bytes at the most, whatever it says of itself', async () => {
+  it('is limited to 4096 bytes, regardless of its Content-Length', async () => {
     const spaces = (count: number) => `${' '.repeat(count - 2)}{}`
     expect((await readJsonBody(post(spaces(mostBodyBytes)))).kind).toBe('json')
     expect(await readJsonBody(post(spaces(mostBodyBytes + 1)))).toMatchObject({ code: 'body_too_long' })

@@ -92,7 +92,7 @@ describe('a faucet with a key', () => {
     expect((await ask('x'.repeat(3_000))).status).toBe(413)
   })
 
-  it('T163: gives one recipient twice, whoever asks, and again after a while', async () => {
+  it('T163: serves one recipient twice for any client, and again after a while', async () => {
     const { ask, pass } = open()
     for (const peer of ['192.0.2.1', '192.0.2.2']) expect((await ask({ address }, peer)).status).toBe(200)
     const refused = await ask({ address }, '192.0.2.3')
@@ -103,7 +103,7 @@ describe('a faucet with a key', () => {
     expect((await ask({ address }, '192.0.2.3')).status).toBe(200)
   })
 
-  it('T163: gives one client ten times, whatever recipients it makes up or addresses it writes into a header', async () => {
+  it('T163: serves one client ten times, for any recipients and any forwarded addresses', async () => {
     const { ask, given } = open()
     const statuses: number[] = []
     for (let index = 0; index < 20; index += 1) {
@@ -156,7 +156,7 @@ describe('a faucet with a key', () => {
 })
 
 describe('the faucet of a localnet', () => {
-  it('is the chain’s own, whose answer is passed on', async () => {
+  it('is the faucet of the chain, and its response is passed on', async () => {
     const { ask } = open({
       network: 'localnet',
       source: { kind: 'localnet', forward: async (body) => ({ status: 418, text: body }) },

@@ -16,7 +16,7 @@ function read(option: unknown, network: Network = 'mainnet', env: Readonly<Recor
   return { webhooks, problems }
 }
 
-it('hears of everything unless it says what, and is in no private network', () => {
+it('receives all events by default, and must not be in a private network', () => {
   const { webhooks, problems } = read([{ url, secret }])
   expect(problems).toEqual([])
   expect(webhooks).toMatchObject([{ url, secrets: [secret], events: ledgerEventKinds, allowPrivate: false }])

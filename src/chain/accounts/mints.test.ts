@@ -106,7 +106,7 @@ describe('readMint', () => {
     ['a fee of another length', extended([1, none(107)]), token2022Program],
     ['a pause of another length', extended([26, none(32)]), token2022Program],
     ['extended under SPL Token', extended([12, ones(32)]), splTokenProgram],
-  ])('refuses what is %s', (_what, data, owner) => {
+  ])('refuses a mint that is %s', (_what, data, owner) => {
     expect(read(data, owner)).toMatchObject({ kind: 'malformed' })
   })
 
@@ -150,7 +150,7 @@ describe('transfer fees', () => {
     expect(feesAt(5n, fee(0n, 100, 0n), fee(6n, 0))).toEqual([])
   })
 
-  it('are what the official library reads', () => {
+  it('equal those of the official library', () => {
     const anyFee = fc.record({
       epoch: fc.bigInt(0n, 10n),
       maximumFee: fc.bigInt(0n, 2n ** 64n - 1n),
@@ -187,7 +187,7 @@ describe('readExtensions', () => {
     }
   })
 
-  it('finds what the official library finds, and survives anything', () => {
+  it('finds the same extensions as the official library, and survives any input', () => {
     const entry = fc.tuple(fc.integer({ min: 1, max: 30 }), fc.uint8Array({ maxLength: 40 }))
     const entries = fc.uniqueArray(entry, { selector: ([type]) => type, maxLength: 6 })
     const property = (list: readonly Entry[], rest: Uint8Array) => {

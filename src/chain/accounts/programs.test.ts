@@ -18,6 +18,6 @@ it.each([splTokenProgram, token2022Program])('finds the account that the library
   expect(associatedTokenProgram).toBe(ASSOCIATED_TOKEN_PROGRAM_ADDRESS)
 })
 
-it('refuses what is no address', async () => {
+it('refuses a text that is not an address', async () => {
   await expect(findTokenAccount('me', mint, splTokenProgram)).rejects.toThrow()
 })

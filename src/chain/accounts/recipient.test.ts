@@ -39,7 +39,7 @@ const ask = (...calls: readonly Call[]) =>
   createInspector(rpcOf(...calls), genesis)({ recipient, mints: { USDC: usdc } })
 const good = holding(wallet(1_000_000), mint(), null)
 
-describe('what nodes say of a recipient', () => {
+describe('the inspection of a recipient', () => {
   it('is read in one question, and one about the chain', async () => {
     const asked: string[] = []
     const call: Call = (method, params) => {
@@ -105,7 +105,7 @@ describe('what nodes say of a recipient', () => {
     expect(await ask(holding(own, mint(), null))).toMatchObject({ wallet: { leastLamports } })
   })
 
-  it('believes the chain on what an account must hold', async () => {
+  it('takes the rent of an account from the chain', async () => {
     const value = [null, mint(), null]
     const told = node({ getMultipleAccounts: { value }, getMinimumBalanceForRentExemption: 500 })
     expect(await ask(told)).toMatchObject({ wallet: { leastLamports: 500n } })

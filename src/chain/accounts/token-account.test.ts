@@ -60,11 +60,11 @@ describe('readTokenAccount', () => {
     ['of another program', dataOf(), token2022Program],
     ['too short', dataOf().subarray(0, 164), splTokenProgram],
     ['a mint', Uint8Array.from([...dataOf(), 1]), splTokenProgram],
-  ])('refuses what is %s', (_what, data, program) => {
+  ])('refuses an account that is %s', (_what, data, program) => {
     expect(read(data, program)).toEqual({ kind: 'malformed' })
   })
 
-  it('takes money that somebody sent ahead for no account', () => {
+  it('does not treat lamports that were sent to the address as an account', () => {
     expect(readTokenAccount(absent, mint)).toEqual({ kind: 'absent' })
     expect(read(new Uint8Array(), '11111111111111111111111111111111')).toEqual({ kind: 'absent' })
   })

@@ -22,7 +22,7 @@ function unsigned(payerKey: PublicKey): Uint8Array {
 }
 
 describe('createWallet', () => {
-  it('signs only a transaction that is for it to sign, and only what is one', async () => {
+  it('signs only valid transactions that require its signature', async () => {
     const wallet = await createWallet(seed)
     await expect(wallet.signTransaction(bytes)).rejects.toThrow(TypeError)
     await expect(wallet.signTransaction(unsigned(Keypair.generate().publicKey))).rejects.toThrow(TypeError)

@@ -35,7 +35,7 @@ describe('kit signers', () => {
     expect(signed.slice(65)).toEqual(unsigned(1).slice(65))
   })
 
-  it('may change what they sign', async () => {
+  it('may change the transaction that they sign', async () => {
     const signed = await walletFromSigner(modifying).signTransaction(unsigned(1))
     expect(await isSigned(signed)).toBe(true)
     expect(signed.slice(65)).toEqual(unsigned(2).slice(65))
@@ -48,7 +48,7 @@ describe('kit signers', () => {
     await expect(walletFromSigner(modifying).signMessage(text)).rejects.toThrow('cannot sign messages')
   })
 
-  it('are told by what they can do', () => {
+  it('are recognised by their methods', () => {
     expect([isKitSigner(partial), isKitSigner(modifying), isKitSigner({}), isKitSigner({ address: 'x' })]).toEqual([
       true,
       true,

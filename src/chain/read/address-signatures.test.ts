@@ -31,7 +31,7 @@ const newestFirst = (count: number): Row[] =>
 const namesOf = (listed: Awaited<ReturnType<typeof listPayments>>) => listed?.map(({ signature }) => signature)
 
 describe('listPayments', () => {
-  it('lists what came after the mark, the oldest first, without what failed', async () => {
+  it('lists transactions after the mark, the oldest first, without failed ones', async () => {
     const rows = newestFirst(6).map((row) => (row.slot === 5 ? { ...row, err: {} } : row))
     const listed = await listPayments([nodeOf(rows, 9)], 'a', { signature: 's3', slot: 3 }, 0)
     expect(namesOf(listed)).toEqual(['s4', 's6'])
@@ -59,13 +59,13 @@ describe('listPayments', () => {
     expect(await listPayments([behind], 'a', { signature: 's2', slot: 2 }, 6)).toBeUndefined()
   })
 
-  it('tells what is final from what is not', async () => {
+  it('distinguishes final transactions from others', async () => {
     const rows = [{ signature: 's2', slot: 2, confirmationStatus: 'confirmed' }, ...newestFirst(1)]
     const listed = await listPayments([nodeOf(rows, 9)], 'a', { signature: '', slot: 0 }, 0)
     expect(listed?.map(({ isFinal }) => isFinal)).toEqual([true, false])
   })
 
-  it('gives up on a node whose list never ends', async () => {
+  it('gives up on a node with an endless list', async () => {
     let slot = 10_000_000
     const endless: NodeReader = {
       ...nodeOf([], 9),

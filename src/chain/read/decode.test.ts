@@ -59,7 +59,7 @@ describe('the rules of the chain', () => {
     expect(decodeTransaction(bytes).kind).toBe(kind)
   })
 
-  it('refuses what is larger than a packet', () => {
+  it('refuses transactions that are larger than a packet', () => {
     const bytes = [...legacy({})]
     // The same instruction with data of 1,100 and 1,200 bytes.
     const withData = (length: number) =>

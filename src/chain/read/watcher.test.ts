@@ -129,7 +129,7 @@ describe('the mark', () => {
     expect(noted).toEqual([])
   })
 
-  it('moves over what was read and is final', async () => {
+  it('advances past transactions that were read and are final', async () => {
     const { watcher, pay, poll, marks, noted, settle } = createStage()
     watcher.watch(address)
     await poll()
@@ -191,7 +191,7 @@ describe('the mark', () => {
     expect(marks.at(-1)).toEqual({ signature: 'one', slot: 6 })
   })
 
-  it('passes over what failed and what only mentions the address', async () => {
+  it('skips failed transactions and those that only mention the address', async () => {
     const { watcher, pay, poll, marks, noted, reads } = createStage()
     watcher.watch(address)
     await poll()
@@ -219,7 +219,7 @@ describe('the WebSocket', () => {
     expect(watcher.isCurrent()).toBe(true)
   })
 
-  it('is not believed while what came before it cannot be read', async () => {
+  it('is not trusted while earlier transactions cannot be read', async () => {
     const { watcher, poll, connect, breakLists } = createStage()
     breakLists(true)
     watcher.watch(address)
@@ -281,7 +281,7 @@ describe('the WebSocket', () => {
     expect(watcher.isCurrent()).toBe(false)
   })
 
-  it('keeps what it saw for a minute', async () => {
+  it('keeps observed transactions for a minute', async () => {
     const { watcher, pay, poll, connect, notify } = createStage()
     watcher.watch(address)
     await poll()

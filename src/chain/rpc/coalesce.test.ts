@@ -50,7 +50,7 @@ describe('questions of the same moment', () => {
   })
 })
 
-it('never answers by what was asked before', async () => {
+it('never reuses the result of an earlier request', async () => {
   let time = 0
   const { asked, call } = stage(() => {
     time += 1

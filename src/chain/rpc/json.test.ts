@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { parseJson, readAddress, readCount, readDigits, readList, readU64 } from './json.ts'
 
 describe('parseJson', () => {
-  it('reads what JSON.parse reads', () => {
+  it('reads the same values as JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
         const text = JSON.stringify(value)

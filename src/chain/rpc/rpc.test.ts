@@ -72,7 +72,7 @@ describe('an answer', () => {
     expect(JSON.stringify(answer)).not.toMatch(/s3cret|example/)
   })
 
-  it('T140: says what happened without the address', async () => {
+  it('T140: reports the failure without the address of the node', async () => {
     expect(await ask(() => Promise.reject(Object.assign(new Error(secretUrl), { code: 'ECONNRESET' })))).toEqual({
       kind: 'unavailable',
       why: 'the node cannot be reached (ECONNRESET)',
@@ -85,7 +85,7 @@ describe('an answer', () => {
 })
 
 describe('time', () => {
-  it('T76: a node that says nothing is given up, whatever the transport does', async () => {
+  it('T76: gives up on a node that does not respond, with any transport', async () => {
     let signalled = false
     const transport: Transport = (_url, _body, { signal }) => {
       signal.addEventListener('abort', () => {

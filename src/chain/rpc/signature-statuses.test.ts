@@ -6,7 +6,7 @@ const confirmed = { slot: 1, confirmations: 1, err: null, confirmationStatus: 'c
 const answered = (value: unknown): RpcAnswer => ({ kind: 'answered', result: { context: { slot: 1 }, value } })
 
 describe('createLookout', () => {
-  it('asks at once, and together for those who come meanwhile', async () => {
+  it('sends the first request at once, and combines later ones', async () => {
     const asked: (readonly string[])[] = []
     const call: Call = async (_method, [signatures]) => {
       asked.push(signatures as readonly string[])

@@ -77,14 +77,14 @@ describe('an exchange of two mints', () => {
     expect(judge([fees, paid, got], { fee: 9n, rent: 1n })).toBeUndefined()
   })
 
-  it('may open the account for what comes', () => {
+  it('may open the account for the received token', () => {
     const opened = { address: key(4), before: absent, after: tokens({ mint: usdc.address, units: 50n }) }
     const spent = { address: wallet, before: sol(rent + 1_000n), after: sol(990n) }
     expect(judge([spent, paid, opened], { rent })).toBeUndefined()
     expect(judge([spent, paid, opened], { rent: rent - 1n })).toBe('it takes SOL in addition to the fee')
   })
 
-  it('counts all accounts of the wallet, and nobody else’s', () => {
+  it('counts all accounts of the wallet, and no other accounts', () => {
     const second = {
       ...sold({ mint: native.address, units: 5n }, { mint: native.address, units: 4n }),
       address: key(5),
@@ -198,7 +198,7 @@ describe('an exchange with SOL', () => {
     after: sol(after),
   })
 
-  it('takes what was ordered and the fee, to the lamport', () => {
+  it('takes the ordered amount and the fee, to the lamport', () => {
     expect(findBreach([own(1_000n, 890n), got], selling)).toBeUndefined()
     expect(findBreach([own(1_000n, 889n), got], selling)).toBe('it takes more than ordered')
   })
@@ -215,7 +215,7 @@ describe('an exchange with SOL', () => {
     expect(findBreach([own(rent + 1_000n, 990n - 100n), got, left], selling)).toBeUndefined()
   })
 
-  it('T156: is not paid by unwrapping what the wallet had wrapped', () => {
+  it('T156: is not paid by unwrapping the wrapped SOL of the wallet', () => {
     const had = tokens({ mint: wrappedSol, units: 1_000n })
     const unwrapped = { address: key(5), before: had, after: absent }
     expect(findBreach([own(1_000n, 990n + had.lamports), paid, unwrapped], buying)).toBe(
@@ -243,7 +243,7 @@ describe('a simulation', () => {
   const told = (value: unknown): RpcAnswer => ({ kind: 'answered', result: { context: { slot: 7 }, value } })
   const known = { getMultipleAccounts: told([account]) }
 
-  it('tells what was before and what would be after', async () => {
+  it('reports the balances before and after', async () => {
     const ran = await ask({
       simulateTransaction: told({ err: null, accounts: [{ ...account, lamports: 4 }] }),
       ...known,

@@ -52,11 +52,11 @@ describe('how many transfers fit', () => {
     expect(fitInto(orderOf(Array(40).fill(false), program))).toBe(count)
   })
 
-  it('T155: leaves room for what programs call when accounts are opened, even those somebody sent lamports to', () => {
+  it('T155: leaves compute units for opening accounts, even pre-funded ones', () => {
     expect(fitInto(orderOf(Array(40).fill(true), splTokenProgram))).toBe(7)
   })
 
-  it('does not depend on who gets them', () => {
+  it('does not depend on the recipients', () => {
     const order = orderOf(Array(40).fill(false), splTokenProgram)
     const same = order.transfers.map((one) => ({ ...one, owner: wallet }))
     expect(fitInto({ ...order, transfers: same })).toBe(fitInto(order))
@@ -75,7 +75,7 @@ describe('how many transfers fit', () => {
 })
 
 describe('a batch', () => {
-  it('has the memo right before the first transfer, and knows which instruction is for whom', async () => {
+  it('has the memo right before the first transfer, and maps each instruction to its recipient', async () => {
     const batch = await composeBatch(orderOf([false, true, true], splTokenProgram), wallet)
     expect(batch.transferOf).toEqual([undefined, undefined, 1, 2, undefined, 0, 1, 2])
     expect(Buffer.from(batch.instructions[4]?.data ?? []).toString()).toBe(memo)

@@ -5,7 +5,7 @@ const dayMs = 86_400_000
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one.
 const plain = (text: string | undefined): string | undefined => text?.replace(/\u001b\[\d+m/g, '')
 
-it('tells what went out in whole tokens, with the day where days fly by', async () => {
+it('reports outgoing amounts in whole tokens, with the day during a time lapse', async () => {
   const lines: string[] = []
   const words = 'paid 12.5 NATIVE to 4 payees'
   const log = createDemoLog({

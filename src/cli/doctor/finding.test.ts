@@ -27,7 +27,7 @@ it('a check that never ends is a finding', async () => {
   expect((await findings)[0]).toMatchObject({ level: 'fail', finding: 'could not be checked in time' })
 })
 
-it('a check that ends is what it found', async () => {
+it('a check that ends returns its finding', async () => {
   expect(await attempt('nodes', () => [ok('nodes', 'fine')])).toEqual([
     { check: 'nodes', level: 'ok', finding: 'fine' },
   ])

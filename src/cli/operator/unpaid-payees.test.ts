@@ -7,7 +7,7 @@ const payee = (name: string, more: Partial<Payee>): Payee => ({
   ...more,
 })
 
-it('tells of everybody who is owed and would not be looked at, with the reason', async () => {
+it('lists every waiting payee with the reason', async () => {
   const all = [
     payee('a', { owed: 0n }),
     payee('b', { owed: 4n }),

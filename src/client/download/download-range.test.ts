@@ -155,7 +155,7 @@ describe('an answer', () => {
     ['of another kind', headOf(404), { kind: 'answer' }],
   ])('%s', (_name, head, step) => expect(judge(part, head, true)).toEqual(step))
 
-  it('with a part that nobody asked for is the resource only where it begins with its first byte', () => {
+  it('with a part that was not requested is the resource only if it begins with the first byte', () => {
     expect(judge(part, headOf(206, rest), false)).toEqual({ kind: 'answer' })
     expect(judge(part, headOf(416, { 'content-range': 'bytes */4' }), false)).toEqual({ kind: 'answer' })
   })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { JournalError } from '../errors.ts'
 import { loadFileJournal } from './binary.ts'
 
-it('names SQLite and another journal to a payer whose machine has no binary of SQLite', async () => {
+it('names SQLite and another journal if the machine has no binary of SQLite', async () => {
   const failed = loadFileJournal(() => Promise.reject(new Error('No native build was found for arch=riscv64\n  at …')))
   await expect(failed).rejects.toEqual(
     new JournalError(

@@ -16,7 +16,7 @@ const states: readonly CheckoutState[] = [
 const reload = { after: 'reload', isAgain: false } as const
 const back = { after: 'return', isAgain: false } as const
 
-describe('what people are told', () => {
+describe('the texts of the checkout page', () => {
   it('every state has words of its own, and names its transaction', () => {
     const notices = states.map((state) => describeState(state, reload))
     expect(new Set(notices.map((notice) => notice?.title)).size).toBe(states.length)
@@ -24,7 +24,7 @@ describe('what people are told', () => {
     expect(notices.map((notice) => notice?.tx)).toEqual([tx, tx, tx, tx, tx, tx, tx, undefined])
   })
 
-  it('who pays for the first time is told nothing; who has bought before is told so', () => {
+  it('a first payment shows no note, and an earlier purchase is mentioned', () => {
     expect(describeState({ state: 'waiting' }, reload)).toBeUndefined()
     expect(describeState({ state: 'waiting' }, { ...reload, isAgain: true })?.text).toMatch(/was delivered/)
   })
@@ -35,7 +35,7 @@ describe('what people are told', () => {
     )
   })
 
-  it('where somebody else asked for the payment, no link loads the page again', () => {
+  it('a payment for another program has no link that reloads the page', () => {
     expect(states.map((state) => describeState(state, back)?.action)).toEqual(states.map(() => undefined))
     expect(states.map((state) => describeState(state, reload)?.action)).toEqual([
       undefined,

@@ -5,7 +5,7 @@ import { size } from '../../../tests/harness/length.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 
 describe('base64url', () => {
-  it('writes what the library writes, and reads it back', () => {
+  it('writes the same text as the library, and reads it back', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
         const text = encodeBase64url(bytes)

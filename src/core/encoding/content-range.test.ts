@@ -22,7 +22,7 @@ describe('parseRange', () => {
     ['bytes=99999999999999999999-', undefined],
   ])('%s', (header, span) => expect(parseRange(header, 100n)).toEqual(span))
 
-  it('leaves what begins beyond the end to the resource', () => {
+  it('leaves a range beyond the end to the resource', () => {
     expect(parseRange('bytes=100-', 100n)).toBeUndefined()
     expect(parseRange('bytes=200-300', 100n)?.from).toBe(200n)
   })
@@ -39,7 +39,7 @@ describe('parseContentRange', () => {
     [undefined, undefined],
   ])('%s', (header, range) => expect(parseContentRange(header)).toEqual(range))
 
-  it('reads what formatContentRange writes', () => {
+  it('reads the output of formatContentRange', () => {
     for (const header of ['bytes 0-0/1', 'bytes 7-9/*', 'bytes 100-199/200']) {
       const range = parseContentRange(header)
       expect(range && formatContentRange(range)).toBe(header)

@@ -14,7 +14,7 @@ it('works on a few things at a time, and keeps their order', async () => {
   expect(most).toBe(3)
 })
 
-it('fails with what fails, and has nothing to do with nothing', async () => {
+it('rejects with the first error, and resolves for an empty list', async () => {
   await expect(mapLimit([1, 2], 2, async (item) => Promise.reject(new Error(`${item}`)))).rejects.toThrow('1')
   expect(await mapLimit([], 8, async () => 1)).toEqual([])
 })

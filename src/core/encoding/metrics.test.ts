@@ -8,7 +8,7 @@ it('tells nothing of a counter that has not counted', () => {
   expect(meter.format()).toBe(before)
 })
 
-it("writes what was counted in Prometheus's format, in one order", () => {
+it('writes counters in the Prometheus format, in a fixed order', () => {
   const meter = createMeter()
   meter.set('paystile_node_healthy', 1, { node: 'node 1' })
   meter.set('paystile_node_healthy', 0, { node: 'node 1' })
@@ -37,7 +37,7 @@ it("writes what was counted in Prometheus's format, in one order", () => {
   ])
 })
 
-it('begins with what one waits for, at zero, and says nothing of the rest', () => {
+it('starts the expected counters at zero, and omits all others', () => {
   const lines = createMeter()
     .format()
     .split('\n')
@@ -77,7 +77,7 @@ it('tells how long things took: in classes, each with all below it, their sum an
   expect(lines).toContain('paystile_proof_seconds_sum 0.2')
 })
 
-it('T139: writes labels so that nobody ends a line or a label from outside', () => {
+it('T139: escapes labels, so that input cannot end a line or a label', () => {
   const meter = createMeter()
   meter.count('paystile_node_calls_total', { node: 'a"} 1\nforged{x="\\' })
   const lines = meter.format().split('\n')

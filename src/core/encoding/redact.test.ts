@@ -6,7 +6,7 @@ const redact = createRedact()
 const key = 'Zx9Kq2Lm8Vb4Nc7R'
 const keyFile = JSON.stringify(Array.from({ length: 64 }, (_, index) => (index * 37) % 256))
 
-describe('what is secret', () => {
+describe('secrets', () => {
   it.each([
     ['a password of a database', `connect to postgres://shop:${key}@db.example.com:5432/shop failed`],
     ['a password with a slash and an at sign', `postgresql://shop:a/b@${key}@db.example.com/shop`],
@@ -37,12 +37,12 @@ describe('what is secret', () => {
     expect(redact(`key ${keyFile.replaceAll(',', ', ')}`)).toBe('key [redacted]')
   })
 
-  it('what was named as secret is taken out whatever it looks like', () => {
+  it('a named secret is removed in any form', () => {
     const told = createRedact({ secrets: ['correct horse battery', 'horse', 'correct horse'] })
     expect(told('the correct horse battery; a correct horse; a horse')).toBe('the [redacted]; a [redacted]; a horse')
   })
 
-  it('so is what lies across the end of the part that is looked at', () => {
+  it('a secret across the end of the scanned part is removed', () => {
     const words = 'words '.repeat(340)
     for (let more = 0; more < 40; more += 1) {
       const told = redact(`${words}${'x'.repeat(more)} postgres://shop:${key}@db.example.com/shop`)
@@ -67,7 +67,7 @@ it.each([
   expect(redact(text)).toBe(text)
 })
 
-it('shows whose an address is', () => {
+it('keeps the host of an address', () => {
   expect(redact(`https://sol.example.com:8899/v2/${key} and postgres://me:pw@db1,db2/shop`)).toBe(
     'https://sol.example.com:8899/… and postgres://[redacted]@db1,db2/shop',
   )

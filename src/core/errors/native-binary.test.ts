@@ -20,7 +20,7 @@ it.each([
     'No native build was found for platform=linux arch=riscv64\n    loaded from: /somewhere\n',
     'No native build was found',
   ],
-])('says in one sentence why the binary does not load, and what to do: %j', async (message, reason) => {
+])('explains in one sentence why the binary does not load, and the remedy: %j', async (message, reason) => {
   await expect(loadBinary(use, () => Promise.reject(new Error(message)))).rejects.toEqual(
     new ConfigurationError([
       `the localnet needs litesvm, but its binary does not load on linux-riscv64 (${reason}); use devnet`,

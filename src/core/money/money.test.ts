@@ -49,7 +49,7 @@ describe('parseUnits', () => {
     expect(parseUnits('10000000000000000000', 0)).toBeUndefined()
   })
 
-  it('reads back what it writes', () => {
+  it('reads its own output', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: maxUnits }), fc.integer({ min: 1, max: 18 }), (units, decimals) => {
         const text = formatUnits(units, decimals)
@@ -60,7 +60,7 @@ describe('parseUnits', () => {
     )
   })
 
-  it('accepts exactly the plain decimals, whatever is thrown at it', () => {
+  it('accepts exactly the plain decimals, for any input', () => {
     const piece = fc.constantFrom('0', '1', '9', '.', '-', '+', 'e', 'x', ' ', ',', '_', '٣', '１', '\n', '')
     const anyText = fc.oneof(fc.string({ unit: piece, maxLength: 24 }), fc.string(), fc.double().map(String))
     fc.assert(

@@ -8,7 +8,7 @@ const one = 10n ** 12n
 const start = 1_763_000_000_000
 const kindAt = (state: RateState, moment: Moment) => computeOffer(state, moment, limits).kind
 
-describe('whatever a source says', () => {
+describe('a feed with any source', () => {
   interface Step {
     readonly waitMs: number
     readonly wallStep: number
@@ -42,7 +42,7 @@ describe('whatever a source says', () => {
     }
   }
 
-  it('what is offered was said, is possible, and is near what was believed before, or was held', () => {
+  it('an offered rate was quoted, is plausible, and is near the previous one or was held', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         play(steps, ({ before, after: state, moment, step: { rate } }) => {
@@ -60,7 +60,7 @@ describe('whatever a source says', () => {
     )
   })
 
-  it('no rate is offered after its time by the monotonic clock, whatever the wall clock does', () => {
+  it('no rate is offered after its time by the monotonic clock, for any wall clock', () => {
     const later = fc.record({
       wait: fc.integer({ min: 60_001, max: 10 ** 9 }),
       wall: fc.integer({ min: -(10 ** 9), max: 10 ** 9 }),
@@ -96,7 +96,7 @@ describe('whatever a source says', () => {
     )
   })
 
-  it('a jump takes its whole time: nobody comes out of it early, except back to where it began', () => {
+  it('a jump is held for its whole time, unless the rate returns to the start', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         let since: number | undefined

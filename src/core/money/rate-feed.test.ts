@@ -105,7 +105,7 @@ describe('age', () => {
     expect(kindAt(older, after(60_001, -50_000))).toBe('stale')
   })
 
-  it('says what the latest reading lacked', () => {
+  it('names the tokens that the latest reading lacked', () => {
     const state = weigh(told([0, one]), sol(0n, 50_000), after(50_000), limits)
     expect(computeOffer(state, after(61_000), limits)).toEqual({
       kind: 'stale',
@@ -146,7 +146,7 @@ describe('a jump', () => {
     expect(kindAt(told([0, 100n * one], ...twice, [510_000, 300n * one]), after(510_000))).toBe('offered')
   })
 
-  it('is measured from where it led, so that nobody creeps away while it is held', () => {
+  it('is measured from the held rate, so that small steps cannot avoid the limit', () => {
     const creeping = [200n, 230n, 250n].map((rate, index) => [10_000 + index * 10_000, rate * one] as const)
     expect(told([0, 100n * one], ...creeping).held).toMatchObject({ level: 250n * one, since: after(30_000).monotonic })
   })

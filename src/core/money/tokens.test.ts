@@ -5,7 +5,7 @@ import { decodeAddress } from '../encoding/base58.ts'
 import { genesisHashes, knownMints, splTokenProgram, token2022Program } from './tokens.ts'
 
 /** A wrong letter here would be somebody else's token, and most wrong letters still make an address. */
-describe('what is pinned', () => {
+describe('the pinned mints and genesis hashes', () => {
   it('Circle’s USDC on mainnet, as the library’s own examples write it', () => {
     const readme = readFileSync(new URL('../../../node_modules/@solana/addresses/README.md', import.meta.url), 'utf8')
     const { address, ...rest } = knownMints.mainnet.USDC ?? { address: 'none' }

@@ -9,7 +9,7 @@ const span = (from: number, to: number): ByteSpan => ({ from: BigInt(from), to: 
 const sentOf = (...spans: (readonly [from: number, to: number, arrived?: '+'])[]): Positions =>
   spans.reduce<Positions>((sent, [from, to, arrived]) => sendAgain(sent, span(from, to), arrived === '+'), [])
 
-describe('what was sent', () => {
+describe('sent ranges', () => {
   it.each<[name: string, positions: Positions, text: string]>([
     ['nothing', [], ''],
     ['of nothing, nothing', sentOf([5, 5], [7, 3]), ''],
@@ -54,7 +54,7 @@ describe('how far one may send', () => {
   })
 })
 
-describe('what is missing, and what is worn out', () => {
+describe('missing and worn-out ranges', () => {
   it.each<[name: string, positions: Positions, missing: bigint, isOver: boolean]>([
     ['nothing sent', [], 10n, false],
     ['all but the last', sentOf([0, 9, '+']), 1n, false],
@@ -108,7 +108,7 @@ function spread(positions: Positions, size = longest): Plain {
 const positionsOf = (sends: readonly (readonly [ByteSpan, boolean])[], first: Positions = []) =>
   sends.reduce<Positions>((positions, [one, arrived]) => sendAgain(positions, one, arrived), first)
 
-describe('whatever is sent', () => {
+describe('any sequence of sent ranges', () => {
   it('is counted position by position, in as few stretches as can be', () => {
     fc.assert(
       fc.property(sends, (sends) => {
@@ -157,7 +157,7 @@ describe('whatever is sent', () => {
   })
 })
 
-describe('what was broken into more pieces than are kept', () => {
+describe('more pieces than the limit', () => {
   const size = 2_400
   /** A thousand stretches: every other byte. */
   const comb = places(500).map((tooth) => [span(tooth * 2 + 1, tooth * 2 + 2), tooth % 3 === 0] as const)

@@ -143,7 +143,7 @@ describe('judge', () => {
     expect(judge(vault, quote, { address: 'vault', signer: 'X' })).toMatchObject({ code: 'payer_mismatch' })
   })
 
-  it('names the payer itself when nobody claims to be', () => {
+  it('names the payer itself if the proof claims none', () => {
     expect(judge(effect(), quote)).toMatchObject({ kind: 'paid', payer: 'P' })
   })
 })

@@ -30,7 +30,7 @@ const scene: ConversionScene = { balances: {}, rates, decimals, underway: new Se
 const due = (more: Partial<ConversionScene>, changed: Partial<ConversionRules> = {}) =>
   dueConversions({ ...rules, ...changed }, { ...scene, ...more })
 
-describe('what is due', () => {
+describe('the amount to convert', () => {
   it('is all of a token from its threshold on', () => {
     expect(due({ balances: { NATIVE: 4_999_999_999n } })).toEqual([])
     expect(due({ balances: { NATIVE: 5_000_000_000n } })).toEqual([{ token: 'NATIVE', units: 5_000_000_000n }])
@@ -69,7 +69,7 @@ describe('what is due', () => {
     expect(due({ balances, rates: { NATIVE: '0.1' } })).toEqual([])
   })
 
-  it('is nothing of a token without a mint, or beyond what the chain can count', () => {
+  it('is zero for a token without a mint, or beyond the range of the chain', () => {
     expect(due({ balances: { NATIVE: 10n ** 12n }, decimals: { USDC: 6, SOL: 9 } })).toEqual([])
     expect(due({ balances: { NATIVE: 2n ** 64n } })).toEqual([])
   })
@@ -86,7 +86,7 @@ describe('a quote', () => {
     expect(judge(5_000_000n, 1_000_000n)).toMatchObject({ kind: 'fair' })
   })
 
-  it('has to promise what slippage leaves of it, to the unit', () => {
+  it('must promise at least the rate minus the slippage, to the unit', () => {
     expect(judge(1_000_000n, 1_000_000n, 995_000n)).toEqual({ kind: 'fair', minimum: 995_000n })
     expect(judge(1_000_000n, 1_000_000n, 994_999n)).toMatchObject({ kind: 'unfair' })
     expect(judge(1n, 1n)).toEqual({ kind: 'fair', minimum: 1n })
@@ -121,7 +121,7 @@ describe('for any balances, rates and limits', () => {
     underway: fc.subarray([...tokenCodes]).map((tokens): ReadonlySet<TokenCode> => new Set(tokens)),
   })
 
-  it('never more is sold than there is beyond what is kept, nor less than the threshold', () => {
+  it('never sells more than the balance above the reserve, nor less than the threshold', () => {
     fc.assert(
       fc.property(someRules, someScene, (anyRules, anyScene) => {
         for (const { token, units: sold } of dueConversions(anyRules, anyScene)) {
@@ -139,7 +139,7 @@ describe('for any balances, rates and limits', () => {
     )
   })
 
-  it('what has to come at the least is never below the rate by more than both limits together', () => {
+  it('the minimum to receive is never below the rate by more than both limits together', () => {
     fc.assert(
       fc.property(someRules, someScene, units, units, (anyRules, anyScene, sold, quoted) => {
         const fair = fairUnits({ token: 'NATIVE', units: sold }, 'USDC', anyScene)
@@ -155,7 +155,7 @@ describe('for any balances, rates and limits', () => {
   })
 })
 
-describe('what a conversion is about', () => {
+describe('the description of a conversion', () => {
   const about: ConversionAbout = {
     wallet: 'w',
     sell: 'SOL',

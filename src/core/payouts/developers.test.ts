@@ -18,7 +18,7 @@ const facts = {
 } as const
 
 describe('formatDeveloperText', () => {
-  it('says who asks, whose wallet, what for, where and when', () => {
+  it('contains the purpose, the wallet, the host, the service and the time', () => {
     expect(formatDeveloperText(facts)).toBe(`pay.example:8402 wants you to sign with your Solana account:
 ${wallet}
 
@@ -108,7 +108,7 @@ describe('developerHostOf', () => {
   })
 })
 
-it('verificationAt finds what holds from its first moment until before its last', () => {
+it('verificationAt finds a verification from its first moment until before its last', () => {
   const one = { host: 'a', wallet, from: 10, until: 20, isRevoked: false }
   const next = { ...one, wallet: 'b', from: 20, until: 30 }
   const at = (time: number) => findVerification([one, next], time)?.wallet

@@ -20,7 +20,7 @@ const draft = (role: RewardRole, account: AccountState, change: Partial<PayoutTe
   draftLine({ role, payee: 'somebody', owed, account }, { ...terms, ...change })
 
 describe('a line of a payout', () => {
-  it('settles what is owed, at the lower rate for who is outside', () => {
+  it('settles the owed amount, at the lower rate for payees outside', () => {
     const line = { role: 'partner', payee: 'somebody', from: 3, upto: 9, gross: 1_000n, units: 800n, opening: 0n }
     expect(draft('partner', 'ready')).toEqual({ kind: 'line', line })
   })
@@ -30,7 +30,7 @@ describe('a line of a payout', () => {
   it.each(['treasury', 'buyback', 'incentives'] as const)('is all for the %s of the operator', (role) => {
     expect(draft(role, 'ready')).toMatchObject({ line: { units: 1_000n } })
   })
-  it('T155: takes the rent of an account that there is not from who gets one', () => {
+  it('T155: deducts the rent of a new account from its owner', () => {
     expect(draft('partner', 'missing')).toMatchObject({ kind: 'line', line: { units: 500n, opening: 300n } })
   })
   it.each<readonly [string, AccountState, Partial<PayoutTerms>, 'wait' | 'park']>([

@@ -84,7 +84,7 @@ const sumOf = (sharing: Sharing) =>
   sharing.kind === 'shared' ? sharing.shares.reduce((sum, { units }) => sum + units, 0n) : 0n
 
 describe('sharing out', () => {
-  it('adds up to the base unit, owes nobody less than nothing, and comes to the same whenever it is done again', () => {
+  it('adds up to the base unit, owes no negative amount, and gives the same result when repeated', () => {
     fc.assert(
       fc.property(rulesOf, earningOf, (rules, earning) => {
         const sharing = shareOut(rules, earning, nameOf)
@@ -98,7 +98,7 @@ describe('sharing out', () => {
       { numRuns: cases },
     )
   })
-  it('T153: leaves nothing to win for one owner of payer, partner and developer, whatever the rates do', () => {
+  it('T153: leaves no profit for one owner of payer, partner and developer, at any rates', () => {
     const fee = 5_000n
     const moved = (value: bigint, percent: number) => (value * BigInt(100 + percent)) / 100n
     const move = fc.integer({ min: -50, max: 50 })

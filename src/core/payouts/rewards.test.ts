@@ -41,7 +41,7 @@ const nameOf = (wallet: string) => `hash of ${wallet}`
 const share = (change: Partial<Earning> = {}, changedRules: Partial<RewardRules> = {}) =>
   shareOut({ ...rules, ...changedRules }, { ...earning, ...change }, nameOf)
 
-describe('what everybody is owed', () => {
+describe('the shares of the payees', () => {
   it('is reckoned in NATIVE at the rates of the payment, partner first, then developer, payer and the rest', () => {
     expect(share()).toEqual({
       kind: 'shared',
@@ -77,13 +77,13 @@ describe('what everybody is owed', () => {
   ] as const)('waits where there is no rate of %s', (_what, table) => {
     expect(share({ token: 'SOL', rates: { ...earning.rates, table } })).toEqual({ kind: 'waiting' })
   })
-  it('leaves the rest with the operator who rewards at its own cost', () => {
+  it('leaves the rest with an operator that pays rewards at its own cost', () => {
     expect(share({ endpoint: '/api/other' }, { withoutPartner: true })).toMatchObject({
       kept: 9_500_000_000n,
       shares: [{ role: 'developer' }, { role: 'cashback' }],
     })
   })
-  it('has nothing for a developer who is not verified, and the rest gets it', () => {
+  it('gives the share of an unverified developer to the rest', () => {
     const sharing = share({ developer: undefined })
     expect(sharing.kind === 'shared' && sharing.shares.map(({ role, units }) => [role, units])).toEqual([
       ['partner', 9_000_000_000n],
@@ -136,11 +136,11 @@ describe('rules', () => {
 })
 
 describe('T151: splitting', () => {
-  it('gives what is left over to the largest remainders', () => {
+  it('gives the remaining units to the largest remainders', () => {
     expect(splitUnits(7n, [95n, 2n, 2n, 1n])).toEqual([7n, 0n, 0n, 0n])
     expect(splitUnits(10n, [1n, 1n, 1n])).toEqual([4n, 3n, 3n])
   })
-  it('adds up, and gives nobody more than one unit beside the exact share', () => {
+  it('adds up, and differs from the exact share by at most one unit', () => {
     const weights = fc.array(fc.bigInt({ min: 0n, max: 10_000n }), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: maxUnits }), weights, (units, given) => {
@@ -164,7 +164,7 @@ describe('T151: splitting', () => {
   ])('refuses %s', (_what, units, weights) => expect(() => splitUnits(units, weights)).toThrow(RangeError))
 })
 
-describe('T171: what is paid of what is owed', () => {
+describe('T171: payouts of owed amounts', () => {
   it.each([
     ['NATIVE rose by half', 150n, 66n + 100n],
     ['NATIVE fell by half', 50n, 100n + 150n],

@@ -58,7 +58,7 @@ describe('challenge', () => {
     expect(value.mints).not.toHaveProperty('SOL')
   })
 
-  it('tells a person what to do, with the header ready to paste', () => {
+  it('tells a person the next step, with the header ready to paste', () => {
     const { instructions } = JSON.parse(write({ ...parts, proof: 'claim' }))
     expect(instructions).toContain('Pay 0.01 USDC or 0.000066667 SOL to')
     expect(instructions).toContain(
@@ -66,7 +66,7 @@ describe('challenge', () => {
     )
   })
 
-  it('names the page on which people pay, but not for what only the payer could sign for', () => {
+  it('names the payment page, except for requests that only the payer can sign', () => {
     const onPage = prepareChallenge({ ...offer, payPage: 'https://shop.example/pay/' })
     const urlFor = (proof: ProofKind) => JSON.parse(onPage({ ...parts, proof })).payUrl
     expect([urlFor('bare'), urlFor('claim')]).toEqual(Array(2).fill('https://shop.example/pay/rid'))
@@ -111,7 +111,7 @@ describe('challenge', () => {
     expect(readChallenge(value)).toMatchObject({ amount, amounts: { USDC: amount } })
   })
 
-  it('says what it buys, where that is more than a request, and what a signature is over', () => {
+  it('states the allowance if it is more than one request, and the message to sign', () => {
     const wide = prepareChallenge({
       recipient,
       currency: 'USDC',
@@ -129,7 +129,7 @@ describe('challenge', () => {
     expect(JSON.parse(write(parts)).instructions).not.toContain('This buys')
   })
 
-  it('leaves out what has the wrong form', () => {
+  it('omits fields with the wrong form', () => {
     const odd = {
       ...JSON.parse(write(parts)),
       amounts: { USDC: 5, SOL: '1' },

@@ -56,7 +56,7 @@ describe('readKeyring', () => {
     expect(readKeyring(text)).toEqual({ kind: 'problem', why: expect.stringContaining(why) })
   })
 
-  it('T140: never repeats the secret in what it says', () => {
+  it('T140: never repeats the secret in its messages', () => {
     const reading = readKeyring('99999:a-very-secret-secret-of-thirty-two-letters')
     expect(JSON.stringify(reading)).not.toContain('very-secret')
   })

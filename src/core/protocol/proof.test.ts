@@ -78,7 +78,7 @@ describe('parseProof', () => {
     )
   })
 
-  it('never throws, and what it reads is written the same way again, whatever is thrown at it', () => {
+  it('never throws, and writes each parsed proof the same way again, for any input', () => {
     const part = fc.constantFrom(
       'tx=',
       'requestId=',
@@ -115,7 +115,7 @@ describe('parseProof', () => {
 describe('Payment-Accept', () => {
   const hash = hashClaim('a-secret-of-our-own')
 
-  it('reads what it writes', () => {
+  it('reads its own output', () => {
     expect(parseAccept(formatAccept({ kind: 'claim', hash }))).toEqual({ kind: 'claim', hash })
     expect(parseAccept(formatAccept({ kind: 'sig' }))).toEqual({ kind: 'sig' })
     expect(parseAccept(formatAccept({ kind: 'bare' }))).toEqual({ kind: 'bare' })

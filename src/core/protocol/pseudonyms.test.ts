@@ -6,7 +6,7 @@ import { createPseudonyms } from './pseudonyms.ts'
 const wallet = new Uint8Array(32).fill(7)
 const [ours, others] = [1, 2].map((byte) => createPseudonyms(new Uint8Array(32).fill(byte)))
 
-it('T134: a name cannot be made without the key, so nobody can look for the wallets that they know', () => {
+it('T134: cannot be computed without the key, so known wallets cannot be looked up', () => {
   const name = ours?.wallet(wallet) ?? ''
   expect(name).toHaveLength(22)
   expect(name).toBe(ours?.wallet(wallet.slice()))

@@ -41,7 +41,7 @@ const anySeal: fc.Arbitrary<Seal> = fc
   .map((seal) => (seal.proof === 'claim' ? seal : { ...seal, claimTag: undefined }))
 
 describe('requestId', () => {
-  it('opens to what was sealed, is legal as memo and header value, and at most 128 characters', () => {
+  it('opens to the sealed values, is legal as memo and header value, and at most 128 characters', () => {
     fc.assert(
       fc.property(anySeal, (given) => {
         const text = sealRequest(given, mac)
@@ -83,7 +83,7 @@ describe('requestId', () => {
     expect(opened && isAuthentic(opened, prepareHmac(new Uint8Array(32).fill(1), context))).toBe(false)
   })
 
-  it('opens nothing that it would not have written, whatever is thrown at it', () => {
+  it('opens only texts that it could have written, for any input', () => {
     const mutated = fc
       .tuple(anySeal, fc.array(fc.tuple(fc.nat(120), fc.nat(255)), { minLength: 1, maxLength: 4 }))
       .map(([given, changes]) => {

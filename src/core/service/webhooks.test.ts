@@ -11,7 +11,7 @@ describe('retries', () => {
     expect(seconds).toEqual([5, 300, 1800, ...hours, Number.NaN])
   })
 
-  it('come up to a fifth later, so that those who failed together do not come back together', () => {
+  it('are delayed by up to a fifth more, so that failed messages do not return together', () => {
     expect(delayOf(1, 0.5)).toBe(330_000)
     expect(delayOf(1, 1)).toBe(360_000)
   })
@@ -24,7 +24,7 @@ describe('retries', () => {
   })
 })
 
-it('a message says what happened and when, in the order of the specification', () => {
+it('a message contains the event and its time, in the order of the specification', () => {
   expect(formatWebhook({ id: 'n1', kind: 'payment.finalized', at: 1_700_000_000_000 }, { tx: '5x' })).toEqual({
     id: 'n1',
     body: '{"type":"payment.finalized","timestamp":"2023-11-14T22:13:20.000Z","data":{"tx":"5x"}}',

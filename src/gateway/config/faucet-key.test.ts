@@ -15,7 +15,7 @@ it('is an option, or comes out of the environment', () => {
   expect(keyOf({}, { PAYSTILE_FAUCET_KEY: 'b.json' })).toBe('b.json')
 })
 
-it('T163: is refused on mainnet, which is also what is meant where no network is named', () => {
+it('T163: is refused on mainnet, which is also the default network', () => {
   const mainnet = { ...config, rpc: 'http://a' }
   const problem = 'mainnet has no faucet; remove the option'
   expect(() => createPlan({ ...mainnet, network: 'mainnet', faucetKey: 'a.json' }, {})).toThrow(`faucetKey: ${problem}`)

@@ -80,7 +80,7 @@ describe('a YAML file', () => {
     ])
   })
 
-  it('never tells what came out of the environment', async () => {
+  it('never prints values of the environment', async () => {
     for (const secret of ['short secret value', 's'.repeat(60), 'with "quotes" and \\']) {
       const text = good
         .replace('price: 0.01', `price: \${PRICE}`)

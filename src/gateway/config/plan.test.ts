@@ -39,7 +39,7 @@ describe('a plan', () => {
     })
   })
 
-  it('takes what a route does not say from the top', () => {
+  it('takes defaults of a route from the top of the file', () => {
     const plan = planOf({
       ...base,
       envelope: 'verified',
@@ -103,7 +103,7 @@ describe('a plan', () => {
   })
 })
 
-describe('what is wrong is told all at once', () => {
+describe('all problems are reported at once', () => {
   it('names that are not known, with the nearest that are', () => {
     const config = {
       ...base,
@@ -216,7 +216,7 @@ describe('what is wrong is told all at once', () => {
     expect(problemsOf({ ...base, routes: [{ path: '/api/:resource', price: 1 }] })).toEqual([])
   })
 
-  it('what all routes share once, and where it was written', () => {
+  it('shared options are set once, with their place in the file', () => {
     const { recipient: _, ...without } = base
     const config = { ...without, routes: [report, { path: '/b', price: 0 }, { path: '/c', price: 1, token: 'USDT' }] }
     expect(problemsOf({ ...config, routes: config.routes.slice(0, 1) })).toEqual(['recipient: is missing'])

@@ -55,7 +55,7 @@ describe('rewards in a gateway', () => {
     const back = [20, 40, 30].reduce((sum, paid, index) => sum + paid * (given[index] ?? 0), 0)
     expect(String(back / 10_000)).toBe(total)
   })
-  it('are collected by who is named in the environment', () => {
+  it('are collected by the wallet that the environment names', () => {
     const { recipient: _recipient, ...rest } = config
     expect(createPlan(rest, { PAYSTILE_RECIPIENT: wallet(7) }).service.rewards).toMatchObject({ collector: wallet(7) })
   })

@@ -39,7 +39,7 @@ describe('a client that leaves', () => {
     expect([aborted, handlers.length]).toEqual([['the client disconnected'], 1])
   })
 
-  it('leaves alone what has been answered', () => {
+  it('ignores requests that were already answered', () => {
     const { handlers, response, aborted, connect } = setOut()
     connect()
     handlers[0]?.onComplete()

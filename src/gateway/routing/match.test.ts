@@ -204,7 +204,7 @@ describe('properties', () => {
     (path) => decodeURIComponent(path).normalize('NFKC'),
   ]
 
-  it('T97: whatever is forwarded was matched by the route to which the upstream’s path belongs', () => {
+  it('T97: every forwarded request was matched by the route of its upstream path', () => {
     fc.assert(
       fc.property(fc.array(patternText, { minLength: 1, maxLength: 4 }), rawPath, (texts, path) => {
         const rows = texts.map((text) => ({ text, pattern: pattern(text), methods: new Set(['GET']) }))

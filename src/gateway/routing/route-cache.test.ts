@@ -16,7 +16,7 @@ const files = rowOf('/files/*', 'GET')
 const open = () => createFinding([reading, writing, files])
 
 describe('the route of a target', () => {
-  it('is the same when it is asked for again, with whatever query', () => {
+  it('returns the same result for any query', () => {
     const find = open()
     for (const target of ['/api/data', '/api/data', '/api/data?a=1', '/api/data?b=/../x'])
       expect(find('GET', target)).toBe(reading)
@@ -38,7 +38,7 @@ describe('the route of a target', () => {
     expect(find(method, target)).toBe(expected)
   })
 
-  it('never hides what belongs to the service', () => {
+  it('never hides the paths of the service itself', () => {
     const find = createFinding([rowOf('/*', 'GET')])
     expect(find('GET', '/x')).toBeDefined()
     for (const target of ['/metrics', '/metrics', '/metrics?x', '/analytics/below'])
@@ -54,6 +54,6 @@ describe('the route of a target', () => {
   })
 })
 
-it('a path is what stands before the query', () => {
+it('a path ends before the query', () => {
   expect(['/a?b', '/a', '?', '/a?b?c'].map(readPath)).toEqual(['/a', '/a', '', '/a'])
 })

@@ -115,7 +115,7 @@ describe('a key file', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
-  it('whose halves do not belong together is not shown as if it were good', () => {
+  it('with halves that do not belong together is not shown as valid', () => {
     makeKeyFile(path)
     const numbers = read()
     writeFileSync(path, JSON.stringify([...numbers.slice(0, 63), (numbers[63] + 1) % 256]))
@@ -143,7 +143,7 @@ describe('a key file', () => {
   })
 })
 
-describe('an encrypted key file that somebody else wrote', () => {
+describe('an encrypted key file of another program', () => {
   const made: SealedKey[] = []
   const sealed = (index = 0): SealedKey => {
     const file = join(directory, `${index}.json`)
@@ -174,7 +174,7 @@ describe('an encrypted key file that somebody else wrote', () => {
     expect(whyNot(() => readKeyFile(path, passphrase))).toContain('nor an encrypted key')
   })
 
-  it('takes what a slower machine and a faster one would choose', () => {
+  it('accepts the cost parameters of slower and faster machines', () => {
     const some = sealed()
     expect([14, 15, 16, 17, 18].every((power) => readSealedKey({ ...some, N: 2 ** power }))).toBe(true)
     expect(readSealedKey({ ...some, N: 2 ** 18, r: 16 })).toBeUndefined()

@@ -7,7 +7,7 @@ const sealer = createSealer(key)
 const bytes = new TextEncoder().encode('a signed transaction')
 
 describe('createSealer', () => {
-  it('opens what it sealed, and another with the same key does', () => {
+  it('opens its own output, also in another process with the same key', () => {
     const text = sealer.seal(bytes, 'dispatch-1')
     expect(sealer.open(text, 'dispatch-1')).toEqual(bytes)
     expect(createSealer(key.slice()).open(text, 'dispatch-1')).toEqual(bytes)
@@ -18,23 +18,23 @@ describe('createSealer', () => {
     expect(sealer.open(sealer.seal(many, ''), '')).toEqual(many)
   })
 
-  it('never writes the same text twice, nor what it seals', () => {
+  it('never writes the same text twice, nor the plain text', () => {
     const texts = new Set(Array.from({ length: 100 }, () => sealer.seal(bytes, 'dispatch-1')))
     expect(texts.size).toBe(100)
     for (const text of texts) expect(Buffer.from(text, 'base64url').includes('a signed')).toBe(false)
   })
 
-  it('does not open what is about something else', () => {
+  it('refuses a text that was sealed for another purpose', () => {
     const text = sealer.seal(bytes, 'dispatch-1')
     expect(sealer.open(text, 'dispatch-2')).toBeUndefined()
     expect(sealer.open(text, '')).toBeUndefined()
   })
 
-  it('does not open what another key sealed', () => {
+  it('refuses a text of another key', () => {
     expect(createSealer(new Uint8Array(32)).open(sealer.seal(bytes, 'a'), 'a')).toBeUndefined()
   })
 
-  it('does not open what was changed in any byte, or cut anywhere', () => {
+  it('refuses a text with any changed byte or any cut', () => {
     const sealed = decodeBase64url(sealer.seal(bytes, 'a')) ?? new Uint8Array()
     for (const index of sealed.keys()) {
       const changed = sealed.map((byte, at) => (at === index ? byte ^ 1 : byte))

@@ -60,7 +60,7 @@ describe('T143: addresses', () => {
     'localhost',
     '',
     '1.1.1',
-  ])('%s is within nobody’s reach', (address) => {
+  ])('%s is unreachable', (address) => {
     expect(within(address)).toEqual([])
   })
 })
@@ -78,7 +78,7 @@ describe('T143: names', () => {
       lookup('example.com', { all }, (error, found) => resolve(error ? error.name : found))
     })
 
-  it('lead to what was found and checked', async () => {
+  it('connect to the resolved and checked address', async () => {
     expect(await look(answer('1.1.1.1', '8.8.8.8'), false)).toBe('1.1.1.1')
     expect(await look(answer('1.1.1.1', '2606:4700::1111'), true)).toEqual([
       { address: '1.1.1.1', family: 4 },

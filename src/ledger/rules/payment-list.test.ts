@@ -29,7 +29,7 @@ const paid = (at: number, last: number) =>
   })
 const unclaimed = (at: number, last: number) => listObservation(seen(at, last), 1)
 
-it('two lists become one, in order, and what was claimed between the two reads is listed as it is now', () => {
+it('two lists are merged in order, and a payment that was claimed between the reads has its current state', () => {
   const [one, other] = [
     [paid(9, 1), paid(5, 2)],
     [unclaimed(9, 0), unclaimed(9, 1), unclaimed(7, 1)],

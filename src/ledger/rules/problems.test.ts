@@ -18,7 +18,7 @@ const seen = (at: number, last: number): Sighting => ({
   payableUntil: 0,
 })
 
-it('lists become one, the latest first, and what was claimed between two reads is listed as it is now', () => {
+it('lists are merged, the latest first, and a payment that was claimed between the reads has its current state', () => {
   const unclaimed = (at: number, last: number) => readProblem(seen(at, last), 'unclaimed', 1)
   const late = (at: number, last: number): Problem => ({ ...unclaimed(at, last), kind: 'late' })
   const merged = mergeProblems([[late(5, 1)], [unclaimed(9, 2), unclaimed(5, 1), unclaimed(5, 0)]], 3)

@@ -17,7 +17,7 @@ const paid: Booked = {
 }
 const counts = { payments: 1, received: 7n, worth: 9n, unvalued: 0, refunded: 0n, refundedWorth: 0n }
 
-describe('what a payment changes in the books', () => {
+describe('the changes of the books for a payment', () => {
   it('is one of each line it belongs to', () => {
     expect(listLines(changesBetween(undefined, paid))).toEqual([
       { grain: 'all', at: 0, endpoint: '', token: 'SOL', ...counts },
@@ -80,7 +80,7 @@ describe('what a payment changes in the books', () => {
   })
 })
 
-describe('what is read for a period', () => {
+describe('the lines that a period reads', () => {
   it('is one line a token for all time', () => {
     expect(sumRange({})).toEqual(['all', 0, 1, 1])
     expect(endpointRanges({})[0]).toEqual(['endpoint', 0, 1, 1])

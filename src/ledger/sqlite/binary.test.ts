@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { LedgerConfigurationError } from '../identity.ts'
 import { requireSqlite } from './binary.ts'
 
-it('names SQLite and PostgreSQL to an operator whose machine has no binary of SQLite', async () => {
+it('names SQLite and PostgreSQL if the machine has no binary of SQLite', async () => {
   const failed = requireSqlite(() => Promise.reject(new Error('No native build was found for arch=riscv64\n  at …')))
   await expect(failed).rejects.toEqual(
     new LedgerConfigurationError(

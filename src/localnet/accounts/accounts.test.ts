@@ -27,7 +27,7 @@ function* createAddresses(byte: number): Iterable<string> {
 }
 
 describe('the past', () => {
-  it('is what it was, at every slot, after any history', () => {
+  it('keep their former state at every slot, after any history', () => {
     const aChange = fc.record({
       slot: fc.nat(3),
       address: fc.constantFrom(...names),
@@ -98,7 +98,7 @@ describe('token accounts', () => {
     expect([...accounts.tokensOf(two, 2)]).toEqual([])
   })
 
-  it('leave out mints, multisigs and accounts nobody has initialised', () => {
+  it('omit mints, multisigs and uninitialised accounts', () => {
     const accounts = createAccounts()
     const empty = { ...emptyAccount(programs.token, 1n), data: new Uint8Array(165) }
     const multisig = { ...emptyAccount(programs.token2022, 1n), data: new Uint8Array(355).fill(2) }

@@ -82,7 +82,7 @@ describe('slots', () => {
   })
 })
 
-describe('what the VM says', () => {
+describe('the messages of the VM', () => {
   function outcomeOf(failure: Failure) {
     const failing: Vm = {
       ...vm,

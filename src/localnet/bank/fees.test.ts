@@ -74,7 +74,7 @@ describe('fees beside those the VM takes', () => {
     expect(refused).toBeGreaterThan(50)
   })
 
-  it('count what the signature programs are asked to check', () => {
+  it('include the signatures that signature programs check', () => {
     const built = transaction([{ program: programs.ed25519, accounts: [], data: Uint8Array.of(2, 0) }])
     expect(signatureFee(built.message)).toBe(15_000n)
   })

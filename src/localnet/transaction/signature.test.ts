@@ -31,7 +31,7 @@ describe('signatures beside the validator’s own check', () => {
   const key = createKeypair(newSecret())
   const good = () => buildTransaction(key, [computeUnitLimit(5)], key.address)
 
-  it('accept what was signed', () => {
+  it('accept signed messages', () => {
     expect(signaturesHold(decode(good()))).toBe(true)
     expect(validatorAccepts(decode(good()))).toBe(true)
   })
@@ -70,7 +70,7 @@ describe('signatures beside the validator’s own check', () => {
     'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
   ]
 
-  it.each(weak)('refuse the weak key %s, whatever the message', (hex) => {
+  it.each(weak)('refuse the weak key %s for any message', (hex) => {
     const address = encodeBase58(Buffer.from(hex, 'hex'))
     const neutral = Buffer.concat([Buffer.from(weak[0] as string, 'hex'), Buffer.alloc(32)])
     for (let attempt = 0; attempt < 16; attempt++) {

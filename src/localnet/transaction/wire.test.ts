@@ -132,7 +132,7 @@ function fromKit(bytes: Uint8Array): { message: KitMessage; plain: Record<string
 }
 
 describe('the wire decoder beside kit', () => {
-  it('reads what kit writes, field by field', () => {
+  it('reads the output of kit, field by field', () => {
     const seen = new Set<unknown>()
     fc.assert(
       fc.property(aTransaction, ({ version, bytes }) => {
@@ -222,7 +222,7 @@ function v1(
   ])
 }
 
-describe('what is refused', () => {
+describe('refused transactions', () => {
   it('takes the two plain examples', () => {
     expect(decodeTransaction(legacy()).kind).toBe('ok')
     expect(decodeTransaction(v1()).kind).toBe('ok')

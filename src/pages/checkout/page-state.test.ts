@@ -11,7 +11,7 @@ const done = { notice: words.declined, isBusy: false }
 const sent = { tx: 'signature', at: 0 }
 const confirming: CheckoutState = { state: 'confirming', tx: 'seen' }
 
-describe('what is told', () => {
+describe('the shown state', () => {
   it('nothing at first, then how a payment here goes', () => {
     expect(told({})).toBeUndefined()
     expect(told({ step: busy })).toBe(words.preparing)
@@ -24,7 +24,7 @@ describe('what is told', () => {
     expect(told({ standing: confirming, isDown: true })).toBe(words.down)
   })
 
-  it('a payment seen from elsewhere, whatever a wallet here is asked for', () => {
+  it('a payment from elsewhere is shown, even while a wallet here is asked to sign', () => {
     expect(told({ standing: confirming, step: busy })).toMatchObject({ title: 'Payment detected', tx: 'seen' })
     expect(told({ standing: confirming, step: busy })?.text).toMatch(/Decline the request in your wallet/)
   })
@@ -34,7 +34,7 @@ describe('what is told', () => {
     expect(told({ isOver: true, standing: { state: 'expired' } })).toMatchObject({ title: 'This price has expired' })
   })
 
-  it('what was sent from here is waited for, also when the service does not know of it or the time is over', () => {
+  it('the page waits for a transaction that it sent, even if the service does not know it or the time is over', () => {
     expect(told({ sent })).toEqual({ ...words.confirming, tx: 'signature' })
     expect(told({ sent, isOver: true })).toEqual({ ...words.confirmingOver, tx: 'signature' })
     expect(told({ sent, standing: { state: 'expired' } })).toEqual({ ...words.confirmingOver, tx: 'signature' })

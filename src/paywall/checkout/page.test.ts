@@ -80,7 +80,7 @@ describe('the checkout document', () => {
     )
   })
 
-  it('texts come out as they went in, but for what HTML cannot hold', () => {
+  it('texts stay unchanged, except for characters that HTML cannot contain', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (text) => {
         expect(decode(escapeHtml(text))).toBe(text)
@@ -100,7 +100,7 @@ describe('the checkout document', () => {
     expect(inlineStyle('p::before{content:"</style>✓"}')).toBe('p::before{content:"\\3c /style>\\2713 "}')
   })
 
-  it('shows without a script what is to be paid: price, address, amounts, memo, QR code', () => {
+  it('shows the payment without a script: price, address, amounts, memo, QR code', () => {
     const tokens = [
       { token: 'USDC', amount: '0.01' },
       { token: 'SOL', amount: '0.0005' },

@@ -44,7 +44,7 @@ it('T178: sixteen cookies and four kilobytes are kept, the new one among them', 
   expect(await clear(15, () => 'used', 2)).toEqual([0, 1])
 })
 
-it('T178: what is over goes first, then unpaid prices, then what nobody here knows, and a payment never', async () => {
+it('T178: removes expired cookies first, then unpaid quotes, then unknown ones, and never a payment', async () => {
   expect(await clear(17, (index) => (index < 3 ? 'paid' : index === 5 ? 'expired' : 'waiting'))).toEqual([5, 3])
   expect(await clear(17, (index) => (index === 2 ? 'waiting' : undefined))).toEqual([2, 0])
   expect(await clear(20, () => 'paid')).toEqual([])

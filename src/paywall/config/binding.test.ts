@@ -44,7 +44,7 @@ describe('boundText', () => {
     expect(texts[5]).not.toBe(texts[2])
   })
 
-  it('tells apart whatever a client may put into the listed parts', () => {
+  it('distinguishes any values in the listed parts', () => {
     const text = fc.string({ maxLength: 6 })
     fc.assert(
       fc.property(text, text, text, text, (a, b, c, d) => {
@@ -58,7 +58,7 @@ describe('boundText', () => {
 })
 
 describe('pricedRequest', () => {
-  it('shows what is bound', () => {
+  it('shows the bound parts', () => {
     const bind = { query: ['x'], headers: ['x-model'], body: true }
     const body = { digest: 'd', length: 7, fields: [] }
     const { request } = pricedRequest(bind, visit('/a?x=1&y=2', { 'x-model': 'large' }), body)
@@ -84,7 +84,7 @@ describe('readBodyFacts', () => {
   const facts = { digest: sha('base64url'), length: 5, fields: [] }
   const digestHeaders = { 'content-digest': `sha-256=:${sha('base64')}:`, 'content-length': '5' }
 
-  it('are the digest and the length of what was received', async () => {
+  it('are the digest and the length of the received body', async () => {
     expect(await readBodyFacts(visit('/', {}, { kind: 'body', bytes }), true, options)).toEqual(facts)
   })
 
@@ -96,7 +96,7 @@ describe('readBodyFacts', () => {
     expect(await readBodyFacts(other, true, options)).not.toEqual(facts)
   })
 
-  it('are those of nobody where the client left, which is no mistake of the provider’s', async () => {
+  it('are undefined if the client left, which is no mistake of the provider', async () => {
     const refused = { kind: 'refused', code: 'body_incomplete' }
     expect(await readBodyFacts(visit('/', {}, { kind: 'broken' }), true, options)).toMatchObject(refused)
     expect(await readBodyFacts(visit('/', {}, { kind: 'broken' }), false, options)).toMatchObject(refused)

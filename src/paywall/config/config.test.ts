@@ -37,7 +37,7 @@ describe('readConfig', () => {
     })
   })
 
-  it('asks for finality from 1 USDC on, or what that is worth', () => {
+  it('requires finality from 1 USDC on, or the equivalent in other tokens', () => {
     expect(readConfig(local, {}).route.finality(testRates)).toEqual({
       finalizedFrom: { USDC: 1_000_000n, SOL: 6_666_667n, NATIVE: 10_000_000_000n },
       risk: { recipient: undefined, payer: undefined },
@@ -53,7 +53,7 @@ describe('readConfig', () => {
     ['a number for the recipient', 5, { recipient: { USDC: 5_000_000n } }],
     ['text for the recipient', '2.5', { recipient: { USDC: 2_500_000n } }],
     ['both', { recipient: 10, payer: '1' }, { recipient: { USDC: 10_000_000n }, payer: { USDC: 1_000_000n } }],
-  ])('limits what is not final: %s', (_name, maxUnfinalized, risk) => {
+  ])('limits unfinalized payments: %s', (_name, maxUnfinalized, risk) => {
     expect(readConfig({ ...live, maxUnfinalized }, {}).route.finality({ USDC: '1' }).risk).toMatchObject(risk as object)
   })
 
@@ -108,7 +108,7 @@ describe('readConfig', () => {
     expect(route).toMatchObject({ pricing: { price: 1n }, mints: { NATIVE: { decimals: 5 } } })
   })
 
-  it('takes what a mint may have, and keeps it out of what customers see', () => {
+  it('accepts all settings of a mint, and hides them from customers', () => {
     const mints = { NATIVE: { address: recipient, decimals: 5, allow: ['transferHook'] } } as const
     const { route } = readConfig({ ...local, mints }, {})
     expect(route.allowedTraits).toEqual({ NATIVE: ['transferHook'] })
@@ -226,13 +226,13 @@ describe('readConfig', () => {
     'SysvarC1ock11111111111111111111111111111111',
     'So11111111111111111111111111111111111111112',
     'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-  ])('refuses to have %s paid, from where nobody could spend it', (program) => {
+  ])('refuses %s as the recipient, because its money could not be spent', (program) => {
     expect(problemsOf({ ...local, recipient: program })).toEqual([
       `recipient: "${program}" is a program or a mint, not a wallet, so the money would be lost`,
     ])
   })
 
-  it('says in words of its own what is wrong with any option', () => {
+  it('describes the problem of any option in its own words', () => {
     for (const name of optionNames) {
       for (const wrong of [5n, null, Symbol('x'), [5], { recipients: 5 }, { USDC: 5 }, 'x'.repeat(300)]) {
         const problems = problemsOf({ ...local, [name]: wrong }).join()

@@ -35,7 +35,7 @@ function problemsOf(options: unknown, environment = {}): readonly string[] {
 const conversionOf = (options: ProviderOptions, environment = {}) => readConfig(options, environment).route.conversion
 
 describe('the options of conversion', () => {
-  it('say what becomes what, from how much on, and what stays', () => {
+  it('name the tokens, the thresholds and the reserves', () => {
     const conversionThreshold = { SOL: 1.5, NATIVE: '0.000000001' }
     expect(conversionOf({ ...local, conversionThreshold })).toEqual({
       rules: {

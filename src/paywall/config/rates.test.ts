@@ -20,7 +20,7 @@ const problemsOf = (option: unknown) => {
 const pyth = { kind: 'pyth', url: undefined, apiKey: undefined, feeds: {}, limits: usualRateLimits }
 
 describe('without the option', () => {
-  it('nobody is asked on mainnet, and test networks have a table', () => {
+  it('has no default source on mainnet, and a table on test networks', () => {
     expect(good(undefined)).toEqual({ kind: 'fixed', table: { USDC: '1' } })
     expect(good(undefined, 'devnet')).toEqual({ kind: 'fixed', table: testRates })
     expect(good(undefined, 'localnet')).toEqual({ kind: 'fixed', table: testRates })
@@ -28,7 +28,7 @@ describe('without the option', () => {
 })
 
 describe('a fixed table', () => {
-  it('is taken as it is, beside what is known anyway', () => {
+  it('is used as given, beside the known rates', () => {
     expect(good({ SOL: '150', NATIVE: '0.1' })).toEqual({
       kind: 'fixed',
       table: { USDC: '1', SOL: '150', NATIVE: '0.1' },
@@ -83,7 +83,7 @@ describe('a service', () => {
     })
   })
 
-  it('suggests what was meant', () => {
+  it('suggests the nearest name', () => {
     expect(problemsOf('pyt')).toEqual([expect.stringMatching(/^rates: must be .*; did you mean 'pyth'\?$/)])
     expect(problemsOf({ source: 'Jupiter' })).toEqual([
       "rates.source: must be 'pyth', 'jupiter', a function or { read() }; did you mean 'jupiter'?",
@@ -164,7 +164,7 @@ describe('a source of one’s own', () => {
     expect(config).toMatchObject({ limits: usualRateLimits })
   })
 
-  it('keeps its own state, and is told when nobody waits any more', async () => {
+  it('keeps its own state, and learns when its last user leaves', async () => {
     const source = {
       rate: '150',
       async read({ signal }: { readonly signal: AbortSignal }) {

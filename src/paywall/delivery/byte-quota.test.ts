@@ -31,7 +31,7 @@ function gaugeOver(first: bigint, total: bigint, answers: (bigint | undefined | 
 }
 
 describe('of a file', () => {
-  it('gives what the grant says, and then no more', async () => {
+  it('allows the amount of the grant, and no more', async () => {
     const quota = createFileQuota(10n)
     expect([quota.take(4), quota.take(4), quota.take(4), quota.take(4)]).toEqual([4, 4, 2, 0])
     expect(quota.sent()).toBe(10)
@@ -60,7 +60,7 @@ describe('of bytes', () => {
     expect(await quota.more()).toBe(false)
   })
 
-  it('asks once more at the end, since others may have given back what they did not need', async () => {
+  it('asks again at the end, because other responses may have returned unused bytes', async () => {
     const { quota, told } = gaugeOver(10n, 30n, [4n, 20n])
     quota.take(6)
     expect(await quota.more()).toBe(true)
@@ -70,7 +70,7 @@ describe('of bytes', () => {
     expect(quota.take(100)).toBe(20)
   })
 
-  it('gives nothing beyond what is held while it waits', () => {
+  it('allows no bytes beyond the held slice while it waits', () => {
     const { quota } = gaugeOver(100n, 1_000n)
     expect([quota.take(90), quota.take(90), quota.take(90)]).toEqual([90, 10, 0])
   })
@@ -83,7 +83,7 @@ describe('of bytes', () => {
     expect(quota.take(100)).toBe(20)
   })
 
-  it('is over when somebody else has the lease', async () => {
+  it('ends when another request has the lease', async () => {
     const { quota, lost } = gaugeOver(10n, 30n, [undefined])
     quota.take(10)
     expect(await quota.more()).toBe(false)

@@ -28,7 +28,7 @@ function open(config = route()) {
 }
 
 describe('an open window', () => {
-  it('lets in who asks the same again within a second', () => {
+  it('admits the same request again within a second', () => {
     const { windows, time } = open()
     expect(windows.find(asking())).toBeUndefined()
     windows.keep(asking(), proof, admission)
@@ -44,7 +44,7 @@ describe('an open window', () => {
     { target: '/a?q' },
     { origin: 'http://b' },
     { header: 'tx=1; claim=d' },
-  ])('is nobody else’s: %j', (other) => {
+  ])('does not admit another request: %j', (other) => {
     const { windows } = open()
     windows.keep(asking(), proof, admission)
     expect(windows.find(asking(other))).toBeUndefined()
@@ -87,7 +87,7 @@ describe('an open window', () => {
     expect(windows.find(asking({ target: '/a?3' }))).toBeUndefined()
   })
 
-  it('says nothing of what was said a second ago', () => {
+  it('forgets admissions after a second', () => {
     const { windows, time } = open()
     windows.keep(asking(), proof, admission)
     const before = windows.find(asking())

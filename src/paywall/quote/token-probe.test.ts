@@ -100,7 +100,7 @@ describe('a probe', () => {
     expect(probe.offered()).not.toBe(offered)
   })
 
-  it('tells fees and the least payment to who quotes', async () => {
+  it('passes fees and the minimum payment to quotes', async () => {
     const { probe, welcome, config, say } = begin(unknown)
     const fees = [{ basisPoints: 100, maximum: 5n }]
     const good = reading(config)
@@ -130,7 +130,7 @@ describe('a probe', () => {
     expect(probe.state()).toBe('good')
   })
 
-  it('says what routes have in common once, and names them', async () => {
+  it('reports a shared problem once, and names all routes', async () => {
     const { beside, welcome, config, say, lines, routes } = begin(reading, { endpoint: 'GET /a' })
     beside('POST /b')
     say(reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false } }))
@@ -139,7 +139,7 @@ describe('a probe', () => {
     expect([lines, routes]).toEqual([['error token.withheld'], ['GET /a, POST /b']])
   })
 
-  it('offers what is known while nobody answers, and says that nobody does', async () => {
+  it('offers the known tokens while no node responds, and reports the outage', async () => {
     const { probe, welcome, config, say, lines } = begin(unknown)
     welcome()
     await expect(probe.result()).rejects.toThrow('cannot be read yet: silence')
@@ -150,7 +150,7 @@ describe('a probe', () => {
     expect(lines).toEqual(['warn token.unchecked'])
   })
 
-  it('waits with what a provider gave, and then knows', async () => {
+  it('withholds a mint from the configuration until the chain confirms it', async () => {
     const mints = { USDC: { address: stranger, decimals: 6 } }
     const { probe, welcome, config, say, lines } = begin(unknown, { mints, acceptedMints: ['USDC'] })
     welcome()
@@ -163,7 +163,7 @@ describe('a probe', () => {
     expect(lines.slice(1)).toEqual(['error token.withheld', 'error route.not_selling'])
   })
 
-  it('answers at once with what it found last, while it asks again', async () => {
+  it('responds at once with the last result while it asks again', async () => {
     const { probe, welcome, inspect } = begin(reading)
     welcome()
     const first = probe.result()
@@ -174,7 +174,7 @@ describe('a probe', () => {
     expect(probe.result()).toBe(first)
   })
 
-  it('asks nobody where the chain is not to be read, and leaves no timer', async () => {
+  it('asks no node if the chain is not read, and leaves no timer', async () => {
     const { probe, welcome, inspect } = begin(unknown, { verifyOnChain: false, mints: { USDC: stranger } })
     welcome()
     expect(await probe.result()).toEqual({ offered: ['USDC', 'SOL'], withheld: {} })
@@ -193,7 +193,7 @@ describe('a probe', () => {
     expect([openAccount.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0])
   })
 
-  it('opens what is missing where it has a key, and only then', async () => {
+  it('opens missing accounts only with a key', async () => {
     for (const [options, times] of [
       [{ accountKey: 'key.json' }, 1],
       [{}, 0],

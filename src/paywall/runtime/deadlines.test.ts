@@ -13,7 +13,7 @@ function watchAll(...ends: readonly number[]) {
   return { deadlines, called, callOffs }
 }
 
-it('calls each when its time has come, in whatever order they were given, and once', () => {
+it('calls each callback once at its time, in any order of registration', () => {
   const { called } = watchAll(3_000, 2_000, 2_500)
   vi.advanceTimersByTime(999)
   expect(called).toEqual([])
@@ -25,7 +25,7 @@ it('calls each when its time has come, in whatever order they were given, and on
   expect(called).toEqual([2_000, 2_500, 3_000])
 })
 
-it('calls nobody who was called off, and everybody else', () => {
+it('calls all callbacks except cancelled ones', () => {
   const { called, callOffs } = watchAll(2_000, 2_000, 2_000, 3_000)
   callOffs[0]?.()
   callOffs[0]?.()
@@ -34,7 +34,7 @@ it('calls nobody who was called off, and everybody else', () => {
   expect(called).toEqual([2_000, 3_000])
 })
 
-it('hears who is called off, and who comes, while others are called', () => {
+it('allows additions and cancellations while callbacks run', () => {
   const deadlines = createDeadlines(clock)
   const called: string[] = []
   deadlines.watch(2_000, () => {
@@ -60,7 +60,7 @@ it('sets one timer for as many as there are, and none where there are none', () 
   expect(called).toHaveBeenCalledOnce()
 })
 
-it('calls at once what is over already', () => {
+it('calls back at once for a past deadline', () => {
   const { called } = watchAll(500)
   vi.advanceTimersByTime(1)
   expect(called).toEqual([500])

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createInFlight } from './in-flight.ts'
 
-it('counts what has begun and is not over, in whatever order it ends, and however often that is said', () => {
+it('counts running requests, in any order of their ends, and ignores repeated ends', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 9 }), { maxLength: 60 }), (steps) => {
       const running = createInFlight()
@@ -22,7 +22,7 @@ it('counts what has begun and is not over, in whatever order it ends, and howeve
   )
 })
 
-it('is drained when the last is over, and breaks off what is left', async () => {
+it('drains with the last request, and aborts the remaining ones', async () => {
   const running = createInFlight()
   const broken: string[] = []
   const ends = ['a', 'b', 'c'].map((name) => running.begin(() => broken.push(name)))
@@ -41,7 +41,7 @@ it('is drained when the last is over, and breaks off what is left', async () => 
   await running.drained()
 })
 
-it('breaks off also what ends by that', () => {
+it('aborts requests that end during the abort', () => {
   const running = createInFlight()
   const ends: (() => void)[] = []
   for (let index = 0; index < 5; index += 1) ends.push(running.begin(() => ends[index]?.()))

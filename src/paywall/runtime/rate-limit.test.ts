@@ -41,7 +41,7 @@ describe('T127, T128: the budget', () => {
     expect(spend('a', () => 'one', 100)).toBe(1)
   })
 
-  it('does not lock out the payer of a requestId that somebody else wears out', () => {
+  it('does not lock out the payer of a requestId that another client exhausts', () => {
     const { spend } = create()
     expect(spend('thief', () => 'one', 100)).toBe(5)
     expect(spend('payer', () => 'one', 1)).toBe(1)
@@ -60,13 +60,13 @@ describe('T127, T128: the budget', () => {
     expect(budget.enter('a', 'again')).toBeDefined()
   })
 
-  it('refuses nobody whose address is not known, and doubts everybody', () => {
+  it('refuses no client without a known address, and doubts all of them', () => {
     const { budget, spend } = create()
     expect(spend('unknown', () => 'one', 1_000)).toBe(1_000)
     expect(budget.enter('unknown', 'one')?.isDoubtful).toBe(true)
   })
 
-  it('T129: forgets the longest unused address, and nobody else', () => {
+  it('T129: forgets only the least recently used address', () => {
     const { spend } = create()
     expect(spend('first', (index) => `${index}`, 100)).toBe(30)
     for (let index = 0; index < 9_999; index += 1) spend(`other-${index}`, () => 'one', 1)
@@ -75,7 +75,7 @@ describe('T127, T128: the budget', () => {
     expect(spend('first', () => 'another', 1)).toBe(1)
   })
 
-  it('doubts who has named payments that do not exist', () => {
+  it('doubts clients that named payments that do not exist', () => {
     const { budget, spend, pass } = create()
     expect(budget.enter('a', 'one')?.isDoubtful).toBe(false)
     spend('a', () => 'one', 1)

@@ -12,7 +12,7 @@ function setUp() {
 }
 
 describe('news of routes', () => {
-  it('is one line for what several say, with the names of all', () => {
+  it('writes one line for a shared warning, with the names of all routes', () => {
     const { news, lines } = setUp()
     const looks = ['GET /a', 'GET /b', 'GET /c'].map((route) => news.look(route))
     for (const look of looks.slice(0, 2)) {
@@ -28,7 +28,7 @@ describe('news of routes', () => {
     ])
   })
 
-  it('waits for nobody who began later, so that it is told however many look', () => {
+  it('does not wait for checks that began later', () => {
     const { news, lines } = setUp()
     const first = news.look('GET /a')
     first.say('warn', 'token.unchecked', { why: 'silence' })

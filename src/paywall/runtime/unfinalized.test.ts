@@ -21,7 +21,7 @@ function create(read: () => Promise<readonly Exposure[]>) {
 }
 
 describe('the exposure book', () => {
-  it('asks nobody where there is no limit', () => {
+  it('reads no sum without a limit', () => {
     const book = create(() => Promise.reject(new Error('not asked for')))
     expect(book.exceeds({ recipient: undefined, payer: undefined }, one({ units: 10n ** 18n }))).toBe(false)
   })
@@ -41,7 +41,7 @@ describe('the exposure book', () => {
     book.stop()
   })
 
-  it('adds up tokens by their share of the limit, and what this server let in since', async () => {
+  it('adds up tokens by their share of the limit, with the recent admissions of this server', async () => {
     const book = create(async () => [one({ units: 40n }), one({ token: 'SOL', units: 400n }), one({ recipient: 'x' })])
     book.exceeds(limit, one())
     await vi.advanceTimersByTimeAsync(1)

@@ -90,7 +90,7 @@ describe('the book of usage', () => {
     expect(await stopped).toBe('stopped')
   })
 
-  it('T126: stays small, whatever strangers ask for, and counts all of it', async () => {
+  it('T126: stays small for any requests of strangers, and counts all of them', async () => {
     const { usage, written, total, pass } = createDesk()
     for (let index = 0; index < 10_000; index += 1) usage.count(`/${index}`, 'challenged')
     await vi.advanceTimersByTimeAsync(1_000)

@@ -133,7 +133,7 @@ describe('an outgoing transaction', () => {
     expect(fixture.sent).toEqual(['s1'])
   })
 
-  it('T149: is sent again with the same bytes while its fate is open, whatever the node said', async () => {
+  it('T149: is sent again with the same bytes until its outcome is known, for any response of the node', async () => {
     const fixture = stage({ isLost: () => true })
     for (let turn = 0; turn < 3; turn += 1) expect(await fixture.step()).toMatchObject({ kind: 'waiting' })
     expect(fixture.sent).toEqual(['s1', 's1', 's1'])
@@ -171,7 +171,7 @@ describe('an outgoing transaction', () => {
     expect(fixture.row().state).toBe('dropped')
   })
 
-  it('is given up after so many failures on chain, and not for what missed its time', async () => {
+  it('is dropped after several failures on chain, and not for expired attempts', async () => {
     const fixture = stage()
     const plan = { ...fixture.plan, mostAttempts: 9, mostFailures: 2 }
     const step = () => advance(fixture.row(), plan, fixture.parts)
@@ -196,7 +196,7 @@ describe('an outgoing transaction', () => {
     expect(step).toMatchObject({ kind: 'dropped', why: 'no money' })
   })
 
-  it('is landed only when what came of it could be read, and with that', async () => {
+  it('lands only when its effect could be read, and stores that effect', async () => {
     const fixture = stage()
     await fixture.step()
     fixture.include('s1')

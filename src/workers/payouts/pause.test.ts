@@ -14,7 +14,7 @@ it('signs nothing while it is paused', async () => {
   expect(await signUnlessPaused(async () => false, sign)).toEqual({ kind: 'signed' })
 })
 
-it('keeps back what was being signed when somebody paused it, and tells why something cannot be', async () => {
+it('stops a transaction that was being signed at the pause, and gives the reason', async () => {
   for (const kind of ['signed', 'impossible'] as const) {
     let isPaused = false
     const sign = async () => {

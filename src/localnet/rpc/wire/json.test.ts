@@ -36,7 +36,7 @@ describe('JSON with whole integers', () => {
     expect(() => parseJson(text)).toThrow(SyntaxError)
   })
 
-  it('leaves out what is undefined', () => {
+  it('omits undefined values', () => {
     expect(stringifyJson({ a: undefined, b: 1 })).toBe('{"b":1}')
   })
 })
