@@ -1,6 +1,6 @@
 /**
- * A request at a route: without a proof it is told the price, or shown the page on which people pay; with one, its payment
- * is looked at.
+ * Handles a request to a route. Without a proof, the response is the price, or the checkout page for people. With a
+ * proof, the payment is verified.
  */
 import { parseOrder } from '../core/checkout/messages.ts'
 import { readClientAddress } from '../core/encoding/client-address.ts'
@@ -24,7 +24,7 @@ import type { PayDesk } from './runtime/pay-desk.ts'
 
 export interface Admitted {
   readonly kind: 'admitted'
-  /** Undefined when the request was admitted here before, by the same paywall mounted twice. */
+  /** Undefined if the same paywall, mounted twice, has already admitted the request. */
   readonly pass: Delivery | undefined
 }
 export type RequestOutcome = Answer | Admitted
@@ -34,14 +34,14 @@ export const noLedger = refuse('ledger_unavailable', { detail: 'The service has 
 const unavailable = refuse('resource_unavailable')
 const misconfigured = refuse('not_priced', { detail: 'The service is misconfigured. See its log.' })
 
-/** A route with what it keeps of its visitors. */
+/** A route with the state of its clients. */
 export interface ServedRoute extends RouteRuntime {
   readonly windows: OpenWindows
-  /** People who pay in a browser. Undefined where there is no page for them. */
+  /** The checkout for people in a browser. Undefined without a checkout page. */
   readonly visits: CheckoutVisitors | undefined
 }
 
-/** Decides on a request: served, told the price, or refused. */
+/** Decides on a request: served, asked to pay, or refused. */
 export function enterRoute(served: ServedRoute, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> {
   const { dialect, windows, visits, paused } = served
   const before = findAdmitting(incoming.request)
@@ -73,12 +73,12 @@ export function enterRoute(served: ServedRoute, incoming: Incoming): RequestOutc
   return redeem(served, { routeRuntime: served, incoming, proof })
 }
 
-/** The answer to a request without a proof: as a rule, the price. */
+/** The response to a request without a proof: usually the price. */
 function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> {
   const { runtime, route, probe, free, visits, dialect } = served
   const { method, target } = incoming
   if (findAdmitting(incoming.request) === served) return { kind: 'admitted', pass: undefined }
-  // Let in by a ticket.
+  // A ticket of the checkout has admitted the request.
   if (paymentOf(incoming.request)) return refuseRival(served, incoming)
   if (free) {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
@@ -90,7 +90,7 @@ function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Pr
     }
   }
   if (visits && isForPeople(incoming) && visits.mayEnter(incoming)) return receive(served, visits, incoming)
-  // Who has paid already is served all the same.
+  // Paid requests are served even while nothing can be sold.
   const state = probe.state()
   if (state !== 'good') return dialect.refusal(state === 'bad' ? misconfigured : notStarted)
   const answer = (quoted: Quoted | Refusal): Answer => {
@@ -113,7 +113,7 @@ function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Pr
 function countChallenge(routeRuntime: RouteRuntime, incoming: Incoming, quoted: Quoted): void {
   const { runtime, route, listener } = routeRuntime
   runtime.usage.count(quoted.endpoint, 'challenged')
-  // Nobody listening is the usual case, and this is the path of every unpaid request.
+  // Usually there is no listener, and every unpaid request passes here.
   if (!listener) return
   const { method, target } = incoming
   const { requestId, price: amount } = quoted
@@ -121,7 +121,7 @@ function countChallenge(routeRuntime: RouteRuntime, incoming: Incoming, quoted: 
   emit(routeRuntime, { kind: 'challenged', method, target, requestId, amount, token })
 }
 
-/** Somebody in a browser: served for a payment that was made there, or shown the page. */
+/** A visitor in a browser: served for a payment that was made there, or shown the checkout page. */
 async function receive(served: ServedRoute, visits: CheckoutVisitors, incoming: Incoming): Promise<RequestOutcome> {
   const { runtime, route, probe, dialect } = served
   try {
@@ -131,12 +131,12 @@ async function receive(served: ServedRoute, visits: CheckoutVisitors, incoming: 
       if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), paid.ticket.requestId)
       const entry = await redeem(served, { routeRuntime: served, incoming, proof: paid.proof })
       if (entry.kind === 'admitted') return entry
-      // Whatever is in the way of it, the page tells, and goes on asking.
+      // The page shows any other problem, and keeps asking.
       if (entry.status >= 500) return entry
     }
     const state = probe.state()
     if (state !== 'good' && found.length === 0) return dialect.refusal(state === 'bad' ? misconfigured : notStarted)
-    // A price that stands is not shown either: what is paid now may look late.
+    // A valid quote is not shown either, because a payment now may seem late.
     if (route.whyClosed() !== undefined && !found.some(({ status }) => status.state.state === 'confirming'))
       return dialect.refusal(clockWrong)
     const page = await visits.page(incoming, found)
@@ -151,7 +151,7 @@ async function receive(served: ServedRoute, visits: CheckoutVisitors, incoming: 
   }
 }
 
-/** Nothing is sold, and no payment is used up. A page that is open may still ask what became of its payment. */
+/** Sells nothing and uses no payment. An open page may still ask for the state of its payment. */
 function enterPaused(routeRuntime: RouteRuntime, incoming: Incoming): Answer | undefined {
   const { dialect } = routeRuntime
   const reading = dialect.readProof(incoming)
@@ -166,7 +166,7 @@ function isQuestion(header: string): boolean {
   return order?.kind === 'status' || order?.kind === 'view'
 }
 
-/** The desk of a route for `/pay`: while the route is paused, nothing can be paid there either. */
+/** The desk of a route for `/pay`. While the route is paused, it accepts no payment. */
 export function createPayDesk(routeRuntime: RouteRuntime, visits: CheckoutVisitors): PayDesk {
   return {
     ...visits,
@@ -176,7 +176,7 @@ export function createPayDesk(routeRuntime: RouteRuntime, visits: CheckoutVisito
   }
 }
 
-/** What another paywall was paid for must not be used up by the price of this one. */
+/** A payment for another paywall must not be used up by this one. */
 function refuseRival(routeRuntime: RouteRuntime, incoming: Incoming, requestId?: string): Answer {
   routeRuntime.runtime.log.error('paywall.nested', {
     target: incoming.target,
@@ -206,7 +206,7 @@ function turnAway(routeRuntime: RouteRuntime, incoming: Incoming, refusal: Refus
   return routeRuntime.dialect.refusal(refusal, requestId)
 }
 
-/** The script of the checkout page asks something. */
+/** Handles a request of the checkout page's script. */
 async function attend(
   { runtime, dialect }: RouteRuntime,
   visits: CheckoutVisitors,

@@ -1,6 +1,5 @@
 /**
- * The paywall: the one place where it is decided whether a request pays, has paid, or is turned away. Frameworks only
- * translate to and from it.
+ * The paywall decides whether a request must pay, has paid, or is refused. The adapters only translate to and from it.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Answer, Incoming } from '../core/encoding/http.ts'
@@ -57,28 +56,32 @@ export interface Lifecycle {
 }
 
 export interface Paywall extends Lifecycle {
-  /** Synchronous for an unpaid request, once the service is up. */
+  /** Synchronous for an unpaid request, once the service has started. */
   enter(incoming: Incoming): RequestOutcome | Promise<RequestOutcome>
-  /** The answer for a handler that failed before it had sent anything, or (504) did not answer in time. */
+  /** The response for a handler that failed before it sent anything, or (504) did not respond in time. */
   handlerFailed(error: unknown, status?: 502 | 504): Answer
-  /** The same for a paywall that another has replaced, so that no request comes: running responses take their time. */
+  /** The same for a replaced paywall, which gets no more requests. Running responses are not aborted. */
   retire(): Promise<void>
-  /** From now on no quote is made. Returns the terms of those that were; undefined where there are none. */
+  /** Issues no further quotes. Returns the terms of the issued ones; undefined if there are none. */
   conclude(): ConcludedTerms | undefined
-  /** Also honours quotes that the paywalls of these addresses made before this one. Called once it is ready. */
+  /** Also honours quotes that former paywalls of these addresses issued. Called once it is ready. */
   honour(former: readonly FormerTerms[]): void
 }
 
 /** A service that may still be starting. */
 export interface ServiceHandle {
-  /** The service, or a promise of it while it starts. A start that failed is tried again by the first call a second later. */
+  /**
+   * The service, or a promise of it while it starts. After a failed start, the first call a second later tries again.
+   */
   get(): Runtime | Promise<Runtime>
   release(): Promise<void>
 }
 
-/** How long a running response may hold up the end of the process; then it is broken off and given back. */
+/**
+ * The longest delay of a shutdown by a running response. After it, the response is aborted and its payment returned.
+ */
 const drainMs = 30_000
-/** How long writing that down may take. */
+/** The time limit for recording these ends. */
 const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
@@ -87,7 +90,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   const state: RouteState = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
   let listed: ListedRoute | undefined
   let isLeft = false
-  /** From now on it is not among the routes that sell. */
+  /** Removes it from the selling routes. */
   const leave = (): void => {
     isLeft = true
     listed?.leave()
@@ -97,7 +100,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       listed = listRoute(state, runtime, config.route, log)
       measurePause(runtime)
     }
-    // Closed before it had started: nobody is left to ask for.
+    // Closed before it had started, so it is removed at once.
     if (isLeft) leave()
     return listed.served
   }
@@ -114,14 +117,14 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     return { ...entry, headers: { ...entry.headers, ...corsHeaders } }
   }
 
-  // Known to the others before its first visitor, so that they can tell its requestIds from those of nobody.
+  // Registers the route before its first visitor, so that other routes can identify its requestIds.
   Promise.resolve(handle.get())
     .then(openRoute)
     .catch(() => {})
 
   const letGo = async (): Promise<void> => {
     listed?.letGo()
-    // Nobody is to be alarmed by a route that is gone.
+    // A closed route must not raise an alert.
     if (state.paused !== undefined) setPause(undefined)
     await handle.release()
   }
@@ -170,13 +173,13 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   }
 }
 
-/** A route among those that sell. */
+/** A selling route. */
 interface ListedRoute {
   readonly served: ServedRoute
   readonly honour: Paywall['honour']
-  /** Takes it out of the list, and out of `/pay`. */
+  /** Removes it from the catalog and from `/pay`. */
   leave(): void
-  /** Ends what it hears of the service. */
+  /** Ends its subscriptions to the service. */
   letGo(): void
 }
 
@@ -185,7 +188,7 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
   const probe = startProbe(runtime, config)
   const route = createRoute(runtime, config, state.dialect, probe)
   const free = config.free && createFreeCounter(config.free, clock)
-  // The same object: a paywall may be paused or closed before its service has started.
+  // The same object, because a paywall may be paused or closed before its service has started.
   const routeRuntime: RouteRuntime = Object.assign(state, { runtime, route, probe, free })
   const actions = config.checkout ? createActions(routeRuntime, ledger.kv) : undefined
   const visits = actions && createVisitors(routeRuntime, actions)

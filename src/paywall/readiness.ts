@@ -1,4 +1,4 @@
-/** What a paywall can sell for at this moment: tokens that can be paid with, and that have a price. */
+/** The tokens that a paywall can sell for now: those that can be received and have a price. */
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
@@ -8,7 +8,7 @@ import type { Readiness, ReadinessReport } from './runtime/catalog.ts'
 
 type ProbedRoute = Pick<RouteRuntime, 'route' | 'probe'>
 
-/** Rejects with the reason while nothing can be sold. */
+/** Rejects with the reason if nothing can be sold. */
 export async function readReadiness({ route, probe }: ProbedRoute): Promise<Readiness> {
   const closed = route.whyClosed()
   if (closed !== undefined) throw new PaystileError('not_ready', closed)
@@ -26,7 +26,7 @@ export async function readReadiness({ route, probe }: ProbedRoute): Promise<Read
   return readiness
 }
 
-/** The price in its own token needs no rate; in another it needs both. */
+/** The token of the price needs no rate. Another token needs the rates of both. */
 function whyUnpriced({ rates, config }: Route, code: TokenCode): string | undefined {
   const { token } = config.pricing
   if (code === token) return undefined
@@ -34,10 +34,10 @@ function whyUnpriced({ rates, config }: Route, code: TokenCode): string | undefi
   return missing && `rates: ${missing} has no usable rate: ${rates.why(missing)}`
 }
 
-/** The state of a paywall, for health checks, also when it could not even start. */
+/** The state of a paywall for health checks, also if it could not start. */
 export async function createReport(state: RouteState, open: () => Promise<ProbedRoute>): Promise<ReadinessReport> {
   const found = await findReadiness(open)
-  // Only now: it may have changed meanwhile.
+  // Read last, because it may have changed in between.
   const { paused } = state
   return paused === undefined ? found : { ...found, ready: false, isPaused: true, offered: [], why: paused }
 }

@@ -36,7 +36,7 @@ export interface CheckoutActions {
   readonly route: Route
   open(requestId: string): Purchase | undefined
   readonly readState: PurchaseStates['read']
-  /** What has to be sent of each token, the one of the price first. */
+  /** The amount to send of each token, the token of the price first. */
   listTokens(purchase: Purchase): readonly CheckoutToken[]
   view(purchase: Purchase, token: TokenCode): CheckoutView | undefined
   /** A payment transaction for an account to sign. */

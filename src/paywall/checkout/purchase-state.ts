@@ -41,7 +41,7 @@ export interface PurchaseState {
   readonly vain?: string
 }
 
-/** Undefined for a requestId that is none of this route's. */
+/** Undefined if the requestId does not belong to this route. */
 export function openPurchase({ runtime, route }: RouteRuntime, requestId: string): Purchase | undefined {
   const request = openRequest(requestId)
   if (!request) return undefined
@@ -58,7 +58,7 @@ export function openPurchase({ runtime, route }: RouteRuntime, requestId: string
 }
 
 export interface PurchaseStates {
-  /** `hint` is a transaction that somebody says has paid it. */
+  /** `hint` is a transaction that the client claims as the payment. */
   read(purchase: Purchase, incoming: Incoming, hint?: string): Promise<PurchaseState>
 }
 
@@ -117,9 +117,9 @@ export function createPurchaseStates(routeRuntime: RouteRuntime, slots: Transact
       const all = await Promise.all(candidates.map((tx) => readTransactionState(look, tx)))
       const best = order.flatMap((name) => all.find(({ state }) => state.state === name) ?? [])[0]
       if (best?.state.state === 'confirming' && sent && best.state.tx === sent.signature) {
-        // What can no longer land is as good as never sent.
+        // A transaction that can no longer land counts as never sent.
         if (await slots.isOver(sent)) return { state: idle(purchase) }
-        // What lands after this is late: better that it does not.
+        // After this time the transaction would be late, so it is not sent again.
         if (clock.now() < window.notAfter * 1000) await slots.sendAgain(sent)
       }
       const outcome = sent && all.find(({ state }) => 'tx' in state && state.tx === sent.signature)
@@ -138,7 +138,7 @@ interface Look {
   readonly requestId: string
 }
 
-/** What one transaction comes to. */
+/** The state of one transaction. */
 async function readTransactionState(
   { routeRuntime, incoming, quote, requestId }: Look,
   tx: string,
@@ -163,7 +163,7 @@ async function readTransactionState(
   return { state: final.kind === 'refused' ? refusedState(tx, final) : { state: 'paid', tx }, proof }
 }
 
-/** Whether somebody's word for a transaction is true. It is looked up within the client's budget. */
+/** Whether a claimed transaction is genuine. The lookup counts against the client's rate limit. */
 async function isTrue({ routeRuntime, incoming, quote, requestId }: Look, tx: string): Promise<boolean> {
   const txBytes = decodeSignature(tx)
   if (!txBytes) return false

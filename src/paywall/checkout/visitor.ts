@@ -51,7 +51,7 @@ export interface FoundPurchase {
   readonly ticket: Ticket
   readonly purchase: Purchase
   readonly status: PurchaseState
-  /** What to show for it, where it was paid. */
+  /** The proof of its payment, if it was paid. */
   readonly proof: Proof | undefined
 }
 
@@ -76,7 +76,7 @@ export interface CheckoutVisitors extends PayDesk {
   attend(header: string, incoming: Incoming): Promise<Answer | Refusal>
 }
 
-/** Counts what a client asks; false when it has asked too much. */
+/** Counts the requests of a client. Returns false above the limit. */
 function limitVisits({ runtime, route }: RouteRuntime): (incoming: Incoming, what: keyof typeof rates) => boolean {
   const creditOf = createTokenBuckets(runtime.clock)
   return (incoming, what) => {
@@ -266,11 +266,11 @@ function choose(
   found: readonly FoundPurchase[],
   now: number,
 ): { readonly shown: FoundPurchase | undefined; readonly isGood: boolean } {
-  // Something is on its way, or the price stands. What was used up begins anew.
+  // A payment is on its way, or the quote is still valid. After a used payment, a new purchase starts.
   const onItsWay = found.find((one) => lasting.includes(readState(one)))
   const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && readState(one) !== 'used')
   if (good) return { shown: good, isGood: true }
-  // A payment that came to nothing is told once, and then there is a new price.
+  // A failed payment is reported once. Then a new quote is issued.
   const told = found.find((one) => lost.includes(readState(one)))
   return { shown: told, isGood: told === undefined }
 }
