@@ -1,4 +1,4 @@
-// `npm run pictures`: the screenshots of README and docs, taken from the running demo, so that they stay true.
+// `npm run pictures`: takes the screenshots of README and docs from the running demo, after two simulated weeks of sales.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -10,32 +10,83 @@ import { build, install, root, say } from './prepare.mjs'
 install({ everything: true })
 build()
 const home = mkdtempSync(join(tmpdir(), 'paystile-pictures-'))
+// The demo and the customers keep their files there.
+process.env['PAYSTILE_HOME'] = home
 const images = join(root, 'docs/images')
 mkdirSync(images, { recursive: true })
-const demo = spawn(process.execPath, ['scripts/start.mjs', '--json', '--port', '0', '--slot-ms', '50'], {
+const demo = spawn(process.execPath, ['scripts/start.mjs', '--json', '--port', '0', '--slot-ms', '50', '--alone'], {
   cwd: root,
-  env: { ...process.env, PAYSTILE_HOME: home },
   stdio: ['ignore', 'pipe', 'ignore'],
 })
+const days = 14
+const turnsPerDay = 3
+const customers = 8
+/** Weight of each resource: most customers buy the cheap ones. */
+const wishes = ['moon', 'moon', 'moon', 'sudoku', 'sudoku', 'play', 'play', 'art', 'calendar']
+const tokens = ['USDC', 'NATIVE', 'SOL']
 try {
   const [line] = await once(demo.stdout, 'data')
-  const { url } = JSON.parse(String(line))
-  await untilSold(url, 12)
+  const { url, rpcUrl } = JSON.parse(String(line))
+  await sell(url, rpcUrl)
   await takePictures(url)
 } finally {
   demo.kill('SIGTERM')
-  await once(demo, 'exit')
+  if (demo.exitCode === null) await once(demo, 'exit')
   rmSync(home, { recursive: true, force: true })
 }
 
-/** The demo's other customers take a few seconds. */
-async function untilSold(url, payments) {
-  for (let attempt = 0; attempt < 600; attempt += 1) {
-    const summary = await (await fetch(`${url}/api/analytics`)).json()
-    if (summary.payments >= payments) return
-    await new Promise((resolve) => setTimeout(resolve, 500))
+/** Two weeks of sales: customers buy, then the clock of the chain advances by some hours. */
+async function sell(url, rpcUrl) {
+  const { fetchWith402, initAgentWallet } = await import('../dist/client/index.js')
+  const wallets = []
+  for (let index = 0; index < customers; index += 1) {
+    const wallet = await initAgentWallet({ path: join(home, `customer-${index}.json`) })
+    await post(`${rpcUrl}/faucet`, { address: wallet.address })
+    wallets.push(wallet)
   }
-  throw new Error('the demo sold nothing')
+  for (let turn = 0; turn < days * turnsPerDay; turn += 1) {
+    const visits = Array.from({ length: countVisits(turn) }, async (_, index) => {
+      const number = turn * 7 + index * 5
+      const address = `${url}/api/${wishes[(number * 4 + turn) % wishes.length]}?guest=${index}`
+      // Some customers only read the price.
+      if ((number * 3 + turn) % 10 < 3) return (await fetch(address)).text()
+      const wallet = wallets[index % customers]
+      const preferred = tokens.map((_token, place) => tokens[(number + place) % tokens.length])
+      return (await fetchWith402(address, { wallet, tokens: preferred, rpc: rpcUrl })).text()
+    })
+    // A busy machine may miss a purchase.
+    await Promise.allSettled(visits)
+    // The service writes its counters once a second, under the current hour.
+    await pause(1_200)
+    // The slots finalize the payments.
+    await post(rpcUrl, {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'paystile_advance',
+      params: [{ seconds: 86_400 / turnsPerDay, slots: 40 }],
+    })
+    await pause(700)
+  }
+}
+
+/** More visits from week to week, and fewer at night and on two days of each week. */
+function countVisits(turn) {
+  const day = Math.floor(turn / turnsPerDay)
+  const usual = 5 + Math.floor(day / 3)
+  return Math.max(1, usual - (turn % turnsPerDay === 0 ? 2 : 0) - (day % 7 > 4 ? 2 : 0))
+}
+
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+async function post(address, body) {
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${address}: ${response.status} ${await response.text()}`)
 }
 
 async function takePictures(url) {
@@ -47,9 +98,10 @@ async function takePictures(url) {
   })
   const scenes = /** @type {const} */ ([
     ['checkout', '/api/play', { width: 480, height: 860 }, '#wallets button'],
-    ['dashboard', '/dashboard?period=24h', { width: 1280, height: 900 }, 'canvas'],
+    ['dashboard', '/dashboard?period=7d', { width: 1280, height: 900 }, 'canvas'],
     ['payments', '/dashboard/payments', { width: 1280, height: 720 }, 'tbody tr'],
     ['rewards', '/dashboard/rewards', { width: 1280, height: 900 }, '.badge.good'],
+    ['settlement', '/dashboard/settlement', { width: 1280, height: 900 }, 'tbody tr'],
   ])
   for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     for (const [name, path, viewport, sign] of scenes) {
