@@ -1,4 +1,4 @@
-// `npm run pictures`: takes the screenshots of README and docs from the running demo, after two simulated weeks of sales.
+// `npm run pictures`: takes the screenshots of README and docs from the running demo, after two weeks of sales.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

@@ -29,6 +29,8 @@ const env = { ...process.env, FORCE_COLOR: '1', COLUMNS: String(columns), PAYSTI
 /** @type {{ at: number, text: string }[]} */
 const lines = []
 let at = 0.5
+/** The moment of `at`. Both programs use the same clock, because the demo prints lines during the payment. */
+let start = 0
 
 /** Types a command. */
 function type(command) {
@@ -39,7 +41,7 @@ function type(command) {
 /** Collects the lines of a program until one of them matches, or to its end. */
 async function record(command, args, until) {
   const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  const start = performance.now()
+  start = performance.now()
   await new Promise((resolve) => {
     const read = (chunk) => {
       for (const text of String(chunk).replace(/\n$/, '').split('\n')) {
