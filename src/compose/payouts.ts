@@ -6,6 +6,7 @@ import { formatUnits } from '../core/money/money.ts'
 import { decimalsIn, hasRates } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
 import { findMint, solDecimals } from '../core/money/tokens.ts'
+import type { OutgoingWallet } from '../core/payouts/outgoing-wallet.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { RatesConfig } from '../paywall/config/rates.ts'
@@ -20,6 +21,8 @@ import { createAddresses } from '../workers/payouts/payees.ts'
 import { startPayouts } from '../workers/payouts/payouts.ts'
 import type { RefundParts } from '../workers/payouts/refunds.ts'
 import { planRefund, startRefunds } from '../workers/payouts/refunds.ts'
+import type { WalletCheckParts } from '../workers/payouts/unknown-transactions.ts'
+import { withWalletCheck } from '../workers/payouts/unknown-transactions.ts'
 import type { Attachment } from './attach.ts'
 import { attach } from './attach.ts'
 
@@ -167,7 +170,7 @@ export async function openPayouts(
   const native = findMint('NATIVE', readMints(service, mints))
   if (rewards.key === undefined || !native) return undefined
   const { least, dailyCap, everyMs, dailyFees, fee } = rewards
-  const outgoingWallet = await service.openOutgoingWallet(rewards.key, { maxFeeLamports: fee })
+  const outgoingWallet = await openCheckedWallet(service, rewards.key, fee, true)
   return {
     ...context,
     outgoingWallet,
@@ -175,6 +178,27 @@ export async function openPayouts(
     limits: { least, dailyCap, everyMs, dailyFees, fee },
     isPaused: openPause(service),
   }
+}
+
+/**
+ * A wallet that sends nothing while the chain has transactions of it that the ledger does not know. Conversions need no
+ * such check, because they convert a balance on chain.
+ */
+async function openCheckedWallet(
+  service: Runtime,
+  key: AccountKey,
+  maxFeeLamports: bigint,
+  waits: boolean,
+): Promise<OutgoingWallet> {
+  const outgoingWallet = await service.openOutgoingWallet(key, { maxFeeLamports })
+  return withWalletCheck(outgoingWallet, createWalletCheckParts(service, outgoingWallet.wallet, waits))
+}
+
+/** The dependencies of the comparison of a wallet with the ledger. */
+export function createWalletCheckParts(service: Runtime, wallet: string, waits: boolean): WalletCheckParts {
+  const { sealer, clock, log, meter } = service
+  const { outgoing, kv } = service.ledger
+  return { history: service.openWalletHistory(wallet), outgoing, kv, sealer, clock, log, meter, waits }
 }
 
 function openPause({ ledger: { kv }, clock }: Runtime): () => Promise<boolean> {
@@ -189,8 +213,9 @@ export async function openRefunds(
   context: PayoutContext,
   mints: MintTable,
   key: AccountKey,
+  waits = true,
 ): Promise<RefundParts> {
-  const outgoingWallet = await service.openOutgoingWallet(key, { maxFeeLamports: mostPerRefund })
+  const outgoingWallet = await openCheckedWallet(service, key, mostPerRefund, waits)
   const mintFor = (token: TokenCode) => (token === 'SOL' ? null : findMint(token, readMints(service, mints)))
   return { ...context, outgoingWallet, mintOf: mintFor, isPaused: openPause(service) }
 }

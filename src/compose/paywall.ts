@@ -13,6 +13,7 @@ import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
 import { createOutgoingWallet } from '../chain/wallets/outgoing-wallet.ts'
 import { createPaymentDrafts } from '../chain/wallets/payment-drafts.ts'
+import { createWalletHistory } from '../chain/wallets/wallet-history.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
@@ -286,6 +287,7 @@ function createNetworkParts(
     inspect: createInspector(rpc, genesis),
     openOutgoingWallet: async (key, limits) =>
       createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await openWallet(key), ...limits }),
+    openWalletHistory: (wallet) => createWalletHistory(wallet, { rpc, genesis, verifier, clock, log }),
     openVenue: async (key, venue) =>
       createVenue(venue, { rpc, genesis, clock, get, post, wallet: await openWallet(key) }),
     sealer: createSealer(keyring.outgoingKey),

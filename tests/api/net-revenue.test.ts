@@ -1,5 +1,4 @@
 /** Revenue is what was kept: refunds on a real chain are subtracted everywhere, on the day of the refund. */
-import type { KeyPairSigner } from '@solana/kit'
 import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRoutesConfig } from '../../src/api/options.ts'
@@ -14,12 +13,8 @@ import { type House, openHouse } from './api-fixture.ts'
 
 const daySeconds = 86_400
 let shop: ShopFixture
-let refunder: KeyPairSigner
-const secret = new Uint8Array(32).fill(7)
 beforeAll(async () => {
   shop = await createShopFixture()
-  refunder = await createKeyPairSignerFromPrivateKeyBytes(secret)
-  await shop.world.localnet.fund(refunder.address, { SOL: 10n ** 9n, USDC: 10n ** 9n })
 })
 afterAll(() => shop.close())
 
@@ -48,6 +43,10 @@ async function buy(house: House, units: bigint, status = 200): Promise<Uint8Arra
 
 async function startRefunds(house: House, ledger: Ledger) {
   const { localnet } = shop.world
+  // Ledgers with one secret do not share a wallet.
+  const secret = crypto.getRandomValues(new Uint8Array(32))
+  const refunder = await createKeyPairSignerFromPrivateKeyBytes(secret)
+  await localnet.fund(refunder.address, { SOL: 10n ** 9n, USDC: 10n ** 9n })
   const refundKey = new Uint8Array([...secret, ...bytesOfAddress(refunder.address)])
   const config = readRoutesConfig({ network: 'localnet', rpc: localnet.rpcUrl, ledger, refundKey }, {})
   const money = await startPayoutWorkers(house.service, config)

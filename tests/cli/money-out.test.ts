@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
@@ -147,6 +148,33 @@ describe('a refund', () => {
       await expect.poll(first, { timeout: 20_000, interval: 40 }).toBe(0)
       const again = await run('refund', tx, '--config', file)
       expect(again.result).toMatchObject({ ok: true, state: 'landed', token: 'USDC', amount: '7', reason: 'unmatched' })
+    } finally {
+      clearInterval(slots)
+    }
+  })
+
+  it('is not sent again from a restored ledger, which takes it over by a command', async () => {
+    const instruction = await world.transfer(payer, world.recipient.address, 'USDC', 3_000_000n)
+    const tx = await world.send([instruction], payer)
+    world.localnet.advanceSlots(40)
+    const backup = join(home.path, 'backup.sqlite')
+    const db = new DatabaseSync(join(home.path, 'ledger.sqlite'))
+    db.exec(`VACUUM INTO '${backup}'`)
+    db.close()
+    const restored = ['--config', file, '--ledger', backup]
+    const slots = setInterval(() => world.localnet.advanceSlots(5), 20)
+    try {
+      const first = async () => (await run('refund', tx, '--config', file)).code
+      await expect.poll(first, { timeout: 20_000, interval: 40 }).toBe(0)
+      world.localnet.advanceSlots(40)
+      const listed = await run('rewards', 'adopt', '--dry-run', ...restored)
+      expect(listed.result.transactions).toHaveLength(1)
+      const adopted = await run('rewards', 'adopt', ...restored)
+      const [{ receipts }] = adopted.result.transactions
+      expect(receipts).toEqual([{ wallet: payer.address, received: '3 USDC', settled: '0 USDC' }])
+      expect((await run('rewards', 'adopt', ...restored)).result).toEqual({ ok: true, transactions: [] })
+      expect((await run('rewards', 'show', ...restored)).result).toMatchObject({ paused: false })
+      expect((await run('rewards', 'adopt', '--config', file)).result).toEqual({ ok: true, transactions: [] })
     } finally {
       clearInterval(slots)
     }

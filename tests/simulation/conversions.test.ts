@@ -151,6 +151,7 @@ async function play(seed: number) {
       kv: ledger.kv,
       converters: [{ ...converter, outgoingWallet: mortal(converter.outgoingWallet), venue: mortal(converter.venue) }],
       sealer: {
+        tag: 'test-tag',
         seal: (bytes, about) => `${about}|${new TextDecoder().decode(bytes)}`,
         open: (text, about) => new TextEncoder().encode(text.slice(about.length + 1)),
       },

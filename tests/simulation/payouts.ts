@@ -224,6 +224,7 @@ function startWorker(fixture: SimulationFixture, process: Process): void {
 
 const silent: Log = { info: () => {}, warn: () => {}, error: () => {} }
 const sealer: Sealer = {
+  tag: 'test-tag',
   seal: (bytes, about) => `${about}\n${Buffer.from(bytes).toString('base64')}`,
   open: (text, about) =>
     text.startsWith(`${about}\n`) ? new Uint8Array(Buffer.from(text.slice(about.length + 1), 'base64')) : undefined,

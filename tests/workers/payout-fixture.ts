@@ -103,7 +103,11 @@ export function openPayoutFixture(limits: Partial<PayoutLimits> = {}): PayoutFix
       warn: (event, facts) => void (event === 'payouts.waiting' && told.push(String(facts?.['why']))),
       error: () => {},
     },
-    sealer: { seal: (bytes) => Buffer.from(bytes).toString('base64'), open: (text) => Buffer.from(text, 'base64') },
+    sealer: {
+      tag: 'test-tag',
+      seal: (bytes) => Buffer.from(bytes).toString('base64'),
+      open: (text) => Buffer.from(text, 'base64'),
+    },
   }
   const loops: Loop[] = []
   const another: PayoutFixture['another'] = (changes = {}) => {

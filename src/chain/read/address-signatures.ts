@@ -11,6 +11,8 @@ export interface Listed {
   readonly signature: string
   readonly slot: number
   readonly isFinal: boolean
+  /** All memos of the transaction, as the node joins them. Empty without one. */
+  readonly memos: string
 }
 
 const mostPerPage = 1_000
@@ -86,7 +88,9 @@ function readRows(result: unknown): readonly Row[] | undefined {
   return result.flatMap((row: unknown) => {
     const slot = isFields(row) ? readCount(row['slot']) : undefined
     if (!isFields(row) || typeof row['signature'] !== 'string' || slot === undefined) return []
-    const { signature, confirmationStatus, err } = row
-    return [{ signature: String(signature), slot, isFinal: confirmationStatus === 'finalized', isFailed: err !== null }]
+    const { signature, confirmationStatus, err, memo } = row
+    const memos = typeof memo === 'string' ? memo : ''
+    const isFinal = confirmationStatus === 'finalized'
+    return [{ signature: String(signature), slot, isFinal, memos, isFailed: err !== null }]
   })
 }

@@ -93,7 +93,8 @@ async function lookAgain(
   return { kind: 'gone' } as const
 }
 
-async function readExpiry(call: Call, blockhash: string, signedAt: number): Promise<number | SignatureState> {
+/** A final slot at which a blockhash is no longer valid, or the reason why there is none. */
+export async function readExpiry(call: Call, blockhash: string, signedAt: number): Promise<number | SignatureState> {
   const known = expiries.get(call)?.get(blockhash)
   if (known !== undefined && known >= signedAt) return known
   const answer = await call('isBlockhashValid', [blockhash, { commitment: 'finalized', minContextSlot: signedAt }])

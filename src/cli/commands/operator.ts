@@ -47,6 +47,9 @@ export function addOperatorCommands({ program, command, run }: Commands): void {
   onService('audit', 'recompute all rewards from the chain and report differences', rewards).action(
     run(async () => (await import('../operator/rewards.ts')).auditAll),
   )
+  onService('adopt', 'take over transactions that a restored ledger does not know', rewards)
+    .option('--dry-run', 'list the transactions without a change')
+    .action(run(async () => (await import('../operator/adopt.ts')).adopt))
 
   onService('refund', 'refund a payment that was never redeemed, or its surplus')
     .argument('<tx>', 'transaction signature of the payment')

@@ -47,7 +47,7 @@ async function open(service: Runtime, config: RoutesConfig, key: AccountKey | un
       'No key for refunds. Set --key, refundKey or PAYSTILE_REFUND_KEY. Create a key with npx paystile keys new.',
     )
   const context = createPayoutContext(service, config)
-  return openRefunds(service, context, config.mints, key)
+  return openRefunds(service, context, config.mints, key, false)
 }
 
 /** Asks for the passphrase of an encrypted file. */

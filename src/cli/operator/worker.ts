@@ -102,7 +102,7 @@ function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode>
 }
 
 /** The address of the outgoing wallet, without its passphrase; undefined if it is unknown. */
-function readPayer(key: AccountKey | undefined): string | undefined {
+export function readPayer(key: AccountKey | undefined): string | undefined {
   if (typeof key === 'object') return 'address' in key && typeof key.address === 'string' ? key.address : undefined
   if (key === undefined) return undefined
   try {

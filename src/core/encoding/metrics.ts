@@ -49,6 +49,7 @@ export const metrics = {
     'counter',
     'Steps of outgoing transactions, by kind (payout, conversion, refund) and outcome: landed, unsigned (must be signed again), dropped.',
   ],
+  paystile_dispatches_unknown: ['gauge', 'Transactions of a wallet on chain that the ledger does not know, by wallet.'],
   paystile_dispatches_open: ['gauge', 'Outgoing transactions that are planned or signed and not concluded, by kind.'],
   paystile_payout_lamports: ['gauge', 'Balance of the outgoing wallet for fees, in lamports.'],
   paystile_payout_native: ['gauge', 'Balance of the outgoing wallet for payouts, in whole NATIVE.'],

@@ -99,3 +99,38 @@ export interface OutgoingWallet {
 }
 
 export type Posting = { readonly kind: 'sent' } | { readonly kind: 'rejected' | 'unknown'; readonly why: string }
+
+/** A final transaction that names a wallet and has memos. */
+export interface ListedTransaction {
+  readonly signature: string
+  readonly slot: number
+  readonly memos: string
+}
+
+/** The final transactions after one slot, complete up to another. */
+export interface TransactionList {
+  readonly slot: number
+  readonly transactions: readonly ListedTransaction[]
+}
+
+/** A blockhash, and the slot in which it was read. */
+export interface RecentBlockhash {
+  readonly blockhash: string
+  readonly slot: number
+}
+
+/**
+ * The transactions of a wallet, as the chain knows them. The result undefined means that the nodes do not tell; the
+ * caller asks again.
+ */
+export interface WalletHistory {
+  readonly wallet: string
+  /** Confirmed by two nodes if two are configured. After slot 0, as far as the nodes keep their history. */
+  list(after: number): Promise<TransactionList | undefined>
+  /** Whether the wallet signed a successful transaction and paid its fee. */
+  hasSent(signature: string): Promise<boolean | undefined>
+  /** The latest blockhash. */
+  readBlockhash(): Promise<RecentBlockhash | undefined>
+  /** A final slot at which no transaction with this blockhash, or an earlier one, can land any more. */
+  readExpiry(recent: RecentBlockhash): Promise<number | undefined>
+}

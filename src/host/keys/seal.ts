@@ -2,7 +2,7 @@
  * Encrypts signed transactions that are stored while they can still land. AES-256-GCM with a random iv. The subject is
  * authenticated too, so that the bytes of one transaction cannot replace those of another.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Sealer } from '../../core/payouts/ports/outgoing.ts'
 
@@ -11,10 +11,12 @@ const version = 1
 const ivBytes = 12
 const tagBytes = 16
 const headBytes = 1 + ivBytes
+const publicTagBytes = 6
 
 /** `key` is 32 bytes: the keyring's `outgoingKey`. */
 export function createSealer(key: Uint8Array): Sealer {
   return {
+    tag: encodeBase64url(createHmac('sha256', key).update('public tag').digest().subarray(0, publicTagBytes)),
     seal(bytes, about) {
       const iv = randomBytes(ivBytes)
       const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes }).setAAD(saidAbout(about))

@@ -10,7 +10,7 @@ import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import type { Inspection } from '../../core/payment/token-rules.ts'
 import type { Asset } from '../../core/payment/verify.ts'
-import type { OutgoingWallet, OutgoingWalletLimits } from '../../core/payouts/outgoing-wallet.ts'
+import type { OutgoingWallet, OutgoingWalletLimits, WalletHistory } from '../../core/payouts/outgoing-wallet.ts'
 import type { Sealer } from '../../core/payouts/ports/outgoing.ts'
 import type { Venue } from '../../core/payouts/venue.ts'
 import type { Chain, Opening } from '../../core/ports/chain.ts'
@@ -78,6 +78,8 @@ export interface RuntimeParts {
   }) => Promise<Opening>
   /** Opens the wallet of a key for outgoing transactions. */
   readonly openOutgoingWallet: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
+  /** Opens the history of a wallet: its transactions on chain. */
+  readonly openWalletHistory: (wallet: string) => WalletHistory
   /** Opens a venue that exchanges tokens for the wallet of a key. */
   readonly openVenue: (key: AccountKey, venue: VenueConfig) => Promise<Venue>
   /** Encrypts signed transactions before they are stored. */

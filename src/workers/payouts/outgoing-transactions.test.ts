@@ -84,6 +84,7 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
       read: async () => effectOf(false),
     },
     sealer: {
+      tag: 'test-tag',
       seal: (bytes, about) => `${about}|${bytes.join()}`,
       open: (text, about) => (text.startsWith(`${about}|`) ? new Uint8Array([1]) : undefined),
     },
@@ -242,9 +243,9 @@ describe('an outgoing transaction', () => {
   })
 
   it('has a name of its own, which fits a memo', () => {
-    const ids = new Set(Array.from({ length: 1_000 }, createTransactionId))
+    const ids = new Set(Array.from({ length: 1_000 }, () => createTransactionId({ tag: 'test-tag' })))
     expect(ids.size).toBe(1_000)
-    for (const id of ids) expect(formatMemo(id)).toMatch(/^paystile:[A-Za-z0-9_-]{16}$/)
+    for (const id of ids) expect(formatMemo(id)).toMatch(/^paystile:test-tag[A-Za-z0-9_-]{14}$/)
   })
 })
 

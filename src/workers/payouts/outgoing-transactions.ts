@@ -60,18 +60,31 @@ export type Step =
 
 export const feesSpent = 'the limit of fees for 24 hours is reached'
 
-const idBytes = 12
+const randomBytes = 10
+const idLength = 22
 
-/** A new unique id. */
-export function createTransactionId(): string {
-  const bytes = new Uint8Array(idBytes)
-  writeNonce(bytes, 0, idBytes)
-  return encodeBase64url(bytes, idBytes)
+/**
+ * A new unique id. It begins with the tag of the service's secret, so that services with one wallet recognise their own
+ * transactions on chain.
+ */
+export function createTransactionId({ tag }: Pick<Sealer, 'tag'>): string {
+  const bytes = new Uint8Array(randomBytes)
+  writeNonce(bytes, 0, randomBytes)
+  return `${tag}${encodeBase64url(bytes, randomBytes)}`
 }
 
 /** The memo by which a transaction is found on the chain. */
 export function formatMemo(id: string): string {
   return `paystile:${id}`
+}
+
+/**
+ * The ids in the memos of a transaction that may belong to this service. Ids of earlier versions are shorter and have
+ * no tag.
+ */
+export function readOwnIds(memos: string, { tag }: Pick<Sealer, 'tag'>): readonly string[] {
+  const ids = [...memos.matchAll(/paystile:([A-Za-z0-9_-]{1,64})/g)].map(([, id = '']) => id)
+  return ids.filter((id) => id.length !== idLength || id.startsWith(tag))
 }
 
 /** The open transactions of a kind. */

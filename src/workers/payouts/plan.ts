@@ -121,11 +121,13 @@ export function splitIntoBatches(
   { lines, isAll }: Pick<PayoutPreview, 'lines' | 'isAll'>,
   isSuspect: (line: PayoutLine) => boolean,
 ): readonly (readonly PayoutLine[])[] {
+  // All ids have the same length.
+  const memo = formatMemo(createTransactionId({ tag: 'x'.repeat(8) }))
   const batches: (readonly PayoutLine[])[] = lines.filter(isSuspect).map((line) => [line])
   for (let rest = lines.filter((line) => !isSuspect(line)); rest.length > 0; ) {
     // All addresses have the same length, so the wallet's own stands in for the payees'.
     const transfers = rest.map(({ units, opening }) => ({ owner: outgoingWallet.wallet, units, opens: opening > 0n }))
-    const count = Math.max(1, outgoingWallet.fit({ mint: native, transfers, memo: formatMemo(createTransactionId()) }))
+    const count = Math.max(1, outgoingWallet.fit({ mint: native, transfers, memo }))
     if (count >= rest.length && !isAll && batches.length > 0) break
     batches.push(rest.slice(0, count))
     rest = rest.slice(count)

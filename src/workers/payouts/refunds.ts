@@ -62,7 +62,7 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   if (sent.units < ruling.units) return { kind: 'refused', why: 'on chain the payer sent less than the refund' }
   const facts = { payment, token, units: ruling.units, reason: ruling.reason }
   const planning = await outgoing.plan({
-    id: createTransactionId(),
+    id: createTransactionId(parts.sealer),
     kind: 'refund',
     lane: refundLane(payment),
     about: formatRefund(facts),

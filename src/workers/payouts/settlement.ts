@@ -152,7 +152,7 @@ async function begin(
     minimum: offer.minimum,
   }
   const plan = {
-    id: createTransactionId(),
+    id: createTransactionId(parts.sealer),
     kind: 'conversion' as const,
     lane: key,
     about: formatConversion(about),

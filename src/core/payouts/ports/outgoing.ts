@@ -139,6 +139,8 @@ export interface OutgoingTransactions {
 
 /** Encrypts signed bytes, so that only this service can read them. */
 export interface Sealer {
+  /** The public tag of the service's secret: 8 characters, with which the ids of its outgoing transactions begin. */
+  readonly tag: string
   seal(bytes: Uint8Array, about: string): string
   /** Undefined for text that this service did not seal, or that it sealed for another subject. */
   open(text: string, about: string): Uint8Array | undefined

@@ -1,0 +1,180 @@
+/**
+ * Takes over transactions that the chain has and the ledger does not, after the ledger was restored from a backup.
+ *
+ * Each payee is credited with the amount that arrived: its oldest accruals are settled until they cover it. Amounts
+ * that this ledger does not owe, such as refunds, are only accepted, and reported for the operator.
+ */
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import type { Mint } from '../../core/money/tokens.ts'
+import { computeGain, type Effect } from '../../core/payment/verify.ts'
+import type {
+  OutgoingTransaction,
+  OutgoingTransactions,
+  PayoutLine,
+  Sealer,
+} from '../../core/payouts/ports/outgoing.ts'
+import type { PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
+import { rewardRoles } from '../../core/payouts/rewards.ts'
+import type { Chain } from '../../core/ports/chain.ts'
+import type { KeyValueStore } from '../../core/ports/kv.ts'
+import type { Clock } from '../../core/runtime.ts'
+import { createTransactionId } from './outgoing-transactions.ts'
+import { acceptTransaction, type UnknownTransaction } from './unknown-transactions.ts'
+
+export interface AdoptionParts {
+  readonly outgoing: OutgoingTransactions
+  readonly rewards: Rewards
+  readonly chain: Pick<Chain, 'read'>
+  readonly nameOf: (wallet: Uint8Array) => string
+  readonly native: Mint
+  readonly kv: KeyValueStore
+  readonly sealer: Pick<Sealer, 'tag'>
+  readonly clock: Clock
+}
+
+/** An amount that a transaction of the wallet sent to another one. */
+export interface Receipt {
+  readonly owner: string
+  /** The mint, or `SOL`. */
+  readonly asset: string
+  readonly units: bigint
+  /** The part that settles accruals of this ledger. */
+  readonly settled: bigint
+}
+
+export type Adoption =
+  | { readonly kind: 'adopted'; readonly receipts: readonly Receipt[] }
+  /** Nothing changed. The command can be repeated. */
+  | { readonly kind: 'later'; readonly why: string }
+
+/**
+ * Drops planned payouts and refunds, which were planned without knowledge of these transactions. Payouts are planned
+ * again. Returns the dropped ones.
+ */
+export async function dropPlanned(
+  { outgoing }: Pick<AdoptionParts, 'outgoing'>,
+  unknown: readonly UnknownTransaction[],
+): Promise<readonly OutgoingTransaction[]> {
+  const taken = new Set(unknown.flatMap(({ ids }) => ids))
+  const planned = (await outgoing.open()).filter(
+    ({ id, kind, state }) => state === 'planned' && kind !== 'conversion' && !taken.has(id),
+  )
+  const dropped = planned.map(({ id, version }) => outgoing.drop(id, version, 'the ledger was restored from a backup'))
+  return (await Promise.all(dropped)).filter((one) => one !== undefined)
+}
+
+/** Takes over one transaction. Safe to repeat after a crash. */
+export async function adoptTransaction(
+  parts: AdoptionParts,
+  wallet: string,
+  transaction: UnknownTransaction,
+): Promise<Adoption> {
+  const { outgoing, sealer } = parts
+  const { signature, slot, ids } = transaction
+  const reading = await parts.chain.read(signature, 0, { commitment: 'finalized', isAnew: true })
+  if (reading.kind !== 'found') return { kind: 'later', why: 'no node returns the transaction' }
+  const sent = readReceipts(reading.effect, wallet)
+  const rows = await Promise.all(ids.map((id) => outgoing.get(id)))
+  const row = rows.find((one) => one !== undefined)
+  // The ledger has its plan, and possibly an earlier signature.
+  if (row?.state === 'signed' && row.signed?.signature !== signature)
+    return {
+      kind: 'later',
+      why: 'an earlier signature of it can still land; run a worker and try again in two minutes',
+    }
+  if (row && row.state !== 'dropped' && row.state !== 'landed') {
+    await conclude(parts, row, transaction)
+    return { kind: 'adopted', receipts: sent.map((one) => ({ ...one, settled: one.units })) }
+  }
+  const receipts: Receipt[] = []
+  const lines: PayoutLine[] = []
+  for (const one of sent) {
+    const own = one.asset === parts.native.address ? await settle(parts, one) : []
+    lines.push(...own)
+    receipts.push({ ...one, settled: own.reduce((sum, { units }) => sum + units, 0n) })
+  }
+  if (lines.length > 0) {
+    const id = row || !ids[0] ? createTransactionId(sealer) : ids[0]
+    const planning = await outgoing.plan({ id, kind: 'payout', lane: '', about: '', lines })
+    if (planning.kind !== 'planned')
+      return { kind: 'later', why: 'a payee has another payout under way; run a worker and try again in two minutes' }
+    await conclude(parts, planning.dispatch, { signature, slot })
+  }
+  // Also where the ledger has it now: its id can be that of a dropped one.
+  await acceptTransaction(parts, signature)
+  return { kind: 'adopted', receipts }
+}
+
+/** Records that a planned transaction has landed. Its bytes are not stored, because they need not be sent again. */
+async function conclude(
+  { outgoing }: Pick<AdoptionParts, 'outgoing'>,
+  row: OutgoingTransaction,
+  { signature, slot }: Pick<UnknownTransaction, 'signature' | 'slot'>,
+): Promise<void> {
+  let { version } = row
+  if (row.state === 'planned') {
+    const signing = await outgoing.sign(row.id, version, { signature, lastValidBlockHeight: 0, slot, sealed: '' })
+    if (signing.kind !== 'signed') throw new Error('another process changed the transaction; try again')
+    version = signing.outgoing.version
+  }
+  if (!(await outgoing.land(row.id, version, slot)))
+    throw new Error('another process changed the transaction; try again')
+}
+
+function readReceipts(effect: Effect, wallet: string): readonly Omit<Receipt, 'settled'>[] {
+  const names = effect.transfers
+    .filter(({ sourceOwner, destinationOwner }) => sourceOwner === wallet && destinationOwner !== wallet)
+    .flatMap(({ destinationOwner, asset }) =>
+      destinationOwner === undefined ? [] : [{ owner: destinationOwner, asset }],
+    )
+  const unique = new Map(names.map((name) => [`${name.owner} ${name.asset}`, name]))
+  return [...unique.values()]
+    .map(({ owner, asset }) => ({ owner, asset, units: computeGain(effect, owner, asset) }))
+    .filter(({ units }) => units > 0n)
+}
+
+/** The lines that settle an amount, for each role of its receiver. */
+async function settle(
+  { rewards, nameOf }: AdoptionParts,
+  { owner, units }: Pick<Receipt, 'owner' | 'units'>,
+): Promise<readonly PayoutLine[]> {
+  const lines: PayoutLine[] = []
+  let left = units
+  for (const role of rewardRoles) {
+    if (left === 0n) break
+    const payee = role === 'cashback' ? nameOf(decodeAddress(owner) ?? new Uint8Array()) : owner
+    const line = await coverWith(rewards, { role, payee }, left)
+    if (!line) continue
+    lines.push(line)
+    left -= line.units
+  }
+  return lines
+}
+
+const pageSize = 200
+
+/** The payee's oldest accruals that cover an amount, or all of them if they do not. */
+async function coverWith(rewards: Rewards, name: PayeeName, most: bigint): Promise<PayoutLine | undefined> {
+  const [within, all] = await Promise.all([rewards.owed(name, most), rewards.owed(name)])
+  if (!within || !all) return undefined
+  let { upto, units: gross } = within
+  // The payout sent less than it settled, for example by the cost of a token account.
+  if (gross < most && upto < all.upto) {
+    const next = await findNextShare(rewards, name, upto)
+    upto = next?.number ?? upto
+    gross += next?.units ?? 0n
+  }
+  return { ...name, from: within.from, upto, gross, units: gross < most ? gross : most, opening: 0n }
+}
+
+async function findNextShare(rewards: Rewards, { role, payee }: PayeeName, after: number) {
+  for (let last = after; ; ) {
+    const page = await rewards.accruals(last, pageSize)
+    for (const { number, shares } of page) {
+      const share = shares.find((one) => one.role === role && one.payee === payee)
+      if (share) return { number, units: share.units }
+      last = number
+    }
+    if (page.length < pageSize) return undefined
+  }
+}
