@@ -9,7 +9,7 @@ const silent = { info: () => {}, warn: () => {}, error: () => {} }
 export async function open(options) {
   const config = readRoutesConfig({ ...options, log: silent }, {})
   const handle = openHandle(config.service, silent)
-  const money = await startPayoutWorkers(await handle.get(), config)
+  const money = await startPayoutWorkers(await handle.get(), { ...config, waits: false })
   return {
     facts: {},
     answers: {},

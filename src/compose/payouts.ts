@@ -32,6 +32,11 @@ export interface PayoutsConfig {
   readonly refundKey: AccountKey | undefined
   readonly mints: MintTable
   readonly rates: RatesConfig
+  /**
+   * Whether workers wait after their start until transactions that were signed before can no longer land (default:
+   * true). A worker that is killed every second would never pay.
+   */
+  readonly waits?: boolean
 }
 
 /** The dependencies of all outgoing transactions, except the key. */
@@ -112,7 +117,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
   if (refundKey !== undefined)
     attachments.push(
       begin('refundKey', 'refunds.start_failed', async () => {
-        begun.refunds = await openRefunds(service, context, config.mints, refundKey)
+        begun.refunds = await openRefunds(service, context, config.mints, refundKey, config.waits)
         return startRefunds(begun.refunds)
       }),
     )
@@ -165,12 +170,12 @@ export function createPayoutsView(
 export async function openPayouts(
   service: Runtime,
   context: PayoutContext,
-  { rewards, mints }: { readonly rewards: RewardsConfig; readonly mints: MintTable },
+  { rewards, mints, waits = true }: Pick<PayoutsConfig, 'mints' | 'waits'> & { readonly rewards: RewardsConfig },
 ): Promise<PayoutsParts | undefined> {
   const native = findMint('NATIVE', readMints(service, mints))
   if (rewards.key === undefined || !native) return undefined
   const { least, dailyCap, everyMs, dailyFees, fee } = rewards
-  const outgoingWallet = await openCheckedWallet(service, rewards.key, fee, true)
+  const outgoingWallet = await openCheckedWallet(service, rewards.key, fee, waits)
   return {
     ...context,
     outgoingWallet,

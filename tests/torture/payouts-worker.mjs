@@ -31,7 +31,11 @@ async function open() {
 async function work() {
   process.send?.('working')
   if (!rewards) throw new Error('no rewards are configured')
-  const money = await startPayoutWorkers(await ready, { ...config, rewards: { ...rewards, everyMs: 1 } })
+  const money = await startPayoutWorkers(await ready, {
+    ...config,
+    rewards: { ...rewards, everyMs: 1 },
+    waits: false,
+  })
   for (;;) {
     await money.run()
     await pause(20)
