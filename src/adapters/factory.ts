@@ -4,10 +4,8 @@ import { readSharedOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { Paywall } from '../paywall/paywall.ts'
-import type { Lifecycle } from './lifecycle.ts'
-import { withLifecycle } from './lifecycle.ts'
-import type { PaystileRoutes } from './routes.ts'
-import { createPaystileRoutes } from './routes.ts'
+import { type Lifecycle, withLifecycle } from './lifecycle.ts'
+import { createPaystileRoutes, type PaystileRoutes } from './routes.ts'
 
 /** `Middleware` and `Endpoints` have the form of the framework. */
 export interface Paystile<Middleware, Endpoints> {

@@ -3,12 +3,9 @@
  * these calls.
  */
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
-import type { Environment } from '../paywall/config/config.ts'
-import { readConfig } from '../paywall/config/config.ts'
-import type { ProviderOptions } from '../paywall/config/options.ts'
-import { providerSchema } from '../paywall/config/options.ts'
-import type { RoutesOptions } from './options.ts'
-import { readRoutesConfig, routesOptionNames } from './options.ts'
+import { type Environment, readConfig } from '../paywall/config/config.ts'
+import { type ProviderOptions, providerSchema } from '../paywall/config/options.ts'
+import { type RoutesOptions, readRoutesConfig, routesOptionNames } from './options.ts'
 
 type NameOf<Options> = Options extends unknown ? keyof Options : never
 type Without<Options, Name extends PropertyKey> = Options extends unknown ? Omit<Options, Name> : never

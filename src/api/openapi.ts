@@ -8,8 +8,7 @@ import { refusals } from '../core/payment/refusals.ts'
 import type { CatalogEntry } from '../paywall/runtime/catalog.ts'
 import { problemBody } from './http/answers.ts'
 import type { Documented } from './http/route.ts'
-import type { DiscoveryParts } from './public/discovery.ts'
-import { formatOffer } from './public/discovery.ts'
+import { type DiscoveryParts, formatOffer } from './public/discovery.ts'
 
 type Json = Record<string, unknown>
 

@@ -11,13 +11,10 @@ import type { AccountKey, OptionsInput } from '../paywall/config/kinds.ts'
 import { accountKey, address, list, text, wholeSeconds } from '../paywall/config/kinds.ts'
 import { readMints } from '../paywall/config/mints.ts'
 import { formatProblem, parseOptions } from '../paywall/config/problems.ts'
-import type { RatesConfig } from '../paywall/config/rates.ts'
-import { readRatesOption } from '../paywall/config/rates.ts'
-import type { ServiceOptions } from '../paywall/config/service-options.ts'
-import { serviceShape } from '../paywall/config/service-options.ts'
+import { type RatesConfig, readRatesOption } from '../paywall/config/rates.ts'
+import { type ServiceOptions, serviceShape } from '../paywall/config/service-options.ts'
 import { readWebhooks, webhooksOption } from './public/webhooks.ts'
-import type { RewardsConfig } from './rewards/option.ts'
-import { readRewards, rewardsOption } from './rewards/option.ts'
+import { type RewardsConfig, readRewards, rewardsOption } from './rewards/option.ts'
 
 const sheetsOption = z.strictObject(
   {

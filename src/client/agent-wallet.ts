@@ -1,7 +1,6 @@
 /** The wallet of an agent, in a key file. */
 import { join } from 'node:path'
-import type { Wallet } from '../chain/keys/keypair.ts'
-import { createWallet } from '../chain/keys/keypair.ts'
+import { createWallet, type Wallet } from '../chain/keys/keypair.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { homeDirectory } from '../host/home.ts'
 import { makeKeyFile, withKeyFile } from '../host/keys/key-file.ts'

@@ -4,8 +4,7 @@ import { PaystileError } from '../core/errors/paystile-error.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { Clock } from '../core/runtime.ts'
 import { readJson } from './read-json.ts'
-import type { SignedIn } from './sign-in.ts'
-import { signInWith } from './sign-in.ts'
+import { type SignedIn, signInWith } from './sign-in.ts'
 import type { WalletSource } from './wallet.ts'
 
 export interface AnalyticsOptions {

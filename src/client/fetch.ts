@@ -2,16 +2,13 @@
  * `fetch` that pays: request, 402, check against the policy, pay, resend, response.
  */
 import { PaymentError } from './errors.ts'
-import type { ClientOptions } from './options.ts'
-import { readCall } from './options.ts'
+import { type ClientOptions, readCall } from './options.ts'
 import { listCandidates } from './policy.ts'
 import { createHints, shareOrBuy, useKnown } from './request/allowances.ts'
-import type { ClientParts, PaidRequest } from './request/paid-request.ts'
-import { prepare } from './request/paid-request.ts'
+import { type ClientParts, type PaidRequest, prepare } from './request/paid-request.ts'
 import { recover } from './request/recover.ts'
 import { redeem } from './request/redeem.ts'
-import type { ChallengeReading } from './request/request-challenge.ts'
-import { payChallenge, requestChallenge } from './request/request-challenge.ts'
+import { type ChallengeReading, payChallenge, requestChallenge } from './request/request-challenge.ts'
 
 export interface FetchWith402 {
   (url: string | URL | Request, options: ClientOptions & RequestInit): Promise<Response>

@@ -3,10 +3,8 @@
  * challenge, because its author could obtain a signed payment that is valid on another chain.
  */
 import { readGenesis } from '../chain/rpc/genesis.ts'
-import type { Rpc } from '../chain/rpc/rpc.ts'
-import { createRpc } from '../chain/rpc/rpc.ts'
-import type { Network } from '../core/money/tokens.ts'
-import { genesisHashes, publicNodes } from '../core/money/tokens.ts'
+import { createRpc, type Rpc } from '../chain/rpc/rpc.ts'
+import { genesisHashes, type Network, publicNodes } from '../core/money/tokens.ts'
 import type { Transport } from '../core/runtime.ts'
 import { PaymentError } from './errors.ts'
 

@@ -1,11 +1,9 @@
 /** The options of `fetchWith402`. */
 import { nearest } from '../core/encoding/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
-import type { AllowanceLeft, Offered } from '../core/payment/allowance.ts'
-import { mostBytesAhead } from '../core/payment/allowance.ts'
+import { type AllowanceLeft, mostBytesAhead, type Offered } from '../core/payment/allowance.ts'
 import type { Journal } from './journal/journal.ts'
-import type { PolicyOptions } from './policy.ts'
-import { checkPolicy } from './policy.ts'
+import { checkPolicy, type PolicyOptions } from './policy.ts'
 import type { WalletSource } from './wallet.ts'
 
 /** A payment before it is made, for approval by a person or a program. */

@@ -4,7 +4,6 @@
  */
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money/money.ts'
-import type { Mint, MintTable, Network, TokenCode } from '../core/money/tokens.ts'
 import {
   checkMints,
   findDecimals,
@@ -13,6 +12,10 @@ import {
   isSameMint,
   isTokenCode,
   knownMints,
+  type Mint,
+  type MintTable,
+  type Network,
+  type TokenCode,
   tokenCodes,
 } from '../core/money/tokens.ts'
 import type { Challenge } from '../core/protocol/challenge.ts'

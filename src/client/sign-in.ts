@@ -3,8 +3,7 @@ import { encodeBase58 } from '../core/encoding/base58.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { parseSignIn } from '../core/service/sign-in-text.ts'
 import { readJson } from './read-json.ts'
-import type { WalletSource } from './wallet.ts'
-import { toWallet } from './wallet.ts'
+import { toWallet, type WalletSource } from './wallet.ts'
 
 export interface SignedIn {
   /** For `Authorization: Bearer`. */

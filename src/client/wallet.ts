@@ -1,7 +1,6 @@
 /** Creates a wallet from any source that can sign. */
 import type { Wallet } from '../chain/keys/keypair.ts'
-import type { WalletSource as ProgramWallet } from '../chain/keys/wallet-source.ts'
-import { readWallet } from '../chain/keys/wallet-source.ts'
+import { type WalletSource as ProgramWallet, readWallet } from '../chain/keys/wallet-source.ts'
 
 /** The used part of a connected account of a browser wallet (Wallet Standard). */
 export interface StandardWallet {

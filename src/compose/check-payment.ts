@@ -6,7 +6,6 @@ import { readChainTime } from '../chain/rpc/time.ts'
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { readPrice } from '../core/money/price.ts'
-import type { MintTable, Network, TokenCode } from '../core/money/tokens.ts'
 import {
   checkMints,
   findDecimals,
@@ -14,9 +13,12 @@ import {
   isNetwork,
   isTokenCode,
   knownMints,
+  type MintTable,
+  type Network,
   networks,
   parseNodes,
   publicNodes,
+  type TokenCode,
   tokenCodes,
 } from '../core/money/tokens.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
@@ -28,10 +30,8 @@ import { createVerifier } from '../host/keys/ed25519.ts'
 import { createLog } from '../host/log.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
 import { openLedger } from '../ledger/open.ts'
-import type { Expectation, ExpectedPayment, Verdict } from '../paywall/claim/check-payment.ts'
-import { judgePayment } from '../paywall/claim/check-payment.ts'
-import type { Environment } from '../paywall/config/config.ts'
-import { openKeyring } from '../paywall/config/config.ts'
+import { type Expectation, type ExpectedPayment, judgePayment, type Verdict } from '../paywall/claim/check-payment.ts'
+import { type Environment, openKeyring } from '../paywall/config/config.ts'
 
 export interface VerifyOptions {
   readonly recipient: string

@@ -1,12 +1,10 @@
 /** Connects developer verification to a service: its endpoints, and the daily check of the hosts. */
 import { createSites } from '../api/auth/origins.ts'
-import type { Developers } from '../api/developers/developers.ts'
-import { createDevelopers, isNamed } from '../api/developers/developers.ts'
+import { createDevelopers, type Developers, isNamed } from '../api/developers/developers.ts'
 import { createDeveloperBook } from '../api/developers/registry.ts'
 import { createDocumentReader } from '../host/net/developer-documents.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
-import type { DeveloperChecks } from '../workers/developers.ts'
-import { startDeveloperChecks } from '../workers/developers.ts'
+import { type DeveloperChecks, startDeveloperChecks } from '../workers/developers.ts'
 
 export interface DeveloperSettings {
   /** The hosts that can be verified, as `developerHostOf` writes them. */

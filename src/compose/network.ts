@@ -20,8 +20,7 @@ import {
   usualLedger,
   withdrawLocalnet,
 } from '../host/home.ts'
-import type { ServiceConfig } from '../paywall/config/config.ts'
-import { openKeyring } from '../paywall/config/config.ts'
+import { openKeyring, type ServiceConfig } from '../paywall/config/config.ts'
 import { countInnerServers } from './open-paywalls.ts'
 
 /** Functions that close the opened parts, called in reverse order. */

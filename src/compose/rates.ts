@@ -1,6 +1,5 @@
 /** Connects the rate sources. Routes with equal settings share one feed, which starts with the first route. */
-import type { RateSource } from '../core/money/rate-feed.ts'
-import { nameFeed } from '../core/money/rate-feed.ts'
+import { nameFeed, type RateSource } from '../core/money/rate-feed.ts'
 import type { JournaledRates, RateTable } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
 import type { RateJournal } from '../core/ports/journal.ts'

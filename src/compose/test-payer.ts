@@ -1,8 +1,7 @@
 /** A test customer: a wallet of this process with test tokens, on a local chain. */
 import { createWallet } from '../chain/keys/keypair.ts'
 import type { TestPayer } from '../paywall/runtime/test-payer.ts'
-import type { FaucetSettings } from './faucet.ts'
-import { forward } from './faucet.ts'
+import { type FaucetSettings, forward } from './faucet.ts'
 
 type Settings = Omit<FaucetSettings, 'mints' | 'faucetKey'>
 

@@ -10,8 +10,7 @@ import { createWebhookPoster } from '../host/net/webhooks.ts'
 import type { ServiceHandle } from '../paywall/paywall.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 import { startWebhooks } from '../workers/webhooks.ts'
-import type { Attached } from './attach.ts'
-import { attach } from './attach.ts'
+import { type Attached, attach } from './attach.ts'
 
 export interface WebhooksWorkerParts {
   /** The service that the events belong to. */

@@ -1,6 +1,5 @@
 /** The dialect of paystile's own protocol: the challenge is the body, the proof is `Payment-Proof`, refusals are problem+json. */
-import type { RefusalRow } from '../core/payment/refusals.ts'
-import { formatProblem, refusals } from '../core/payment/refusals.ts'
+import { formatProblem, type RefusalRow, refusals } from '../core/payment/refusals.ts'
 import { prepareChallenge } from '../core/protocol/challenge.ts'
 import { parseProof } from '../core/protocol/proof.ts'
 import type { Dialect } from './dialect.ts'

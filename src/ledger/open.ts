@@ -2,8 +2,7 @@
 import type { Ledger } from '../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../core/ports/ledger-url.ts'
 import type { Clock } from '../core/runtime.ts'
-import type { LedgerIdentity } from './identity.ts'
-import { LedgerConfigurationError } from './identity.ts'
+import { LedgerConfigurationError, type LedgerIdentity } from './identity.ts'
 import { requireSqlite } from './sqlite/binary.ts'
 
 export interface LedgerParts {

@@ -1,8 +1,7 @@
 /** The whole way, from a price service that lies over HTTP to the table. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { brokenAnswers, openPriceServer, type PriceServer } from '../../tests/harness/price-server.ts'
-import type { RateSource } from '../core/money/rate-feed.ts'
-import { usualRateLimits } from '../core/money/rate-feed.ts'
+import { type RateSource, usualRateLimits } from '../core/money/rate-feed.ts'
 import { knownMints } from '../core/money/tokens.ts'
 import { createRateFeed, type RateFeed } from './feed.ts'
 import { createJupiterSource } from './jupiter.ts'

@@ -4,11 +4,16 @@
  * Reading the rates sends no request and does not wait, so a quote needs no I/O. The age is checked at every read, so a
  * token is withdrawn in time even if the source never answers again.
  */
-import type { Moment, RatedToken, RateLimits, RateOffer, RateSource, RateState } from '../core/money/rate-feed.ts'
 import {
   computeOffer,
   formatRate,
   lapse,
+  type Moment,
+  type RatedToken,
+  type RateLimits,
+  type RateOffer,
+  type RateSource,
+  type RateState,
   ratedTokens,
   rateQuestionMs,
   readMoment,
@@ -18,8 +23,7 @@ import {
 import type { RateTable } from '../core/money/rates.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { Clock, Log } from '../core/runtime.ts'
-import type { Readings } from './readings.ts'
-import { readReadings } from './readings.ts'
+import { type Readings, readReadings } from './readings.ts'
 
 export interface RateFeedParts {
   readonly source: RateSource

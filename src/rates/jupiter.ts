@@ -7,11 +7,9 @@
 import { formatNumber, parseDecimal } from '../core/money/money.ts'
 import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
 import { ratedTokens } from '../core/money/rate-feed.ts'
-import type { MintTable } from '../core/money/tokens.ts'
-import { solDecimals } from '../core/money/tokens.ts'
+import { type MintTable, solDecimals } from '../core/money/tokens.ts'
 import type { Get } from '../core/runtime.ts'
-import type { Decimal, Json } from './http-source.ts'
-import { askObject, isObject, readWorth } from './http-source.ts'
+import { askObject, type Decimal, isObject, type Json, readWorth } from './http-source.ts'
 
 export interface JupiterParts {
   readonly get: Get

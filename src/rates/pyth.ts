@@ -7,8 +7,7 @@
 import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
 import { ratedTokens } from '../core/money/rate-feed.ts'
 import type { Get } from '../core/runtime.ts'
-import type { Decimal } from './http-source.ts'
-import { askObject, isObject, readWorth } from './http-source.ts'
+import { askObject, type Decimal, isObject, readWorth } from './http-source.ts'
 
 export interface PythParts {
   readonly get: Get

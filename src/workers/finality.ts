@@ -7,8 +7,7 @@ import type { Meter } from '../core/encoding/metrics.ts'
 import type { Chain } from '../core/ports/chain.ts'
 import type { Conclusion, Journal } from '../core/ports/journal.ts'
 import type { Log } from '../core/runtime.ts'
-import type { Loop } from './loop.ts'
-import { startLoop } from './loop.ts'
+import { type Loop, startLoop } from './loop.ts'
 
 export interface FinalityParts {
   readonly journal: Pick<Journal, 'unfinal' | 'conclude'>

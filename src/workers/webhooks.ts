@@ -11,8 +11,7 @@ import type { PaymentListItem } from '../core/payment/history.ts'
 import type { LedgerEvent, LedgerEvents, Posted } from '../core/ports/outbox.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { Clock, Log } from '../core/runtime.ts'
-import type { Webhook, WebhookMessage } from '../core/service/webhooks.ts'
-import { formatWebhook, retryDelay } from '../core/service/webhooks.ts'
+import { formatWebhook, retryDelay, type Webhook, type WebhookMessage } from '../core/service/webhooks.ts'
 
 export interface WebhooksParts {
   readonly notices: LedgerEvents

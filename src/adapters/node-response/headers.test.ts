@@ -2,8 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Fields } from './headers.ts'
-import { growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
+import { type Fields, growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
 
 const names = [
   'Vary',

@@ -4,22 +4,17 @@
  * wrapped together. The gateway calls the functions of this file instead.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Answer } from '../../core/encoding/http.ts'
-import { cacheDirective } from '../../core/encoding/http.ts'
-import type { Wrapping } from '../../paywall/config/envelope.ts'
-import { emptyBody, findWrapping } from '../../paywall/config/envelope.ts'
+import { type Answer, cacheDirective } from '../../core/encoding/http.ts'
+import { emptyBody, findWrapping, type Wrapping } from '../../paywall/config/envelope.ts'
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 import type { Beginning, Delivery } from '../../paywall/delivery/delivery.ts'
 import type { HeaderPairs } from '../../paywall/delivery/receipt.ts'
 import { breakOff, tearDown } from './abort.ts'
 import { awaitArrival, readSession } from './arrival.ts'
-import type { Chunk } from './chunk.ts'
-import { byteLength, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'
-import type { Fields } from './headers.ts'
-import { growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
+import { byteLength, type Chunk, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'
+import { type Fields, growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
 import { awaitClose } from './pipeline.ts'
-import type { QuotaWriter } from './quota-writer.ts'
-import { createQuotaWriter } from './quota-writer.ts'
+import { createQuotaWriter, type QuotaWriter } from './quota-writer.ts'
 
 /** The original methods of a response, called with the handler's arguments. */
 interface Original {

@@ -3,8 +3,7 @@ import type { PayerMark } from '../../core/ports/reports.ts'
 import type { Cursors } from './cursor.ts'
 import { readRevenueToken } from './format.ts'
 import type { PayersQuery } from './queries.ts'
-import type { BooksParts } from './reports.ts'
-import { amountsBy, ceilTo, floorTo, formatRevenue, total } from './reports.ts'
+import { amountsBy, type BooksParts, ceilTo, floorTo, formatRevenue, total } from './reports.ts'
 
 const dayMs = 86_400_000
 const usualDays = 30

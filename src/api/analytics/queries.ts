@@ -1,10 +1,8 @@
 /** Schemas of the analytics queries. They parse the queries, and `/openapi.json` is made from them. */
 import { z } from 'zod'
 import { tokenCodes } from '../../core/money/tokens.ts'
-import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
-import { paymentListStatuses } from '../../core/payment/history.ts'
-import type { PayerMark, PaymentListMark } from '../../core/ports/reports.ts'
-import { problemKinds } from '../../core/ports/reports.ts'
+import { type PaymentListItem, type PaymentListStatus, paymentListStatuses } from '../../core/payment/history.ts'
+import { type PayerMark, type PaymentListMark, problemKinds } from '../../core/ports/reports.ts'
 import { asRead } from '../http/inputs.ts'
 import { cursorBy, limit } from '../http/queries.ts'
 import { parseTime } from '../http/time-text.ts'

@@ -1,7 +1,6 @@
 /** The filter of the payment list and of every export, and its conversion back into a query. */
 import type { PaymentListQuery } from '../../core/ports/reports.ts'
-import type { Input } from '../http/inputs.ts'
-import { readQuery } from '../http/inputs.ts'
+import { type Input, readQuery } from '../http/inputs.ts'
 import { filterNames, filterQuery } from './queries.ts'
 
 export type PaymentFilter = Pick<PaymentListQuery, 'from' | 'to' | 'endpoint' | 'token' | 'status' | 'state' | 'payer'>

@@ -7,8 +7,7 @@ import type { Rewards } from '../../core/payouts/ports/rewards.ts'
 import { refundLane } from '../../core/payouts/refunds.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { Cursors } from './cursor.ts'
-import type { PaymentReport, WentOut } from './format.ts'
-import { formatPayment, withoutTransactions } from './format.ts'
+import { formatPayment, type PaymentReport, type WentOut, withoutTransactions } from './format.ts'
 
 /** The stores of accruals and outgoing transactions. */
 export interface Outgoing {

@@ -4,8 +4,7 @@
  */
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Journal } from '../../core/ports/journal.ts'
@@ -27,8 +26,7 @@ import { cutPage } from '../http/paging.ts'
 import type { Cursors } from './cursor.ts'
 import { readRevenueToken } from './format.ts'
 import type { PageQuery, SeriesQuery } from './queries.ts'
-import type { RecordParts } from './records.ts'
-import { formatFeedRecords } from './records.ts'
+import { formatFeedRecords, type RecordParts } from './records.ts'
 
 export interface BooksParts extends RecordParts {
   readonly books: Books

@@ -8,8 +8,7 @@ import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
 import { writeNonce } from '../../core/encoding/nonce.ts'
 import type { Network } from '../../core/money/tokens.ts'
-import type { SignInText } from '../../core/service/sign-in-text.ts'
-import { formatSignIn, parseSignIn } from '../../core/service/sign-in-text.ts'
+import { formatSignIn, parseSignIn, type SignInText } from '../../core/service/sign-in-text.ts'
 
 /** The site that the message names. */
 export type Site = Pick<SignInText, 'host' | 'origin'>

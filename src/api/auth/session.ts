@@ -5,8 +5,7 @@
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { createBearers } from './bearer.ts'
-import type { Sites } from './origins.ts'
-import { isPlainLoopback } from './origins.ts'
+import { isPlainLoopback, type Sites } from './origins.ts'
 
 export interface Session {
   readonly wallet: string

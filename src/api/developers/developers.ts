@@ -14,15 +14,12 @@ import type { Clock, Log } from '../../core/runtime.ts'
 import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 import type { Site } from '../auth/message.ts'
 import type { Sites } from '../auth/origins.ts'
-import type { Access, Visitor } from '../http/access.ts'
-import { mayRead, turnAway } from '../http/access.ts'
+import { type Access, mayRead, turnAway, type Visitor } from '../http/access.ts'
 import { createAttempts } from '../http/attempts.ts'
 import { answer, problem } from '../http/errors.ts'
 import { readPosted } from '../http/posted.ts'
-import type { DeveloperBody } from './bodies.ts'
-import { developerBody, revokeBody } from './bodies.ts'
-import type { DeveloperMessageParts, DeveloperMessages } from './messages.ts'
-import { createDeveloperMessages } from './messages.ts'
+import { type DeveloperBody, developerBody, revokeBody } from './bodies.ts'
+import { createDeveloperMessages, type DeveloperMessageParts, type DeveloperMessages } from './messages.ts'
 
 export interface DevelopersParts extends DeveloperMessageParts {
   readonly book: DeveloperBook

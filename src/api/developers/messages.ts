@@ -2,8 +2,7 @@
  * Messages that developers sign. A message is for one service, one host and one wallet, expires, and can be used once.
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
-import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
-import { formatDeveloperText } from '../../core/payouts/developers.ts'
+import { type DeveloperPurpose, formatDeveloperText } from '../../core/payouts/developers.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock, Verifier } from '../../core/runtime.ts'
 import type { Site } from '../auth/message.ts'

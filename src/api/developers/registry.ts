@@ -2,8 +2,7 @@
  * Verified hosts and their wallets, in the ledger's rewards. A lock per host serializes changes, so a check that began
  * earlier cannot undo a later verification.
  */
-import type { DeveloperBook } from '../../core/payouts/developers.ts'
-import { dayMs, findVerification, verificationDays } from '../../core/payouts/developers.ts'
+import { type DeveloperBook, dayMs, findVerification, verificationDays } from '../../core/payouts/developers.ts'
 import type { Rewards } from '../../core/payouts/ports/rewards.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'

@@ -4,8 +4,7 @@
  */
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { PaymentFilter } from '../analytics/query.ts'
-import { formatPaymentFilter, readPaymentFilter } from '../analytics/query.ts'
+import { formatPaymentFilter, type PaymentFilter, readPaymentFilter } from '../analytics/query.ts'
 import { createBearers } from '../auth/bearer.ts'
 
 export interface Link {

@@ -1,13 +1,10 @@
 /** `GET /api/rewards/export`: every line of every payout as CSV or JSON, latest payout first, streamed. */
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
-import type { RewardsParts } from '../rewards/view.ts'
-import { formatLine } from '../rewards/view.ts'
+import { formatLine, type RewardsParts } from '../rewards/view.ts'
 import { csvChunks } from './csv.ts'
-import type { Downloads } from './downloads.ts'
-import { downloadHeaders } from './downloads.ts'
+import { type Downloads, downloadHeaders } from './downloads.ts'
 import { jsonChunks } from './json.ts'
-import type { PagesOf } from './rows.ts'
-import { begin, textStream } from './rows.ts'
+import { begin, type PagesOf, textStream } from './rows.ts'
 
 /** The order of columns. */
 const payoutColumns = [

@@ -1,11 +1,9 @@
 /** Reads the payments of an export page by page. Memory holds one page at a time. */
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Books } from '../../core/ports/reports.ts'
-import type { PaymentReport } from '../analytics/format.ts'
-import { readRevenueToken } from '../analytics/format.ts'
+import { type PaymentReport, readRevenueToken } from '../analytics/format.ts'
 import type { PaymentFilter } from '../analytics/query.ts'
-import type { RecordParts } from '../analytics/records.ts'
-import { formatRecords } from '../analytics/records.ts'
+import { formatRecords, type RecordParts } from '../analytics/records.ts'
 
 /** Rows of text, page by page. */
 export type PagesOf<Column extends string> = AsyncGenerator<

@@ -1,8 +1,7 @@
 /** Limits how often a client address may try expensive operations. */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { BucketRate } from '../../paywall/runtime/token-bucket.ts'
-import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
+import { type BucketRate, createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 
 export interface AttemptLimit {
   /** False if the limit is reached. Failed and successful attempts count alike. */

@@ -2,8 +2,7 @@
  * Responses of the service's own endpoints: JSON that is not cached, and RFC 9457 problems with a stable code.
  * `docs/analytics.md` lists the codes, and a test compares the list.
  */
-import type { RefusalCode } from '../../core/payment/refusals.ts'
-import { formatProblem, refusals, refuse } from '../../core/payment/refusals.ts'
+import { formatProblem, type RefusalCode, refusals, refuse } from '../../core/payment/refusals.ts'
 
 interface Row {
   readonly status: number

@@ -5,14 +5,11 @@
  * client address, per recipient and in total. The tokens are free, but each transfer costs SOL of the key.
  */
 import { readClientAddress } from '../../core/encoding/client-address.ts'
-import type { MintTable, Network } from '../../core/money/tokens.ts'
-import { knownMints } from '../../core/money/tokens.ts'
+import { knownMints, type MintTable, type Network } from '../../core/money/tokens.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import type { Portions } from '../../core/service/faucet-order.ts'
-import { localnetPortions, readFaucetOrder } from '../../core/service/faucet-order.ts'
+import { localnetPortions, type Portions, readFaucetOrder } from '../../core/service/faucet-order.ts'
 import type { FaucetSource, Forward, Gift, Give } from '../../paywall/runtime/faucet-source.ts'
-import type { BucketRate } from '../../paywall/runtime/token-bucket.ts'
-import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
+import { type BucketRate, createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 import type { Visitor } from '../http/access.ts'
 
 export type Faucet = (request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>

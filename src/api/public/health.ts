@@ -3,8 +3,7 @@ import { signatureBytes } from '../../core/encoding/base58.ts'
 import { joinReports } from '../../paywall/quote/readiness-report.ts'
 import type { Readiness, ReadinessReport } from '../../paywall/runtime/catalog.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
-import type { Access, Visitor } from '../http/access.ts'
-import { isLocalVisit, mayRead } from '../http/access.ts'
+import { type Access, isLocalVisit, mayRead, type Visitor } from '../http/access.ts'
 import { answer, problem, respond } from '../http/errors.ts'
 
 export interface ReadinessAnswer extends Readiness {

@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { ledgerEventKinds } from '../../core/ports/outbox.ts'
-import type { Webhook } from '../../core/service/webhooks.ts'
-import { isWebhookSecret, nameWebhook } from '../../core/service/webhooks.ts'
+import { isWebhookSecret, nameWebhook, type Webhook } from '../../core/service/webhooks.ts'
 import { flag, list, text } from '../../paywall/config/kinds.ts'
 
 const notKinds = `must be a list of ${ledgerEventKinds.join(', ')}`

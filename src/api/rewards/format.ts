@@ -1,7 +1,6 @@
 /** Formats outgoing transactions for responses. */
 import { formatUnits } from '../../core/money/money.ts'
-import type { DecimalsOf } from '../../core/money/tokens.ts'
-import { isTokenCode } from '../../core/money/tokens.ts'
+import { type DecimalsOf, isTokenCode } from '../../core/money/tokens.ts'
 import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 
 /** For a payout its payees and sums; for a conversion or a refund its subject, with base units as plain decimals. */

@@ -1,12 +1,10 @@
 /** `GET /api/settlement`: the conversion of payments into the settlement token, formatted for people. */
 import { formatUnits } from '../../core/money/money.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
-import { findDecimals } from '../../core/money/tokens.ts'
+import { findDecimals, type TokenCode } from '../../core/money/tokens.ts'
 import { parseConversion } from '../../core/payouts/conversion.ts'
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import { cutPage } from '../http/paging.ts'
-import type { OutgoingTransactionsQuery, RewardsParts } from './view.ts'
-import { formatHead, writeMark } from './view.ts'
+import { formatHead, type OutgoingTransactionsQuery, type RewardsParts, writeMark } from './view.ts'
 
 /** The settlement as this process knows it. */
 export interface SettlementView {

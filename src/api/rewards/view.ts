@@ -3,8 +3,7 @@
  * people.
  */
 import { formatUnits } from '../../core/money/money.ts'
-import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
-import { findDecimals, findMint } from '../../core/money/tokens.ts'
+import { findDecimals, findMint, type MintTable, type TokenCode } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
 import type {
   OutgoingTransaction,
@@ -13,10 +12,8 @@ import type {
   PayoutLine,
 } from '../../core/payouts/ports/outgoing.ts'
 import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
-import type { RefundFacts } from '../../core/payouts/refunds.ts'
-import { parseRefund } from '../../core/payouts/refunds.ts'
-import type { RewardRole, RewardRules } from '../../core/payouts/rewards.ts'
-import { restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
+import { parseRefund, type RefundFacts } from '../../core/payouts/refunds.ts'
+import { type RewardRole, type RewardRules, restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { cutPage } from '../http/paging.ts'
 import type { RewardsConfig } from './option.ts'

@@ -13,13 +13,12 @@ import { readPosted } from '../http/posted.ts'
 import { limit, noQuery } from '../http/queries.ts'
 import type { Row } from '../http/route.ts'
 import * as answers from '../rewards/answers.ts'
-import type { SettlementView } from '../rewards/settlement.ts'
-import { noSettlement, readSettlement } from '../rewards/settlement.ts'
-import type { RewardsParts } from '../rewards/view.ts'
+import { noSettlement, readSettlement, type SettlementView } from '../rewards/settlement.ts'
 import {
   formatRefundTransaction,
   parseMark,
   parsePayee,
+  type RewardsParts,
   readPayee,
   readPayees,
   readPayout,

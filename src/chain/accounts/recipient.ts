@@ -5,8 +5,7 @@
  * of the right chain counts.
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
-import type { Mint, TokenCode } from '../../core/money/tokens.ts'
-import { token2022Program } from '../../core/money/tokens.ts'
+import { type Mint, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
 import type { Inspection, TokenReading, WalletReading } from '../../core/payment/token-rules.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { isFields, readCount, readU64 } from '../rpc/json.ts'

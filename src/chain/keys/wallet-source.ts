@@ -1,8 +1,6 @@
 /** Creates wallets from keys in all supported forms. */
-import type { KeySource, Wallet } from './keypair.ts'
-import { createWallet } from './keypair.ts'
-import type { KitSigner } from './signer.ts'
-import { isKitSigner, walletFromSigner } from './signer.ts'
+import { createWallet, type KeySource, type Wallet } from './keypair.ts'
+import { isKitSigner, type KitSigner, walletFromSigner } from './signer.ts'
 
 export type WalletSource = Wallet | KeySource | KitSigner
 

@@ -1,7 +1,6 @@
 /** Reads address lookup tables. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { ChainAccount } from '../accounts/account.ts'
-import { readAccounts } from '../accounts/account.ts'
+import { type ChainAccount, readAccounts } from '../accounts/account.ts'
 import type { Call } from '../rpc/rpc.ts'
 
 const tableProgram = 'AddressLookupTab1e1111111111111111111111111'

@@ -5,8 +5,7 @@
  * node's address, because it can contain an API key.
  */
 import type { Meter } from '../../core/encoding/metrics.ts'
-import type { Transport } from '../../core/runtime.ts'
-import { longestAnswer } from '../../core/runtime.ts'
+import { longestAnswer, type Transport } from '../../core/runtime.ts'
 import { isFields, parseJson } from './json.ts'
 
 export type RpcAnswer =

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Mint } from '../../core/money/tokens.ts'
-import { knownMints, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
+import { knownMints, type Mint, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
 import { absent, type ChainAccount } from '../accounts/account.ts'
 import { systemProgram } from '../accounts/programs.ts'
 import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'

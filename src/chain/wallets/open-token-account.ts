@@ -5,8 +5,7 @@
 import type { Mint } from '../../core/money/tokens.ts'
 import type { Opening } from '../../core/ports/chain.ts'
 import type { Wallet } from '../keys/keypair.ts'
-import type { SendParts } from '../send/send.ts'
-import { confirm, readLifetime, submit } from '../send/send.ts'
+import { confirm, readLifetime, type SendParts, submit } from '../send/send.ts'
 import { signOpening } from './payment.ts'
 
 export interface OpeningOrder {

@@ -15,8 +15,7 @@ import type { Asset } from '../../core/payment/verify.ts'
 import { findTokenAccount, memoProgram } from '../accounts/programs.ts'
 import type { Wallet } from '../keys/keypair.ts'
 import { decodeTransaction } from '../read/decode.ts'
-import type { SignedPayment } from '../send/message.ts'
-import { composeMessage, type Lifetime, unsigned } from '../send/message.ts'
+import { composeMessage, type Lifetime, type SignedPayment, unsigned } from '../send/message.ts'
 
 /** The token and amount to pay. */
 export interface TokenAmount {

@@ -22,8 +22,7 @@ import type { Wallet } from '../keys/keypair.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { readU64 } from '../rpc/json.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import type { SendParts } from '../send/send.ts'
-import { confirm, readLifetime, submit } from '../send/send.ts'
+import { confirm, readLifetime, type SendParts, submit } from '../send/send.ts'
 import { computeBudget, memoInstruction, openInstruction, signInstructions } from './payment.ts'
 
 export type TestMinting =

@@ -1,7 +1,6 @@
 /** The messages of `pay` during a payment, and the facts that it keeps for its result. */
 import type { ClientEvent } from '../../client/options.ts'
-import type { AllowanceLeft, Offered } from '../../core/payment/allowance.ts'
-import { isOneRequest } from '../../core/payment/allowance.ts'
+import { type AllowanceLeft, isOneRequest, type Offered } from '../../core/payment/allowance.ts'
 import { boughtText, leftText } from '../allowance-text.ts'
 import { paint, short } from '../output.ts'
 

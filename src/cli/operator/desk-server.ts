@@ -1,8 +1,7 @@
 /** The HTTP server of a desk: two endpoints with small JSON bodies. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Desk, DeskAnswer } from '../../venues/desk.ts'
-import { refuse } from '../../venues/desk.ts'
+import { type Desk, type DeskAnswer, refuse } from '../../venues/desk.ts'
 
 export interface DeskServer {
   readonly url: string

@@ -1,11 +1,9 @@
 /** `paystile desk`: a desk that exchanges test tokens, for services that convert their revenue. */
 import { join } from 'node:path'
-import type { Wallet } from '../../chain/keys/keypair.ts'
-import { createWallet } from '../../chain/keys/keypair.ts'
+import { createWallet, type Wallet } from '../../chain/keys/keypair.ts'
 import { createRpc } from '../../chain/rpc/rpc.ts'
 import { shareRates } from '../../compose/rates.ts'
-import type { MintTable, Network } from '../../core/money/tokens.ts'
-import { knownMints } from '../../core/money/tokens.ts'
+import { knownMints, type MintTable, type Network } from '../../core/money/tokens.ts'
 import type { Log } from '../../core/runtime.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { localnetDirectory } from '../../host/home.ts'
@@ -20,8 +18,7 @@ import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
 import { readMint } from '../payment-options.ts'
 import { listNodes, readChain, type TestNetwork } from '../test-network.ts'
-import type { DeskServer } from './desk-server.ts'
-import { listenForDesk } from './desk-server.ts'
+import { type DeskServer, listenForDesk } from './desk-server.ts'
 
 interface DeskCommandOptions {
   readonly key?: string

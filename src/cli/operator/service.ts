@@ -1,7 +1,6 @@
 /** Opens the service of this directory for a command beside its servers: the same ledger, chain and secret. */
 import { readFileSync } from 'node:fs'
-import type { RoutesConfig, RoutesOptions } from '../../api/options.ts'
-import { readRoutesConfig } from '../../api/options.ts'
+import { type RoutesConfig, type RoutesOptions, readRoutesConfig } from '../../api/options.ts'
 import { openHandle, openLog } from '../../compose/paywall.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { Network } from '../../core/money/tokens.ts'

@@ -2,8 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import type { Part, PartHead } from './download-range.ts'
-import { formatHeaders, isResumable, isWhole, judge, nothing } from './download-range.ts'
+import { formatHeaders, isResumable, isWhole, judge, nothing, type Part, type PartHead } from './download-range.ts'
 
 const headOf = (status: number, headers: Readonly<Record<string, string>> = {}): PartHead => ({
   status,

@@ -8,8 +8,7 @@ import type { FetchWith402 } from '../fetch.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { ClientEvent, ClientOptions } from '../options.ts'
 import { formatHeaders, isResumable, isWhole, judge } from './download-range.ts'
-import type { PartFile } from './part-file.ts'
-import { DownloadError, openPartFile } from './part-file.ts'
+import { DownloadError, openPartFile, type PartFile } from './part-file.ts'
 
 export interface Progress {
   /** The number of bytes in the file. */

@@ -8,8 +8,7 @@ import { dirname } from 'node:path'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { isNameAlive, processName } from '../../host/alive.ts'
 import { shareInProcess } from '../../host/process-wide.ts'
-import type { Part } from './download-range.ts'
-import { isValidator, nothing } from './download-range.ts'
+import { isValidator, nothing, type Part } from './download-range.ts'
 
 export const downloadErrorCodes = ['file_busy', 'file_unwritable', 'size_mismatch'] as const
 export type DownloadErrorCode = (typeof downloadErrorCodes)[number]

@@ -7,8 +7,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { isNameAlive, processName } from '../../host/alive.ts'
 import { JournalError } from '../errors.ts'
-import type { Intent, Journal } from './journal.ts'
-import { findExceeded, isUsable } from './journal.ts'
+import { findExceeded, type Intent, isUsable, type Journal } from './journal.ts'
 import { migrate } from './schema.ts'
 
 const ownName = processName(process.pid)

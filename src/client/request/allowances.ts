@@ -8,10 +8,8 @@ import { readTimeout } from '../options.ts'
 import { checkChallenge } from '../policy.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 import { recover } from './recover.ts'
-import type { Redeemed } from './redeem.ts'
-import { redeem } from './redeem.ts'
-import type { ChallengeReading } from './request-challenge.ts'
-import { payChallenge } from './request-challenge.ts'
+import { type Redeemed, redeem } from './redeem.ts'
+import { type ChallengeReading, payChallenge } from './request-challenge.ts'
 
 /** The known scopes of addresses, for the lifetime of the process. */
 export interface Hints {

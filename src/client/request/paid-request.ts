@@ -7,8 +7,7 @@ import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Connection, Nodes } from '../nodes.ts'
-import type { ClientEvent, ClientOptions } from '../options.ts'
-import { readTimeout } from '../options.ts'
+import { type ClientEvent, type ClientOptions, readTimeout } from '../options.ts'
 import { toWallet } from '../wallet.ts'
 
 export interface ClientParts {

@@ -1,8 +1,7 @@
 /** Completes a payment that was signed and not followed to its end. */
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
-import type { ClientParts, PaidRequest } from './paid-request.ts'
-import { connect } from './paid-request.ts'
+import { type ClientParts, connect, type PaidRequest } from './paid-request.ts'
 import { land, payParts } from './pay.ts'
 
 /** Undefined if the payment is certain never to land, so that a new one may be made. */

@@ -3,8 +3,7 @@
  * payment is made.
  */
 
-import type { AllowanceLeft } from '../../core/payment/allowance.ts'
-import { allowanceHeader, parseAllowanceLeft } from '../../core/payment/allowance.ts'
+import { type AllowanceLeft, allowanceHeader, parseAllowanceLeft } from '../../core/payment/allowance.ts'
 import { formatProof, proofHeader, proofText } from '../../core/protocol/proof.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'

@@ -1,10 +1,8 @@
 /** The unpaid request: reads the price of the resource, and where and how to pay it. */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Network } from '../../core/money/tokens.ts'
-import type { Offered } from '../../core/payment/allowance.ts'
-import { isShared, readOffered } from '../../core/payment/allowance.ts'
-import type { Challenge } from '../../core/protocol/challenge.ts'
-import { readChallenge } from '../../core/protocol/challenge.ts'
+import { isShared, type Offered, readOffered } from '../../core/payment/allowance.ts'
+import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
 import { acceptHeader, formatAccept, hashClaim } from '../../core/protocol/proof.ts'
 import type { ProofKind } from '../../core/protocol/request-id.ts'
 import { PaymentError } from '../errors.ts'
@@ -12,8 +10,7 @@ import type { Intent } from '../journal/journal.ts'
 import { readTimeout } from '../options.ts'
 import { checkChallenge, listCandidates } from '../policy.ts'
 import { readJson } from '../read-json.ts'
-import type { ClientParts, PaidRequest } from './paid-request.ts'
-import { connect, digest } from './paid-request.ts'
+import { type ClientParts, connect, digest, type PaidRequest } from './paid-request.ts'
 import { pay, payParts } from './pay.ts'
 
 /** A challenge that passed the policy's first checks. */

@@ -11,8 +11,7 @@ import type { ServiceHandle } from '../../paywall/paywall.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Loop } from '../../workers/loop.ts'
 import { createPauseSwitch } from '../../workers/payouts/pause.ts'
-import type { Converter } from '../../workers/payouts/settlement.ts'
-import { startSettlement } from '../../workers/payouts/settlement.ts'
+import { type Converter, startSettlement } from '../../workers/payouts/settlement.ts'
 
 type Converting = Pick<RouteConfig, 'recipient' | 'mints' | 'rates' | 'conversion'>
 

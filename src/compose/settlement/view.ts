@@ -4,8 +4,7 @@ import { decimalsIn } from '../../core/money/rates.ts'
 import { findMint, tokenCodes } from '../../core/money/tokens.ts'
 import { readThreshold } from '../../core/payouts/conversion.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
-import type { Converted } from './settlement.ts'
-import { convertedIn, isConvertedElsewhere } from './settlement.ts'
+import { type Converted, convertedIn, isConvertedElsewhere } from './settlement.ts'
 
 export function createSettlementView(service: Runtime): SettlementView {
   return {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Ticket } from './cookie.ts'
-import { cookieName, formatTickets, readOtherTickets, readTickets } from './cookie.ts'
+import { cookieName, formatTickets, readOtherTickets, readTickets, type Ticket } from './cookie.ts'
 
 const letter = fc.constantFrom(...'ABCxyz019_-')
 const ticket = fc.record({

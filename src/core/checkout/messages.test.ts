@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { tokenCodes } from '../money/tokens.ts'
-import type { CheckoutOrder } from './messages.ts'
-import { formatOrder, parseOrder } from './messages.ts'
+import { type CheckoutOrder, formatOrder, parseOrder } from './messages.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'ABCxyz019_-'), minLength: 1, maxLength: 90 })
 const token = fc.constantFrom(...tokenCodes)

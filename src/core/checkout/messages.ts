@@ -5,8 +5,7 @@
  * `Payment-Checkout: status; requestId=…`, `view; requestId=…; token=…`, `prepare; requestId=…; token=…; account=…`,
  * `submit; requestId=…; transaction=<base64url>`; on a local chain also `test; requestId=…; token=…`.
  */
-import type { Network, TokenCode } from '../money/tokens.ts'
-import { isTokenCode } from '../money/tokens.ts'
+import { isTokenCode, type Network, type TokenCode } from '../money/tokens.ts'
 import { requestIdPattern } from '../protocol/request-id.ts'
 
 export const checkoutHeader = 'Payment-Checkout'

@@ -9,8 +9,7 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import type { Clock } from '../runtime.ts'
 import { formatUnits } from './money.ts'
 import { parseRate, rateDecimals } from './rates.ts'
-import type { TokenCode } from './tokens.ts'
-import { tokenCodes } from './tokens.ts'
+import { type TokenCode, tokenCodes } from './tokens.ts'
 
 /** The value of one whole token, as reported by a source. */
 export interface RateReading {

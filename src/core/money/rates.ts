@@ -2,8 +2,7 @@
  * Converts a price into the other accepted tokens. A rate is the value of one whole token in USDC, as decimal text.
  */
 import { maxUnits, parseDecimal } from './money.ts'
-import type { Amounts, MintTable, TokenCode } from './tokens.ts'
-import { findDecimals, tokenCodes } from './tokens.ts'
+import { type Amounts, findDecimals, type MintTable, type TokenCode, tokenCodes } from './tokens.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 

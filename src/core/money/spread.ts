@@ -6,10 +6,8 @@
  */
 import { maxUnits } from './money.ts'
 import { millionths } from './rate-feed.ts'
-import type { Amount, RateTable } from './rates.ts'
-import { convert } from './rates.ts'
-import type { Amounts, MintTable, TokenCode } from './tokens.ts'
-import { findDecimals } from './tokens.ts'
+import { type Amount, convert, type RateTable } from './rates.ts'
+import { type Amounts, findDecimals, type MintTable, type TokenCode } from './tokens.ts'
 
 const million = 1_000_000n
 

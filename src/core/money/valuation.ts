@@ -2,8 +2,7 @@
  * Values a payment in the report token, by the rates at its block time. The unit is finer than any token's, so that
  * sums of many small payments lose nothing.
  */
-import type { Amount, RateTable } from './rates.ts'
-import { parseRate } from './rates.ts'
+import { type Amount, parseRate, type RateTable } from './rates.ts'
 import type { TokenCode } from './tokens.ts'
 
 /** Values are counted in units of 10⁻¹² of the report token. */

@@ -4,10 +4,8 @@
  * A rule that refuses states the problem in one sentence and, if the provider can fix it, the setting to write.
  */
 import { formatUnits } from '../money/money.ts'
-import type { Mint, TokenCode } from '../money/tokens.ts'
-import { solDecimals, splTokenProgram, token2022Program } from '../money/tokens.ts'
-import type { TransferFee } from '../money/transfer-fee.ts'
-import { computeGross } from '../money/transfer-fee.ts'
+import { type Mint, solDecimals, splTokenProgram, type TokenCode, token2022Program } from '../money/tokens.ts'
+import { computeGross, type TransferFee } from '../money/transfer-fee.ts'
 
 /** Mint features that the provider must allow explicitly: they can cost payments or misstate amounts. */
 export const doubtfulTraits = [

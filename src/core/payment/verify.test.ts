@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Effect, Quote, TokenHolding, Transfer } from './verify.ts'
-import { judge } from './verify.ts'
+import { type Effect, judge, type Quote, type TokenHolding, type Transfer } from './verify.ts'
 
 const quote: Quote = {
   requestId: 'rid',

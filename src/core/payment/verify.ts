@@ -6,8 +6,7 @@
  * same transaction therefore does not count, nor does money from another sender.
  */
 import type { TokenCode } from '../money/tokens.ts'
-import type { Refusal } from './refusals.ts'
-import { refuse } from './refusals.ts'
+import { type Refusal, refuse } from './refusals.ts'
 
 /** The token that moved: the address of a mint, or SOL. */
 export type Asset = string | 'SOL'

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fuzzRuns } from '../../../tests/harness/length.ts'
 import { fairUnits } from '../money/rates.ts'
-import type { TokenCode } from '../money/tokens.ts'
-import { tokenCodes } from '../money/tokens.ts'
+import { type TokenCode, tokenCodes } from '../money/tokens.ts'
 import {
   type ConversionAbout,
   type ConversionRules,

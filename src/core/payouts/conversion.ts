@@ -5,10 +5,8 @@
  * lower bounds: the quote less the allowed slippage, and the value by the rate source.
  */
 import { maxUnits } from '../money/money.ts'
-import type { RateTable, TokenDecimals } from '../money/rates.ts'
-import { convert, fairUnits } from '../money/rates.ts'
-import type { TokenCode } from '../money/tokens.ts'
-import { tokenCodes } from '../money/tokens.ts'
+import { convert, fairUnits, type RateTable, type TokenDecimals } from '../money/rates.ts'
+import { type TokenCode, tokenCodes } from '../money/tokens.ts'
 
 /** 100 %, in hundredths of a percent. */
 const wholeBps = 10_000n

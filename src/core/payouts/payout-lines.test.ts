@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AccountState } from './outgoing-wallet.ts'
-import type { PayoutTerms } from './payout-lines.ts'
-import { draftLine } from './payout-lines.ts'
+import { draftLine, type PayoutTerms } from './payout-lines.ts'
 import type { Owed } from './ports/rewards.ts'
 import type { RewardRole } from './rewards.ts'
 

@@ -1,8 +1,7 @@
 /** Validates reward rules: the promised ranges, and a total outflow below the income. */
 import { decodeAddress } from '../encoding/base58.ts'
 import { isUnspendable } from '../money/tokens.ts'
-import type { RewardRules } from './rewards.ts'
-import { restRoles } from './rewards.ts'
+import { type RewardRules, restRoles } from './rewards.ts'
 
 export const partnerRange = { least: 8_500, most: 9_500 } as const
 export const developerRange = { least: 300, most: 500 } as const

@@ -5,8 +5,7 @@ import { size } from '../../../tests/harness/length.ts'
 import { encodeBase58 } from '../encoding/base58.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import { checkRules, developerRange, mostCashback, mostOutflow, partnerRange } from './reward-rules.ts'
-import type { Earning, RewardRules, Sharing } from './rewards.ts'
-import { formatRules, parseRules, payable, shareOut } from './rewards.ts'
+import { type Earning, formatRules, parseRules, payable, type RewardRules, type Sharing, shareOut } from './rewards.ts'
 
 const cases = size(2_000, 50_000)
 const wallet = (number: number) => encodeBase58(new Uint8Array(32).fill(number))

@@ -8,8 +8,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { maxUnits, smaller } from '../money/money.ts'
-import type { FrozenRates } from '../money/rates.ts'
-import { fairUnits, parseRate } from '../money/rates.ts'
+import { type FrozenRates, fairUnits, parseRate } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import { computeValue } from '../money/valuation.ts'
 

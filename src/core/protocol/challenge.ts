@@ -8,10 +8,8 @@ import { asciiJson } from '../encoding/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
 import { findDecimals, findMint, isNetwork, isTokenCode, pickMints } from '../money/tokens.ts'
-import type { Allowance } from '../payment/allowance.ts'
-import { isOneRequest } from '../payment/allowance.ts'
-import type { ProofKind } from './request-id.ts'
-import { requestIdPattern } from './request-id.ts'
+import { type Allowance, isOneRequest } from '../payment/allowance.ts'
+import { type ProofKind, requestIdPattern } from './request-id.ts'
 
 export interface Challenge {
   readonly status?: 402

@@ -1,8 +1,7 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { encodeBase64url } from '../encoding/base64url.ts'
-import type { Receipt } from './receipt.ts'
-import { formatReceipt, isReceiptGenuine, parseReceipt } from './receipt.ts'
+import { formatReceipt, isReceiptGenuine, parseReceipt, type Receipt } from './receipt.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const rawKey = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32))

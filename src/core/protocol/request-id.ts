@@ -5,14 +5,11 @@
  * needs no row in a table, and every replica can open it. `docs/protocol.md` defines the layout byte by byte.
  */
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
-import type { Hmac } from '../encoding/hmac.ts'
-import { equalBytes, padToBlock } from '../encoding/hmac.ts'
+import { equalBytes, type Hmac, padToBlock } from '../encoding/hmac.ts'
 import { writeNonce } from '../encoding/nonce.ts'
 import { maxUnits } from '../money/money.ts'
-import type { Amounts, TokenCode } from '../money/tokens.ts'
-import { tokenCodes } from '../money/tokens.ts'
-import type { Allowance } from '../payment/allowance.ts'
-import { units } from '../payment/allowance.ts'
+import { type Amounts, type TokenCode, tokenCodes } from '../money/tokens.ts'
+import { type Allowance, units } from '../payment/allowance.ts'
 
 export const requestIdPattern = /^[A-Za-z0-9_-]{1,128}$/
 export const routeTagBytes = 4

@@ -3,8 +3,7 @@
  * it byte by byte. The service writes it, and the client checks it before signing.
  */
 import { decodeAddress } from '../encoding/base58.ts'
-import type { Network } from '../money/tokens.ts'
-import { isNetwork } from '../money/tokens.ts'
+import { isNetwork, type Network } from '../money/tokens.ts'
 
 export interface SignInText {
   /** Host name and port as a browser shows them: `api.example.com`. */

@@ -12,8 +12,7 @@ import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { Environment } from '../../paywall/config/config.ts'
 import type { OptionProblem, Place } from '../../paywall/config/problems.ts'
 import { formatPlace } from './place.ts'
-import type { Plan } from './plan.ts'
-import { readPlan } from './plan.ts'
+import { type Plan, readPlan } from './plan.ts'
 
 /** The file names that `paystile serve` looks for, in this order. */
 export const fileNames = [

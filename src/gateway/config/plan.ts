@@ -1,7 +1,6 @@
 /** Converts a configuration into a plan: every route with its paywall's options and its upstream, or all problems. */
 import { createHash } from 'node:crypto'
-import type { RoutesOptions } from '../../api/options.ts'
-import { readRoutesConfig } from '../../api/options.ts'
+import { type RoutesOptions, readRoutesConfig } from '../../api/options.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { bindsBody } from '../../paywall/config/binding.ts'
@@ -10,16 +9,13 @@ import { completeConfig, fromEnvironment, withEnvironment } from '../../paywall/
 import { parseEndpoint } from '../../paywall/config/endpoint.ts'
 import { headerName } from '../../paywall/config/kinds.ts'
 import type { Pricing } from '../../paywall/config/pricing.ts'
-import type { OptionProblem, Place } from '../../paywall/config/problems.ts'
-import { parseOptions } from '../../paywall/config/problems.ts'
+import { type OptionProblem, type Place, parseOptions } from '../../paywall/config/problems.ts'
 import { isKeptHeader } from '../headers.ts'
-import type { Row } from '../routing/match.ts'
-import { parsePattern } from '../routing/match.ts'
+import { parsePattern, type Row } from '../routing/match.ts'
 import { formatPlace } from './place.ts'
 import { checkPartners, completeRewards } from './rewards.ts'
 import { checkTable } from './route-conflicts.ts'
-import type { GatewayConfig, ParsedConfig } from './schema.ts'
-import { apiNames, configSchema, paywallNames } from './schema.ts'
+import { apiNames, configSchema, type GatewayConfig, type ParsedConfig, paywallNames } from './schema.ts'
 
 export interface UpstreamPlan {
   /** `http://127.0.0.1:3000`. */

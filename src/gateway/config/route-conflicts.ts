@@ -1,8 +1,7 @@
 /** Finds conflicts between routes: routes hidden by the service's own endpoints, or by each other. */
 import { isOwnPath } from '../../api/http/paths.ts'
 import type { OptionProblem } from '../../paywall/config/problems.ts'
-import type { Row } from '../routing/match.ts'
-import { covers } from '../routing/match.ts'
+import { covers, type Row } from '../routing/match.ts'
 
 type NamedRow = Row & { readonly path: string }
 

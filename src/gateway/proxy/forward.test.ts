@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import type { ProxyRequest } from './forward.ts'
-import { forward } from './forward.ts'
+import { forward, type ProxyRequest } from './forward.ts'
 
 interface Handler {
   onConnect(abort: (reason: Error) => void): void

@@ -3,8 +3,7 @@
  * upstream.
  */
 import type { Trace } from '../../core/runtime.ts'
-import type { ProxyRequest } from './forward.ts'
-import { forward } from './forward.ts'
+import { forward, type ProxyRequest } from './forward.ts'
 import type { Outgoing } from './request-head.ts'
 
 export function forwardTraced(proxyRequest: ProxyRequest, outgoing: Outgoing, trace: Trace): void {

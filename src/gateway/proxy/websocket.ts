@@ -4,8 +4,7 @@
  * A price per request is used when the upstream has accepted and the client was told. A window or bytes continue to
  * count while the connection lasts, and end it.
  */
-import type { ClientRequest, IncomingMessage } from 'node:http'
-import { request as requestHttp, ServerResponse } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request as requestHttp, ServerResponse } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -18,8 +17,7 @@ import type { Delivery } from '../../paywall/delivery/delivery.ts'
 import { passesToClient, passingHeaders } from '../headers.ts'
 import { guardedLookup } from '../upstream/connections.ts'
 import { explain } from './forward.ts'
-import type { OpenRoute, RouteTable } from './handle-request.ts'
-import { findRoute, serve } from './handle-request.ts'
+import { findRoute, type OpenRoute, type RouteTable, serve } from './handle-request.ts'
 import { sendProblem } from './problem.ts'
 
 export interface Upgrades {

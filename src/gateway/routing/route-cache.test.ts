@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Pattern } from './match.ts'
-import { parsePattern } from './match.ts'
+import { type Pattern, parsePattern } from './match.ts'
 import { createFinding, readPath } from './route-cache.ts'
 
 function patternOf(path: string): Pattern {

@@ -1,8 +1,6 @@
 /** Connection pools to upstreams, one for each. They refuse the addresses of cloud metadata services. */
-import type { LookupAddress } from 'node:dns'
-import { lookup as lookUp } from 'node:dns'
-import type { LookupFunction } from 'node:net'
-import { BlockList, isIPv6 } from 'node:net'
+import { type LookupAddress, lookup as lookUp } from 'node:dns'
+import { BlockList, isIPv6, type LookupFunction } from 'node:net'
 import { Pool } from 'undici'
 import type { UpstreamPlan } from '../config/plan.ts'
 

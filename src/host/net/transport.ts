@@ -8,8 +8,7 @@
 import '../supported-runtime.ts'
 import { Agent } from 'undici'
 import type { Post } from '../../core/ports/sheets.ts'
-import type { Get, Transport } from '../../core/runtime.ts'
-import { longestAnswer } from '../../core/runtime.ts'
+import { type Get, longestAnswer, type Transport } from '../../core/runtime.ts'
 import { createLookup, type Reach } from './allowed-addresses.ts'
 
 export interface HttpTransport {

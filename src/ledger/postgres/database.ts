@@ -5,8 +5,7 @@ import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { parsePostgresUrl } from '../../core/ports/ledger-url.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { LedgerConfigurationError } from '../identity.ts'
-import type { Connection } from './hosts.ts'
-import { createHosts, NoHost } from './hosts.ts'
+import { type Connection, createHosts, NoHost } from './hosts.ts'
 
 export interface Database {
   /** The URL without the password. */

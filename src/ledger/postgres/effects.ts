@@ -7,8 +7,7 @@
  */
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { LedgerEventKind } from '../../core/ports/outbox.ts'
-import type { LineKey, TotalsChange } from '../rules/totals.ts'
-import { nameLine } from '../rules/totals.ts'
+import { type LineKey, nameLine, type TotalsChange } from '../rules/totals.ts'
 import { formatText } from '../stored-text.ts'
 
 export interface WriteEffect {

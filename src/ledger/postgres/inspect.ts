@@ -1,8 +1,7 @@
 /** Inspects a PostgreSQL ledger. All statements only read. */
 import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
 import type { KnownIdentity, LedgerInspection } from '../inspect-answers.ts'
-import type { Database } from './database.ts'
-import { openDatabase } from './database.ts'
+import { type Database, openDatabase } from './database.ts'
 import { checkDurability, readMeta, steps } from './schema.ts'
 
 const timeoutMs = 5_000

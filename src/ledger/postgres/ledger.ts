@@ -12,7 +12,6 @@ import type { LedgerEventKind } from '../../core/ports/outbox.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity } from '../identity.ts'
 import { listEvents } from '../rules/events.ts'
-import type { Lease } from '../rules/grants.ts'
 import {
   advanced,
   checkAdvance,
@@ -22,6 +21,7 @@ import {
   checkTx,
   checkUsed,
   judgeTake,
+  type Lease,
   openAccount,
   readStatus,
   readTime,
@@ -32,11 +32,9 @@ import { reckoned } from '../rules/revaluation.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { createPorts } from '../sql/ports.ts'
-import type { Database } from './database.ts'
-import { longestClockMs, openDatabase } from './database.ts'
+import { type Database, longestClockMs, openDatabase } from './database.ts'
 import { lanes } from './effects.ts'
-import type { LedgerRow, PostgresRows } from './payments-and-grants.ts'
-import { createRows, readBooked, readHolding } from './payments-and-grants.ts'
+import { createRows, type LedgerRow, type PostgresRows, readBooked, readHolding } from './payments-and-grants.ts'
 import { createPostgresStore } from './run-statements.ts'
 import { prepareSchema } from './schema.ts'
 

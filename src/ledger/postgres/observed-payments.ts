@@ -2,8 +2,7 @@
 import type { Sighting } from '../../core/ports/journal.ts'
 import { oldColumns, replacing, seenColumns, sightingColumns } from '../rules/observations.ts'
 import { sightingFields } from '../sql/sighting-fields.ts'
-import type { Work } from '../sql/work.ts'
-import { all, raw, sql } from '../sql/work.ts'
+import { all, raw, sql, type Work } from '../sql/work.ts'
 import { formatHex } from './payments-and-grants.ts'
 import { createTable } from './values-table.ts'
 

@@ -3,14 +3,12 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { Finality, Holding, Lease, PaymentAccount } from '../rules/grants.ts'
-import { openAccount } from '../rules/grants.ts'
+import { type Finality, type Holding, type Lease, openAccount, type PaymentAccount } from '../rules/grants.ts'
 import type { Booked } from '../rules/totals.ts'
 import { createBatch, type StatementBatch } from '../sql/batch.ts'
 import { formatRates, formatText, parseRates, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
-import type { WriteEffect } from './effects.ts'
-import { effectValues, withEffects } from './effects.ts'
+import { effectValues, type WriteEffect, withEffects } from './effects.ts'
 
 /** A payment with all its fields. `version` counts its changes. */
 export interface LedgerRow {

@@ -1,7 +1,6 @@
 /** The PostgreSQL syntax of the shared statements. */
 import type { Usage } from '../../core/ports/reports.ts'
-import type { Columns, Dialect } from '../sql/work.ts'
-import { all, raw, sql } from '../sql/work.ts'
+import { all, type Columns, type Dialect, raw, sql } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
 import { isUnclaimed, noticeId } from './effects.ts'
 import { noteSightings } from './observed-payments.ts'

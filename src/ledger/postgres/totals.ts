@@ -1,7 +1,6 @@
 /** The lines of the books in PostgreSQL. */
 import type { Line } from '../rules/totals.ts'
-import type { Columns, Work } from '../sql/work.ts'
-import { raw, sql } from '../sql/work.ts'
+import { type Columns, raw, sql, type Work } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
 import { addToKept, addToPayers, isPayer } from './effects.ts'
 import { createTable } from './values-table.ts'

@@ -7,15 +7,12 @@
 import type { ByteSpan } from '../../core/encoding/content-range.ts'
 import { largestWorth } from '../../core/money/valuation.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
-import type { Positions } from '../../core/payment/byte-ranges.ts'
-import { findMissing, isWornOut, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
-import type { DeliveryOutcome } from '../../core/payment/delivery.ts'
-import { maxDeliveries, maxFreeUses } from '../../core/payment/delivery.ts'
+import { findMissing, isWornOut, type Positions, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
+import { type DeliveryOutcome, maxDeliveries, maxFreeUses } from '../../core/payment/delivery.ts'
 import type { PaymentRecord, PaymentStatus, PaymentTerms, Take, Taken } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { PaymentTimeline } from './timeline.ts'
-import { readTimeline } from './timeline.ts'
+import { type PaymentTimeline, readTimeline } from './timeline.ts'
 
 /** A reverted payment is worth nothing unless it lands again. */
 export type Finality = PaymentRecord['finality'] | 'reverted'

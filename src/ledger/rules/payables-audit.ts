@@ -1,8 +1,7 @@
 /** Recounts the payables: each share is owed, reserved or settled, exactly once. */
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
 import type { PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
-import type { Delta } from './payables.ts'
-import { added, byRole, emptySum } from './payables.ts'
+import { added, byRole, type Delta, emptySum } from './payables.ts'
 
 /** The stored sums of a payee, and the sums of its shares and payout lines. */
 export interface PayeeCount extends Delta {

@@ -1,7 +1,6 @@
 /** Builds the items of the payment list, from registered payments and from observed ones. Both databases use it. */
 import type { Unit } from '../../core/payment/allowance.ts'
-import type { Positions } from '../../core/payment/byte-ranges.ts'
-import { findMissing } from '../../core/payment/byte-ranges.ts'
+import { findMissing, type Positions } from '../../core/payment/byte-ranges.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Sighting } from '../../core/ports/journal.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'

@@ -1,7 +1,6 @@
 /** The lines of the books that a period needs. Their number is small for periods of any length. */
 import type { Period } from '../../core/ports/reports.ts'
-import type { Grain } from './totals.ts'
-import { computeStart, dayMs, hourMs } from './totals.ts'
+import { computeStart, dayMs, type Grain, hourMs } from './totals.ts'
 
 /** Lines of a grain from one time (inclusive) to another (exclusive), to be added or subtracted. */
 export type Range = readonly [grain: Grain, from: number, to: number, sign: 1 | -1]

@@ -1,7 +1,6 @@
 /** Finds the problem of an observed payment, and merges lists of problems. Both databases use it. */
 import type { Sighting } from '../../core/ports/journal.ts'
-import type { PaymentListMark, Problem, ProblemKind } from '../../core/ports/reports.ts'
-import { problemKinds } from '../../core/ports/reports.ts'
+import { type PaymentListMark, type Problem, type ProblemKind, problemKinds } from '../../core/ports/reports.ts'
 import { compareMarks, listObservation } from './payment-list.ts'
 
 /** A payment may stay unclaimed for this long before it counts as a problem. */

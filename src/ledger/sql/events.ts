@@ -6,8 +6,7 @@ import { chooseLapsed, clearedAtOnce, eventColumns, keptMs, readEvent, settlingM
 import { readTime } from '../rules/grants.ts'
 import { checkCount } from '../rules/periods.ts'
 import { formatText } from '../stored-text.ts'
-import type { Dialect, SqlStore, Whole, Work } from './work.ts'
-import { all, first, isAny, raw, sql } from './work.ts'
+import { all, type Dialect, first, isAny, raw, type SqlStore, sql, type Whole, type Work } from './work.ts'
 
 /** The number of payments read in one transaction, and the highest number of such transactions in one sweep. */
 const visitedAtOnce = 5_000

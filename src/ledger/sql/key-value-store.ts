@@ -4,8 +4,7 @@ import type { Clock } from '../../core/runtime.ts'
 import { clearedAtOnce } from '../rules/events.ts'
 import { readTime } from '../rules/grants.ts'
 import { formatText, parseText } from '../stored-text.ts'
-import type { SqlStore, Whole } from './work.ts'
-import { all, first, isAny, raw, sql } from './work.ts'
+import { all, first, isAny, raw, type SqlStore, sql, type Whole } from './work.ts'
 
 interface Row {
   readonly name: string

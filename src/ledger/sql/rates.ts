@@ -1,13 +1,10 @@
 /** The rate journal of the ledger. */
-import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
-import { hasRates } from '../../core/money/rates.ts'
+import { hasRates, type JournaledRates, type RateTable } from '../../core/money/rates.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { RateJournal, RateQuery } from '../../core/ports/journal.ts'
-import { ratesKeptMs } from '../../core/ports/journal.ts'
+import { type RateJournal, type RateQuery, ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { readTime } from '../rules/grants.ts'
-import type { Query, SqlStore, Whole, Work } from './work.ts'
-import { first, raw, sql } from './work.ts'
+import { first, type Query, raw, type SqlStore, sql, type Whole, type Work } from './work.ts'
 
 interface RateRow {
   readonly feed: string

@@ -2,10 +2,8 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
-import type { Remembered } from '../identity.ts'
-import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+import { checkIdentity, LedgerConfigurationError, type Remembered } from '../identity.ts'
 import type { KnownIdentity, LedgerFacts, LedgerInspection } from '../inspect-answers.ts'
 import { checkOrigin, steps } from './migrations.ts'
 

@@ -5,8 +5,7 @@
 import type { Sighting } from '../../core/ports/journal.ts'
 import { replacing, seenColumns, sightingColumns } from '../rules/observations.ts'
 import { sightingFields } from '../sql/sighting-fields.ts'
-import type { Work } from '../sql/work.ts'
-import { isAny } from '../sql/work.ts'
+import { isAny, type Work } from '../sql/work.ts'
 
 const note = `INSERT INTO sightings (${seenColumns}) VALUES (${seenColumns.replaceAll(/\w+/g, '?')})
   ON CONFLICT (tx) DO UPDATE SET ${replacing(seenColumns)} WHERE sightings.slot = 0 AND excluded.slot > 0 RETURNING 1`

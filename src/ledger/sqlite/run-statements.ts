@@ -1,6 +1,5 @@
 /** Runs the statements that both databases share on a SQLite database. */
-import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
+import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
 import type { SqlStore, Statement, Work } from '../sql/work.ts'
 import type { SqliteFile } from './file.ts'
 import { sqliteDialect } from './sql-dialect.ts'

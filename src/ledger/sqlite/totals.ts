@@ -1,7 +1,6 @@
 /** The lines of the books in SQLite. Money is stored as two integers, so that the database can add it. */
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Line, TotalsChange } from '../rules/totals.ts'
-import { listLines } from '../rules/totals.ts'
+import { type Line, listLines, type TotalsChange } from '../rules/totals.ts'
 import type { Work } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
 

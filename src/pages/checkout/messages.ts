@@ -1,7 +1,6 @@
 /** The messages during a payment with a wallet in this browser. Each state has its own text. */
 import type { CheckoutFacts, CheckoutToken, Preparation } from '../../core/checkout/messages.ts'
-import type { Notice } from '../../core/checkout/texts.ts'
-import { sentence } from '../../core/checkout/texts.ts'
+import { type Notice, sentence } from '../../core/checkout/texts.ts'
 
 const nothing = 'Nothing was paid.'
 const startOver = 'Start over'

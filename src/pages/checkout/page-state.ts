@@ -1,7 +1,6 @@
 /** The state of the page, and its consequences: the message, and whether payment is offered. */
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
-import type { Notice } from '../../core/checkout/texts.ts'
-import { describeState, isPayable } from '../../core/checkout/texts.ts'
+import { describeState, isPayable, type Notice } from '../../core/checkout/texts.ts'
 import * as words from './messages.ts'
 
 export interface PageState {

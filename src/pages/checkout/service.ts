@@ -1,6 +1,5 @@
 /** Sends requests to the service, at the address of the page itself. */
-import type { CheckoutOrder } from '../../core/checkout/messages.ts'
-import { checkoutHeader, formatOrder } from '../../core/checkout/messages.ts'
+import { type CheckoutOrder, checkoutHeader, formatOrder } from '../../core/checkout/messages.ts'
 
 export type Answer<T> =
   | { readonly kind: 'answer'; readonly value: T }

@@ -2,8 +2,7 @@
  * Removes stale cookies. A browser keeps a cookie for each quoted price and sends them with every request, until
  * servers refuse so long a header. Before that, the oldest cookies without a payment are removed.
  */
-import type { TicketCookie, TicketPlace } from '../../core/checkout/cookie.ts'
-import { readOtherTickets } from '../../core/checkout/cookie.ts'
+import { readOtherTickets, type TicketCookie, type TicketPlace } from '../../core/checkout/cookie.ts'
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Incoming } from '../../core/encoding/http.ts'

@@ -1,10 +1,8 @@
 /** Reads the payment of a proof from the chain, within the client's rate limit. Large payments must be final. */
 import { readClientAddress } from '../../core/encoding/client-address.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
-import type { Refusal } from '../../core/payment/refusals.ts'
-import { refusals, refuse } from '../../core/payment/refusals.ts'
-import type { Late, Paid, Quote } from '../../core/payment/verify.ts'
-import { judge } from '../../core/payment/verify.ts'
+import { type Refusal, refusals, refuse } from '../../core/payment/refusals.ts'
+import { judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
 import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import { mustBeFinal } from '../config/finality.ts'

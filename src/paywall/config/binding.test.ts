@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import type { BodyReading, Incoming } from '../../core/encoding/http.ts'
-import type { Bind } from './binding.ts'
-import { boundText, pricedRequest, readBodyFacts } from './binding.ts'
+import { type Bind, boundText, pricedRequest, readBodyFacts } from './binding.ts'
 
 const visit = (target: string, headers: Readonly<Record<string, string>> = {}, body?: BodyReading): Incoming => ({
   request: {},

@@ -4,8 +4,7 @@
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
-import type { Refusal } from '../../core/payment/refusals.ts'
-import { refuse } from '../../core/payment/refusals.ts'
+import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from './repeated-names.ts'
 
 /** `request`: method, path and query as received. `path`: without the query. Otherwise the listed parts. */

@@ -1,12 +1,9 @@
 /** The options of conversion: the tokens, thresholds, venue and key. */
 import { z } from 'zod'
 import { formatNumber, parseUnits } from '../../core/money/money.ts'
-import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
-import { findDecimals, tokenCodes } from '../../core/money/tokens.ts'
-import type { ConversionRules } from '../../core/payouts/conversion.ts'
-import { usualConversionLimits, usualSolKept } from '../../core/payouts/conversion.ts'
-import type { AccountKey } from './kinds.ts'
-import { apiKey, decimal, url } from './kinds.ts'
+import { findDecimals, type MintTable, type Network, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { type ConversionRules, usualConversionLimits, usualSolKept } from '../../core/payouts/conversion.ts'
+import { type AccountKey, apiKey, decimal, url } from './kinds.ts'
 import type { RatesConfig } from './rates.ts'
 
 export type VenueConfig =

@@ -2,8 +2,7 @@
 import { z } from 'zod'
 import type { Mint, MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { knownMints, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
-import type { DoubtfulTrait } from '../../core/payment/token-rules.ts'
-import { doubtfulTraits } from '../../core/payment/token-rules.ts'
+import { type DoubtfulTrait, doubtfulTraits } from '../../core/payment/token-rules.ts'
 import { address, list, whole } from './kinds.ts'
 
 const isTokenProgram = (program: string) => program === splTokenProgram || program === token2022Program

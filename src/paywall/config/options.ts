@@ -27,8 +27,7 @@ import {
   wholeSeconds,
 } from './kinds.ts'
 import { freeOption, perOption, prepayOption, priceOption, sizeOption } from './pricing.ts'
-import type { ServiceOptions, SharedOptions } from './service-options.ts'
-import { serviceShape, sharedShape } from './service-options.ts'
+import { type ServiceOptions, type SharedOptions, serviceShape, sharedShape } from './service-options.ts'
 
 const wallet = address.refine(
   (text) => !isUnspendable(text),

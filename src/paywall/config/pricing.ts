@@ -1,10 +1,8 @@
 /** The options of prices: `price`, `per`, `size`, `prepay` and `free`. */
 import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
-import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
-import { findDecimals } from '../../core/money/tokens.ts'
-import type { Allowance } from '../../core/payment/allowance.ts'
-import { isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
+import { findDecimals, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
+import { type Allowance, isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
 import type { PricedRequest } from './binding.ts'
 import type { Envelope } from './envelope.ts'
 import { callback, whole } from './kinds.ts'

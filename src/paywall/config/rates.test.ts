@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { usualRateLimits } from '../../core/money/rate-feed.ts'
 import { testRates } from '../../core/money/rates.ts'
-import type { RatesOption } from './rates.ts'
-import { readRatesOption } from './rates.ts'
+import { type RatesOption, readRatesOption } from './rates.ts'
 
 const feed = 'ef0d8b6fda2ceba41da15d4095d1da392a0d2f8ed0c6c7bc0f4cfac8c280b56d'
 /** What a provider may write, as the compiler sees it. */

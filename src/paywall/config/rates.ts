@@ -2,12 +2,9 @@
 import { isHttpUrl } from '../../core/encoding/http.ts'
 import { nearest } from '../../core/encoding/suggest.ts'
 import { formatNumber } from '../../core/money/money.ts'
-import type { FeedIds, RateLimits, RateSource } from '../../core/money/rate-feed.ts'
-import { usualRateLimits } from '../../core/money/rate-feed.ts'
-import type { RateTable } from '../../core/money/rates.ts'
-import { parseRate, testRates } from '../../core/money/rates.ts'
-import type { Network, TokenCode } from '../../core/money/tokens.ts'
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { type FeedIds, type RateLimits, type RateSource, usualRateLimits } from '../../core/money/rate-feed.ts'
+import { parseRate, type RateTable, testRates } from '../../core/money/rates.ts'
+import { type Network, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 
 /** The accepted values of the option. */
 export type RatesOption =

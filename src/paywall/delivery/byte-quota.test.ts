@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Grant, Ledger } from '../../core/ports/ledger.ts'
-import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import { type Grant, type Ledger, LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { createByteQuota, createFileQuota } from './byte-quota.ts'
 
 const grant = (amount: bigint): Grant => ({ tx: new Uint8Array(64), fence: 1n, amount, from: 0n })

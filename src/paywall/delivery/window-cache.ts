@@ -8,8 +8,7 @@ import type { Proof } from '../../core/protocol/proof.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { RouteConfig } from '../config/config.ts'
-import type { ReceiptCache } from './receipt.ts'
-import { createReceiptCache } from './receipt.ts'
+import { createReceiptCache, type ReceiptCache } from './receipt.ts'
 
 export interface OpenWindow {
   readonly proof: Proof

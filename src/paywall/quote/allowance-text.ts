@@ -1,6 +1,5 @@
 /** An allowance in words: "one request", "1 hour", "10 MB". */
-import type { Allowance } from '../../core/payment/allowance.ts'
-import { isOneRequest } from '../../core/payment/allowance.ts'
+import { type Allowance, isOneRequest } from '../../core/payment/allowance.ts'
 
 const spans = [
   [86_400n, 'day'],

@@ -1,6 +1,5 @@
 /** Converts a requestId to the required payment and its deadline. */
-import type { Amounts, MintTable } from '../../core/money/tokens.ts'
-import { findDecimals, findMint, tokenCodes } from '../../core/money/tokens.ts'
+import { type Amounts, findDecimals, findMint, type MintTable, tokenCodes } from '../../core/money/tokens.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import type { TokenAccountOf } from '../runtime/runtime.ts'

@@ -2,24 +2,19 @@
  * A protected route: its quotes, and the binding of its requestIds. A response to an unpaid request needs no I/O and
  * stores nothing, so a flood of such requests is harmless. Only a provider's own functions may take time.
  */
-import type { Answer, Incoming } from '../../core/encoding/http.ts'
-import { asciiJson } from '../../core/encoding/http.ts'
+import { type Answer, asciiJson, type Incoming } from '../../core/encoding/http.ts'
 import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
-import type { Accept } from '../../core/protocol/proof.ts'
-import { parseAccept } from '../../core/protocol/proof.ts'
+import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import type { BodyFacts } from '../config/binding.ts'
 import type { RouteConfig } from '../config/config.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
 import type { Rates, Runtime } from '../runtime/runtime.ts'
-import type { PreparedOffer } from './offers.ts'
-import { createOffers } from './offers.ts'
-import type { QuotedPrice } from './pricing.ts'
-import { createRoutePricing } from './pricing.ts'
+import { createOffers, type PreparedOffer } from './offers.ts'
+import { createRoutePricing, type QuotedPrice } from './pricing.ts'
 import { clockWrong } from './readiness-report.ts'
-import type { FormerTerms, QuoteTerms, TermsHistory } from './terms.ts'
-import { createTerms, createTermsHistory } from './terms.ts'
+import { createTerms, createTermsHistory, type FormerTerms, type QuoteTerms, type TermsHistory } from './terms.ts'
 import type { Probe } from './token-probe.ts'
 
 export interface Quoted {

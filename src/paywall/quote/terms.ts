@@ -5,10 +5,8 @@
  */
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/encoding/http.ts'
-import type { Refusal } from '../../core/payment/refusals.ts'
-import { refuse } from '../../core/payment/refusals.ts'
-import type { Accept } from '../../core/protocol/proof.ts'
-import { parseAccept } from '../../core/protocol/proof.ts'
+import { type Refusal, refuse } from '../../core/payment/refusals.ts'
+import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import type { Bind, BodyFacts } from '../config/binding.ts'
 import { bindsBody, boundText, mayReadForm, pricedRequest, readBodyFacts } from '../config/binding.ts'

@@ -1,7 +1,6 @@
 /** The catalog of a service: one entry for each of its paywalls, and whether it can sell now. */
 import { formatUnits } from '../../core/money/money.ts'
-import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
-import { pickMints } from '../../core/money/tokens.ts'
+import { type MintTable, pickMints, type TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { RouteConfig } from '../config/config.ts'
 

@@ -5,8 +5,7 @@
  */
 import { unknownAddress } from '../../core/encoding/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { BucketRate } from './token-bucket.ts'
-import { createTokenBuckets } from './token-bucket.ts'
+import { type BucketRate, createTokenBuckets } from './token-bucket.ts'
 
 export interface RateLimit {
   /** Undefined if the client has exceeded its limit. */

@@ -5,16 +5,13 @@
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { FrozenRates } from '../../core/money/rates.ts'
-import { hasRates } from '../../core/money/rates.ts'
+import { type FrozenRates, hasRates } from '../../core/money/rates.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { findVerification } from '../../core/payouts/developers.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../../core/payouts/ports/rewards.ts'
-import type { RewardRules } from '../../core/payouts/rewards.ts'
-import { formatRules, readHost, shareOut } from '../../core/payouts/rewards.ts'
+import { formatRules, type RewardRules, readHost, shareOut } from '../../core/payouts/rewards.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import type { Loop } from '../loop.ts'
-import { startLoop } from '../loop.ts'
+import { type Loop, startLoop } from '../loop.ts'
 
 export interface AccrualParts {
   readonly rewards: Rewards

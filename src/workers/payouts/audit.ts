@@ -4,21 +4,17 @@
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { FrozenRates, RateTable } from '../../core/money/rates.ts'
-import type { Mint, TokenCode } from '../../core/money/tokens.ts'
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { type Mint, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { NumberedAccrual, Rewards, Verification } from '../../core/payouts/ports/rewards.ts'
-import type { RewardRules, Share, Sharing } from '../../core/payouts/rewards.ts'
-import { parseRules, shareOut } from '../../core/payouts/rewards.ts'
+import { parseRules, type RewardRules, type Share, type Sharing, shareOut } from '../../core/payouts/rewards.ts'
 import type { Chain } from '../../core/ports/chain.ts'
-import type { RateJournal } from '../../core/ports/journal.ts'
-import { ratesKeptMs } from '../../core/ports/journal.ts'
+import { type RateJournal, ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { cashbackWindowMs, findDeveloper, rewardTokens } from './accrual.ts'
 import { formatMemo } from './outgoing-transactions.ts'
-import type { Addresses } from './payees.ts'
-import { createPayment } from './payees.ts'
+import { type Addresses, createPayment } from './payees.ts'
 
 export interface RewardAuditParts {
   readonly rewards: Rewards

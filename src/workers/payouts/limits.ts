@@ -4,10 +4,8 @@ import { solDecimals } from '../../core/money/tokens.ts'
 import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransactions, PayoutLine, SigningBudget } from '../../core/payouts/ports/outgoing.ts'
 import { takeTurns } from './order.ts'
-import type { OutgoingTransactionParts } from './outgoing-transactions.ts'
-import { feesSpent as whySpent } from './outgoing-transactions.ts'
-import type { PayoutPlanParts } from './plan.ts'
-import { dayMs, hourMs } from './plan.ts'
+import { type OutgoingTransactionParts, feesSpent as whySpent } from './outgoing-transactions.ts'
+import { dayMs, hourMs, type PayoutPlanParts } from './plan.ts'
 
 export interface PayoutsParts extends OutgoingTransactionParts, PayoutPlanParts {
   readonly outgoing: OutgoingTransactions

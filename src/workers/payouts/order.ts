@@ -4,12 +4,10 @@
  */
 import { mapLimit } from '../../core/encoding/map-limit.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { PayoutTerms } from '../../core/payouts/payout-lines.ts'
-import { draftLine } from '../../core/payouts/payout-lines.ts'
+import { draftLine, type PayoutTerms } from '../../core/payouts/payout-lines.ts'
 import type { OutgoingTransactions, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type { Owed } from '../../core/payouts/ports/rewards.ts'
-import type { PayoutPlanParts } from './plan.ts'
-import { askedAtOnce, readTerms } from './plan.ts'
+import { askedAtOnce, type PayoutPlanParts, readTerms } from './plan.ts'
 
 export interface TurnParts extends PayoutPlanParts {
   readonly outgoing: Pick<OutgoingTransactions, 'linesOf'>

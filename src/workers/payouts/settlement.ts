@@ -6,14 +6,12 @@
  * balance is converted once.
  */
 import { formatUnits } from '../../core/money/money.ts'
-import type { RateTable } from '../../core/money/rates.ts'
-import { decimalsIn, fairUnits } from '../../core/money/rates.ts'
-import type { MintTable, TokenCode } from '../../core/money/tokens.ts'
-import { findDecimals, findMint, tokenCodes } from '../../core/money/tokens.ts'
-import type { Effect } from '../../core/payment/verify.ts'
-import { computeGain } from '../../core/payment/verify.ts'
-import type { ConversionAbout, ConversionRules } from '../../core/payouts/conversion.ts'
+import { decimalsIn, fairUnits, type RateTable } from '../../core/money/rates.ts'
+import { findDecimals, findMint, type MintTable, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { computeGain, type Effect } from '../../core/payment/verify.ts'
 import {
+  type ConversionAbout,
+  type ConversionRules,
   conversionLane,
   dueConversions,
   formatConversion,
@@ -26,8 +24,7 @@ import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payou
 import type { Venue, VenueQuote } from '../../core/payouts/venue.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
-import type { Loop } from '../loop.ts'
-import { startLoop } from '../loop.ts'
+import { type Loop, startLoop } from '../loop.ts'
 import { createThrottledLog } from '../throttled-log.ts'
 import type { OutgoingTransactionParts, OutgoingTransactionPlan, SigningResult, Step } from './outgoing-transactions.ts'
 import { advance, alone, createTransactionId, formatMemo, readOpen } from './outgoing-transactions.ts'

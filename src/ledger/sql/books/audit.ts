@@ -5,12 +5,9 @@ import type { PaymentListMark } from '../../../core/ports/reports.ts'
 import { revalued } from '../../rules/revaluation.ts'
 import type { Grain, Line } from '../../rules/totals.ts'
 import { parseRates, parseText } from '../../stored-text.ts'
-import type { Dialect, SqlStore, Whole, Work } from '../work.ts'
-import { all, first, raw, sql } from '../work.ts'
-import type { Recount } from './recount.ts'
-import { compareLines, recount } from './recount.ts'
-import type { BookedRow, CountsRow } from './totals.ts'
-import { bookedColumns, listRefunds, readBooked, readCounts } from './totals.ts'
+import { all, type Dialect, first, raw, type SqlStore, sql, type Whole, type Work } from '../work.ts'
+import { compareLines, type Recount, recount } from './recount.ts'
+import { type BookedRow, bookedColumns, type CountsRow, listRefunds, readBooked, readCounts } from './totals.ts'
 
 const pageSize = 2_000
 /** A rebuild waits for running registrations, and removes all lines at once. */

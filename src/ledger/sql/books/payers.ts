@@ -3,10 +3,8 @@ import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Period } from '../../../core/ports/reports.ts'
 import type { PayerSource } from '../../rules/payers.ts'
 import { dayMs } from '../../rules/totals.ts'
-import type { Query, SqlStore, Whole } from '../work.ts'
-import { all, raw, sql } from '../work.ts'
-import type { CountsRow } from './totals.ts'
-import { readCounts } from './totals.ts'
+import { all, type Query, raw, type SqlStore, sql, type Whole } from '../work.ts'
+import { type CountsRow, readCounts } from './totals.ts'
 
 type Payer = { readonly payer: string }
 

@@ -11,8 +11,7 @@ import { sightingColumns } from '../../rules/observations.ts'
 import { listPayment } from '../../rules/payment-list.ts'
 import { checkCount } from '../../rules/periods.ts'
 import { formatText, parseText } from '../../stored-text.ts'
-import type { Dialect, Query, Whole } from '../work.ts'
-import { join, raw, sql } from '../work.ts'
+import { type Dialect, join, type Query, raw, sql, type Whole } from '../work.ts'
 import type { BookedRow } from './totals.ts'
 
 const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,

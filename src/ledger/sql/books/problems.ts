@@ -4,15 +4,12 @@
  */
 import type { History, PaymentListItem } from '../../../core/payment/history.ts'
 import type { PaymentListMark, Problem, ProblemKind } from '../../../core/ports/reports.ts'
-import type { SightingRow } from '../../rules/observations.ts'
-import { readSighting, sightingColumns } from '../../rules/observations.ts'
+import { readSighting, type SightingRow, sightingColumns } from '../../rules/observations.ts'
 import { listObservation } from '../../rules/payment-list.ts'
 import type { RegisteredKind, SeenKind } from '../../rules/problems.ts'
 import { claimingMs, readProblem, registeredKinds, seenKinds } from '../../rules/problems.ts'
-import type { Dialect, Query, Whole, Work } from '../work.ts'
-import { first, raw, readTimeOrNone, sql } from '../work.ts'
-import type { PaymentListRow } from './payment-list.ts'
-import { isOpenIn, isVoidIn, listColumns, readPaymentListItem } from './payment-list.ts'
+import { type Dialect, first, type Query, raw, readTimeOrNone, sql, type Whole, type Work } from '../work.ts'
+import { isOpenIn, isVoidIn, listColumns, type PaymentListRow, readPaymentListItem } from './payment-list.ts'
 
 interface ProblemQuery {
   readonly after?: PaymentListMark

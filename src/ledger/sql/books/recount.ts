@@ -4,20 +4,25 @@
  */
 import type { Discrepancy } from '../../../core/payouts/discrepancy.ts'
 import type { PaymentListMark } from '../../../core/ports/reports.ts'
-import type { Booked, BookedRefund, Counts, Line, LineKey, TotalsChange } from '../../rules/totals.ts'
 import {
   added,
+  type Booked,
+  type BookedRefund,
+  type Counts,
   computeChange,
   computeStart,
   dayMs,
   gathered,
   isCounted,
   isNothing,
+  type Line,
+  type LineKey,
   listLines,
   nameLine,
   negated,
   noCounts,
   refundChange,
+  type TotalsChange,
 } from '../../rules/totals.ts'
 import type { Work } from '../work.ts'
 

@@ -3,8 +3,7 @@ import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Finality } from '../../rules/grants.ts'
 import type { Booked, Counts } from '../../rules/totals.ts'
 import { formatText, parseText } from '../../stored-text.ts'
-import type { Dialect, Query, Whole, Work } from '../work.ts'
-import { all, first, readMoney, sql } from '../work.ts'
+import { all, type Dialect, first, type Query, readMoney, sql, type Whole, type Work } from '../work.ts'
 import type { RefundOfPayment } from './recount.ts'
 
 export interface BookedRow {

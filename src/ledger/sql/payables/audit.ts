@@ -2,13 +2,10 @@
 import type { Discrepancy } from '../../../core/payouts/discrepancy.ts'
 import type { PayeeName } from '../../../core/payouts/ports/rewards.ts'
 import { keyOfPayee } from '../../rules/payables.ts'
-import type { PayeeCount } from '../../rules/payables-audit.ts'
-import { auditPayees, noCount } from '../../rules/payables-audit.ts'
+import { auditPayees, noCount, type PayeeCount } from '../../rules/payables-audit.ts'
 import { parseText } from '../../stored-text.ts'
-import type { Dialect, Query, SqlStore, Whole } from '../work.ts'
-import { all, first, raw, readMoney, sql } from '../work.ts'
-import type { SumsRow } from './rows.ts'
-import { readSums } from './rows.ts'
+import { all, type Dialect, first, type Query, raw, readMoney, type SqlStore, sql, type Whole } from '../work.ts'
+import { readSums, type SumsRow } from './rows.ts'
 
 const auditMs = 600_000
 

@@ -11,7 +11,6 @@ import type { PayeeName } from '../../../core/payouts/ports/rewards.ts'
 import type { Clock } from '../../../core/runtime.ts'
 import { createLandingEvent } from '../../rules/events.ts'
 import { readTime } from '../../rules/grants.ts'
-import type { StateChange } from '../../rules/payables.ts'
 import {
   checkGross,
   checkPlan,
@@ -25,6 +24,7 @@ import {
   paidBy,
   releasedBy,
   reservedBy,
+  type StateChange,
   sentBy,
   signing,
   stepTo,

@@ -1,12 +1,9 @@
 /** The sums of payees and of their roles. Change them only inside `transactPayables`. */
 import type { PayeeName } from '../../../core/payouts/ports/rewards.ts'
-import type { Delta } from '../../rules/payables.ts'
-import { added, byRole, keyOfPayee } from '../../rules/payables.ts'
+import { added, byRole, type Delta, keyOfPayee } from '../../rules/payables.ts'
 import { formatText } from '../../stored-text.ts'
-import type { Columns, Dialect, Query, Work } from '../work.ts'
-import { all, raw, sql } from '../work.ts'
-import type { PayeeRow, SumsRow } from './rows.ts'
-import { payeeColumns, readSums } from './rows.ts'
+import { all, type Columns, type Dialect, type Query, raw, sql, type Work } from '../work.ts'
+import { type PayeeRow, payeeColumns, readSums, type SumsRow } from './rows.ts'
 
 type Sums = Omit<Delta, 'payee'>
 

@@ -5,11 +5,9 @@ import { readTime } from '../../rules/grants.ts'
 import { computeReach } from '../../rules/payables.ts'
 import { checkCount } from '../../rules/periods.ts'
 import { formatText } from '../../stored-text.ts'
-import type { Query, SqlStore, Whole, Work } from '../work.ts'
-import { all, first, raw, readMoney, sql } from '../work.ts'
+import { all, first, type Query, raw, readMoney, type SqlStore, sql, type Whole, type Work } from '../work.ts'
 import { isPayee } from './payee-balances.ts'
-import type { AccrualRow, PayeeRow, SumsRow } from './rows.ts'
-import { payeeColumns, readPayee, readSums } from './rows.ts'
+import { type AccrualRow, type PayeeRow, payeeColumns, readPayee, readSums, type SumsRow } from './rows.ts'
 
 const columns = raw(payeeColumns)
 

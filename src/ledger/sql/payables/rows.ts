@@ -15,8 +15,7 @@ import type {
   RoleSum,
   Verification,
 } from '../../../core/payouts/ports/rewards.ts'
-import type { NothingWhy, RewardRole, Share } from '../../../core/payouts/rewards.ts'
-import { rewardRoles } from '../../../core/payouts/rewards.ts'
+import { type NothingWhy, type RewardRole, rewardRoles, type Share } from '../../../core/payouts/rewards.ts'
 import { shownPayee } from '../../rules/payables.ts'
 import { formatRates, formatText, parseRates, parseText } from '../../stored-text.ts'
 import type { Columns, Whole } from '../work.ts'

@@ -1,6 +1,5 @@
 /** The rules of the rewards, in words. */
-import type { ComponentChildren } from 'preact'
-import { Fragment } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { RewardsRules } from '../data/outgoing.ts'
