@@ -34,8 +34,16 @@ function importsOf(file: string, code: string): readonly Import[] {
 
 const folderOf = (path: string): string => (path.includes('/') ? (path.split('/')[0] ?? '') : '.')
 
-/** The imports that each folder is allowed: our own folders, and packages by their beginning. */
-const rules: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
+interface Rule {
+  readonly folders: readonly string[]
+  /** By their beginning. */
+  readonly packages: readonly string[]
+  /** Folders and packages of which only types may be imported. */
+  readonly types?: readonly string[]
+}
+
+/** The imports that each folder is allowed. */
+const rules: Readonly<Record<string, Rule>> = {
   core: { folders: [], packages: ['@noble/', '@scure/base'] },
   chain: { folders: ['core'], packages: ['@solana/', '@solana-program/'] },
   ledger: { folders: ['core'], packages: ['@photostructure/sqlite', 'pg', 'node:'] },
@@ -74,6 +82,8 @@ const rules: Readonly<Record<string, { readonly folders: readonly string[]; read
   pages: {
     folders: ['core'],
     packages: ['preact', '@preact/signals', 'uplot', '@wallet-standard/', '@solana/wallet-standard-features'],
+    // The responses that the dashboard reads.
+    types: ['api', 'zod'],
   },
   // A test of its own keeps Node out of the browser's client.
   client: { folders: ['core', 'chain', 'dialects', 'host'], packages: ['@noble/', 'node:', '@photostructure/sqlite'] },
@@ -117,9 +127,10 @@ const mostFunctionLines = 100
 /** A database has one file for each port of the ledger, and its schema. */
 const databases = ['ledger/sqlite', 'ledger/postgres']
 
-function isAllowed({ file, to, isLocal }: Import): boolean {
+function isAllowed({ file, to, isLocal, isType }: Import): boolean {
   const folder = folderOf(file)
   const rule = rules[folder]
+  if (isType && rule?.types?.includes(isLocal ? folderOf(to) : to)) return true
   if (isLocal) return folderOf(to) === folder || rule?.folders.includes(folderOf(to)) === true
   return rule?.packages.some((name) => to === name || to.startsWith(/[/:]$/.test(name) ? name : `${name}/`)) === true
 }

@@ -1,33 +1,17 @@
-/** The responses of the service, as this page reads them. Optional parts are newer: an older service omits them. */
-import type { Network, TokenCode } from '../../../core/money/tokens.ts'
-import type { Refund, Refundable } from './outgoing.ts'
+/**
+ * The responses of the service, as this page reads them: the types of the schemas from which `/openapi.json` is made.
+ * A page that is newer than the service, for example behind a cache, still works: parts may be missing.
+ */
+import type { z } from 'zod'
+import type * as analytics from '../../../api/analytics/answers.ts'
+import type { signedIn } from '../../../api/auth/answers.ts'
+import type { wellKnown } from '../../../api/public/answers.ts'
 
-export type Status = 'Pending' | 'Verified' | 'Expired'
+export type FeedRecord = z.output<typeof analytics.feedRecord>
+export type Status = FeedRecord['status']
 export const statuses: readonly Status[] = ['Verified', 'Pending', 'Expired']
-export type State = 'unclaimed' | 'confirmed' | 'finalized' | 'late' | 'reverted'
+export type State = FeedRecord['state']
 export const states: readonly State[] = ['finalized', 'confirmed', 'unclaimed', 'late', 'reverted']
-export type ByToken = Readonly<Record<TokenCode, string>>
-
-export interface FeedRecord {
-  readonly id: string
-  readonly timestamp: string
-  readonly requestId: string
-  readonly payer: string
-  readonly endpoint: string
-  readonly token: TokenCode
-  readonly amount: string
-  readonly worth: string
-  readonly revenueToken: TokenCode
-  readonly status: Status
-  readonly state: State
-  readonly delivery: 'none' | 'some' | 'all'
-  readonly recipient: string
-  readonly shared?: string
-  readonly refundedAt?: string
-  /** The refunded amount, in the token; empty without a refund. */
-  readonly refunded?: string
-  readonly revenue?: string
-}
 
 /** Earnings less refunds, with both parts. */
 export interface Revenue {
@@ -36,116 +20,26 @@ export interface Revenue {
   readonly refunded?: string
 }
 
+export type PaymentDetail = z.output<typeof analytics.detail>
 export const checkNames = ['exists', 'recipient', 'amount', 'memo', 'unused'] as const
 export type CheckName = (typeof checkNames)[number]
-export type CheckResult = 'passed' | 'failed' | 'unchecked'
+export type CheckResult = PaymentDetail['checks'][CheckName]
+export type TimelineEntry = PaymentDetail['timeline'][number]
 
-export interface TimelineEntry {
-  readonly at: string | null
-  readonly event: string
-  readonly note?: string
-  /** The amount of an outgoing transaction. */
-  readonly amount?: string
-  readonly token?: TokenCode
-  readonly tx?: string
-}
+export type Analytics = Omit<z.output<typeof analytics.analytics>, 'from' | 'to'>
+export type UsageLine = NonNullable<Analytics['usage']>[number]
+export type RevenueLine = NonNullable<Analytics['revenue']>[number]
+export type TokenLine = NonNullable<Analytics['tokens']>[number]
 
-export interface PaymentDetail extends FeedRecord {
-  readonly tx?: string
-  readonly checks?: Readonly<Record<CheckName, CheckResult>>
-  readonly required?: string
-  readonly timeline?: readonly TimelineEntry[]
-  readonly usableUntil?: string | null
-  readonly allowance?: { readonly unit: string; readonly amount: string } | null
-  readonly remaining?: string | null
-}
+export type Summary = z.output<typeof analytics.summary>
+export type Funnel = Summary['funnel']
+export type Totals = NonNullable<Summary['previous']>
 
-export interface UsageLine {
-  readonly endpoint: string
-  readonly calls: number
-  readonly payments: number
-  readonly challenged: number
-  readonly free: number
-  readonly refused: number
-  readonly reused: number
-  readonly delivered: number
-  readonly undelivered: number
-}
+export type Series = z.output<typeof analytics.series>
+export type SeriesPoint = Series['points'][number]
 
-export interface RevenueLine extends Revenue {
-  readonly endpoint: string
-  readonly payments: number
-}
-
-export interface TokenLine extends Revenue {
-  readonly token: TokenCode
-  readonly payments: number
-  readonly received: string
-  readonly sentBack?: string
-  readonly share: string
-}
-
-export interface Analytics {
-  readonly revenueToken: TokenCode
-  readonly records?: readonly FeedRecord[]
-  readonly next?: string | null
-  readonly usage?: readonly UsageLine[]
-  readonly revenue?: readonly RevenueLine[]
-  readonly tokens?: readonly TokenLine[]
-}
-
-export interface Funnel {
-  readonly challenged: number
-  readonly paid: number
-  readonly delivered: number
-}
-
-export interface Totals {
-  readonly totalRevenue: string
-  readonly gross?: string
-  readonly refunded?: string
-  readonly payments: number
-  readonly funnel: Funnel
-}
-
-export interface Summary extends Totals {
-  readonly topEndpoints: readonly (Revenue & {
-    readonly path: string
-    readonly calls: number
-    readonly payments: number
-  })[]
-  readonly revenueToken: TokenCode
-  readonly unvalued: number
-  readonly pending: number
-  readonly unclaimed: number
-  readonly previous?: Totals
-}
-
-export interface SeriesPoint extends Revenue {
-  readonly at: string
-  readonly payments: number
-}
-
-export interface Series {
-  readonly step: 'hour' | 'day'
-  readonly revenueToken: TokenCode
-  readonly points: readonly SeriesPoint[]
-}
-
-export interface Payer extends Revenue {
-  readonly payer: string
-  readonly payments: number
-  readonly received: ByToken
-  readonly sentBack?: ByToken
-  readonly first: string
-  readonly last: string
-}
-
-export interface Payers {
-  readonly revenueToken: TokenCode
-  readonly payers: readonly Payer[]
-  readonly next: string | null
-}
+export type Payers = z.output<typeof analytics.payers>
+export type Payer = Payers['payers'][number]
 
 export const problemKinds = [
   'undelivered',
@@ -157,41 +51,9 @@ export const problemKinds = [
   'reverted',
 ] as const
 export type ProblemKind = (typeof problemKinds)[number]
+export type Problems = z.output<typeof analytics.problemList>
+export type ProblemRecord = Problems['records'][number]
 
-export interface ProblemRecord extends Partial<FeedRecord> {
-  readonly kind: ProblemKind
-  readonly required?: string
-  readonly received?: string
-  readonly tx?: string
-  readonly note?: string
-  readonly next?: string
-  readonly refundable?: Refundable
-  readonly refund?: Refund
-}
-
-export interface Problems {
-  readonly counts: Readonly<Partial<Record<ProblemKind, number>>>
-  readonly records: readonly ProblemRecord[]
-  readonly next: string | null
-}
-
-export interface WellKnown {
-  readonly service: string
-  readonly network: Network
-  readonly testMode: boolean
-  readonly banner?: string
-  readonly recipients: readonly string[]
-  readonly endpoints: readonly {
-    readonly methods: readonly string[]
-    readonly path: string | null
-    readonly price: string | null
-    readonly token: TokenCode
-  }[]
-}
-
-export interface Session {
-  readonly signedIn: boolean
-  readonly wallet?: string
-  readonly owner?: boolean
-  readonly expiresAt?: string
-}
+export type WellKnown = z.output<typeof wellKnown>
+type SignedIn = Extract<z.output<typeof signedIn>, { signedIn: true }>
+export type Session = { readonly signedIn: boolean } & Partial<Omit<SignedIn, 'signedIn'>>
