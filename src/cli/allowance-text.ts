@@ -1,11 +1,13 @@
 /** Describes allowances and their remainders in words. */
+
 import type { AllowanceLeft, Offered } from '../core/payment/allowance.ts'
+import { counted } from './output.ts'
 
 /** "100 requests", "1 hour", "5 MB", "this file (10 MB)". */
 export function boughtText({ unit, amount }: Offered): string {
   switch (unit) {
     case 'request':
-      return plural(amount, 'request')
+      return counted(amount, 'request')
     case 'second':
       return durationText(amount)
     case 'byte':
@@ -20,7 +22,7 @@ export function leftText({ unit, remaining, until }: AllowanceLeft): string | un
   const end = until === undefined || remaining === 0 ? '' : `, good until ${until}`
   switch (unit) {
     case 'request':
-      return until === undefined ? undefined : `${plural(remaining, 'request')} left${end}`
+      return until === undefined ? undefined : `${counted(remaining, 'request')} left${end}`
     case 'second':
       return `${durationText(remaining)} left${end}`
     case 'byte':
@@ -39,7 +41,7 @@ const durations = [
 
 function durationText(seconds: number): string {
   const [size, name] = durations.find(([length]) => seconds % length === 0) ?? [1, 'second']
-  return plural(seconds / size, name)
+  return counted(seconds / size, name)
 }
 
 const sizes = [
@@ -50,9 +52,5 @@ const sizes = [
 
 export function bytesText(bytes: number): string {
   const size = sizes.find(([length]) => bytes >= length)
-  return size ? `${Number((bytes / size[0]).toFixed(2))} ${size[1]}` : plural(bytes, 'byte')
-}
-
-function plural(count: number, name: string): string {
-  return `${count} ${name}${count === 1 ? '' : 's'}`
+  return size ? `${Number((bytes / size[0]).toFixed(2))} ${size[1]}` : counted(bytes, 'byte')
 }

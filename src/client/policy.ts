@@ -2,7 +2,9 @@
  * Decides before signing how much the client pays. A server can ask for any price, but the client pays only within this
  * policy.
  */
+
 import { decodeAddress } from '../core/encoding/base58.ts'
+import { isFields } from '../core/encoding/fields.ts'
 import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money/money.ts'
 import {
   checkMints,
@@ -201,7 +203,7 @@ export function checkPolicy(options: PolicyOptions): readonly string[] {
   if (recipients !== undefined && !(Array.isArray(recipients) && recipients.every(isAddress)))
     problems.push('recipients must be a list of addresses')
   problems.push(...checkAmounts('maxPrice', maxPrice))
-  if (!isRecord(budget)) return [...problems, 'budget must be { perDay, perHost }, such as { perDay: { USDC: "5" } }']
+  if (!isFields(budget)) return [...problems, 'budget must be { perDay, perHost }, such as { perDay: { USDC: "5" } }']
   for (const [name, amounts] of Object.entries(budget)) {
     if (name === 'perDay' || name === 'perHost') problems.push(...checkAmounts(`budget.${name}`, amounts))
     else problems.push(`budget.${name} is not an option: it has perDay and perHost`)
@@ -209,13 +211,9 @@ export function checkPolicy(options: PolicyOptions): readonly string[] {
   return problems
 }
 
-function isRecord(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function checkAmounts(name: string, amounts: TokenAmounts | undefined): readonly string[] {
   if (amounts === undefined) return []
-  if (!isRecord(amounts)) return [`${name} must be amounts by token, such as { USDC: "1" }`]
+  if (!isFields(amounts)) return [`${name} must be amounts by token, such as { USDC: "1" }`]
   return Object.entries(amounts).flatMap(([token, amount]) => {
     const text = amountText(amount)
     if (!isTokenCode(token)) return [`${name}.${token} is not a token code`]

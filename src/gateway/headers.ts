@@ -4,6 +4,9 @@
  * Three kinds are never forwarded: headers of one connection (RFC 9110, 7.6.1), headers of paystile, and headers with
  * which a client could impersonate another user at the upstream.
  */
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { foldName } from '../paywall/config/repeated-names.ts'
 import type { PaymentFacts } from '../paywall/delivery/admitted.ts'
 
 /** Headers of one connection. */
@@ -56,16 +59,13 @@ const neverForwarded = new Set([...hopByHop, ...disguises, 'expect', 'host', 'ht
 
 /** Whether only the gateway may set this header, or no one. */
 export function isKeptHeader(name: string): boolean {
-  const wanted = sameName(name)
+  const wanted = foldName(name)
   if (wanted === 'host') return false
   return neverForwarded.has(wanted) || ours.test(wanted) || wanted === 'content-length' || /^x-forwarded-/.test(wanted)
 }
 
-/**
- * Upstreams that convert headers to variables (CGI, WSGI, PHP) do not distinguish `X_Payment.Tx` from `X-Payment-Tx`.
- */
-function sameName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '-')
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 export interface ForwardRules {
@@ -81,11 +81,11 @@ export interface ForwardRules {
 /** Creates the filter for request headers by name. WebSocket headers are ordinary in a handshake. */
 export function createFilter(rules: ForwardRules): (name: string) => boolean {
   const { forward, trustsProxy, isPlain } = rules
-  const own = new Set(Object.keys(rules.headers).map(sameName))
-  const asked = new Set(forward.map(sameName))
+  const own = new Set(Object.keys(rules.headers).map(foldName))
+  const asked = new Set(forward.map(foldName))
   const isWary = [...own].some((name) => name !== 'host' && name !== 'user-agent')
   return rememberNames((name) => {
-    const wanted = sameName(name)
+    const wanted = foldName(name)
     if (neverForwarded.has(wanted) || ours.test(wanted) || own.has(wanted)) return false
     if (isPlain && wanted === 'accept-encoding') return false
     if (proxied.test(wanted)) return trustsProxy && !/^x-forwarded-(?:for|proto|host)$/.test(wanted)

@@ -20,7 +20,7 @@ import { createFreeCounter } from './quote/free-quota.ts'
 import { type ConcludedTerms, createRoute } from './quote/route.ts'
 import type { RouteRuntime, RouteState } from './quote/route-runtime.ts'
 import type { FormerTerms } from './quote/terms.ts'
-import { startProbe } from './quote/token-probe.ts'
+import { nameRoute, startProbe } from './quote/token-probe.ts'
 import { createReport, readReadiness } from './readiness.ts'
 import { createCatalogEntry, type Readiness, type ReadinessReport } from './runtime/catalog.ts'
 import { createInFlight } from './runtime/in-flight.ts'
@@ -103,7 +103,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     return listed.served
   }
   const measurePause = ({ meter }: Runtime): void =>
-    meter.set('paystile_paused', state.paused === undefined ? 0 : 1, { route: routeName(config.route) })
+    meter.set('paystile_paused', state.paused === undefined ? 0 : 1, { route: nameRoute(config.route) })
   const setPause = (why: string | undefined): void => {
     state.paused = why
     Promise.resolve(handle.get())
@@ -220,10 +220,6 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
       for (const end of ends.splice(0)) end()
     },
   }
-}
-
-function routeName({ endpoint, scope }: RouteConfig): string {
-  return endpoint ? `${endpoint.methods.join(',')} ${endpoint.path}` : scope
 }
 
 function pause(ms: number): Promise<void> {

@@ -2,11 +2,10 @@
  * Sends one request to a price service over HTTP. Its response is not trusted. Its address is not revealed, because it
  * can contain a key.
  */
+import { type Fields, isFields } from '../core/encoding/fields.ts'
 import { rateQuestionMs } from '../core/money/rate-feed.ts'
 import { rateDecimals } from '../core/money/rates.ts'
 import type { Get } from '../core/runtime.ts'
-
-export type Json = Readonly<Record<string, unknown>>
 
 export interface Question {
   readonly get: Get
@@ -16,18 +15,14 @@ export interface Question {
 }
 
 /** Returns the JSON object of the response. Throws one sentence for any other content. */
-export async function askObject({ get, url, headers, signal }: Question): Promise<Json> {
+export async function askObject({ get, url, headers, signal }: Question): Promise<Fields> {
   const { status, text } = await get(url, { timeoutMs: rateQuestionMs, signal, headers })
   if (status === 401 || status === 403) throw new Error(`the source returned ${status}: the API key is invalid`)
   if (status === 429) throw new Error('the source returned 429: too many requests')
   if (status !== 200) throw new Error(`the source returned ${status}`)
   const answer = parseJson(text)
-  if (!isObject(answer)) throw new Error('the source did not return prices')
+  if (!isFields(answer)) throw new Error('the source did not return prices')
   return answer
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function parseJson(text: string): unknown {

@@ -4,12 +4,13 @@
  * The service gives neither a confidence nor a time, so a reading is as old as the question. A mint that is not traded
  * is missing from the response.
  */
+import { type Fields, isFields } from '../core/encoding/fields.ts'
 import { formatNumber, parseDecimal } from '../core/money/money.ts'
 import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
 import { ratedTokens } from '../core/money/rate-feed.ts'
 import { type MintTable, solDecimals } from '../core/money/tokens.ts'
 import type { Get } from '../core/runtime.ts'
-import { askObject, type Decimal, isObject, type Json, readWorth } from './http-source.ts'
+import { askObject, type Decimal, readWorth } from './http-source.ts'
 
 export interface JupiterParts {
   readonly get: Get
@@ -59,10 +60,10 @@ function createUrl(base: string, ids: readonly string[]): string {
 const priceDecimals = 40
 
 /** The price of one mint in dollars, or the reason why it is not usable. */
-function readPrice(answer: Json, mint: PricedMint): Decimal | string {
+function readPrice(answer: Fields, mint: PricedMint): Decimal | string {
   const entry = answer[mint.address]
   if (entry === undefined || entry === null) return 'the source has no price for the mint'
-  if (!isObject(entry)) return 'the source returned an unreadable price'
+  if (!isFields(entry)) return 'the source returned an unreadable price'
   if (entry['decimals'] !== mint.decimals) return 'the source reports other decimals for the mint than configured'
   const price = entry['usdPrice']
   const text = typeof price === 'number' ? formatNumber(price) : undefined

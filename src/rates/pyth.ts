@@ -4,10 +4,11 @@
  * Pyth reports prices in dollars, each with a confidence interval, a moving average and a time in seconds. The rate of
  * a token is its price divided by that of USDC.
  */
+import { isFields } from '../core/encoding/fields.ts'
 import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
 import { ratedTokens } from '../core/money/rate-feed.ts'
 import type { Get } from '../core/runtime.ts'
-import { askObject, type Decimal, isObject, readWorth } from './http-source.ts'
+import { askObject, type Decimal, readWorth } from './http-source.ts'
 
 export interface PythParts {
   readonly get: Get
@@ -84,9 +85,9 @@ interface FeedPrice {
 /** The price of one feed, or the reason why it is not usable. */
 function readFeed(parsed: readonly unknown[], id: string): FeedPrice | string {
   const [entry, ...more] = parsed.filter(
-    (one) => isObject(one) && typeof one['id'] === 'string' && plainId(one['id']) === id,
+    (one) => isFields(one) && typeof one['id'] === 'string' && plainId(one['id']) === id,
   )
-  if (!isObject(entry)) return 'the source returned no price for the feed'
+  if (!isFields(entry)) return 'the source returned no price for the feed'
   if (more.length > 0) return 'the source returned two prices for the feed'
   const price = readPrice(entry['price'])
   const average = readPrice(entry['ema_price'])
@@ -101,7 +102,7 @@ const mostDoubtPercent = 2n
 const leastExponent = -18
 
 function readPrice(value: unknown): (Decimal & { readonly confidence: bigint; readonly at: number }) | undefined {
-  if (!isObject(value)) return undefined
+  if (!isFields(value)) return undefined
   const { price, conf, expo, publish_time: time } = value
   if (typeof price !== 'string' || !/^-?\d{1,19}$/.test(price)) return undefined
   if (typeof conf !== 'string' || !/^\d{1,20}$/.test(conf)) return undefined

@@ -1,7 +1,7 @@
 /** Validates the answer of a source, which can be a provider's own code and return anything. */
+import { isFields } from '../core/encoding/fields.ts'
 import type { RateReading, RateRefusal } from '../core/money/rate-feed.ts'
 import { isTokenCode, type TokenCode } from '../core/money/tokens.ts'
-import { isObject } from './http-source.ts'
 
 export type Readings = ReadonlyMap<TokenCode, RateReading | RateRefusal>
 
@@ -10,7 +10,7 @@ export function readReadings(answer: unknown): Readings {
   if (!Array.isArray(answer)) throw new Error('the source did not return a list of readings')
   const readings = new Map<TokenCode, RateReading | RateRefusal>()
   for (const entry of answer) {
-    if (!isObject(entry)) throw new Error('the source returned a list with other values than readings')
+    if (!isFields(entry)) throw new Error('the source returned a list with other values than readings')
     const { token } = entry
     if (!isTokenCode(token)) continue
     readings.set(

@@ -7,12 +7,12 @@
  */
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { openTransaction, readAccountIndex } from '../chain/read/decode.ts'
-import { type Fields, isFields } from '../chain/rpc/json.ts'
 import { signUnchanged, unsigned } from '../chain/send/message.ts'
 import { readLifetime, readRecentSlot } from '../chain/send/send.ts'
 import { type ExchangeTerms, readExchange } from '../chain/wallets/rfq-swap.ts'
 import { decodeAddress, encodeBase58 } from '../core/encoding/base58.ts'
 import { decodeBase64url } from '../core/encoding/base64url.ts'
+import { type Fields, isFields } from '../core/encoding/fields.ts'
 import { equalBytes } from '../core/encoding/hmac.ts'
 import { decimalsIn, fairUnits, type RateTable } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'

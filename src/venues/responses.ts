@@ -2,7 +2,7 @@
  * Reads a venue's HTTP responses. Each part is unknown until it is checked. The venue's address is not revealed,
  * because it can contain a key.
  */
-import { type Fields, isFields } from '../chain/rpc/json.ts'
+import { type Fields, isFields } from '../core/encoding/fields.ts'
 import { maxUnits } from '../core/money/money.ts'
 
 export type VenueAnswer =

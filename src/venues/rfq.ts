@@ -5,13 +5,13 @@
  * service can therefore send it, and only on the quoted terms. Nothing else from the desk is trusted.
  */
 import { readFunds } from '../chain/accounts/balances.ts'
-import type { Fields } from '../chain/rpc/json.ts'
 import { attachSignature, unsigned } from '../chain/send/message.ts'
 import { readLifetime } from '../chain/send/send.ts'
 import { usualMicroLamports } from '../chain/wallets/payment.ts'
 import { composeExchange, type ExchangeTerms, exchangeComputeUnits } from '../chain/wallets/rfq-swap.ts'
 import { decodeAddress, decodeSignature } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
+import type { Fields } from '../core/encoding/fields.ts'
 import type { Mint } from '../core/money/tokens.ts'
 import type { Signing } from '../core/payouts/outgoing-wallet.ts'
 import type { Quoting, SwapOrder, Venue, VenueQuote } from '../core/payouts/venue.ts'

@@ -1,6 +1,7 @@
 /** Reads accounts from a node's base64 responses. */
 import { getBase64Encoder } from '@solana/kit'
-import { isFields, readList, readU64 } from '../rpc/json.ts'
+import { isFields } from '../../core/encoding/fields.ts'
+import { readList, readU64 } from '../rpc/json.ts'
 import { describeFailure, resultValue } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
 import { systemProgram } from './programs.ts'

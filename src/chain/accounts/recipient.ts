@@ -5,10 +5,11 @@
  * of the right chain counts.
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
+import { isFields } from '../../core/encoding/fields.ts'
 import { type Mint, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
 import type { Inspection, TokenReading, WalletReading } from '../../core/payment/token-rules.ts'
 import { readGenesis } from '../rpc/genesis.ts'
-import { isFields, readCount, readU64 } from '../rpc/json.ts'
+import { readCount, readU64 } from '../rpc/json.ts'
 import type { Call, Rpc } from '../rpc/rpc.ts'
 import { absent, askAccounts, type ChainAccount } from './account.ts'
 import { readMint } from './mints.ts'

@@ -2,8 +2,10 @@
  * Lists the payments to an address, as reported by a node. The list is only a hint: each transaction is read and
  * verified.
  */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Mark } from '../../core/ports/journal.ts'
-import { isFields, readCount } from '../rpc/json.ts'
+import { readCount } from '../rpc/json.ts'
 import type { RpcAnswer } from '../rpc/rpc.ts'
 import type { NodeReader } from './node-reader.ts'
 

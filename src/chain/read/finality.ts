@@ -4,8 +4,10 @@
  * A transaction counts as reverted only if a quorum of nodes reports three facts: the finalized chain has advanced
  * beyond the lifetime of its blockhash, their history reaches back far enough, and they do not have the transaction.
  */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Fate } from '../../core/ports/chain.ts'
-import { isFields, readCount } from '../rpc/json.ts'
+import { readCount } from '../rpc/json.ts'
 import { readNumber } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
 import type { NodeReader } from './node-reader.ts'

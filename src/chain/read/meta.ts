@@ -4,7 +4,9 @@
  * The signatures prove the author of the transaction, but the report relies on the node alone. A part that is missing
  * or out of range makes the whole report unusable, because a partial report is worse than none.
  */
-import { type Fields, isFields, readAddress, readCount, readDigits, readList, readU64 } from '../rpc/json.ts'
+
+import { type Fields, isFields } from '../../core/encoding/fields.ts'
+import { readAddress, readCount, readDigits, readList, readU64 } from '../rpc/json.ts'
 import type { Transaction } from './decode.ts'
 
 export interface TokenBalance {

@@ -6,11 +6,12 @@
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Commitment } from '../../core/ports/chain.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import { readGenesis } from '../rpc/genesis.ts'
-import { isFields, readCount } from '../rpc/json.ts'
+import { readCount } from '../rpc/json.ts'
 import type { Call, Node, RpcAnswer } from '../rpc/rpc.ts'
 import { createStatusPoller, type StatusPoller } from '../rpc/signature-statuses.ts'
 import { decodeTransaction, type Transaction, verifySignatures } from './decode.ts'

@@ -2,7 +2,7 @@
  * Combines concurrent requests to a node: identical ones are sent once, and statuses share one call. A request never
  * receives an answer to an earlier request, so the order of reads is preserved.
  */
-import { isFields } from './json.ts'
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Call, Rpc, RpcAnswer } from './rpc.ts'
 
 interface Asked {

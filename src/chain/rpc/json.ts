@@ -1,11 +1,5 @@
 /** Parses JSON from the network. Each part is unknown until it is checked. */
 
-export type Fields = Readonly<Record<string, unknown>>
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /**
  * Parses JSON. Undefined for other text. An integer too long for a `number` becomes text of its digits: an account with
  * more than nine million SOL has such a balance, and it must not be rounded.

@@ -1,5 +1,7 @@
 /** Reads the parts of a node's response that many methods share. */
-import { isFields, readCount } from './json.ts'
+
+import { isFields } from '../../core/encoding/fields.ts'
+import { readCount } from './json.ts'
 import type { Call, RpcAnswer } from './rpc.ts'
 
 /** Reads a slot or a block height. Undefined if the node does not report it. */

@@ -4,9 +4,11 @@
  * An answer is a result, the node's refusal with a code, or `unavailable`. The reason of the last never contains the
  * node's address, because it can contain an API key.
  */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
 import { longestAnswer, type Transport } from '../../core/runtime.ts'
-import { isFields, parseJson } from './json.ts'
+import { parseJson } from './json.ts'
 
 export type RpcAnswer =
   /** `dateMs` is the node's clock, if its HTTP response contains it. */

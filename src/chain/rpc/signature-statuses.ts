@@ -5,8 +5,9 @@
  * their number. A single customer therefore does not wait, and a flood of invalid proofs costs a node one call every
  * few seconds.
  */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Commitment } from '../../core/ports/chain.ts'
-import { isFields } from './json.ts'
 import type { Call } from './rpc.ts'
 
 /** The maximum number of signatures per call. */

@@ -1,7 +1,9 @@
 /** A WebSocket to one node at a time that reports transactions which mention the watched addresses. */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Meter } from '../../core/encoding/metrics.ts'
 import type { ConnectSocket, Log } from '../../core/runtime.ts'
-import { isFields, parseJson } from './json.ts'
+import { parseJson } from './json.ts'
 
 export interface SubscriptionParts {
   readonly connect: ConnectSocket

@@ -1,6 +1,7 @@
 /** Reads the time of a chain: in milliseconds from a localnet, in whole seconds from other chains. */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import type { ChainTime } from '../../core/ports/chain.ts'
-import { isFields } from './json.ts'
 import type { Call, Rpc } from './rpc.ts'
 
 const clockSysvar = 'SysvarC1ock11111111111111111111111111111111'

@@ -4,8 +4,10 @@
  * The same bytes are sent repeatedly while waiting; the chain executes them once. A sent payment has landed, failed or
  * expired. In all other cases the outcome is unknown, and the client must not pay again.
  */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { describeError, isFields, readCount } from '../rpc/json.ts'
+import { describeError, readCount } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'
 import type { Lifetime, SignedPayment } from './message.ts'

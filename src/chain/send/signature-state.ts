@@ -10,9 +10,10 @@
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { isFields } from '../../core/encoding/fields.ts'
 import { openTransaction } from '../read/decode.ts'
 import { readGenesis } from '../rpc/genesis.ts'
-import { describeError, isFields, readCount } from '../rpc/json.ts'
+import { describeError, readCount } from '../rpc/json.ts'
 import { readNumber, resultSlot, resultValue } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
 import type { SignedPayment } from './message.ts'

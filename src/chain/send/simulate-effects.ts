@@ -5,12 +5,13 @@
  * bound, and no other asset of the wallet may pass to others.
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { isFields } from '../../core/encoding/fields.ts'
 import type { Mint } from '../../core/money/tokens.ts'
 import { absent, askAccounts, type ChainAccount, isEmpty, readAccount } from '../accounts/account.ts'
 import { wrappedSol } from '../accounts/programs.ts'
 import { parseTokenAccount, type TokenAccount } from '../accounts/token-account.ts'
 import type { Transaction } from '../read/decode.ts'
-import { describeError, isFields, readList } from '../rpc/json.ts'
+import { describeError, readList } from '../rpc/json.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { simulate } from './simulate.ts'
 

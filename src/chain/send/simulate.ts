@@ -3,8 +3,9 @@
  * only simulated never lands.
  */
 import { getBase64Decoder } from '@solana/kit'
+import { isFields } from '../../core/encoding/fields.ts'
 import { readGenesis } from '../rpc/genesis.ts'
-import { describeError, isFields } from '../rpc/json.ts'
+import { describeError } from '../rpc/json.ts'
 import { describeFailure, resultSlot, resultValue } from '../rpc/results.ts'
 import type { Call, Rpc } from '../rpc/rpc.ts'
 

@@ -4,12 +4,14 @@
  * The sentence names only the sender, because it is stored and receivers must not be. A transfer is blamed only if its
  * destination account is at fault: a wallet without money would also fail at some transfer.
  */
+
+import { isFields } from '../../core/encoding/fields.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
 import type { AccountState, Signing, TransferOrder } from '../../core/payouts/outgoing-wallet.ts'
 import { absent, type ChainAccount, readAccounts } from '../accounts/account.ts'
 import { readState } from '../accounts/destinations.ts'
-import { describeError, isFields, readCount } from '../rpc/json.ts'
+import { describeError, readCount } from '../rpc/json.ts'
 import type { Call } from '../rpc/rpc.ts'
 import type { TransferBatch } from './transfer-batch.ts'
 

@@ -1,7 +1,8 @@
 /** Checks the nodes: response, chain, latency, lag, and push support. */
 import { readGenesis } from '../../chain/rpc/genesis.ts'
-import { isFields, readCount } from '../../chain/rpc/json.ts'
+import { readCount } from '../../chain/rpc/json.ts'
 import { type Call, createRpc, type Node, type Rpc } from '../../chain/rpc/rpc.ts'
+import { isFields } from '../../core/encoding/fields.ts'
 import { genesisHashes, type Network } from '../../core/money/tokens.ts'
 import type { Transport } from '../../core/runtime.ts'
 import { connectSocket, listSocketUrls } from '../../host/net/sockets.ts'

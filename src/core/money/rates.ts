@@ -2,7 +2,7 @@
  * Converts a price into the other accepted tokens. A rate is the value of one whole token in USDC, as decimal text.
  */
 import { maxUnits, parseDecimal } from './money.ts'
-import { type Amounts, findDecimals, type MintTable, type TokenCode, tokenCodes } from './tokens.ts'
+import { findDecimals, type MintTable, type TokenCode, tokenCodes } from './tokens.ts'
 
 export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
 
@@ -80,15 +80,4 @@ export function hasRates(table: RateTable, tokens: readonly TokenCode[]): boolea
 export function decimalsIn(mints: MintTable): TokenDecimals {
   const entries = tokenCodes.map((token) => [token, findDecimals(token, mints)] as const)
   return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
-}
-
-/** Converts to the same value in each token that has a rate. */
-export function convertAll(from: Amount, tokens: readonly TokenCode[], mints: MintTable, rates: RateTable): Amounts {
-  const amounts: Partial<Record<TokenCode, bigint>> = {}
-  for (const token of tokens) {
-    const decimals = findDecimals(token, mints)
-    const units = decimals === undefined ? undefined : convert(from, { token, decimals }, rates)
-    if (units !== undefined) amounts[token] = units
-  }
-  return amounts
 }

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import { maxUnits } from './money.ts'
-import { convert, convertAll, testRates } from './rates.ts'
-import { convertWithSpread, spreadAll } from './spread.ts'
+import { convert, testRates } from './rates.ts'
+import { convertAll, convertWithSpread } from './spread.ts'
 import { knownMints } from './tokens.ts'
 
 const usdc = { token: 'USDC', decimals: 6 } as const
@@ -50,14 +50,18 @@ describe('convertWithSpread', () => {
   })
 })
 
-describe('spreadAll', () => {
+describe('convertAll', () => {
   const price = { ...usdc, units: 1_000_000n }
   const tokens = ['SOL', 'USDC', 'NATIVE'] as const
 
   it('converts into every token that has a rate', () => {
     const mints = knownMints.localnet
-    expect(spreadAll(price, tokens, mints, testRates, 0)).toEqual(convertAll(price, tokens, mints, testRates))
-    expect(spreadAll(price, tokens, mints, { USDC: '1', NATIVE: '0.1' }, 0.01)).toEqual({
+    expect(convertAll(price, tokens, mints, testRates)).toEqual({
+      SOL: convert(price, sol, testRates),
+      USDC: 1_000_000n,
+      NATIVE: convert(price, { token: 'NATIVE', decimals: 9 }, testRates),
+    })
+    expect(convertAll(price, tokens, mints, { USDC: '1', NATIVE: '0.1' }, 0.01)).toEqual({
       USDC: 1_000_000n,
       NATIVE: 10_100_000_000n,
     })

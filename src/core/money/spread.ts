@@ -24,13 +24,13 @@ export function convertWithSpread(
   return more <= maxUnits ? more : undefined
 }
 
-/** Like `convertAll`, plus the spread on each other token. */
-export function spreadAll(
+/** Converts to the same value, plus the spread, in each token that has a rate. */
+export function convertAll(
   from: Amount,
   tokens: readonly TokenCode[],
   mints: MintTable,
   rates: RateTable,
-  spread: number,
+  spread = 0,
 ): Amounts {
   const amounts: Partial<Record<TokenCode, bigint>> = {}
   for (const token of tokens) {

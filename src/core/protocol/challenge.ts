@@ -4,6 +4,7 @@
  * Only the requestId, the resource and the time differ between requests. All other text is written once per offer, and
  * each challenge joins it with these three.
  */
+import { isFields } from '../encoding/fields.ts'
 import { asciiJson } from '../encoding/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
@@ -156,7 +157,7 @@ function splToken(token: TokenCode, mints: MintTable): string {
  * The required fields must be present. Optional fields are taken if they are well-formed, and left out otherwise.
  */
 export function readChallenge(value: unknown): Challenge | undefined {
-  if (!isRecord(value)) return undefined
+  if (!isFields(value)) return undefined
   const { requestId, recipient, amount, currency, acceptedMints, instructions } = value
   if (typeof requestId !== 'string' || !requestIdPattern.test(requestId)) return undefined
   if (typeof recipient !== 'string' || typeof amount !== 'string' || !isTokenCode(currency)) return undefined
@@ -186,13 +187,13 @@ export function readChallenge(value: unknown): Challenge | undefined {
 }
 
 function readAmounts(value: unknown): Pick<Challenge, 'amounts'> {
-  if (!isRecord(value)) return {}
+  if (!isFields(value)) return {}
   const entries = Object.entries(value).filter(([token, amount]) => isTokenCode(token) && isDecimal(amount))
   return { amounts: Object.fromEntries(entries) }
 }
 
 function readMints(value: unknown): Pick<Challenge, 'mints'> {
-  if (!isRecord(value)) return {}
+  if (!isFields(value)) return {}
   const entries = Object.entries(value).filter(([token, mint]) => isTokenCode(token) && token !== 'SOL' && isMint(mint))
   return { mints: Object.fromEntries(entries) }
 }
@@ -202,12 +203,12 @@ function readList(value: unknown): Pick<Challenge, 'proof'> {
 }
 
 function readAllowance(value: unknown): Pick<Challenge, 'allowance'> {
-  if (!isRecord(value) || typeof value['unit'] !== 'string' || typeof value['amount'] !== 'string') return {}
+  if (!isFields(value) || typeof value['unit'] !== 'string' || typeof value['amount'] !== 'string') return {}
   return { allowance: { unit: value['unit'], amount: value['amount'] } }
 }
 
 function isMint(value: unknown): value is Mint {
-  if (!isRecord(value)) return false
+  if (!isFields(value)) return false
   const { address, decimals, tokenProgram } = value
   return typeof address === 'string' && Number.isInteger(decimals) && typeof tokenProgram === 'string'
 }
@@ -215,8 +216,4 @@ function isMint(value: unknown): value is Mint {
 function isDecimal(value: unknown): value is string {
   // The policy limits the amount, because it knows the token.
   return typeof value === 'string' && parseDecimal(value, 18) !== undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

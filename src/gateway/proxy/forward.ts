@@ -13,7 +13,7 @@ import type { MeteredResponse } from '../../adapters/node-response/metered-respo
 import { endBody, isRest, wrap, writeBody, writeHead } from '../../adapters/node-response/metered-response.ts'
 import type { Paywall } from '../../paywall/paywall.ts'
 import type { UpstreamPlan } from '../config/plan.ts'
-import { passesToClient, passingHeaders } from '../headers.ts'
+import { hasBody, passesToClient, passingHeaders } from '../headers.ts'
 import type { RouteHealth } from '../upstream/health.ts'
 import { sendProblem } from './problem.ts'
 
@@ -41,7 +41,7 @@ export function forward(proxyRequest: ProxyRequest, headers: string[]): void {
     headersTimeout: upstream.answerMs,
     bodyTimeout: upstream.idleMs,
   }
-  if (!hasBody(request)) {
+  if (!hasBody(request.headers)) {
     send(proxyRequest, options, isSafe(request))
     return
   }
@@ -52,10 +52,6 @@ export function forward(proxyRequest: ProxyRequest, headers: string[]): void {
   request.once('close', () => request.complete || body.destroy(new Error('the client aborted the request')))
   body.once('error', () => {}).once('close', () => request.unpipe(body).resume())
   send(proxyRequest, { ...options, body }, false)
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function isSafe({ method }: IncomingMessage): boolean {

@@ -14,7 +14,7 @@ import { attachPass } from '../../adapters/node-response/metered-response.ts'
 import { createQuotaWriter } from '../../adapters/node-response/quota-writer.ts'
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 import type { Delivery } from '../../paywall/delivery/delivery.ts'
-import { passesToClient, passingHeaders } from '../headers.ts'
+import { hasBody, passesToClient, passingHeaders } from '../headers.ts'
 import { guardedLookup } from '../upstream/connections.ts'
 import { explain } from './forward.ts'
 import { findRoute, type OpenRoute, type RouteTable, serve } from './handle-request.ts'
@@ -41,7 +41,7 @@ export function createUpgrades(table: RouteTable): Upgrades {
       }
       const { target } = readIncoming(request, request.url ?? '/')
       const route = isHandshake(request) ? findRoute(table, request, target) : undefined
-      if (hasBody(request)) {
+      if (hasBody(request.headers)) {
         // Node stops parsing HTTP at an upgrade request, so the end of the body would be unknown.
         sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot upgrade to another protocol.')
       } else if (route?.isWebSocket) shake({ route, request, socket, head, response, target })
@@ -57,10 +57,6 @@ export function createUpgrades(table: RouteTable): Upgrades {
 /** Only a GET: HEAD and OPTIONS use no allowance and have no bytes to count. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '')
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**

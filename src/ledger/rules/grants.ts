@@ -306,7 +306,7 @@ function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
-function demand(holds: boolean, rule: string): void {
+export function demand(holds: boolean, rule: string): void {
   if (!holds) throw new RangeError(`Ledger: ${rule}.`)
 }
 

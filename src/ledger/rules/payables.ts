@@ -11,7 +11,7 @@ import type {
   PlannedTransaction,
 } from '../../core/payouts/ports/outgoing.ts'
 import type { Accrual, NumberedAccrual, Payee, PayeeName, RoleSum } from '../../core/payouts/ports/rewards.ts'
-import { checkTx } from './grants.ts'
+import { checkTx, demand } from './grants.ts'
 import { computeStart } from './totals.ts'
 
 /** The change of the sums of a payee and of its role. */
@@ -245,8 +245,4 @@ export function checkPlan({ id, kind, lane, lines, voids, refunds }: PlannedTran
       'a line sends no more than it settles',
     )
   }
-}
-
-function demand(holds: boolean, rule: string): void {
-  if (!holds) throw new RangeError(`Ledger: ${rule}.`)
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
-import { convertAll } from '../../core/money/rates.ts'
+import { convertAll } from '../../core/money/spread.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, parseNodes, publicNodes } from '../../core/money/tokens.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'

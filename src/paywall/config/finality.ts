@@ -1,7 +1,8 @@
 /** The price and the exposure from which a payment must be final before it is accepted. */
 import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
-import { type Amount, convertAll, type RateTable } from '../../core/money/rates.ts'
+import type { Amount, RateTable } from '../../core/money/rates.ts'
+import { convertAll } from '../../core/money/spread.ts'
 import { type Amounts, findDecimals, type MintTable, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 import { decimal } from './kinds.ts'
 

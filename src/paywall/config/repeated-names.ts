@@ -66,12 +66,13 @@ function headersLike(name: string, incoming: Incoming): readonly (readonly [name
   const found: (readonly [string, string])[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const sent = raw[index] ?? ''
-    if (sent.length === name.length && flat(sent) === flat(name)) found.push([sent, raw[index + 1] ?? ''])
+    if (sent.length === name.length && foldName(sent) === foldName(name)) found.push([sent, raw[index + 1] ?? ''])
   }
   return found
 }
 
-function flat(name: string): string {
+/** Programs that convert headers to variables (CGI, WSGI, PHP) do not distinguish `X_Payment.Tx` from `X-Payment-Tx`. */
+export function foldName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '-')
 }
 

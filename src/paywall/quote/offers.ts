@@ -5,7 +5,7 @@
 import type { Answer } from '../../core/encoding/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { RateTable } from '../../core/money/rates.ts'
-import { spreadAll } from '../../core/money/spread.ts'
+import { convertAll } from '../../core/money/spread.ts'
 import type { Amounts, TokenCode } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
@@ -86,7 +86,7 @@ function prepare(
   const { recipient, acceptedMints, mints, description, pricing } = config
   const { token, decimals } = pricing
   const { network } = runtime.config
-  const prices = spreadAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
+  const prices = convertAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
   const { amounts, gross } = payable(prices, offered)
   const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
   if (accepted.length === 0) return refuse('not_priced', { detail: 'No accepted token is available at the moment.' })

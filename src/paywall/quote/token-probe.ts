@@ -5,7 +5,7 @@
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
-import { convertAll } from '../../core/money/rates.ts'
+import { convertAll } from '../../core/money/spread.ts'
 import { findMint, isSameMint, knownMints, type Mint, pickMints, type TokenCode } from '../../core/money/tokens.ts'
 import { type Inspection, judgeToken, type Offering, type TokenTerms } from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../config/config.ts'
@@ -83,7 +83,7 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   }
 
   const ask = async (): Promise<Readiness> => {
-    const look = runtime.warnings.look(routeNameOf(config))
+    const look = runtime.warnings.look(nameRoute(config))
     await find(look).finally(look.end)
     if (findings.offered.size === 0) throw new ConfigurationError([...findings.withheld.values()])
     return { offered: [...findings.offered.keys()], withheld: Object.fromEntries(findings.withheld) }
@@ -198,7 +198,8 @@ async function openAll(
   return any
 }
 
-function routeNameOf({ endpoint, scope }: RouteConfig): string {
+/** A route in logs and metrics: its methods and path, or its scope. */
+export function nameRoute({ endpoint, scope }: RouteConfig): string {
   return endpoint ? `${endpoint.methods.join(',')} ${endpoint.path}` : scope
 }
 
