@@ -114,7 +114,19 @@ const rules: Readonly<Record<string, Rule>> = {
 
 /** Sub-folders from the lowest to the highest: each may import those to its left. */
 const orders: Readonly<Record<string, readonly string[]>> = {
-  core: ['errors', 'encoding', 'money', 'payment', 'payouts', 'protocol', 'ports', 'checkout', 'service'],
+  core: [
+    'errors',
+    'encoding',
+    'collections',
+    'http',
+    'observability',
+    'money',
+    'payment',
+    'payouts',
+    'protocol',
+    'ports',
+    'checkout',
+  ],
   chain: ['rpc', 'accounts', 'read', 'keys', 'send', 'wallets'],
   ledger: ['rules', 'sql', 'sqlite', 'postgres'],
   paywall: ['config', 'runtime', 'quote', 'claim', 'delivery', 'checkout'],

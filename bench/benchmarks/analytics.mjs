@@ -51,7 +51,7 @@ const questions = {
   problems: async (books) => {
     await books.countProblems(1_000)
     const last = (await books.problems({ most: 50 })).at(-1)
-    await books.problems({ most: 50, kind: 'late', ...(last && { after: last.capture }) })
+    await books.problems({ most: 50, kind: 'late', ...(last && { after: last.payment }) })
   },
   series: async (books, turn) => {
     await books.series({ from, to, step: 'hour' })

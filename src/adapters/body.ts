@@ -1,6 +1,6 @@
 /** Reads a request's body before the handler, which can still read it. */
 import type { IncomingMessage } from 'node:http'
-import type { BodyReading } from '../core/encoding/http.ts'
+import type { BodyReading } from '../core/http/http.ts'
 
 const gone: BodyReading = { kind: 'gone' }
 const broken: BodyReading = { kind: 'broken' }

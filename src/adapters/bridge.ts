@@ -1,6 +1,6 @@
 /** Connects Node's request and response to the paywall. All Node frameworks use this file, so each rule exists once. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Answer, Incoming } from '../core/encoding/http.ts'
+import type { Answer, Incoming } from '../core/http/http.ts'
 import type { Delivery } from '../paywall/delivery/delivery.ts'
 import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'

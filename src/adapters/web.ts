@@ -4,7 +4,7 @@
  * grant. Node's own response, if there is one, shows whether a large body arrived.
  */
 import type { ServerResponse } from 'node:http'
-import { type Answer, cacheDirective, type Incoming } from '../core/encoding/http.ts'
+import { type Answer, cacheDirective, type Incoming } from '../core/http/http.ts'
 import { statusHeader } from '../core/payment/delivery.ts'
 import { emptyBody, findWrapping } from '../paywall/config/envelope.ts'
 import type { ByteQuota } from '../paywall/delivery/byte-quota.ts'

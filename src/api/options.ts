@@ -1,10 +1,10 @@
 /** The options of the service's own endpoints. `serviceShape` holds the options that they share with the paywalls. */
 import { z } from 'zod'
-import { isHttpUrl } from '../core/encoding/http.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
+import { isHttpUrl } from '../core/http/http.ts'
 import type { MintTable } from '../core/money/tokens.ts'
+import type { Webhook } from '../core/ports/webhooks.ts'
 import type { Log } from '../core/runtime.ts'
-import type { Webhook } from '../core/service/webhooks.ts'
 import type { Environment, ServiceConfig } from '../paywall/config/config.ts'
 import { checkService, openKeyring, readServiceConfig, withEnvironment, withUsual } from '../paywall/config/config.ts'
 import type { AccountKey, OptionsInput } from '../paywall/config/kinds.ts'

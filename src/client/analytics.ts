@@ -1,6 +1,7 @@
 /** `getAnalytics`: the summary of a service's revenue, for its owner. Signs in with the wallet if the service requires it. */
-import { nearest } from '../core/encoding/suggest.ts'
+
 import { PaystileError } from '../core/errors/paystile-error.ts'
+import { nearest } from '../core/errors/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { Clock } from '../core/runtime.ts'
 import { readJson } from './read-json.ts'

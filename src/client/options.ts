@@ -1,5 +1,5 @@
 /** The options of `fetchWith402`. */
-import { nearest } from '../core/encoding/suggest.ts'
+import { nearest } from '../core/errors/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import { type AllowanceLeft, mostBytesAhead, type Offered } from '../core/payment/allowance.ts'
 import type { Journal } from './journal/journal.ts'

@@ -1,7 +1,7 @@
 /** Signs in to a service with a wallet, for data that only its owner or the payer may see. */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
-import { parseSignIn } from '../core/service/sign-in-text.ts'
+import { parseSignIn } from '../core/protocol/sign-in-text.ts'
 import { readJson } from './read-json.ts'
 import { toWallet, type WalletSource } from './wallet.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createMeter } from '../core/encoding/metrics.ts'
+import { createMeter } from '../core/observability/metrics.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { Trace } from '../core/runtime.ts'

@@ -1,5 +1,5 @@
 /** Wraps ledger and chain with metrics and traces: duration, failures, and spans. */
-import type { Meter } from '../core/encoding/metrics.ts'
+import type { Meter } from '../core/observability/metrics.ts'
 import type { Chain } from '../core/ports/chain.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import type { Books } from '../core/ports/reports.ts'

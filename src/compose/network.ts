@@ -38,7 +38,7 @@ export interface NetworkContext {
   /**
    * Prepares a recipient to receive, where test tokens are free. Resolves when it can receive, or cannot be prepared.
    */
-  readonly welcome: (recipient: string) => Promise<void>
+  readonly prepareRecipient: (recipient: string) => Promise<void>
 }
 
 type Connect = (urls: readonly string[]) => Rpc
@@ -56,7 +56,7 @@ export async function openNetwork(
 function openCluster({ network, rpc, keyring }: ServiceConfig, connect: Connect): NetworkContext {
   const genesis = genesisHashes[network]
   if (!keyring || genesis === undefined) throw new ConfigurationError([`secret: ${network} needs a keyring`])
-  const common = { clock: createWallClock(), genesis, keyring, welcome: async () => {} }
+  const common = { clock: createWallClock(), genesis, keyring, prepareRecipient: async () => {} }
   return { ...common, rpc: connect(rpc), urls: rpc, usualLedger: () => usualLedger(network) }
 }
 
@@ -81,7 +81,7 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
     genesis,
     keyring,
     usualLedger: () => localLedgerFile(directory),
-    welcome: async () => {},
+    prepareRecipient: async () => {},
   }
 }
 
@@ -97,7 +97,7 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   stops.push(() => withdrawLocalnet(genesis))
   log.info('localnet.started', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })
   const { monotonic } = createWallClock()
-  const guests = new Map<string, Promise<void>>()
+  const recipients = new Map<string, Promise<void>>()
   return {
     clock: { now: localnet.now, monotonic },
     rpc: connect([localnet.rpcUrl]),
@@ -105,17 +105,17 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
     genesis,
     keyring: config.keyring ?? madeKeyring(freshSecret()),
     usualLedger: () => 'memory:',
-    welcome: (recipient) => {
+    prepareRecipient: (recipient) => {
       // A transfer to a recipient would count as an unclaimed payment.
-      if (!guests.has(recipient)) localnet.endow(recipient, 10_000_000n)
-      const welcome =
-        guests.get(recipient) ??
+      if (!recipients.has(recipient)) localnet.endow(recipient, 10_000_000n)
+      const prepared =
+        recipients.get(recipient) ??
         localnet.fund(recipient, { USDC: 0n, NATIVE: 0n }).then(
           () => {},
           () => {},
         )
-      guests.set(recipient, welcome)
-      return welcome
+      recipients.set(recipient, prepared)
+      return prepared
     },
   }
 }

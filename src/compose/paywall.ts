@@ -17,9 +17,9 @@ import { createWalletHistory } from '../chain/wallets/wallet-history.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
-import { createMeter } from '../core/encoding/metrics.ts'
-import { redactLog } from '../core/encoding/redact.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
+import { createMeter } from '../core/observability/metrics.ts'
+import { redactLog } from '../core/observability/redact.ts'
 import { type Ledger, LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock, Log, Verifier } from '../core/runtime.ts'
 import { createEncoder } from '../host/base64url.ts'
@@ -262,7 +262,7 @@ function createLedgerParts(
 /** The parts that depend on keys, nodes and files. */
 function createNetworkParts(
   { network }: ServiceConfig,
-  { rpc, genesis, urls, keyring, welcome }: NetworkContext,
+  { rpc, genesis, urls, keyring, prepareRecipient }: NetworkContext,
   { http, verifier, clock, log }: HostParts,
   stops: Stops,
 ): Omit<
@@ -292,10 +292,10 @@ function createNetworkParts(
     tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
     testPayer: openTestPayer(testMoney),
     openFaucetSource: (options) => openFaucetSource({ ...options, ...testMoney }),
-    welcome,
+    prepareRecipient,
     encode: createEncoder(),
     log,
-    budget: createRateLimit(clock),
+    rateLimit: createRateLimit(clock),
   }
 }
 

@@ -4,8 +4,8 @@ import { formatRecords, readOutgoing } from '../api/analytics/records.ts'
 import { describeTransaction } from '../api/rewards/format.ts'
 import { createDecimals } from '../api/router.ts'
 import type { MintTable } from '../core/money/tokens.ts'
+import type { Webhook } from '../core/ports/webhooks.ts'
 import type { Log } from '../core/runtime.ts'
-import type { Webhook } from '../core/service/webhooks.ts'
 import { createWebhookPoster } from '../host/net/webhooks.ts'
 import type { ServiceHandle } from '../paywall/paywall.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
@@ -42,8 +42,8 @@ function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: Min
       return record ?? {}
     },
     describeDispatch: async (id) => {
-      const dispatch = await service.ledger.outgoing.get(id)
-      return dispatch && describeTransaction(dispatch, decimals, await service.ledger.outgoing.lines(id))
+      const transaction = await service.ledger.outgoing.get(id)
+      return transaction && describeTransaction(transaction, decimals, await service.ledger.outgoing.lines(id))
     },
     clock,
     log,

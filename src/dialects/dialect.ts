@@ -2,7 +2,7 @@
  * A dialect: how challenges, proofs and refusals look on the wire. The paywall knows none of them by name, so another
  * protocol's spelling of the same three things is one more module of this shape.
  */
-import type { Answer, Incoming } from '../core/encoding/http.ts'
+import type { Answer, Incoming } from '../core/http/http.ts'
 import type { Refusal } from '../core/payment/refusals.ts'
 import type { ChallengeParts, Offer } from '../core/protocol/challenge.ts'
 import type { ProofReading } from '../core/protocol/proof.ts'

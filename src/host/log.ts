@@ -2,7 +2,7 @@
  * Structured log lines on stderr. Values are escaped as JSON and truncated, so that input cannot inject log lines, and
  * secrets are redacted.
  */
-import { createRedact, redactFacts } from '../core/encoding/redact.ts'
+import { createRedact, redactFacts } from '../core/observability/redact.ts'
 import type { Facts, Log } from '../core/runtime.ts'
 import { createWallClock } from './clock.ts'
 

@@ -3,8 +3,8 @@
  * proof, the payment is verified.
  */
 import { parseOrder } from '../core/checkout/messages.ts'
-import { readClientAddress } from '../core/encoding/client-address.ts'
-import type { Answer, Incoming } from '../core/encoding/http.ts'
+import { readClientAddress } from '../core/http/client-address.ts'
+import type { Answer, Incoming } from '../core/http/http.ts'
 import { type Refusal, refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import { type CheckoutVisitors, isForPeople } from './checkout/visitor.ts'

@@ -2,8 +2,8 @@
  * The paywall decides whether a request must pay, has paid, or is refused. The adapters only translate to and from it.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
-import type { Answer, Incoming } from '../core/encoding/http.ts'
-import { createMeter } from '../core/encoding/metrics.ts'
+import type { Answer, Incoming } from '../core/http/http.ts'
+import { createMeter } from '../core/observability/metrics.ts'
 import { refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Log } from '../core/runtime.ts'

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { createMeter } from '../core/encoding/metrics.ts'
+import { createMeter } from '../core/observability/metrics.ts'
 import type { ChainTime } from '../core/ports/chain.ts'
 import { measure, type RunningClockCheck, startClockCheck } from './clock-check.ts'
 

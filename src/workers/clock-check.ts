@@ -2,7 +2,7 @@
  * Compares the server's clock with the chain's time. Prices expire by the server's clock and payments land by the
  * chain's, so a server with a wrong clock must not sell: it would refuse the payments.
  */
-import type { Meter } from '../core/encoding/metrics.ts'
+import type { Meter } from '../core/observability/metrics.ts'
 import type { ChainTime } from '../core/ports/chain.ts'
 import type { Clock, ClockCheck, Log } from '../core/runtime.ts'
 

@@ -3,7 +3,7 @@
  * server can run this worker.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
-import type { Meter } from '../core/encoding/metrics.ts'
+import type { Meter } from '../core/observability/metrics.ts'
 import type { Chain } from '../core/ports/chain.ts'
 import type { Conclusion, Journal } from '../core/ports/journal.ts'
 import type { Log } from '../core/runtime.ts'

@@ -6,12 +6,12 @@
  * that a slow or dead one does not delay others.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
-import type { Meter } from '../core/encoding/metrics.ts'
+import type { Meter } from '../core/observability/metrics.ts'
 import type { PaymentListItem } from '../core/payment/history.ts'
 import type { LedgerEvent, LedgerEvents, Posted } from '../core/ports/outbox.ts'
 import type { Books } from '../core/ports/reports.ts'
+import { formatWebhook, retryDelay, type Webhook, type WebhookMessage } from '../core/ports/webhooks.ts'
 import type { Clock, Log } from '../core/runtime.ts'
-import { formatWebhook, retryDelay, type Webhook, type WebhookMessage } from '../core/service/webhooks.ts'
 
 export interface WebhooksParts {
   readonly notices: LedgerEvents

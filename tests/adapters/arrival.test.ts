@@ -11,10 +11,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
 import { cells } from '../harness/length.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { holdQuietTime } from '../harness/quiet-time.ts'
 import { codeOf, type Shop } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 let fixture: ShopFixture
 beforeAll(async () => {

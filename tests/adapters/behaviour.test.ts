@@ -5,15 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
 import { isLong } from '../harness/length.ts'
+import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf, eventually, openShop, readAndReset, type Shop, useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, proofOf, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   payer = await world.person()
 })
 afterAll(async () => {

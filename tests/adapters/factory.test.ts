@@ -26,8 +26,8 @@ import { ConfigurationError } from '../../src/core/errors/configuration-error.ts
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { paymentOf } from '../../src/index.ts'
 import { providerSchema } from '../../src/paywall/config/options.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 let stand: ShopFixture
 beforeAll(async () => {

@@ -14,10 +14,10 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, listen, type Serve } from '../harness/adapters.ts'
 import { cells } from '../harness/length.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, readAndReset, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { stacks } from '../harness/stacks.ts'
-import { proofOf } from '../harness/world.ts'
 
 let fixture: ShopFixture
 let payer: KeyPairSigner

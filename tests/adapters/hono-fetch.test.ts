@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/hono.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 let shop: ShopFixture
 let app: Hono

@@ -8,10 +8,10 @@ import { create402Middleware as fastifyHook } from '../../src/adapters/fastify.t
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { holdQuietTime } from '../harness/quiet-time.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 let shop: ShopFixture
 beforeAll(async () => {

@@ -6,10 +6,10 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
 import { postgresServer } from '../harness/database.ts'
 import { cells } from '../harness/length.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf, eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { createWire } from '../harness/wire.ts'
-import { proofOf } from '../harness/world.ts'
 
 const secret = `1:${'a'.repeat(32)}`
 /** In the short form, one adapter of each kind: on Node's response, with hooks of its own, on a fetch Response. */

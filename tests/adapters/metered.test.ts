@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { listen } from '../harness/adapters.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`

@@ -3,13 +3,13 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { createLocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, proofOf } from '../harness/world.ts'
 
 it('a Next handler with a response that cannot be sent uses up nothing', async () => {
   const home = useTemporaryHome()
   onTestFinished(home.remove)
-  const world = await createWorld()
+  const world = await createLocalnetFixture()
   onTestFinished(world.close)
   const [payer, ends]: [Awaited<ReturnType<typeof world.person>>, string[]] = [await world.person(), []]
   const paid = create402Middleware({

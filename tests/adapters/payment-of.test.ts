@@ -8,9 +8,9 @@ import { create402Middleware as honoMiddleware } from '../../src/adapters/hono.t
 import { create402Middleware as nodeMiddleware } from '../../src/adapters/node.ts'
 import { paymentOf } from '../../src/adapters/payment-of.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 let shop: ShopFixture
 beforeAll(async () => {

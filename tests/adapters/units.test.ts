@@ -6,19 +6,19 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Handler } from '../harness/adapters.ts'
 import { cells } from '../harness/length.ts'
+import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'
 import { codeOf, eventually, openShop, readAndReset, useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, proofOf, type World } from '../harness/world.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
 const home = useTemporaryHome()
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   payer = await world.person()
 })
 afterAll(async () => {

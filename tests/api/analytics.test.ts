@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { memo } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { memo } from '../harness/world.ts'
 import { type House, openHouse } from './api-fixture.ts'
 
 let shop: ShopFixture

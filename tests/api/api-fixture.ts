@@ -12,8 +12,8 @@ import { openHandle } from '../../src/compose/paywall.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Runtime } from '../../src/paywall/runtime/runtime.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 export interface House {
   readonly url: string

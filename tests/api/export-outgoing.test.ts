@@ -1,13 +1,13 @@
 /** What was shared out of payments and sent back, in every export of every store, and what it costs to look up. */
 import { readXlsx } from 'hucre/xlsx'
 import { describe, expect, it } from 'vitest'
-import { captureColumns } from '../../src/api/analytics/format.ts'
+import { paymentColumns } from '../../src/api/analytics/format.ts'
 import type { Outgoing } from '../../src/api/analytics/records.ts'
 import { readOutgoing, readWentOut } from '../../src/api/analytics/records.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { OutgoingTransaction } from '../../src/core/payouts/ports/outgoing.ts'
-import { formatRefund, refundLane } from '../../src/core/payouts/refunds.ts'
+import { formatRefund, formatRefundLockKey } from '../../src/core/payouts/refunds.ts'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { useDesk } from '../ledger/grants-fixture.ts'
 import {
@@ -41,7 +41,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     const outgoing = dispatchesOf(fixture.ledger)
     const payment = encodeBase58(tx)
     const about = formatRefund({ payment, token: 'USDC', units: 4_000n, reason: 'surplus' })
-    const plan = planOf({ id: `r-${until}`, kind: 'refund', lane: refundLane(payment), about })
+    const plan = planOf({ id: `r-${until}`, kind: 'refund', lockKey: formatRefundLockKey(payment), about })
     const transaction = plannedBy(await outgoing.plan(plan))
     const must = (next: OutgoingTransaction | undefined): OutgoingTransaction => next ?? expect.fail()
     if (until === 'planned') return transaction
@@ -89,14 +89,14 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
       .trimEnd()
       .split('\r\n')
     const csv = lines.map((line) => line.split(','))
-    expect(captureColumns.slice(-6)).toEqual(['tx', ...outColumns])
+    expect(paymentColumns.slice(-6)).toEqual(['tx', ...outColumns])
     expect(csv[0]?.slice(-5)).toEqual([...outColumns])
     const rows = [...wanted].map(([{ tx }, cells]) => [encodeBase58(tx), ...cells])
     expect(csv.slice(1).map((row) => row.slice(-6))).toEqual(rows)
     const json = JSON.parse(new TextDecoder().decode(await ask('json'))) as Record<string, string>[]
     expect(json.map((record) => [record['tx'], ...outColumns.map((name) => record[name])])).toEqual(rows)
     const [sheet] = (await readXlsx(new Uint8Array(await ask('xlsx')))).sheets
-    expect(sheet?.rows.slice(1).map((row) => captureColumns.map((_, index) => row[index] ?? '').slice(-6))).toEqual(
+    expect(sheet?.rows.slice(1).map((row) => paymentColumns.map((_, index) => row[index] ?? '').slice(-6))).toEqual(
       rows,
     )
     // A refund leads to who paid as the payment does: who is not signed in gets neither.
@@ -118,7 +118,7 @@ describe('outgoing transactions', () => {
         ...change,
       },
       transactions: {
-        inLanes: async (lanes) => {
+        findByLockKeys: async (lanes) => {
           asked.push(lanes.length)
           return lanes.map(() => undefined)
         },

@@ -1,6 +1,6 @@
 /** Exports of what real stores hold: whatever an endpoint is called, the file says the same as the list. */
 import { describe, expect, it } from 'vitest'
-import { captureColumns, formatPayment } from '../../src/api/analytics/format.ts'
+import { formatPayment, paymentColumns } from '../../src/api/analytics/format.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { readCell } from '../../src/core/encoding/csv.ts'
 import { useDesk } from '../ledger/grants-fixture.ts'
@@ -57,7 +57,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     const { parseCsv } = await import('hucre/csv')
     const rows = parseCsv((await (await ask('csv')).text()).replace(/^\ufeff/, ''), { typeInference: false })
     expect(rows.map((row) => row.map((cell) => readCell(String(cell ?? ''))))).toEqual([
-      [...captureColumns],
+      [...paymentColumns],
       ...wanted.map((record) => Object.values(record)),
     ])
   })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { readXlsx } from 'hucre/xlsx'
 import { describe, expect, it } from 'vitest'
-import { captureColumns, formatPayment } from '../../src/api/analytics/format.ts'
+import { formatPayment, paymentColumns } from '../../src/api/analytics/format.ts'
 import { createExports } from '../../src/api/exports/routes.ts'
 import { readPages } from '../../src/api/exports/rows.ts'
 import { xlsxStream } from '../../src/api/exports/xlsx.ts'
@@ -120,7 +120,7 @@ describe('an export as CSV', () => {
     expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
     const lines = new TextDecoder().decode(bytes).split('\r\n')
     expect(lines).toHaveLength(5)
-    expect(lines[0]).toBe(captureColumns.join(','))
+    expect(lines[0]).toBe(paymentColumns.join(','))
     expect(lines[1]).toMatch(
       /^2026-01-01T00:00:00\.000Z,request-0,payer-0,\/api\/weather,USDC,0\.001,0\.001,USDC,Verified,/,
     )
@@ -129,7 +129,7 @@ describe('an export as CSV', () => {
   it('says the same as the formatter of the screen, over many pages', async () => {
     const { ask, reads } = setUp(2_500)
     const [header, ...rows] = await cellsOf(await ask(''))
-    expect(header).toEqual([...captureColumns])
+    expect(header).toEqual([...paymentColumns])
     expect(rows).toEqual(
       Array.from({ length: 2_500 }, (_, index) => Object.values(formatPayment(captureAt(index), decimalsOf, 'USDC'))),
     )
@@ -205,7 +205,7 @@ describe('an export as JSON', () => {
     expect(records).toEqual(
       Array.from({ length: count }, (_, index) => formatPayment(captureAt(index), decimalsOf, 'USDC')),
     )
-    expect(Object.keys(records[0] ?? formatPayment(captureAt(0), decimalsOf, 'USDC'))).toEqual([...captureColumns])
+    expect(Object.keys(records[0] ?? formatPayment(captureAt(0), decimalsOf, 'USDC'))).toEqual([...paymentColumns])
   })
 })
 
@@ -216,7 +216,7 @@ describe('an export as XLSX', () => {
     const book = await readXlsx(new Uint8Array(await response.arrayBuffer()), { readStyles: true })
     const [sheet] = book.sheets
     const [header, ...rows] = sheet?.rows ?? []
-    expect(header).toEqual([...captureColumns])
+    expect(header).toEqual([...paymentColumns])
     const wanted = odd.map((_, index) => Object.values(formatPayment(make(index), decimalsOf, 'USDC')))
     expect(rows.map((row) => row.map((cell) => cell ?? ''))).toEqual(wanted)
     expect(rows[0]?.[5]).toBe('18446744073709.551615')
@@ -229,7 +229,7 @@ describe('an export as XLSX', () => {
 
   it('goes on in another sheet, with the header again, where one is full', async () => {
     const { books } = createBooks(25)
-    const stream = await xlsxStream(readPages({ books, filter: {}, decimalsOf }), captureColumns, 10)
+    const stream = await xlsxStream(readPages({ books, filter: {}, decimalsOf }), paymentColumns, 10)
     const book = await readXlsx(new Uint8Array(await new Response(stream).arrayBuffer()))
     expect(book.sheets.map(({ name, rows }) => [name, rows.length, rows[0]?.[0]])).toEqual([
       ['Payments', 11, 'timestamp'],
@@ -287,8 +287,8 @@ describe('an export while it runs', () => {
       const { sheets } = await readXlsx(new Uint8Array(await (await ask('?format=xlsx', 'GET', owner)).arrayBuffer()))
       return [csv[0], Object.keys(json[0] ?? {}), sheets[0]?.rows[0]]
     }
-    const withoutTx = captureColumns.filter((column) => column !== 'tx' && column !== 'refundTx')
-    expect(await namesFor('owner')).toEqual([captureColumns, captureColumns, captureColumns])
+    const withoutTx = paymentColumns.filter((column) => column !== 'tx' && column !== 'refundTx')
+    expect(await namesFor('owner')).toEqual([paymentColumns, paymentColumns, paymentColumns])
     expect(await namesFor('')).toEqual([withoutTx, withoutTx, withoutTx])
   })
 

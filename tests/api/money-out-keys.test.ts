@@ -5,8 +5,8 @@ import { readRoutesConfig } from '../../src/api/options.ts'
 import { startPayoutWorkers } from '../../src/compose/payouts.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
-import { newSigner } from '../harness/world.ts'
 import { openHouse } from './api-fixture.ts'
 
 it('names the option, the file and the command, and goes on sharing out', async () => {

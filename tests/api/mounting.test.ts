@@ -11,8 +11,8 @@ import { createPaystileRoutes, type PaystileRoutes, sendResponse } from '../../s
 import { getAnalytics, SignInError, signInWith } from '../../src/client/index.ts'
 import { openRoutes } from '../../src/compose/api.ts'
 import { ConfigurationError } from '../../src/core/errors/configuration-error.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 let fixture: ShopFixture
 

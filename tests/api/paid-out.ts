@@ -97,12 +97,12 @@ export async function fillRewards(rewards: Rewards, outgoing: OutgoingTransactio
       to.map(async ([name, units, opening]) => {
         const [owed, payee] = [await rewards.owed(name), await rewards.payee(name)]
         if (!owed || !payee) throw new Error(`nothing is owed to ${name.payee}`)
-        return { ...name, from: payee.upto, upto: owed.upto, gross: owed.units, units, opening }
+        return { ...name, from: payee.settledThrough, through: owed.through, gross: owed.units, units, opening }
       }),
     )
-    const planning = await outgoing.plan({ id, kind: 'payout', lane: '', about: '', lines })
+    const planning = await outgoing.plan({ id, kind: 'payout', lockKey: '', about: '', lines })
     if (planning.kind !== 'planned') throw new Error(`not planned: ${planning.kind}`)
-    return planning.dispatch
+    return planning.transaction
   }
 
   async function sign({ id, version }: OutgoingTransaction, seed: number): Promise<OutgoingTransaction> {

@@ -9,7 +9,7 @@ import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts
 import { readCell } from '../../src/core/encoding/csv.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../src/core/payouts/ports/rewards.ts'
-import { formatRefund, refundLane } from '../../src/core/payouts/refunds.ts'
+import { formatRefund, formatRefundLockKey } from '../../src/core/payouts/refunds.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { signedBy } from '../ledger/payables-fixture.ts'
 import { type House, openHouse } from './api-fixture.ts'
@@ -253,12 +253,12 @@ describe('refunds', () => {
     const planning = await ledgerOf().outgoing.plan({
       id: `refund-${tx.slice(0, 8)}`,
       kind: 'refund',
-      lane: refundLane(tx),
+      lockKey: formatRefundLockKey(tx),
       about,
       lines: [],
     })
     if (planning.kind !== 'planned') throw new Error(planning.kind)
-    return planning.dispatch
+    return planning.transaction
   }
 
   it('can be ordered by the id of a problem, which then shows how they stand', async () => {
@@ -361,7 +361,7 @@ describe('a payment that was shared out', () => {
     expect(await ask(third)).toEqual(['', []])
     const payment = paid[2]?.tx ?? expect.fail()
     const about = formatRefund({ payment, token: 'USDC', units: 10n, reason: 'surplus' })
-    const plan = { id: 'surplus', kind: 'refund', lane: refundLane(payment), about, lines: [] } as const
+    const plan = { id: 'surplus', kind: 'refund', lockKey: formatRefundLockKey(payment), about, lines: [] } as const
     expect((await ledgerOf().outgoing.plan(plan)).kind).toBe('planned')
     const [record] = analytics.parse(await read(`/analytics?view=records&q=${payment}`)).records ?? []
     const { timeline } = detailAnswer.parse(await read(`/analytics/${record?.id}`))

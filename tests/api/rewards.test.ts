@@ -9,14 +9,14 @@ import { readRoutesConfig } from '../../src/api/options.ts'
 import { type OpenPayouts, startPayoutWorkers } from '../../src/compose/payouts.ts'
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Mint } from '../../src/core/money/tokens.ts'
-import { parseRefund, refundLane } from '../../src/core/payouts/refunds.ts'
+import { formatRefundLockKey, parseRefund } from '../../src/core/payouts/refunds.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { auditRewards } from '../../src/workers/payouts/audit.ts'
 import { createPauseSwitch } from '../../src/workers/payouts/pause.ts'
 import { planRefund, type RefundParts, type RefundPlanning } from '../../src/workers/payouts/refunds.ts'
+import { memo, proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { memo, proofOf } from '../harness/world.ts'
 import { type House, openHouse } from './api-fixture.ts'
 
 let shop: ShopFixture
@@ -305,12 +305,15 @@ describe('a refund', () => {
     expect(await refund(second)).toEqual({ kind: 'refused', why: expect.stringContaining('rewards resume') })
     expect((await refund(first)).kind).toBe('known')
     for (let turn = 0; turn < 3; turn += 1) await money.run()
-    expect(await ledgerOf().outgoing.inLane(refundLane(first))).toMatchObject({ state: 'planned', attempts: 0 })
+    expect(await ledgerOf().outgoing.findByLockKey(formatRefundLockKey(first))).toMatchObject({
+      state: 'planned',
+      attempts: 0,
+    })
     await pause.resume()
     expect((await refund(second)).kind).toBe('planned')
     await untilDone()
     for (const tx of [first, second])
-      expect(await ledgerOf().outgoing.inLane(refundLane(tx))).toMatchObject({ state: 'landed' })
+      expect(await ledgerOf().outgoing.findByLockKey(formatRefundLockKey(tx))).toMatchObject({ state: 'landed' })
   })
 
   it('knows no payment that was never seen', async () => {

@@ -6,7 +6,7 @@ import type { Wallet } from '../../src/chain/keys/keypair.ts'
 import { openHandle, openPaywall } from '../../src/compose/paywall.ts'
 import { createSettlementView } from '../../src/compose/settlement/view.ts'
 import { knownMints } from '../../src/core/money/tokens.ts'
-import { conversionLane, formatConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
+import { formatConversion, formatConversionLockKey, settlementBeats } from '../../src/core/payouts/conversion.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
@@ -50,13 +50,13 @@ const convert = async (index: number, received?: bigint) => {
   const planning = await outgoing.plan({
     id: `conversion-${index}`,
     kind: 'conversion',
-    lane: conversionLane(wallet.address, 'SOL'),
+    lockKey: formatConversionLockKey(wallet.address, 'SOL'),
     about: formatConversion(about),
     lines: [],
   })
   if (planning.kind !== 'planned') throw new Error(planning.kind)
   const kept = { signature: signatureOf(index), lastValidBlockHeight: 9, slot: 5, sealed: 'sealed' }
-  const signed = signedBy(await outgoing.sign(planning.dispatch.id, planning.dispatch.version, kept))
+  const signed = signedBy(await outgoing.sign(planning.transaction.id, planning.transaction.version, kept))
   if (received === undefined) return
   const told = formatConversion({ ...about, sold: 2_000_005_000n, received })
   await outgoing.land(signed.id, signed.version, 77, told)
@@ -87,8 +87,8 @@ describe('GET /api/settlement', () => {
   })
 
   it('skips unreadable rows, and shows the rest', async () => {
-    const lane = conversionLane(wallet.address, 'NATIVE')
-    await dispatchesOf().plan({ id: 'odd', kind: 'conversion', lane, about: '{}', lines: [] })
+    const lockKey = formatConversionLockKey(wallet.address, 'NATIVE')
+    await dispatchesOf().plan({ id: 'odd', kind: 'conversion', lockKey, about: '{}', lines: [] })
     await convert(3, 300_000_000n)
     expect((await read(noSettlement)).conversions.map(({ id }) => id)).toEqual(['conversion-3'])
   })

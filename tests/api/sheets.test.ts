@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { captureColumns } from '../../src/api/analytics/format.ts'
+import { paymentColumns } from '../../src/api/analytics/format.ts'
 import { createExports, type ExportParts } from '../../src/api/exports/routes.ts'
 import type { SheetsPort } from '../../src/core/ports/sheets.ts'
 import type { Facts } from '../../src/core/runtime.ts'
@@ -72,7 +72,7 @@ describe('a link for a spreadsheet', () => {
   it('T135: has no transactions, by which payers could be looked up on chain', async () => {
     const { ask, follow, makeLink } = setUp(2)
     const [header = ''] = (await (await follow((await makeLink()).url)).text()).split('\r\n')
-    expect(header.split(',')).toEqual(captureColumns.filter((column) => column !== 'tx' && column !== 'refundTx'))
+    expect(header.split(',')).toEqual(paymentColumns.filter((column) => column !== 'tx' && column !== 'refundTx'))
     const [own = ''] = (await (await ask('')).text()).split('\r\n')
     expect(own.split(',')).toEqual(expect.arrayContaining(['tx', 'refundTx']))
   })
@@ -230,7 +230,7 @@ describe('rows written into a Google spreadsheet', () => {
       const answer = await ask('?format=sheets', 'POST')
       expect(await answer.json()).toEqual({ written: 2_500 })
       expect(google.values).toHaveLength(2_501)
-      expect(google.values[0]).toEqual([...captureColumns])
+      expect(google.values[0]).toEqual([...paymentColumns])
       expect(google.values[2_500]?.slice(0, 6)).toEqual([
         '2026-01-01T00:41:39.000Z',
         'request-2499',

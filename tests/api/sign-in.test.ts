@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import * as authAnswers from '../../src/api/auth/answers.ts'
 import { createSignIn } from '../../src/api/auth/sign-in.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import { parseSignIn } from '../../src/core/service/sign-in-text.ts'
+import { parseSignIn } from '../../src/core/protocol/sign-in-text.ts'
 import { createHandClock } from './fake-services.ts'
 import { base, cookieOf, owner, type Person, setUp, stranger } from './people.ts'
 

@@ -17,7 +17,7 @@ function createFixture({ beatMs = 15_000, lookMs = 60_000 } = {}) {
   const shared = new Map<string, SharedOut>()
   const outgoing: Outgoing = {
     rewards: { shared: async (txs) => txs.map((tx) => shared.get(encodeBase58(tx))) },
-    transactions: { inLanes: async (lanes) => lanes.map(() => undefined) },
+    transactions: { findByLockKeys: async (lanes) => lanes.map(() => undefined) },
   }
   const stream = createStream({ books, changes, log, cursors, decimalsOf: () => 6, outgoing, beatMs, lookMs })
   let isAllowed = true

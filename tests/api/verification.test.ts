@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { bend, type FakeNode } from '../harness/fake-node.ts'
+import { memo } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { memo } from '../harness/world.ts'
 import { asWallet, type House, openHouse } from './api-fixture.ts'
 
 let shop: ShopFixture

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { proofText } from '../../src/core/protocol/proof.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`

@@ -13,13 +13,13 @@ import {
   expectNothing,
   price,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo } from '../harness/localnet-fixture.ts'
 import { succeed, u64 } from '../harness/message.ts'
 import { auxiliary, createMint, type Extension, extensions, mintTo, move, moveBetween } from '../harness/mint.ts'
 import { deployScriptedProgram, type ScriptedProgram } from '../harness/scripted-program.ts'
-import { memo, type World } from '../harness/world.ts'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let attackedShop: AttackedShop
 let thief: KeyPairSigner
 let recipient: KeyPairSigner

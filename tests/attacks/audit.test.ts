@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware as protectHono } from '../../src/adapters/hono.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters } from '../harness/adapters.ts'
+import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import {
   createShopFixture,
@@ -18,10 +19,9 @@ import {
   serveNode,
   txOf,
 } from '../harness/shop-fixture.ts'
-import { proofOf, type World } from '../harness/world.ts'
 
 let fixture: ShopFixture
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 beforeAll(async () => {
   fixture = await createShopFixture()

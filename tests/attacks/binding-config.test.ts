@@ -12,6 +12,7 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Content } from '../harness/adapters.ts'
+import { type LocalnetFixture, memo, newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import {
   createShopFixture,
@@ -21,11 +22,10 @@ import {
   serveNode,
   txOf,
 } from '../harness/shop-fixture.ts'
-import { memo, newSigner, proofOf, type World } from '../harness/world.ts'
 
 const [a, b] = ['a'.repeat(32), 'b'.repeat(32)]
 let fixture: ShopFixture
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 let files = 0
 /** The handler's answer; undefined is the secret. */

@@ -8,14 +8,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { RefusalCode } from '../../src/core/payment/refusals.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { type LocalnetFixture, memo, proofOf } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { memo, proofOf, type World } from '../harness/world.ts'
 
 const secret = 'the-secret-of-the-payer-0123456789'
 const announced = { 'Payment-Accept': `claim=${createHash('sha256').update(secret).digest('base64url')}` }
 let fixture: ShopFixture
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 let thief: KeyPairSigner
 let shop: Shop

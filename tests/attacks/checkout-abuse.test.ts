@@ -16,12 +16,12 @@ import {
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Serve } from '../harness/adapters.ts'
+import { memo } from '../harness/localnet-fixture.ts'
 import { signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor } from '../harness/visitor.ts'
-import { memo } from '../harness/world.ts'
 import { signedBytes } from './checkout-hand.ts'
 
 let shop: ShopFixture

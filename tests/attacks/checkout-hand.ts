@@ -11,11 +11,11 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from '@solana/kit'
-import type { World } from '../harness/world.ts'
+import type { LocalnetFixture } from '../harness/localnet-fixture.ts'
 
 /** Signed and not sent. */
 export async function signedBytes(
-  world: World,
+  world: LocalnetFixture,
   instructions: readonly Instruction[],
   payer: KeyPairSigner,
 ): Promise<Uint8Array> {

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
+import { memo } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor, plainName } from '../harness/visitor.ts'
-import { memo } from '../harness/world.ts'
 
 let shop: ShopFixture
 beforeAll(async () => {

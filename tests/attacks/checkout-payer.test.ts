@@ -2,12 +2,12 @@
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
+import { memo } from '../harness/localnet-fixture.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor } from '../harness/visitor.ts'
-import { memo } from '../harness/world.ts'
 import { signedBytes } from './checkout-hand.ts'
 
 let shop: ShopFixture

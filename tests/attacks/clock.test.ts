@@ -8,9 +8,9 @@ import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { openHouse } from '../api/api-fixture.ts'
 import { type AttackedShop, type AttackFixture, signedBy } from '../harness/attacker-program.ts'
 import { timeOff } from '../harness/fake-node.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
 let fixture: ShopFixture

@@ -17,13 +17,13 @@ import {
   expectNothing,
   price,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { auxiliary, createMint, mintTo, move, moveBetween } from '../harness/mint.ts'
 import { deployScriptedProgram } from '../harness/scripted-program.ts'
-import { newSigner, type World } from '../harness/world.ts'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let shop: AttackedShop
 let thief: KeyPairSigner
 let recipient: KeyPairSigner

@@ -5,21 +5,21 @@ import { createChain } from '../../src/chain/read/chain.ts'
 import { fetchTransport } from '../../src/chain/rpc/fetch-transport.ts'
 import { createRpc } from '../../src/chain/rpc/rpc.ts'
 import { decodeSignature } from '../../src/core/encoding/base58.ts'
-import { createMeter } from '../../src/core/encoding/metrics.ts'
+import { createMeter } from '../../src/core/observability/metrics.ts'
 import type { Journal } from '../../src/core/ports/journal.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { startFinality } from '../../src/workers/finality.ts'
 import { type AttackedShop, type AttackFixture, createAttackFixture, price } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo } from '../harness/localnet-fixture.ts'
 import { post, signMessage } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { eventually } from '../harness/shop.ts'
-import { memo, type World } from '../harness/world.ts'
 
 const aDayMs = 86_400_000
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let shop: AttackedShop
 let payer: KeyPairSigner
 

@@ -4,13 +4,13 @@ import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
+import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
-import { proofOf, type World } from '../harness/world.ts'
 
 let fixture: ShopFixture
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 /** What `/slow` waits for. */
 let open: (value?: unknown) => void = () => {}

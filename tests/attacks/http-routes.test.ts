@@ -2,13 +2,13 @@
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { ask } from '../harness/raw.ts'
 import { type App, routers } from '../harness/routers.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf, type World } from '../harness/world.ts'
 
 let shop: ShopFixture
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 
 beforeAll(async () => {

@@ -3,13 +3,13 @@ import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters } from '../harness/adapters.ts'
+import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { ask, readAnswer, sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf, type World } from '../harness/world.ts'
 
 let fixture: ShopFixture
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 
 beforeAll(async () => {

@@ -9,8 +9,8 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import * as keyFile from '../../src/host/keys/key-file.ts'
 import { create402Middleware, createPaystileRoutes } from '../../src/index.ts'
 import { runHere } from '../cli/in-process.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { newSigner } from '../harness/world.ts'
 
 vi.mock('node:crypto', async (load) => (await import('../harness/quick-scrypt.ts')).quickScrypt(load))
 vi.mock('../../src/host/keys/key-file.ts', { spy: true })

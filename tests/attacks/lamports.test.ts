@@ -21,9 +21,9 @@ import {
   createAttackFixture,
   expectNothing,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { instruction, succeed, u32, u64 } from '../harness/message.ts'
 import { deployScriptedProgram, type ScriptedProgram } from '../harness/scripted-program.ts'
-import { newSigner, type World } from '../harness/world.ts'
 
 const lamports = 1_000_000n
 const system = address('11111111111111111111111111111111')
@@ -31,7 +31,7 @@ const wrapped = address('So11111111111111111111111111111111111111112')
 const stake = 'Stake11111111111111111111111111111111111111'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let attackedShop: AttackedShop
 let thief: KeyPairSigner
 let recipient: KeyPairSigner

@@ -17,18 +17,18 @@ import {
   expectNothing,
   price,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo, memoV3, newSigner } from '../harness/localnet-fixture.ts'
 import { instruction, land, succeed, u32 } from '../harness/message.ts'
 import { auxiliary, createMint, extensions, mintTo, move } from '../harness/mint.ts'
 import { deployScriptedProgram, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
 import { eventually } from '../harness/shop.ts'
-import { memo, memoV3, newSigner, type World } from '../harness/world.ts'
 
 const memoV1 = 'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo'
 const memoV4 = 'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH'
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let shop: AttackedShop
 let payer: KeyPairSigner
 let transfer: Instruction

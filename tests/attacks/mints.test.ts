@@ -5,8 +5,8 @@ import { token2022Program } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Served } from '../harness/adapters.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
 const serve = Object.fromEntries(adapters)['node:http'] ?? (() => Promise.reject(new Error('no adapter')))
@@ -16,11 +16,11 @@ const log = {
   warn: (event: string) => lines.push(event),
   error: (event: string, facts = {}) => lines.push(`${event} ${JSON.stringify(facts)}`),
 }
-let world: World
+let world: LocalnetFixture
 let nobody: KeyPairSigner
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   nobody = await newSigner()
 })
 afterAll(async () => {

@@ -7,12 +7,12 @@ import { startLocalnet } from '../../src/localnet/index.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { createFace } from '../harness/fake-node.ts'
+import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
-import { createWorld, proofOf, type World } from '../harness/world.ts'
 
 let shop: ShopFixture
-let world: World
+let world: LocalnetFixture
 
 beforeAll(async () => {
   shop = await createShopFixture()
@@ -37,7 +37,7 @@ describe('another chain', () => {
   })
 
   it('T73: behind the only address is found out, and free money of that chain opens nothing', async () => {
-    const elsewhere = await createWorld()
+    const elsewhere = await createLocalnetFixture()
     shop.defer(() => elsewhere.close())
     const only = await shop.fakeNode()
     const one = await shop.open({ rpc: only.url })

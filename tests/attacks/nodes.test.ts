@@ -6,13 +6,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { RefusalCode } from '../../src/core/payment/refusals.ts'
 import type { FaultRule } from '../../src/localnet/index.ts'
 import { type Behaviour, bend } from '../harness/fake-node.ts'
+import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
-import { proofOf, type World } from '../harness/world.ts'
 
 const readMethods = ['getTransaction', 'getGenesisHash']
 let fixture: ShopFixture
-let world: World
+let world: LocalnetFixture
 /** Reads through one node, and does not wait for what is not there. */
 let shop: Shop
 

@@ -17,12 +17,12 @@ import {
   expectNothing,
   price,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { succeed } from '../harness/message.ts'
 import { auxiliary, createMint, move, moveBetween } from '../harness/mint.ts'
-import { newSigner, type World } from '../harness/world.ts'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let attackedShop: AttackedShop
 let payer: KeyPairSigner
 let recipient: KeyPairSigner

@@ -19,13 +19,13 @@ import {
   price,
   signedBy,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo, newSigner } from '../harness/localnet-fixture.ts'
 import { succeed } from '../harness/message.ts'
 import { auxiliary, move, moveBetween } from '../harness/mint.ts'
 import { deployScriptedProgram } from '../harness/scripted-program.ts'
-import { memo, newSigner, type World } from '../harness/world.ts'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let shop: AttackedShop
 let payer: KeyPairSigner
 let thief: KeyPairSigner

@@ -9,13 +9,13 @@ import {
   expectNothing,
   price,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo } from '../harness/localnet-fixture.ts'
 import { succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { deployScriptedProgram, type ScriptedProgram, withoutHeights } from '../harness/scripted-program.ts'
-import { memo, type World } from '../harness/world.ts'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let shop: AttackedShop
 let thief: KeyPairSigner
 let recipient: KeyPairSigner

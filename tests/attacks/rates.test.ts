@@ -1,8 +1,8 @@
 /** Rates that move, fail and lie: what was quoted holds, and a token that nobody can price is not sold. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 let fixture: ShopFixture
 beforeAll(async () => {

@@ -14,13 +14,13 @@ import {
   price,
   signedBy,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo, proofOf } from '../harness/localnet-fixture.ts'
 import { signMessage, succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { eventually } from '../harness/shop.ts'
-import { memo, proofOf, type World } from '../harness/world.ts'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let attackedShop: AttackedShop
 let payer: KeyPairSigner
 

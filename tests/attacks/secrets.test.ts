@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { adapters, type Serve } from '../harness/adapters.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { startPostgres } from '../harness/postgres.mjs'
 import { createShopFixture, type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 /** Here the handler runs inside the paywall, which catches what it throws. */
 const serveNext = adapters.find(([name]) => name === 'Next')?.[1] as Serve

@@ -14,10 +14,10 @@ import {
   expectNothing,
   price,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo, newSigner } from '../harness/localnet-fixture.ts'
 import { post, signMessage, succeed } from '../harness/message.ts'
 import { move } from '../harness/mint.ts'
 import { eventually } from '../harness/shop.ts'
-import { memo, newSigner, type World } from '../harness/world.ts'
 import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
 const keys = {
@@ -28,7 +28,7 @@ const keys = {
 const wallBehindMs = 600_000
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let attackedShop: AttackedShop
 let payer: KeyPairSigner
 

@@ -9,14 +9,14 @@ import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
+import { type LocalnetFixture, memo, proofOf } from '../harness/localnet-fixture.ts'
 import { move } from '../harness/mint.ts'
 import { deployScriptedProgram } from '../harness/scripted-program.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
-import { memo, proofOf, type World } from '../harness/world.ts'
 
 let fixture: ShopFixture
-let world: World
+let world: LocalnetFixture
 beforeAll(async () => {
   fixture = await createShopFixture()
   world = fixture.world

@@ -12,15 +12,15 @@ import {
   expectNothing,
   price,
 } from '../harness/attacker-program.ts'
+import { type LocalnetFixture, memo, newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import { instruction, post, signMessage, succeed, u32, u64 } from '../harness/message.ts'
 import { auxiliary, createMint, mintTo, move } from '../harness/mint.ts'
-import { memo, newSigner, proofOf, type World } from '../harness/world.ts'
 
 const system = '11111111111111111111111111111111'
 const lookupTables = 'AddressLookupTab1e1111111111111111111111111'
 
 let fixture: AttackFixture
-let world: World
+let world: LocalnetFixture
 let attackedShop: AttackedShop
 let payer: KeyPairSigner
 let transfer: Instruction

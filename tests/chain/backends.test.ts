@@ -4,8 +4,8 @@ import { readFate } from '../../src/chain/send/send.ts'
 import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
 import { atRandom, type Backends, byMethod, createRandom, placeBackends } from '../harness/backends.ts'
 import { size } from '../harness/length.ts'
+import { honest } from './nodes-fixture.ts'
 import { createOffice, type PayoutFixture, signedIn, transfer } from './payout-fixture.ts'
-import { honest } from './world.ts'
 
 let fixture: PayoutFixture
 let owner: string
@@ -68,7 +68,7 @@ async function follow(backends: Backends, random: () => number): Promise<void> {
   localnet.faults.clear()
   localnet.advanceSlots(200)
   const held = await fixture.outgoingWallet.read(signed.signature)
-  const truth = held === 'missing' ? 'expired' : 'landed'
+  const truth = held === undefined ? 'expired' : 'landed'
   expect(Object.fromEntries(told)).toEqual({ 'the worker': truth, 'the client': truth })
 }
 

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findTokenAccount, systemProgram } from '../../src/chain/accounts/programs.ts'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { type Mint, token2022Program } from '../../src/core/money/tokens.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, type Extension, extensions, mintTo } from '../harness/mint.ts'
-import { newSigner } from '../harness/world.ts'
+import { honest, lying, NodeError, type NodeScript } from './nodes-fixture.ts'
 import { createOffice, type PayoutFixture, signedIn, transfer } from './payout-fixture.ts'
-import { honest, lying, NodeError, type NodeScript } from './world.ts'
 
 let fixture: PayoutFixture
 let authority: KeyPairSigner

@@ -12,10 +12,10 @@ import { findTokenAccount, memoProgram, systemProgram } from '../../src/chain/ac
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { splTokenProgram } from '../../src/core/money/tokens.ts'
 import { type Effect, judge, type Quote } from '../../src/core/payment/verify.ts'
+import { createNodesFixture, type NodesFixture } from './nodes-fixture.ts'
 import { instruction, type SendOptions, send, signerOf } from './sender.ts'
-import { createWorld, type World } from './world.ts'
 
-let world: World
+let world: NodesFixture
 let payer: KeyPairSigner
 let shop: KeyPairSigner
 let sponsor: KeyPairSigner
@@ -40,7 +40,7 @@ const checked = (amount: bigint, authority = payer, from = source, to = destinat
   })
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createNodesFixture()
   ;[payer, shop, sponsor] = await Promise.all([signerOf(5), signerOf(6), signerOf(7)])
   usdc = world.localnet.mints.USDC?.address ?? ''
   source = await findTokenAccount(payer.address, usdc, splTokenProgram)

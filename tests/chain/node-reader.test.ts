@@ -1,14 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignedPayment } from '../../src/chain/send/message.ts'
-import { createWorld, foundIn, honest, lying, NodeError, type NodeScript, type World } from './world.ts'
+import {
+  createNodesFixture,
+  foundIn,
+  honest,
+  lying,
+  NodeError,
+  type NodeScript,
+  type NodesFixture,
+} from './nodes-fixture.ts'
 
-let world: World
+let world: NodesFixture
 let paid: SignedPayment
 let other: SignedPayment
 const dead: NodeScript = () => Promise.reject(new Error('no route'))
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createNodesFixture()
   paid = await world.pay()
   other = await world.pay({ requestId: 'rid_2' })
 })

@@ -8,11 +8,11 @@ import { type Mint, token2022Program } from '../../src/core/money/tokens.ts'
 import { computeGain } from '../../src/core/payment/verify.ts'
 import type { TransferOrder } from '../../src/core/payouts/outgoing-wallet.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
-import { newSigner } from '../harness/world.ts'
+import { honest, lying, NodeError, type NodeScript } from './nodes-fixture.ts'
 import { createOffice, type PayoutFixture, signedIn, transfer } from './payout-fixture.ts'
-import { honest, lying, NodeError, type NodeScript } from './world.ts'
 
 let fixture: PayoutFixture
 let native: Mint
@@ -43,7 +43,7 @@ describe('a payout', () => {
     const before = await fixture.held(fixture.sender.address, native)
     const signed = signedIn(await sign({ transfers }))
     expect(await fixture.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'open' })
-    expect(await fixture.outgoingWallet.read(signed.signature)).toBe('missing')
+    expect(await fixture.outgoingWallet.read(signed.signature)).toBeUndefined()
     await fixture.land(signed)
     for (const [index, owner] of people.entries()) expect(await fixture.held(owner, native)).toBe(BigInt(1_000 + index))
     const total = transfers.reduce((sum, { units }) => sum + units, 0n)
@@ -53,11 +53,11 @@ describe('a payout', () => {
       kind: 'open',
       why: expect.stringContaining('final'),
     })
-    expect(await fixture.outgoingWallet.read(signed.signature)).toBe('missing')
+    expect(await fixture.outgoingWallet.read(signed.signature)).toBeUndefined()
     finalize()
     expect(await fixture.outgoingWallet.readOutcome(signed)).toMatchObject({ kind: 'landed', slot: expect.any(Number) })
     const effect = await fixture.outgoingWallet.read(signed.signature)
-    if (!effect || effect === 'missing') throw new Error('it cannot be read')
+    if (!effect) throw new Error('it cannot be read')
     expect(effect.memos).toEqual([memo])
     expect(effect.failed).toBe(false)
     for (const { owner, units } of transfers) expect(computeGain(effect, owner, native.address)).toBe(units)
@@ -126,7 +126,7 @@ describe('a payout', () => {
       expect(await fixture.held(address)).toBe(1_000_000n + BigInt(index))
     finalize()
     const effect = await fixture.outgoingWallet.read(signed.signature)
-    if (!effect || effect === 'missing') throw new Error('it cannot be read')
+    if (!effect) throw new Error('it cannot be read')
     expect(people.map(({ address }, index) => computeGain(effect, address, 'SOL') - BigInt(index))).toEqual(
       people.map(() => 1_000_000n),
     )
@@ -149,7 +149,7 @@ describe('a payout', () => {
     ['though nobody answers first', [dead, dead, honest, honest], 'effect'],
     ['but not from one alone', [honest, forgetful], 'undefined'],
     ['but not from one alone of many', [forgetful, forgetful, forgetful, honest], 'undefined'],
-    ['and not where nobody has it', [forgetful, forgetful, forgetful], 'missing'],
+    ['and not where nobody has it', [forgetful, forgetful, forgetful], 'undefined'],
   ])('can be read when it has landed, %s', async (_how, nodes, expected) => {
     const [owner = ''] = await fixture.people(1)
     const signed = signedIn(await sign({ transfers: [transfer(owner, 5n)] }))
@@ -180,7 +180,7 @@ describe('a payout', () => {
       await fixture.land(signed)
       finalize()
       const effect = await outgoingWallet.read(signed.signature)
-      return effect === 'missing' ? undefined : effect?.fee
+      return effect?.fee
     }
     expect(await feeOf(5_000n)).toBe(5_000n)
     expect(await feeOf(6_001n)).toBe(6_001n)

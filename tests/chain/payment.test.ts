@@ -8,17 +8,17 @@ import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
 import { judge } from '../../src/core/payment/verify.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
+import { createNodesFixture, type NodesFixture } from './nodes-fixture.ts'
 import { instruction, send, signerOf } from './sender.ts'
-import { createWorld, type World } from './world.ts'
 
-let world: World
+let world: NodesFixture
 let usdc: { readonly asset: string; readonly units: bigint; readonly decimals: number; readonly tokenProgram: string }
 const computeBudget = 'ComputeBudget111111111111111111111111111111'
 const associated = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
 const u64 = (value: bigint) => [...new Uint8Array(new BigUint64Array([value]).buffer)]
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createNodesFixture()
   const mint = world.localnet.mints.USDC
   if (!mint) throw new Error('no USDC')
   usdc = { asset: mint.address, units: 10_000n, decimals: 6, tokenProgram: mint.tokenProgram }

@@ -9,11 +9,11 @@ import type { Log } from '../../src/core/runtime.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { instruction, succeed } from '../harness/message.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
-import { honest, type NodeScript, scripted } from './world.ts'
+import { honest, type NodeScript, scripted } from './nodes-fixture.ts'
 
-export interface PayoutFixture extends World {
+export interface PayoutFixture extends LocalnetFixture {
   readonly sender: KeyPairSigner
   /** Through one honest node. */
   readonly outgoingWallet: OutgoingWallet
@@ -30,7 +30,7 @@ export interface PayoutFixture extends World {
 
 /** Slots do not pass by themselves: tests let them. */
 export async function createOffice(): Promise<PayoutFixture> {
-  const world = await createWorld({ slotMs: 3_600_000 })
+  const world = await createLocalnetFixture({ slotMs: 3_600_000 })
   const http = createHttpTransport()
   const sender = await world.person()
   const wallet = await createWallet(sender)

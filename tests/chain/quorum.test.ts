@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignedPayment } from '../../src/chain/send/message.ts'
-import { createWorld, honest, lying, type NodeScript, type World } from './world.ts'
+import { createNodesFixture, honest, lying, type NodeScript, type NodesFixture } from './nodes-fixture.ts'
 
-let world: World
+let world: NodesFixture
 let paid: SignedPayment
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createNodesFixture()
   paid = await world.pay()
 })
 afterAll(() => world.close())

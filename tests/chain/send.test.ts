@@ -3,13 +3,13 @@ import { readFunds } from '../../src/chain/accounts/balances.ts'
 import { findTokenAccount } from '../../src/chain/accounts/programs.ts'
 import type { SignedPayment } from '../../src/chain/send/message.ts'
 import { confirm, readFate, readLifetime, submit } from '../../src/chain/send/send.ts'
+import { createNodesFixture, honest, lying, NodeError, type NodeScript, type NodesFixture } from './nodes-fixture.ts'
 import { signerOf } from './sender.ts'
-import { createWorld, honest, lying, NodeError, type NodeScript, type World } from './world.ts'
 
-let world: World
+let world: NodesFixture
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createNodesFixture()
 })
 afterAll(() => world.close())
 

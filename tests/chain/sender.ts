@@ -20,7 +20,7 @@ import {
   signTransactionMessageWithSigners,
 } from '@solana/kit'
 import { confirm, type PaymentFate, readLifetime } from '../../src/chain/send/send.ts'
-import type { World } from './world.ts'
+import type { NodesFixture } from './nodes-fixture.ts'
 
 export interface SendOptions {
   readonly version?: 'legacy' | 0 | 1
@@ -56,7 +56,11 @@ export function instruction(program: string, accounts: string, data: Uint8Array)
   return { programAddress: address(program), accounts: metas, data }
 }
 
-export async function send(world: World, instructions: readonly Instruction[], options: SendOptions): Promise<Sent> {
+export async function send(
+  world: NodesFixture,
+  instructions: readonly Instruction[],
+  options: SendOptions,
+): Promise<Sent> {
   const { version = 0, signers, tables = {} } = options
   const [feePayer] = signers
   const lifetime = await readLifetime(world.rpc)

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SignedPayment } from '../../src/chain/send/message.ts'
 import { submit } from '../../src/chain/send/send.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import { createWorld, honest, NodeError, type NodeScript, type World } from './world.ts'
+import { createNodesFixture, honest, NodeError, type NodeScript, type NodesFixture } from './nodes-fixture.ts'
 
-let world: World
+let world: NodesFixture
 let paid: SignedPayment
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createNodesFixture()
   paid = await world.pay()
 })
 afterAll(() => world.close())
@@ -133,7 +133,7 @@ describe('T67: a transaction that is not there yet', () => {
   })
 
   it('T61: is missing while it is only processed', async () => {
-    const slow = await createWorld(2 ** 30)
+    const slow = await createNodesFixture(2 ** 30)
     const payment = await slow.sign()
     await submit(slow.rpc, payment)
     expect((await slow.chainOf([honest]).read(payment.signature, 0)).kind).toBe('missing')

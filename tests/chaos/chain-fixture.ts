@@ -5,8 +5,8 @@
 import type { Instruction, KeyPairSigner } from '@solana/kit'
 import { getTransferCheckedInstructionDataEncoder } from '@solana-program/token'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { type LocalnetFixture, memo, proofOf } from '../harness/localnet-fixture.ts'
 import { post, type Signed, signMessage } from '../harness/message.ts'
-import { memo, proofOf, type World } from '../harness/world.ts'
 
 const price = 10_000n
 const { encode } = getTransferCheckedInstructionDataEncoder()
@@ -48,14 +48,18 @@ export interface PaymentCase {
 
 /** Two chains on which the same people have money. */
 export interface ChainFixture {
-  readonly world: World
-  readonly elsewhere: World
+  readonly world: LocalnetFixture
+  readonly elsewhere: LocalnetFixture
   readonly payer: KeyPairSigner
   /** Of any amount: to find its accounts takes long, and they are the same for all. */
   readonly transfer: Instruction
 }
 
-export async function createChainFixture(world: World, elsewhere: World, payer: KeyPairSigner): Promise<ChainFixture> {
+export async function createChainFixture(
+  world: LocalnetFixture,
+  elsewhere: LocalnetFixture,
+  payer: KeyPairSigner,
+): Promise<ChainFixture> {
   const { address } = world.recipient
   await elsewhere.localnet.fund(address, { SOL: 1_000_000_000n, USDC: 0n })
   await elsewhere.localnet.fund(payer.address, { SOL: 1_000_000_000n, USDC: 1_000_000_000n })
@@ -109,7 +113,7 @@ export async function createPaymentCase(
   }
 }
 
-async function tellOf(world: World, { signature }: Signed): Promise<Told> {
+async function tellOf(world: LocalnetFixture, { signature }: Signed): Promise<Told> {
   const config = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 }
   return world.rpc<Told>('getTransaction', [signature, config])
 }

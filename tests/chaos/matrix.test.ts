@@ -5,8 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cells } from '../harness/length.ts'
+import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { createWorld, type World } from '../harness/world.ts'
 import { type CellParts, isUncontradicted, type Moment, playCell } from './cell.ts'
 import { createChainFixture } from './chain-fixture.ts'
 import { type Fault, lies, outages } from './faults.ts'
@@ -63,12 +63,12 @@ const watched = [
 
 let cellParts: Omit<CellParts, 'watch'>
 let shop: ShopFixture
-let elsewhere: World
+let elsewhere: LocalnetFixture
 
 beforeAll(async () => {
   // A payment is signed long before it is sent: on a busy machine its block must not expire meanwhile.
   shop = await createShopFixture({ slotMs: 400 })
-  elsewhere = await createWorld({ slotMs: 400 })
+  elsewhere = await createLocalnetFixture({ slotMs: 400 })
   const { challenge } = await shop.open()
   const chainFixture = await createChainFixture(shop.world, elsewhere, shop.payer)
   cellParts = { shop, chainFixture, challenge: () => challenge() }

@@ -9,8 +9,8 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientEvent } from '../../src/client/options.ts'
 import { cells } from '../harness/length.ts'
+import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { createWorld, type World } from '../harness/world.ts'
 import { createChainFixture, createPaymentCase, type PaymentCase } from './chain-fixture.ts'
 import { applyFault } from './fault-rules.ts'
 import { lies, outages } from './faults.ts'
@@ -18,13 +18,13 @@ import { lies, outages } from './faults.ts'
 const price = 10_000n
 const funds = 1_000_000_000n
 let fixture: ShopFixture
-let elsewhere: World
+let elsewhere: LocalnetFixture
 let paymentCase: PaymentCase
 let shopUrl: string
 
 beforeAll(async () => {
   fixture = await createShopFixture()
-  elsewhere = await createWorld()
+  elsewhere = await createLocalnetFixture()
   // The other chain is older, so that whatever expires soon here has long expired there.
   elsewhere.localnet.advance(0, 2_000)
   const shop = await fixture.open()

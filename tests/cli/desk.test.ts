@@ -7,16 +7,16 @@ import { genesisHashes, knownMints } from '../../src/core/money/tokens.ts'
 import { localnetDirectory } from '../../src/host/home.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
 import { createFace } from '../harness/fake-node.ts'
+import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, type World } from '../harness/world.ts'
 import { errorOf, finished, start } from './command.ts'
 import { runHere } from './in-process.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'desk-'))
-let world: World
+let world: LocalnetFixture
 beforeAll(async () => {
-  world = await createWorld({ slotMs: 1_000_000 })
+  world = await createLocalnetFixture({ slotMs: 1_000_000 })
 })
 afterEach(() => {
   vi.unstubAllEnvs()

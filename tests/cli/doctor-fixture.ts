@@ -11,15 +11,15 @@ import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { type Behaviour, createFace, type FakeNode } from '../harness/fake-node.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
 import { runHere } from './in-process.ts'
 
 export const clock = createWallClock()
 export const secret = `1:${'s3cretWord'.repeat(4)}`
 export const usdc = knownMints.mainnet.USDC as Mint
 let home: ReturnType<typeof useTemporaryHome>
-export let world: World
+export let world: LocalnetFixture
 /** Speaks for whatever network the test is about. */
 export let node: FakeNode
 let upstream: Server
@@ -31,7 +31,7 @@ export let directory: string
 export function useDoctorFixture(): void {
   beforeAll(async () => {
     home = useTemporaryHome()
-    world = await createWorld()
+    world = await createLocalnetFixture()
     world.localnet.setAccount(usdc.address, world.localnet.getAccount(world.usdc.address))
     node = await createFace(world.localnet.rpcUrl)
     upstream = createServer((_request, response) => void response.writeHead(404).end())

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createWallet } from '../../src/chain/keys/keypair.ts'
 import { makeKeyFile, withKeyFile } from '../../src/host/keys/key-file.ts'
-import { newSigner } from '../harness/world.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import { directory, examine, settings, trouble, troubles, useDoctorFixture, world, write } from './doctor-fixture.ts'
 
 useDoctorFixture()

@@ -11,7 +11,7 @@ import { createIdentity } from '../../src/host/keys/ed25519.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openKeyring } from '../../src/paywall/config/config.ts'
 import { bend, createFace, type Told, timeOff } from '../harness/fake-node.ts'
-import { newSigner } from '../harness/world.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import {
   beginAnew,
   broken,

@@ -13,14 +13,14 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { GatewayConfig } from '../../src/gateway/config/schema.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { makeKeyFile, withKeyFile } from '../../src/host/keys/key-file.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, newSigner, proofOf, type World } from '../harness/world.ts'
 import { runHere } from './in-process.ts'
 
 const home = useTemporaryHome()
 const file = join(home.path, 'paystile.yaml')
 const keyFile = join(home.path, 'payout.json')
-let world: World
+let world: LocalnetFixture
 let upstream: Server
 let gateway: Gateway
 let payer: KeyPairSigner
@@ -28,7 +28,7 @@ let partner: KeyPairSigner
 let url: string
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   const { localnet, recipient } = world
   payer = await world.person()
   partner = await newSigner()

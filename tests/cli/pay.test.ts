@@ -10,21 +10,21 @@ import { type AgentWallet, initAgentWallet } from '../../src/client/agent-wallet
 import { announceLocalnet, withdrawLocalnet } from '../../src/host/home.ts'
 import { type ClientFixture, createClientFixture, hasProof } from '../client/client-fixture.ts'
 import { listen, type Serve } from '../harness/adapters.ts'
+import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
-import { createWorld, type World } from '../harness/world.ts'
 import { errorOf } from './command.ts'
 import { paystile } from './in-process.ts'
 
 let fixture: ClientFixture
 let shop: Shop
-let elsewhere: World
+let elsewhere: LocalnetFixture
 let wallet: AgentWallet
 let bin: string
 
 beforeAll(async () => {
   fixture = await createClientFixture()
   shop = await fixture.open({ waitSeconds: 5, acceptedMints: ['USDC', 'SOL'] })
-  elsewhere = await createWorld()
+  elsewhere = await createLocalnetFixture()
   fixture.defer(() => elsewhere.close())
   wallet = await initAgentWallet()
   bin = join(fixture.directory, 'files')
@@ -37,7 +37,7 @@ beforeEach(async () => {
 })
 afterAll(() => fixture.close())
 
-function announce({ localnet }: World, walletFile?: string): void {
+function announce({ localnet }: LocalnetFixture, walletFile?: string): void {
   announceLocalnet({ genesis: localnet.genesisHash, rpcUrl: localnet.rpcUrl, ...(walletFile && { walletFile }) })
 }
 

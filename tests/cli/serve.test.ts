@@ -5,19 +5,19 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, type World } from '../harness/world.ts'
 import { errorOf, finished, start } from './command.ts'
 import { paystile } from './in-process.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(tmpdir(), 'paystile-serve-'))
 const upstream = createServer((_request, response) => response.end('the secret'))
-let world: World
+let world: LocalnetFixture
 let text: string
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
   const { port } = upstream.address() as AddressInfo
   text = [

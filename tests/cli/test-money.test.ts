@@ -12,19 +12,19 @@ import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { bend, createFace } from '../harness/fake-node.ts'
 import { openFaucet } from '../harness/faucet.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
 import { runHere } from './in-process.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'money-'))
 const keyFile = join(directory, 'faucet.json')
 const http = createHttpTransport()
-let world: World
+let world: LocalnetFixture
 let key: string
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   key = (await initAgentWallet({ path: keyFile })).address
 })
 beforeEach(() => {

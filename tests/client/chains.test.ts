@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
+import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
-import { createWorld, type World } from '../harness/world.ts'
 import { buy, type ClientFixture, createClientFixture, expectError } from './client-fixture.ts'
 
 let fixture: ClientFixture
 let shop: Shop
-let elsewhere: World
+let elsewhere: LocalnetFixture
 
 beforeAll(async () => {
   fixture = await createClientFixture()
   shop = await fixture.open({ waitSeconds: 5 })
-  elsewhere = await createWorld()
+  elsewhere = await createLocalnetFixture()
   fixture.defer(() => elsewhere.close())
   await elsewhere.localnet.fund(fixture.payer.address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
 })

@@ -9,8 +9,8 @@ import { createNodes } from '../../src/client/nodes.ts'
 import type { PaymentOffer } from '../../src/client/options.ts'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { adapters, type Content, type Serve } from '../harness/adapters.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
-import { newSigner } from '../harness/world.ts'
 import { buy, type ClientFixture, createClientFixture, expectError, hasProof } from './client-fixture.ts'
 
 const serveExpress = adapters.find(([name]) => name === 'Express 5')?.[1] as Serve

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, connect as openTcp, type Socket } from 'node:net'
 import { create402Middleware } from '../../src/adapters/node.ts'
-import { parseRange } from '../../src/core/encoding/content-range.ts'
+import { parseRange } from '../../src/core/http/content-range.ts'
 import { listen, type Serve } from '../harness/adapters.ts'
 import type { ClientFixture } from './client-fixture.ts'
 

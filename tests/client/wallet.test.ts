@@ -19,8 +19,8 @@ import type { ClientOptions } from '../../src/client/options.ts'
 import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
-import { newSigner } from '../harness/world.ts'
 import { type ClientFixture, createClientFixture } from './client-fixture.ts'
 
 let fixture: ClientFixture

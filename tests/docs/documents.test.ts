@@ -17,9 +17,9 @@ import { AnalyticsError } from '../../src/client/analytics.ts'
 import { downloadErrorCodes } from '../../src/client/download/part-file.ts'
 import { JournalError, paymentErrorCodes } from '../../src/client/errors.ts'
 import { SignInError } from '../../src/client/sign-in.ts'
-import { metrics } from '../../src/core/encoding/metrics.ts'
 import { ConfigurationError } from '../../src/core/errors/configuration-error.ts'
 import { errorNames } from '../../src/core/errors/paystile-error.ts'
+import { metrics } from '../../src/core/observability/metrics.ts'
 import { type RefusalRow, refusals } from '../../src/core/payment/refusals.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { readPlan } from '../../src/gateway/config/plan.ts'
@@ -178,7 +178,7 @@ describe('docs/analytics.md', () => {
   it('names every endpoint that is documented in OpenAPI, every name in its query and every part of its answer', () => {
     const ownPaths = [
       endpoints.verifyPayment,
-      endpoints.captures,
+      endpoints.payments,
       endpoints.stream,
       endpoints.summary,
       endpoints.series,
@@ -207,7 +207,7 @@ describe('docs/analytics.md', () => {
 })
 
 describe('docs/metrics.md', () => {
-  it('lists every metric as src/core/encoding/metrics.ts has it', () => {
+  it('lists every metric as src/core/observability/metrics.ts has it', () => {
     const listed = [...read('docs/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \| [^|]*\| (.+) \|$/gm)]
     expect(listed.map(([, name, kind, help]) => [name, kind, help])).toEqual(
       Object.entries(metrics).map(([name, [kind, help]]) => [name, kind, help]),

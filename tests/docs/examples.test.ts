@@ -9,9 +9,9 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { paystile } from '../cli/in-process.ts'
+import { createLocalnetFixture } from '../harness/localnet-fixture.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
-import { createWorld } from '../harness/world.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -189,7 +189,7 @@ describe('examples', () => {
   })
 
   it('token-2022.mjs asks for the transfer fee on top', async () => {
-    const world = await createWorld()
+    const world = await createLocalnetFixture()
     onTestFinished(() => world.close())
     const issuer = await world.person()
     const mint = await createMint(world, issuer, { extensions: [extensions.transferFee(100, issuer.address)] })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { type Metric, metrics } from '../../src/core/encoding/metrics.ts'
+import { type Metric, metrics } from '../../src/core/observability/metrics.ts'
 import { refusals } from '../../src/core/payment/refusals.ts'
 import { usageEvents } from '../../src/core/ports/reports.ts'
 

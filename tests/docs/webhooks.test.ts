@@ -5,9 +5,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { captureColumns } from '../../src/api/analytics/format.ts'
+import { paymentColumns } from '../../src/api/analytics/format.ts'
 import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
-import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/service/webhooks.ts'
+import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/ports/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { createReceiver } from '../harness/events.ts'
 
@@ -85,7 +85,7 @@ describe('the receiver in Python', () => {
 
 it('shows a payment with the fields that it has', () => {
   const [, json = ''] = /^```json\n([\s\S]*?)^```$/m.exec(text) ?? []
-  expect(Object.keys((JSON.parse(json) as { data: object }).data)).toEqual([...captureColumns])
+  expect(Object.keys((JSON.parse(json) as { data: object }).data)).toEqual([...paymentColumns])
 })
 
 it('lists every event', () => {

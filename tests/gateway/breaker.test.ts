@@ -1,8 +1,8 @@
 /** T177: a gateway sells nothing while the program behind it cannot deliver. */
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
-import { proofOf } from '../harness/world.ts'
 import { createGatewayFixture, type Gate, type GatewayFixture, type Upstream } from './gateway-fixture.ts'
 
 let fixture: GatewayFixture

@@ -8,8 +8,8 @@ import type { Log } from '../../src/core/runtime.ts'
 import type { GatewayConfig } from '../../src/gateway/config/schema.ts'
 import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import type { PaywallEvent } from '../../src/paywall/config/events.ts'
+import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, proofOf, type World } from '../harness/world.ts'
 
 /** A request as the upstream saw it. */
 export interface Seen {
@@ -44,7 +44,7 @@ export interface Gate {
 }
 
 export interface GatewayFixture {
-  readonly world: World
+  readonly world: LocalnetFixture
   readonly payer: KeyPairSigner
   readonly logged: string[]
   /** For files of its own, and gone with it. */
@@ -58,7 +58,7 @@ export interface GatewayFixture {
 
 export async function createGatewayFixture(): Promise<GatewayFixture> {
   const home = useTemporaryHome()
-  const world = await createWorld()
+  const world = await createLocalnetFixture()
   const payer = await world.person()
   const closers: (() => unknown)[] = []
   const logged: string[] = []
@@ -107,7 +107,13 @@ export async function createGatewayFixture(): Promise<GatewayFixture> {
   }
 }
 
-function gateOf(world: World, payer: KeyPairSigner, gateway: Gateway, url: string, events: PaywallEvent[]): Gate {
+function gateOf(
+  world: LocalnetFixture,
+  payer: KeyPairSigner,
+  gateway: Gateway,
+  url: string,
+  events: PaywallEvent[],
+): Gate {
   const challenge: Gate['challenge'] = async (path, init = {}) => {
     const response = await fetch(`${url}${path}`, init)
     if (response.status !== 402)

@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { listOpen } from '../../src/compose/open-paywalls.ts'
 import { createPlan } from '../../src/gateway/config/plan.ts'
+import { newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf } from '../harness/shop.ts'
-import { newSigner, proofOf } from '../harness/world.ts'
 import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
 let fixture: GatewayFixture

@@ -10,10 +10,10 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 import { adapters, type Content, type Handler, type Serve } from './adapters.ts'
+import { createLocalnetFixture, type LocalnetFixture, memo, proofOf } from './localnet-fixture.ts'
 import { land, type MessageOptions, succeed } from './message.ts'
 import { move } from './mint.ts'
 import { openShop, type Shop, useTemporaryHome } from './shop.ts'
-import { createWorld, memo, proofOf, type World } from './world.ts'
 
 /** The price of the catalogue: 0.01 USDC. */
 export const price = 10_000n
@@ -46,7 +46,7 @@ export interface AttackedShop extends Shop {
 }
 
 export interface AttackFixture {
-  readonly world: World
+  readonly world: LocalnetFixture
   /** What all tills write to. */
   readonly ledger: Ledger
   /** Pays as told. */
@@ -76,9 +76,11 @@ export interface CommitOptions extends MessageOptions {
 const serveNode = adapters.find(([name]) => name === 'node:http')?.[1] as Serve
 const content: Content = { body: 'the secret' }
 
-export async function createAttackFixture(options?: Parameters<typeof createWorld>[0]): Promise<AttackFixture> {
+export async function createAttackFixture(
+  options?: Parameters<typeof createLocalnetFixture>[0],
+): Promise<AttackFixture> {
   const home = useTemporaryHome()
-  const world = await createWorld(options)
+  const world = await createLocalnetFixture(options)
   const ledger = createReferenceLedger({ clock: { now: world.localnet.now, monotonic: () => performance.now() } })
   const honest = await world.person()
   const alarms: string[] = []

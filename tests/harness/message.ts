@@ -21,7 +21,7 @@ import {
   setTransactionMessageLoadedAccountsDataSizeLimit,
   signTransactionMessageWithSigners,
 } from '@solana/kit'
-import type { World } from './world.ts'
+import type { LocalnetFixture } from './localnet-fixture.ts'
 
 export interface MessageOptions {
   readonly version?: 'legacy' | 0 | 1
@@ -40,7 +40,7 @@ export interface Signed {
 
 /** Signs without sending. */
 export async function signMessage(
-  world: World,
+  world: LocalnetFixture,
   instructions: readonly Instruction[],
   feePayer: KeyPairSigner,
   options: MessageOptions = {},
@@ -71,7 +71,7 @@ export async function signMessage(
   return { signature: getSignatureFromTransaction(signed), wire: getBase64EncodedWireTransaction(signed) }
 }
 
-async function latestLifetime(world: World) {
+async function latestLifetime(world: LocalnetFixture) {
   const { value } = await world.rpc<{ value: { blockhash: Blockhash; lastValidBlockHeight: number } }>(
     'getLatestBlockhash',
     [{ commitment: 'confirmed' }],
@@ -80,14 +80,14 @@ async function latestLifetime(world: World) {
 }
 
 /** Hands a transaction to the node without waiting for anything. */
-export async function post(world: World, { wire, signature }: Signed): Promise<string> {
+export async function post(world: LocalnetFixture, { wire, signature }: Signed): Promise<string> {
   await world.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
   return signature
 }
 
 /** Signs, sends, and closes the slot, so that it is confirmed, failed or not. */
 export async function land(
-  world: World,
+  world: LocalnetFixture,
   instructions: readonly Instruction[],
   feePayer: KeyPairSigner,
   options?: MessageOptions,

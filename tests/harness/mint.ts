@@ -10,8 +10,8 @@ import {
 } from '@solana-program/token'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { type Mint, splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
+import { type LocalnetFixture, newSigner } from './localnet-fixture.ts'
 import { instruction, succeed, u64 } from './message.ts'
-import { newSigner, type World } from './world.ts'
 
 /** What an extension adds to a mint: so many bytes, filled by one instruction before the mint itself is made. */
 export interface Extension {
@@ -55,7 +55,11 @@ export interface MintOptions {
 }
 
 /** Makes a mint by real instructions. */
-export async function createMint(world: World, authority: KeyPairSigner, options: MintOptions = {}): Promise<Mint> {
+export async function createMint(
+  world: LocalnetFixture,
+  authority: KeyPairSigner,
+  options: MintOptions = {},
+): Promise<Mint> {
   const { extensions: added = [], decimals = 6, signer: mint = await newSigner() } = options
   const tokenProgram = options.tokenProgram ?? (added.length > 0 ? token2022Program : splTokenProgram)
   const space = added.length === 0 ? 82 : 166 + added.reduce((sum, { bytes }) => sum + 4 + bytes, 0)
@@ -77,7 +81,7 @@ export async function createMint(world: World, authority: KeyPairSigner, options
 
 /** Opens the associated token accounts of these wallets, and mints this much into each. */
 export async function mintTo(
-  world: World,
+  world: LocalnetFixture,
   mint: Mint,
   authority: KeyPairSigner,
   wallets: Readonly<Record<string, bigint>>,
@@ -99,7 +103,7 @@ export async function mintTo(
 
 /** A transfer between two wallets' associated token accounts, ordered by the first wallet or by somebody else. */
 export async function move(
-  world: World,
+  world: LocalnetFixture,
   mint: Mint,
   from: string | KeyPairSigner,
   to: string,

@@ -7,12 +7,12 @@ import {
   partiallySignTransaction,
 } from '@solana/kit'
 import type { CheckoutFacts, Preparation } from '../../src/core/checkout/messages.ts'
-import type { World } from './world.ts'
-import { memo } from './world.ts'
+import type { LocalnetFixture } from './localnet-fixture.ts'
+import { memo } from './localnet-fixture.ts'
 
 /** As a wallet on a phone pays, in base units of USDC. */
 export async function payFromPhone(
-  world: World,
+  world: LocalnetFixture,
   payer: KeyPairSigner,
   { requestId, recipient }: Pick<CheckoutFacts, 'requestId' | 'recipient'>,
   units = 10_000n,

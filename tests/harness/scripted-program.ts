@@ -11,9 +11,9 @@ import {
   type TransactionSigner,
 } from '@solana/kit'
 import type { Intercept } from '../../src/localnet/rpc/wire/faults.ts'
+import { type LocalnetFixture, newSigner } from './localnet-fixture.ts'
 import { assembleProgram } from './sbpf.ts'
 import { writeScriptedProgram } from './scripted-program-code.ts'
-import { newSigner, type World } from './world.ts'
 
 export interface ScriptedProgram {
   readonly address: Address
@@ -34,7 +34,7 @@ export interface Head {
 
 /** With orders of its own it follows only these. */
 export async function deployScriptedProgram(
-  world: World,
+  world: LocalnetFixture,
   at?: string,
   skip = 0,
   ownOrders?: Uint8Array,

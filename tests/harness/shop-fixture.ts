@@ -7,13 +7,13 @@ import type { LocalnetOptions } from '../../src/localnet/index.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Handler, type Serve } from './adapters.ts'
 import { createFace, type FakeNode } from './fake-node.ts'
+import { createLocalnetFixture, type LocalnetFixture } from './localnet-fixture.ts'
 import { openShop, type Shop, useTemporaryHome } from './shop.ts'
-import { createWorld, type World } from './world.ts'
 
 export const serveNode = adapters.find(([name]) => name === 'node:http')?.[1] as Serve
 
 export interface ShopFixture {
-  readonly world: World
+  readonly world: LocalnetFixture
   readonly payer: KeyPairSigner
   /** A directory of this file's own. */
   readonly directory: string
@@ -31,7 +31,7 @@ export interface ShopFixture {
 
 export async function createShopFixture(localnet?: LocalnetOptions): Promise<ShopFixture> {
   const home = useTemporaryHome()
-  const world = await createWorld(localnet)
+  const world = await createLocalnetFixture(localnet)
   const payer = await world.person()
   const logged: string[] = []
   const note = (event: string, facts?: unknown) => void logged.push(JSON.stringify({ event, facts }))

@@ -9,8 +9,8 @@ import type { PaywallEvent } from '../../src/paywall/config/events.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { ReadinessReport } from '../../src/paywall/runtime/catalog.ts'
 import type { Handler, Serve } from './adapters.ts'
-import type { World } from './world.ts'
-import { proofOf } from './world.ts'
+import type { LocalnetFixture } from './localnet-fixture.ts'
+import { proofOf } from './localnet-fixture.ts'
 
 export interface Shop {
   readonly url: string
@@ -27,7 +27,7 @@ export interface Shop {
 }
 
 export async function openShop(
-  world: World,
+  world: LocalnetFixture,
   serve: Serve,
   handler: Handler,
   options: Partial<ProviderOptions> = {},

@@ -155,7 +155,7 @@ async function play(
       if (capture?.state === 'confirmed' || capture?.state === 'reverted' || (!step.whole && !isGood)) return
       const units = step.whole ? payment.received : BigInt(step.which + 1)
       const id = `${turn} ${step.which} ${refunds.length}`
-      const plan = { id, kind: 'refund', lane: `refund ${turn} ${step.which}`, about: '', lines: [] } as const
+      const plan = { id, kind: 'refund', lockKey: `refund ${turn} ${step.which}`, about: '', lines: [] } as const
       const planning = await ask(({ ledger }) =>
         dispatchesOf(ledger).plan({ ...plan, refunds: { tx, units }, ...(step.whole && { voids: tx }) }),
       )
@@ -270,7 +270,7 @@ async function checkPayers(own: Stage, reference: Stage, paid: readonly PaymentL
 async function everyProblem(books: Books) {
   const found: Problem[] = []
   for (;;) {
-    const after = found.at(-1)?.capture
+    const after = found.at(-1)?.payment
     const page = await books.problems({ most: 500, ...(after && { after }) })
     found.push(...page)
     if (page.length === 0) return found

@@ -25,7 +25,7 @@ it('PostgreSQL scans no whole table for payables and outgoing transactions', asy
   }
   const { rewards, outgoing: dispatches } = createPorts(createPostgresStore(recording, 0), clock)
   await accrue(rewards, accrualOf({ 'partner:partner-wallet': 5n, 'developer:d': 7n }))
-  const line = { ...partner, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }
+  const line = { ...partner, from: 0, through: 1, gross: 5n, units: 5n, opening: 0n }
   const after = { at: 1, id: 'a' }
   await dispatches.plan(planOf({ lines: [line] }))
   asked.clear()
@@ -33,10 +33,10 @@ it('PostgreSQL scans no whole table for payables and outgoing transactions', asy
     ...[rewards.accruable(5), rewards.spent('payer-1', 0, 9e12), rewards.accruals(0, 5), rewards.due(1n, 5)],
     ...[rewards.owed({ role: 'developer', payee: 'd' }), rewards.owed({ role: 'developer', payee: 'd' }, 5n)],
     ...[rewards.payees({ most: 5, role: 'partner', after: partner })],
-    ...[rewards.shared([new Uint8Array(64)]), dispatches.open(), dispatches.inLane('a'), dispatches.get('a')],
+    ...[rewards.shared([new Uint8Array(64)]), dispatches.open(), dispatches.findByLockKey('a'), dispatches.get('a')],
     ...[dispatches.list({ most: 5, after }), dispatches.list({ most: 5, kind: 'payout', after })],
     ...[dispatches.list({ most: 5, state: 'landed' }), dispatches.list({ most: 5, kind: 'refund', state: 'landed' })],
-    ...[dispatches.inLanes(['refund/a', 'refund/b']), dispatches.linesOf(partner, 5)],
+    ...[dispatches.findByLockKeys(['refund/a', 'refund/b']), dispatches.linesOf(partner, 5)],
     ...[dispatches.planned(0), dispatches.signings(0), dispatches.lines('a')],
   ]
   await Promise.all(reads)

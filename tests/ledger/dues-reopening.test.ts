@@ -140,7 +140,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     expect(payments.map(({ isDelivered }) => isDelivered).toSorted()).toEqual([false, true])
     const refund = (kept: Kept | undefined) =>
       dispatchesOf(ledger).plan(
-        planOf({ kind: 'refund', lane: `${Math.random()}`, voids: kept?.payment.tx ?? expect.fail() }),
+        planOf({ kind: 'refund', lockKey: `${Math.random()}`, voids: kept?.payment.tx ?? expect.fail() }),
       )
     expect([(await refund(open)).kind, (await refund(used)).kind]).toEqual(['planned', 'in_use'])
     expect((await ledger.take(againOf(open?.payment ?? expect.fail()))).kind).toBe('spent')
@@ -165,7 +165,7 @@ describe.each(places)('a %s ledger', (name, make) => {
     const taken = await one.take(takeOf(payment))
     place.clock.advance(leaseMs)
     const { id } = plannedBy(
-      await dispatchesOf(other).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: payment.tx })),
+      await dispatchesOf(other).plan(planOf({ kind: 'refund', lockKey: 'refund:1', voids: payment.tx })),
     )
     if (taken.kind === 'granted') expect(await one.end(taken.grant, 'delivered', 1n)).toBe(false)
     expect((await one.take(takeOf(payment))).kind).toBe('spent')

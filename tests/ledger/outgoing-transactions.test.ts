@@ -41,17 +41,22 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       ['payout', '', 'reward.paid'],
       ['conversion', 'convert', 'settlement.converted'],
       ['refund', 'refund', 'refund.sent'],
-    ] as const)('learns of a %s that landed once, and of none before it was configured', async (kind, lane, event) => {
-      const { events: notices } = desk.ledger
-      if (!notices) throw new Error('the ledger has no notices')
-      await landed(await planned({ id: 'early', kind, lane, lines: [] }))
-      await notices.start()
-      const { id, version } = await signed(await planned({ id: 'later', kind, lane: lane && `${lane}-2`, lines: [] }))
-      await dispatches().land(id, version, 7)
-      expect(await dispatches().land(id, version, 7)).toBeUndefined()
-      const told = await notices.list({ most: 10 })
-      expect(told.map((notice) => [notice.kind, new TextDecoder().decode(notice.tx)])).toEqual([[event, 'later']])
-    })
+    ] as const)(
+      'learns of a %s that landed once, and of none before it was configured',
+      async (kind, lockKey, event) => {
+        const { events: notices } = desk.ledger
+        if (!notices) throw new Error('the ledger has no notices')
+        await landed(await planned({ id: 'early', kind, lockKey, lines: [] }))
+        await notices.start()
+        const { id, version } = await signed(
+          await planned({ id: 'later', kind, lockKey: lockKey && `${lockKey}-2`, lines: [] }),
+        )
+        await dispatches().land(id, version, 7)
+        expect(await dispatches().land(id, version, 7)).toBeUndefined()
+        const told = await notices.list({ most: 10 })
+        expect(told.map((notice) => [notice.kind, new TextDecoder().decode(notice.tx)])).toEqual([[event, 'later']])
+      },
+    )
   })
 
   describe('a payout', () => {
@@ -63,7 +68,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       const fresh = {
         id: 'a\0',
         kind: 'payout',
-        lane: '',
+        lockKey: '',
         state: 'planned',
         version: 1,
         ...times,
@@ -92,12 +97,12 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
         [300n, 100n, 0n, 150n],
         [120n, 40n, 0n, 80n],
       ])
-      expect((await rewards().payees({ most: 10 })).map(({ upto }) => upto)).toEqual([2, 2])
+      expect((await rewards().payees({ most: 10 })).map(({ settledThrough }) => settledThrough)).toEqual([2, 2])
       expect(await rewards().sums()).toMatchObject([
         { role: 'developer', accrued: 120n, owed: 40n, reserved: 0n, paid: 80n },
         { role: 'partner', accrued: 300n, owed: 100n, reserved: 0n, paid: 150n },
       ])
-      expect((await rewards().owed(partner))?.upto).toBe(3)
+      expect((await rewards().owed(partner))?.through).toBe(3)
       expect(await rewards().audit()).toEqual([])
     })
 
@@ -105,7 +110,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       await accrue(rewards(), accrualOf(both))
       const [one, two] = [await line(partner), await line(developer)]
       const before = await sums()
-      expect(await kindOf({ lines: [two, { ...one, from: 0, upto: 5, payee: 'nobody' }] })).toBe('taken')
+      expect(await kindOf({ lines: [two, { ...one, from: 0, through: 5, payee: 'nobody' }] })).toBe('taken')
       expect(await sums()).toEqual(before)
       await planned({ lines: [one] })
       expect(await kindOf({ lines: [two, one] })).toBe('taken')
@@ -119,7 +124,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       const first = await planned({ lines: [old] })
       await accrue(rewards(), accrualOf(both))
       const next = await line(partner)
-      expect([next.from, next.upto]).toEqual([1, 2])
+      expect([next.from, next.through]).toEqual([1, 2])
       expect(await kindOf({ lines: [next] })).toBe('taken')
       await landed(first)
       expect(await kindOf({ lines: [old] })).toBe('taken')
@@ -145,13 +150,13 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
         [200n, 200n, 0n, 0n],
         [80n, 80n, 0n, 0n],
       ])
-      expect(await rewards().owed(partner)).toMatchObject({ upto: 2, units: 200n })
+      expect(await rewards().owed(partner)).toMatchObject({ through: 2, units: 200n })
       expect(await rewards().audit()).toEqual([])
       expect(await kindOf({ lines: [await line(partner)] })).toBe('planned')
     })
 
-    const some = { ...partner, from: 0, upto: 1, gross: 100n, units: 100n, opening: 0n }
-    it.each([101n, 99n])('of %s, which differs from its accruals, is a defect of the caller', async (gross) => {
+    const some = { ...partner, from: 0, through: 1, gross: 100n, units: 100n, opening: 0n }
+    it.each([101n, 99n])('of %s, which its accruals do not come to, is a fault of who plans it', async (gross) => {
       await accrue(rewards(), accrualOf(both))
       await expect(plan({ lines: [{ ...some, units: 1n, gross }] })).rejects.toThrow(RangeError)
       expect(await sumsOf(rewards(), partner)).toEqual([100n, 100n, 0n, 0n])
@@ -161,12 +166,12 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
     it.each<[string, Partial<PlannedTransaction>]>([
       ['sends more than it settles', { lines: [{ ...some, opening: 1n }] }],
       ['sends a negative amount', { lines: [{ ...some, units: -1n }] }],
-      ['settles nothing', { lines: [{ ...some, upto: 0 }] }],
+      ['settles nothing', { lines: [{ ...some, through: 0 }] }],
       ['names a payee twice', { lines: [some, some] }],
       ['is a conversion with lines', { lines: [some], kind: 'conversion' }],
       ['is a refund in no lane', { kind: 'refund' }],
       ['voids what it does not refund', { voids: createPayment().tx }],
-      ['voids what is no payment', { kind: 'refund', lane: 'a', voids: new Uint8Array(2) }],
+      ['voids what is no payment', { kind: 'refund', lockKey: 'a', voids: new Uint8Array(2) }],
       ['has no name', { id: '' }],
     ])('that %s is refused before anything is touched', async (_what, changes) => {
       await accrue(rewards(), accrualOf(both))
@@ -182,7 +187,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await kindOf({ lines: rival, cap })).toBe('capped')
       expect(await sumsOf(rewards(), developer)).toEqual([40n, 40n, 0n, 0n])
       expect(await dispatches().planned(startOfTests)).toBe(90n)
-      await planned({ kind: 'conversion', lane: 'c', cap: { ...cap, units: 1n } })
+      await planned({ kind: 'conversion', lockKey: 'c', cap: { ...cap, units: 1n } })
       expect(await dispatches().planned(startOfTests)).toBe(90n)
       // What is under way is sent after that time, however long ago it was planned.
       expect(await dispatches().planned(startOfTests + 1)).toBe(90n)
@@ -206,7 +211,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       ])
       await dispatches().sign(first.id, first.version + 1, bytes)
       await landed(await planned())
-      await signed(await planned({ kind: 'refund', lane: 'refund:1' }))
+      await signed(await planned({ kind: 'refund', lockKey: 'refund:1' }))
       expect(await dispatches().signings(startOfTests)).toBe(3n)
       expect(await dispatches().signings(startOfTests + 1_000)).toBe(2n)
       expect(await dispatches().signings(startOfTests + 1_001)).toBe(0n)
@@ -227,7 +232,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().signings(startOfTests)).toBe(2n)
       expect(await sign({ ...second, version: 9 })).toEqual({ kind: 'passed' })
       // Others are not counted, and not held back.
-      signedBy(await sign(await planned({ kind: 'refund', lane: 'refund:1' })))
+      signedBy(await sign(await planned({ kind: 'refund', lockKey: 'refund:1' })))
       desk.clock.advance(1)
       signedBy(await sign(second, { since: startOfTests + 1, most: 1n }))
       expect(await sign(await planned(), { since: startOfTests + 1, most: 1n })).toEqual({ kind: 'spent' })
@@ -252,7 +257,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       expect(await dispatches().sign(id, 2, bytes)).toEqual({ kind: 'passed' })
       expect(await dispatches().sign('nobody', 1, bytes)).toEqual({ kind: 'passed' })
       const won = await Promise.all(['a', 'b', 'c'].map((sealed) => dispatches().sign(id, 1, { ...bytes, sealed })))
-      const [winner, ...others] = won.flatMap((one) => (one.kind === 'signed' ? [one.outgoing] : []))
+      const [winner, ...others] = won.flatMap((one) => (one.kind === 'signed' ? [one.transaction] : []))
       expect(others).toEqual([])
       expect(await dispatches().get(id)).toEqual(winner)
       expect(await dispatches().unsign(id, 1, '')).toBeUndefined()
@@ -305,38 +310,38 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
 
   describe('a lane', () => {
     it('T157: holds one at a time', async () => {
-      const first = await planned({ kind: 'conversion', lane: 'SOL\0' })
-      expect(await kindOf({ kind: 'conversion', lane: 'SOL\0' })).toBe('taken')
-      expect(await kindOf({ kind: 'conversion', lane: 'USDC' })).toBe('planned')
-      expect(await kindOf({ id: first.id, kind: 'conversion', lane: 'other' })).toBe('taken')
+      const first = await planned({ kind: 'conversion', lockKey: 'SOL\0' })
+      expect(await kindOf({ kind: 'conversion', lockKey: 'SOL\0' })).toBe('taken')
+      expect(await kindOf({ kind: 'conversion', lockKey: 'USDC' })).toBe('planned')
+      expect(await kindOf({ id: first.id, kind: 'conversion', lockKey: 'other' })).toBe('taken')
       await landed(first)
-      const second = await planned({ kind: 'conversion', lane: 'SOL\0' })
+      const second = await planned({ kind: 'conversion', lockKey: 'SOL\0' })
       await dispatches().drop(second.id, 1, '')
-      expect((await dispatches().inLane('SOL\0'))?.id).toBe(first.id)
+      expect((await dispatches().findByLockKey('SOL\0'))?.id).toBe(first.id)
       desk.clock.advance(1)
-      const third = await planned({ kind: 'conversion', lane: 'SOL\0' })
-      expect((await dispatches().inLane('SOL\0'))?.id).toBe(third.id)
-      expect(await dispatches().inLane('nobody')).toBeUndefined()
-      expect(await dispatches().inLane('')).toBeUndefined()
+      const third = await planned({ kind: 'conversion', lockKey: 'SOL\0' })
+      expect((await dispatches().findByLockKey('SOL\0'))?.id).toBe(third.id)
+      expect(await dispatches().findByLockKey('nobody')).toBeUndefined()
+      expect(await dispatches().findByLockKey('')).toBeUndefined()
       await planned()
       const asked = ['nobody', 'SOL\0', '', 'SOL\0']
-      const told = await dispatches().inLanes(asked)
+      const told = await dispatches().findByLockKeys(asked)
       expect(told.map((one) => one?.id)).toEqual([undefined, third.id, undefined, third.id])
-      expect(told[1]).toEqual(await dispatches().inLane('SOL\0'))
-      expect(await dispatches().inLanes([])).toEqual([])
+      expect(told[1]).toEqual(await dispatches().findByLockKey('SOL\0'))
+      expect(await dispatches().findByLockKeys([])).toEqual([])
       await dispatches().drop(third.id, 1, '')
-      expect((await dispatches().inLanes(['SOL\0']))[0]?.id).toBe(first.id)
-      const many = await Promise.all([1, 2, 3].map(() => kindOf({ kind: 'conversion', lane: 'race' })))
+      expect((await dispatches().findByLockKeys(['SOL\0']))[0]?.id).toBe(first.id)
+      const many = await Promise.all([1, 2, 3].map(() => kindOf({ kind: 'conversion', lockKey: 'race' })))
       expect(many.toSorted()).toEqual(['planned', 'taken', 'taken'])
     })
 
     it('of a refund lets one land ever', async () => {
-      const first = await planned({ kind: 'refund', lane: 'refund:1' })
-      expect(await kindOf({ kind: 'refund', lane: 'refund:1' })).toBe('taken')
+      const first = await planned({ kind: 'refund', lockKey: 'refund:1' })
+      expect(await kindOf({ kind: 'refund', lockKey: 'refund:1' })).toBe('taken')
       await dispatches().drop(first.id, 1, '')
-      await landed(await planned({ kind: 'refund', lane: 'refund:1' }))
-      expect(await kindOf({ kind: 'refund', lane: 'refund:1' })).toBe('taken')
-      expect(await kindOf({ kind: 'conversion', lane: 'refund:1' })).toBe('planned')
+      await landed(await planned({ kind: 'refund', lockKey: 'refund:1' }))
+      expect(await kindOf({ kind: 'refund', lockKey: 'refund:1' })).toBe('taken')
+      expect(await kindOf({ kind: 'conversion', lockKey: 'refund:1' })).toBe('planned')
     })
   })
 
@@ -347,7 +352,7 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       for (const [index, id] of names.entries()) {
         if (index % 2 === 0) desk.clock.advance(1)
         const kind = index % 3 === 0 ? ('refund' as const) : ('conversion' as const)
-        made.push(await planned({ id, kind, lane: `lane-${id}` }))
+        made.push(await planned({ id, kind, lockKey: `lane-${id}` }))
       }
       await landed(made[0] ?? expect.fail())
       await dispatches().drop('b', 1, '')
@@ -374,8 +379,8 @@ describe.each(stores)('dispatches of the %s ledger', (_name, open) => {
       const second = await line(partner)
       const next = await planned({ lines: [second] })
       expect(await dispatches().linesOf(partner, 10)).toEqual([
-        { ...second, dispatch: next },
-        { ...first[0], dispatch: paid },
+        { ...second, transaction: next },
+        { ...first[0], transaction: paid },
       ])
       expect(await dispatches().linesOf(partner, 1)).toHaveLength(1)
       expect(await dispatches().linesOf({ role: 'treasury', payee: 'x' }, 10)).toEqual([])

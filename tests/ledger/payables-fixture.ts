@@ -77,22 +77,22 @@ export async function lineOf(
 ): Promise<PayoutLine> {
   const owed = await rewards.owed(name)
   if (!owed) throw new Error('nothing is owed')
-  const { from, upto, units } = owed
-  return { ...name, from, upto, gross: units, units, opening: 0n, ...changes }
+  const { from, through, units } = owed
+  return { ...name, from, through, gross: units, units, opening: 0n, ...changes }
 }
 
 export function planOf(changes: Partial<PlannedTransaction> = {}): PlannedTransaction {
-  return { id: randomUUID(), kind: 'payout', lane: '', about: '', lines: [], ...changes }
+  return { id: randomUUID(), kind: 'payout', lockKey: '', about: '', lines: [], ...changes }
 }
 
 export function plannedBy(planning: Planning): OutgoingTransaction {
   if (planning.kind !== 'planned') throw new Error(`not planned but ${planning.kind}`)
-  return planning.dispatch
+  return planning.transaction
 }
 
 export function signedBy(result: SigningResult): OutgoingTransaction {
   if (result.kind !== 'signed') throw new Error(`not signed but ${result.kind}`)
-  return result.outgoing
+  return result.transaction
 }
 
 export const bytes: KeptBytes = { signature: 'signature-1', lastValidBlockHeight: 500, slot: 340, sealed: 'sealed-1' }

@@ -52,14 +52,16 @@ export function createBook() {
       const all = of(name).filter(({ dispatch }) => dispatch === undefined)
       const isWithin = (index: number) => most === undefined || index === 0 || total(all.slice(0, index + 1)) <= most
       const free = all.filter((_, index) => isWithin(index))
-      return free.length === 0 ? undefined : { upto: Math.max(...free.map(({ number }) => number)), units: total(free) }
+      return free.length === 0
+        ? undefined
+        : { through: Math.max(...free.map(({ number }) => number)), units: total(free) }
     },
     reserve: (id: string, lines: readonly PayoutLine[]): void => {
       sent.set(id, { lines, state: 'open' })
       for (const line of lines) {
         const own = of(line)
         equal(own.filter(({ dispatch, isPaid }) => dispatch !== undefined && !isPaid).length, 0)
-        const settled = own.filter(({ number }) => number > line.from && number <= line.upto)
+        const settled = own.filter(({ number }) => number > line.from && number <= line.through)
         equal(total(settled), line.gross)
         for (const share of settled) {
           equal(share.dispatch, undefined)

@@ -150,14 +150,14 @@ async function accrue({ shares, behind }: Extract<Step, { act: 'accrue' }>, scen
 async function look({ payee: number, limit }: Extract<Step, { act: 'look' }>, scene: Scene): Promise<void> {
   const name = nameOf(scene.turn, number)
   const owed = await ask(scene, (ledger) => rewardsOf(ledger).owed(name, limit))
-  deepEqual(owed && { upto: owed.upto, units: owed.units }, scene.book.owed(name, limit))
+  deepEqual(owed && { through: owed.through, units: owed.units }, scene.book.owed(name, limit))
   if (!owed) return
   equal(
     owed.atRates.reduce((sum, one) => sum + one.units, 0n),
     owed.units,
   )
   const gross = { gross: owed.units, units: owed.units, opening: 0n }
-  scene.seen.set(number, { ...name, from: owed.from, upto: owed.upto, ...gross })
+  scene.seen.set(number, { ...name, from: owed.from, through: owed.through, ...gross })
 }
 
 async function pay({ payees, less, cap }: Extract<Step, { act: 'pay' }>, scene: Scene): Promise<void> {
@@ -167,7 +167,7 @@ async function pay({ payees, less, cap }: Extract<Step, { act: 'pay' }>, scene: 
   })
   if (lines.length === 0) return
   const limit = cap ? { cap: { since: scene.since, units: scene.before + most } } : {}
-  const planning = await plan({ kind: 'payout', lane: '', about: '', lines, ...limit }, scene)
+  const planning = await plan({ kind: 'payout', lockKey: '', about: '', lines, ...limit }, scene)
   if (planning === 'capped') equal(scene.book.planned() + sum(lines.map(({ units }) => units)) > most, true)
   if (planning !== 'planned') return
   if (cap) equal(scene.book.planned() + sum(lines.map(({ units }) => units)) <= most, true)
@@ -190,7 +190,7 @@ async function move(step: Extract<Step, { act: 'sign' | 'unsign' | 'land' | 'dro
   const after = await ask(scene, (ledger) => {
     const dispatches = dispatchesOf(ledger)
     if (step.act === 'sign')
-      return dispatches.sign(id, version, bytes).then((one) => (one.kind === 'signed' ? one.outgoing : undefined))
+      return dispatches.sign(id, version, bytes).then((one) => (one.kind === 'signed' ? one.transaction : undefined))
     if (step.act === 'land') return dispatches.land(id, version, 5)
     return dispatches[step.act](id, version, 'why')
   })
@@ -205,8 +205,8 @@ async function move(step: Extract<Step, { act: 'sign' | 'unsign' | 'land' | 'dro
 
 async function refund(number: number, scene: Scene): Promise<void> {
   const { tx } = paymentOf(scene.turn, number)
-  const lane = `refund:${scene.turn}-${number}`
-  const kind = await plan({ kind: 'refund', lane, about: '', lines: [], voids: tx }, scene)
+  const lockKey = `refund:${scene.turn}-${number}`
+  const kind = await plan({ kind: 'refund', lockKey, about: '', lines: [], voids: tx }, scene)
   equal(kind, scene.book.refund(number, kind === 'planned' ? scene.ids.at(-1) : undefined, scene.clock.now()))
 }
 

@@ -95,7 +95,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
       const signed = await Promise.all(
         dispatches.map((one, index) => one.sign(id, 1, { ...bytes, sealed: `${index}` })),
       )
-      const winner = signed.flatMap((one) => (one.kind === 'signed' ? [one.outgoing] : []))
+      const winner = signed.flatMap((one) => (one.kind === 'signed' ? [one.transaction] : []))
       expect(winner).toHaveLength(1)
       expect(await first.get(id)).toEqual(winner[0])
       const ended = await Promise.all(
@@ -126,7 +126,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     const kinds = (plans: readonly Promise<{ readonly kind: string }>[]) =>
       Promise.all(plans.map(async (plan) => (await plan).kind)).then((all) => all.toSorted())
     for (const kind of ['conversion', 'refund'] as const)
-      expect(await kinds(dispatches.map((one) => one.plan(planOf({ kind, lane: kind }))))).toEqual([
+      expect(await kinds(dispatches.map((one) => one.plan(planOf({ kind, lockKey: kind }))))).toEqual([
         ...['planned', 'taken', 'taken', 'taken'],
       ])
     const rewards = rewardsOf(ledgers[0] ?? expect.fail())
@@ -149,7 +149,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
       await first.take(takeOf(payment))
       place.clock.advance(leaseMs)
       const refund = () =>
-        dispatchesOf(second).plan(planOf({ kind: 'refund', lane: `refund:${round}`, voids: payment.tx }))
+        dispatchesOf(second).plan(planOf({ kind: 'refund', lockKey: `refund:${round}`, voids: payment.tx }))
       const takes = () => others.map((ledger) => ledger.take(againOf(payment)))
       // Whoever is asked first mostly wins.
       const isFirst = round % 2 === 0
@@ -166,7 +166,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
     for (let round = 0; round < 60; round += 1) {
       const payment = createPayment()
       const refund = () =>
-        dispatchesOf(first).plan(planOf({ kind: 'refund', lane: `refund:${round}`, voids: payment.tx }))
+        dispatchesOf(first).plan(planOf({ kind: 'refund', lockKey: `refund:${round}`, voids: payment.tx }))
       const register = () => others.map((ledger) => ledger.take(takeOf(payment)))
       // A refund asks several times before it is written, so that a registration mostly comes in between.
       const early = round % 2 === 0 ? refund() : undefined
@@ -200,7 +200,7 @@ describe.each(places)('servers on one %s ledger', (_name, make) => {
           return own ? [{ role, payee, ...own, gross: own.units, opening: 0n }] : []
         })
         const planning = await dispatches.plan(planOf({ lines: server % 2 === 0 ? lines : lines.toReversed() }))
-        if (planning.kind === 'planned') await finish(dispatches, planning.dispatch, round)
+        if (planning.kind === 'planned') await finish(dispatches, planning.transaction, round)
       }
     }
     await Promise.all(ledgers.map(work))
@@ -243,7 +243,7 @@ describe('a PostgreSQL ledger', () => {
         await query(registering)
         await query('UPDATE paystile_payments SET tx = $1 WHERE tx = $2', [formatHex(payment.tx), formatHex(other.tx)])
       },
-      (ledger) => dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: payment.tx })),
+      (ledger) => dispatchesOf(ledger).plan(planOf({ kind: 'refund', lockKey: 'refund:1', voids: payment.tx })),
     )
     expect(planning.kind).toBe('in_use')
   })
@@ -252,7 +252,7 @@ describe('a PostgreSQL ledger', () => {
     const [payment, other] = [createPayment(), createPayment()]
     const taken = await during(
       async (query, ledger) => {
-        await dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: other.tx }))
+        await dispatchesOf(ledger).plan(planOf({ kind: 'refund', lockKey: 'refund:1', voids: other.tx }))
         // Often enough that the server keeps its plan.
         for (const _ of rounds) await ledger.take(takeOf(createPayment()))
         await query('LOCK TABLE paystile_gate IN EXCLUSIVE MODE')
@@ -269,7 +269,7 @@ describe('a PostgreSQL ledger', () => {
         await ledger.take(takeOf(createPayment()))
         await query('UPDATE paystile_payments SET version = version')
         await query('LOCK TABLE paystile_payments IN SHARE UPDATE EXCLUSIVE MODE')
-        const refund = planOf({ kind: 'refund', lane: 'refund:1', voids: createPayment().tx })
+        const refund = planOf({ kind: 'refund', lockKey: 'refund:1', voids: createPayment().tx })
         expect((await dispatchesOf(ledger).plan(refund)).kind).toBe('planned')
       },
       (ledger) => ledger.take(takeOf(createPayment())),
@@ -282,7 +282,7 @@ describe('a PostgreSQL ledger', () => {
     await during(
       async (query, ledger) => {
         await query(registering)
-        wait = dispatchesOf(ledger).plan(planOf({ kind: 'refund', lane: 'refund:1', voids: createPayment().tx }))
+        wait = dispatchesOf(ledger).plan(planOf({ kind: 'refund', lockKey: 'refund:1', voids: createPayment().tx }))
         await expect(wait).rejects.toThrow(LedgerUnavailable)
       },
       (ledger) => ledger.take(takeOf(createPayment())),

@@ -143,7 +143,7 @@ describe.each(places)('a %s ledger of the version before', (_name, make) => {
     const wrong = (await books.audit()) ?? []
     expect(wrong.filter(({ line }) => line.includes('payer'))).toEqual([])
     const problems = (await books.problems({ most: 10 })) ?? []
-    expect(problems.map(({ kind, capture }) => [kind, capture.payer])).toEqual(
+    expect(problems.map(({ kind, payment }) => [kind, payment.payer])).toEqual(
       expect.arrayContaining([
         ['undelivered', 'a'],
         ['reverted', 'b'],

@@ -145,24 +145,24 @@ describe('a statement on a SQLite ledger', () => {
       await rewards.payees({ most: 5, role: 'partner', after: name })
       await rewards.shared([createPayment().tx])
       await rewards.postpone([createPayment().tx], 1)
-      const line = { ...name, from: 0, upto: 1, gross: 5n, units: 5n, opening: 0n }
+      const line = { ...name, from: 0, through: 1, gross: 5n, units: 5n, opening: 0n }
       const since = { since: 0, units: 100n, most: 100n }
       const planned = await dispatches.plan(planOf({ lines: [line], cap: since }))
       if (planned.kind !== 'planned') throw new Error(planned.kind)
-      const { id, version } = planned.dispatch
+      const { id, version } = planned.transaction
       await dispatches.sign(id, version, { signature: 's', lastValidBlockHeight: 1, slot: 1, sealed: '' }, '', since)
       await dispatches.land(id, version + 1, 1)
       const { tx } = createPayment()
       await dispatches.plan(
-        planOf({ id: 'r', kind: 'refund', lane: 'r', voids: tx, refunds: { tx, units: 1n }, lines: [] }),
+        planOf({ id: 'r', kind: 'refund', lockKey: 'r', voids: tx, refunds: { tx, units: 1n }, lines: [] }),
       )
       await dispatches.drop('r', 1, '')
       for (const state of [undefined, 'landed'] as const)
         for (const kind of [undefined, 'refund'] as const)
           await dispatches.list({ most: 5, ...(kind && { kind }), ...(state && { state }) })
       await dispatches.open()
-      await dispatches.inLane('a')
-      await dispatches.inLanes(['a', 'b'])
+      await dispatches.findByLockKey('a')
+      await dispatches.findByLockKeys(['a', 'b'])
       await dispatches.linesOf(name, 5)
     })
     expect(plans.filter(({ steps }) => steps.some(isWholeScan)).map(({ sql }) => sql)).toEqual([])

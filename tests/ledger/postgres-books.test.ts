@@ -54,7 +54,7 @@ describe('servers on one database', () => {
     await ledger.take(takeOf({ tx, ...payment }))
     clock.advance(leaseMs)
     const refunds = { tx, units: payment.received }
-    const { id } = plannedBy(await dispatches.plan(planOf({ kind: 'refund', lane: 'refund/1', voids: tx, refunds })))
+    const { id } = plannedBy(await dispatches.plan(planOf({ kind: 'refund', lockKey: 'refund/1', voids: tx, refunds })))
     await dispatches.sign(id, 1, bytes)
     let landing: Promise<unknown> = Promise.resolve()
     await database.transact(async (query) => {

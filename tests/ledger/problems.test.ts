@@ -14,7 +14,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
   const { books, journal } = desk
   const list = (query: Partial<ProblemQuery> = {}) => books().problems({ most: 100, ...query })
-  const kindsOf = async () => (await list()).map(({ kind, capture }) => [kind, Number(capture.units)])
+  const kindsOf = async () => (await list()).map(({ kind, payment }) => [kind, Number(payment.units)])
 
   it('are none where everything was paid, claimed and delivered as it should be', async () => {
     const payment = createPayment()
@@ -45,7 +45,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     ]
     await journal().sight(sightings)
     const found = await list()
-    expect(found.map(({ kind, capture }) => [kind, capture.request])).toEqual([
+    expect(found.map(({ kind, payment }) => [kind, payment.request])).toEqual([
       ['unclaimed', 'request-9'],
       ['unclaimed', 'request-8'],
       ['underpaid', 'request-7'],
@@ -59,7 +59,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect(found[4]).toMatchObject({ required: most - 1n, until: startOfTests + 60 * minuteMs })
     expect(found[1]).toEqual({
       kind: 'unclaimed',
-      capture: await books().findPayment(sightings[7]?.tx ?? expect.fail()),
+      payment: await books().findPayment(sightings[7]?.tx ?? expect.fail()),
       required: 10_000n,
       until: startOfTests + 60 * minuteMs,
     })
@@ -67,7 +67,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect(await books().countProblems(1000)).toEqual(counts)
     expect(await books().countProblems(2)).toEqual({ ...counts, underpaid: 2 })
     desk.clock.advance(1)
-    expect((await list({ kind: 'unclaimed' })).map(({ capture }) => capture.request)).toEqual([
+    expect((await list({ kind: 'unclaimed' })).map(({ payment }) => payment.request)).toEqual([
       'request-11',
       'request-9',
       'request-8',
@@ -84,12 +84,12 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
       ['underpaid', 1],
     ])
     await journal().sight([two, three])
-    expect((await list({ kind: 'surplus' })).map(({ capture }) => capture.at - paidAt)).toEqual([2, 1])
-    expect((await list({ kind: 'unclaimed' })).map(({ capture }) => capture.at - paidAt)).toEqual([0])
+    expect((await list({ kind: 'surplus' })).map(({ payment }) => payment.at - paidAt)).toEqual([2, 1])
+    expect((await list({ kind: 'unclaimed' })).map(({ payment }) => payment.at - paidAt)).toEqual([0])
     await desk.use(takeOf(createPayment({ tx: two.tx, paidAt: paidAt + 1 })), 'delivered')
-    expect((await list({ kind: 'surplus' })).map(({ capture }) => capture.at - paidAt)).toEqual([2, 0])
+    expect((await list({ kind: 'surplus' })).map(({ payment }) => payment.at - paidAt)).toEqual([2, 0])
     await journal().conclude([{ tx: two.tx, finality: 'reverted' }])
-    expect((await list({ kind: 'unclaimed' })).map(({ capture }) => capture.at - paidAt)).toEqual([0])
+    expect((await list({ kind: 'unclaimed' })).map(({ payment }) => payment.at - paidAt)).toEqual([0])
   })
 
   it('do not call one too much because another was paid before that came too late to buy anything', async () => {
@@ -97,8 +97,8 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     if (!one || !two) throw new Error('there are two')
     await journal().sight([one, two])
     await desk.ledger.recordLate(createPayment({ tx: one.tx, paidAt }))
-    expect((await list({ kind: 'surplus' })).map(({ capture }) => capture.at - paidAt)).toEqual([])
-    expect((await list({ kind: 'unclaimed' })).map(({ capture }) => capture.at - paidAt)).toEqual([1])
+    expect((await list({ kind: 'surplus' })).map(({ payment }) => payment.at - paidAt)).toEqual([])
+    expect((await list({ kind: 'unclaimed' })).map(({ payment }) => payment.at - paidAt)).toEqual([1])
   })
 
   it('of registered payments: taken back, too late, nothing delivered, too much', async () => {
@@ -137,11 +137,11 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect(await list()).toEqual([])
     await journal().conclude([grant, window, looked].map(({ tx }) => ({ tx, finality: 'finalized' as const })))
     // While somebody is at it, nobody has to look after it.
-    expect((await list()).map(({ capture }) => capture.tx)).toEqual([looked.tx])
+    expect((await list()).map(({ payment }) => payment.tx)).toEqual([looked.tx])
     desk.clock.advance(leaseMs)
     expect(await list({ kind: 'undelivered' })).toHaveLength(2)
     await desk.ledger.end(grant, 'partial', 1n)
-    expect((await list()).map(({ capture }) => capture.tx)).toEqual([looked.tx])
+    expect((await list()).map(({ payment }) => payment.tx)).toEqual([looked.tx])
   })
 
   it('of delivery end with the first bytes', async () => {
@@ -169,7 +169,7 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     const found = []
     for (let page = await list({ most: 2 }); page.length > 0; ) {
       found.push(...page)
-      const after = page.at(-1)?.capture
+      const after = page.at(-1)?.payment
       page = await list({ most: 2, ...(after && { after }) })
     }
     expect(found).toEqual(await list())
@@ -195,7 +195,7 @@ describe.each(stores)('the history of a payment in the %s ledger', (_name, open)
     const seen = await books().history(tx)
     const times = { ...unknown, concludedAt: undefined, seenAt: startOfTests, isShown: true }
     const claimable = { claimableUntil: startOfTests + 60 * minuteMs, required: 10_000n }
-    expect(seen).toEqual({ capture: await books().findPayment(tx), ...times, ...claimable })
+    expect(seen).toEqual({ payment: await books().findPayment(tx), ...times, ...claimable })
     desk.clock.advance(10)
     const grant = await desk.grantOf(takeOf(payment))
     desk.clock.advance(10)
@@ -210,7 +210,7 @@ describe.each(stores)('the history of a payment in the %s ledger', (_name, open)
     await desk.use(againOf(payment), 'no_body')
     await journal().conclude([{ tx, finality: 'finalized' }])
     expect(await books().history(tx)).toEqual({
-      capture: await books().findPayment(tx),
+      payment: await books().findPayment(tx),
       required: 10_000n,
       isShown: true,
       seenAt: startOfTests,

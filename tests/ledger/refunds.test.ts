@@ -15,8 +15,8 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     await dispatches().sign(id, version, bytes)
     return (await dispatches().land(id, version + 1, 7)) ?? expect.fail('not landed')
   }
-  const refund = (payment: Pick<PaymentRecord, 'tx'>, lane = 'refund:1') =>
-    plan({ kind: 'refund', lane, voids: payment.tx })
+  const refund = (payment: Pick<PaymentRecord, 'tx'>, lockKey = 'refund:1') =>
+    plan({ kind: 'refund', lockKey, voids: payment.tx })
   const problems = async () => (await desk.books().problems({ most: 10 })).map(({ kind }) => kind)
 
   it('is not planned while it is delivered, nor once it was used', async () => {
@@ -145,8 +145,8 @@ describe.each(stores)('a refund in the books of the %s ledger', (_name, open) =>
   const refund = async (payment: PaymentRecord, units: bigint, isWhole = units === payment.received) => {
     desk.clock.advance(leaseMs)
     const { tx } = payment
-    const lane = `refund/${Math.random()}`
-    const plan = planOf({ kind: 'refund', lane, refunds: { tx, units }, ...(isWhole && { voids: tx }) })
+    const lockKey = `refund/${Math.random()}`
+    const plan = planOf({ kind: 'refund', lockKey, refunds: { tx, units }, ...(isWhole && { voids: tx }) })
     const { id } = plannedBy(await dispatches().plan(plan))
     await dispatches().sign(id, 1, bytes)
     desk.clock.advance(2 * dayMs)
@@ -229,7 +229,7 @@ describe.each(stores)('a refund in the books of the %s ledger', (_name, open) =>
     const refunds = { tx: createPayment().tx, units: 1n }
     await expect(dispatches().plan(planOf({ kind: 'conversion', refunds }))).rejects.toThrow(RangeError)
     for (const wrong of [{ units: 0n }, { tx: new Uint8Array(3) }]) {
-      const plan = planOf({ kind: 'refund', lane: 'refund/1', refunds: { ...refunds, ...wrong } })
+      const plan = planOf({ kind: 'refund', lockKey: 'refund/1', refunds: { ...refunds, ...wrong } })
       await expect(dispatches().plan(plan)).rejects.toThrow(RangeError)
     }
   })

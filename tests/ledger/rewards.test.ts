@@ -211,7 +211,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
     it('are owed the sum of their shares, by role', async () => {
       await accrue(rewards(), accrualOf({ 'partner:a': most, 'developer:a': 1n }), accrualOf({ 'partner:a': most }))
       await accrue(rewards(), accrualOf({ 'partner:b': 4n, 'treasury:t': 3n }))
-      const none = { reserved: 0n, paid: 0n, upto: 0, why: '', parkedUntil: 0 }
+      const none = { reserved: 0n, paid: 0n, settledThrough: 0, why: '', parkedUntil: 0 }
       const all = [
         { role: 'developer', payee: 'a', accrued: 1n, owed: 1n, ...none },
         { role: 'partner', payee: 'a', accrued: 2n * most, owed: 2n * most, ...none },
@@ -242,7 +242,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       await accrue(rewards(), accrualOf({ 'partner:other': 3n }), three, accrualOf({ 'partner:other': 3n }))
       expect(await rewards().owed(partner)).toEqual({
         from: 0,
-        upto: 4,
+        through: 4,
         units: most + 15n,
         atRates: [
           { rate: 9n, units: most },
@@ -261,16 +261,16 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       const upto = async (limit: bigint) => {
         const owed = (await rewards().owed(partner, limit)) ?? expect.fail()
         expect(owed.atRates.reduce((sum, { units }) => sum + units, 0n)).toBe(owed.units)
-        expect(owed.tx).toEqual(own[(owed.upto - 1) / 2]?.tx)
-        return [owed.from, owed.upto, owed.units]
+        expect(owed.tx).toEqual(own[(owed.through - 1) / 2]?.tx)
+        return [owed.from, owed.through, owed.units]
       }
       for (const limit of [-1n, 0n, 9n, 10n, 29n]) expect(await upto(limit)).toEqual([0, 1, 10n])
       for (const limit of [30n, most, most + 29n]) expect(await upto(limit)).toEqual([0, 3, 30n])
       expect(await upto(most + 34n)).toEqual([0, 5, most + 30n])
       expect(await upto(most + 35n)).toEqual([0, 7, most + 35n])
       expect(await rewards().owed(partner, 10n ** 30n)).toEqual(await rewards().owed(partner))
-      const { from, upto: end, units } = (await rewards().owed(partner, 30n)) ?? expect.fail()
-      const line = { ...partner, from, upto: end, gross: units, units, opening: 0n }
+      const { from, through: end, units } = (await rewards().owed(partner, 30n)) ?? expect.fail()
+      const line = { ...partner, from, through: end, gross: units, units, opening: 0n }
       const planning = await desk.ledger.outgoing.plan(planOf({ lines: [line] }))
       expect(planning?.kind).toBe('planned')
       expect(await upto(1n)).toEqual([3, 5, most])

@@ -4,7 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
-import { captureColumns } from '../../src/api/analytics/format.ts'
+import { paymentColumns } from '../../src/api/analytics/format.ts'
 import { readRoutesConfig } from '../../src/api/options.ts'
 import { ConfigurationError } from '../../src/core/errors/configuration-error.ts'
 import { readYaml } from '../../src/gateway/config/file.ts'
@@ -63,7 +63,7 @@ it('tells of a payment when it is accepted, and when it is final', async () => {
     )
     .toContain('payment.confirmed')
   const [first] = told()
-  expect(Object.keys(first?.data ?? {})).toEqual([...captureColumns])
+  expect(Object.keys(first?.data ?? {})).toEqual([...paymentColumns])
   expect(first?.data).toMatchObject({ endpoint: '/data', token: 'USDC', amount: '0.01', verification: 'confirmed' })
   expect(JSON.stringify(told())).not.toContain(fixture.payer.address)
   await expect

@@ -1,9 +1,9 @@
 /** Webhooks over every ledger: what becomes of a payment reaches the receiver, once for each server that could tell it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createMeter } from '../../src/core/encoding/metrics.ts'
+import { createMeter } from '../../src/core/observability/metrics.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
-import { nameWebhook } from '../../src/core/service/webhooks.ts'
+import { nameWebhook } from '../../src/core/ports/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
 import { startWebhooks } from '../../src/workers/webhooks.ts'
 import { createReceiver, type Receiver } from '../harness/events.ts'

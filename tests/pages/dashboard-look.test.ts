@@ -2,7 +2,7 @@
 import { signBytes } from '@solana/kit'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cells, nextThemes } from '../harness/length.ts'
-import { newSigner } from '../harness/world.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import { contractAnswers } from './contract.ts'
 import { wallet } from './contract-outgoing.ts'
 import { type DashboardFixture, openDashboard, screens } from './dashboard-fixture.ts'

@@ -7,8 +7,8 @@ import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import type { RoutesOptions } from '../../src/api/options.ts'
 import type { TokenCode } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { proofOf } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
-import { proofOf } from '../harness/world.ts'
 
 export interface DashboardService {
   readonly url: string

@@ -3,9 +3,9 @@
  * delay and lag. On the chain every conversion happens once, and in the end nothing is left above the threshold.
  */
 import { describe, expect, it } from 'vitest'
-import { createMeter } from '../../src/core/encoding/metrics.ts'
 import { testRates } from '../../src/core/money/rates.ts'
 import { knownMints } from '../../src/core/money/tokens.ts'
+import { createMeter } from '../../src/core/observability/metrics.ts'
 import type { Effect } from '../../src/core/payment/verify.ts'
 import type { ConversionAbout } from '../../src/core/payouts/conversion.ts'
 import { parseConversion, usualConversionLimits } from '../../src/core/payouts/conversion.ts'

@@ -76,8 +76,8 @@ describe('money out', () => {
         },
         sign: async (id, version, ...signed) => {
           const kept = await outgoing.sign(id, version, ...signed)
-          if (kept.kind === 'signed' && kept.outgoing.attempts === 1)
-            await outgoing.unsign(id, kept.outgoing.version, 'too early')
+          if (kept.kind === 'signed' && kept.transaction.attempts === 1)
+            await outgoing.unsign(id, kept.transaction.version, 'too early')
           return kept
         },
       })),

@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import { createMeter } from '../../src/core/encoding/metrics.ts'
 import type { FrozenRates } from '../../src/core/money/rates.ts'
+import { createMeter } from '../../src/core/observability/metrics.ts'
 import type {
   AccountState,
   OutgoingTransfer,

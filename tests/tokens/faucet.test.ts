@@ -12,8 +12,8 @@ import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { bend, createFace, type FakeNode } from '../harness/fake-node.ts'
 import { openFaucet } from '../harness/faucet.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'faucet-'))
@@ -21,7 +21,7 @@ const clock = createWallClock()
 const http = createHttpTransport()
 const genesis = genesisHashes.devnet as string
 const seed = new Uint8Array(32).fill(7)
-let world: World
+let world: LocalnetFixture
 /** Says that it is of devnet. */
 let node: FakeNode
 let rpc: Rpc
@@ -30,7 +30,7 @@ let key: string
 let mints: MintTable
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   node = await createFace(world.localnet.rpcUrl)
   rpc = createRpc({ urls: [node.url], transport: http.transport })
   const wallet = await createWallet(seed)

@@ -16,10 +16,10 @@ import { createHttpTransport } from '../../src/host/net/transport.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import type { Served } from '../harness/adapters.ts'
 import { bend, createFace, type FakeNode } from '../harness/fake-node.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { createMint, extensions } from '../harness/mint.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'opening-'))
@@ -29,7 +29,7 @@ const note = (level: string) => (event: string, facts?: unknown) =>
   void lines.push(`${level} ${event} ${JSON.stringify(facts ?? {})}`)
 const log = { info: note('info'), warn: note('warn'), error: note('error') }
 const shops: Served[] = []
-let world: World
+let world: LocalnetFixture
 let node: FakeNode
 let recipient: KeyPairSigner
 /** The seed of a wallet with money. */
@@ -38,7 +38,7 @@ let payer: string
 let count = 0
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   node = await createFace(world.localnet.rpcUrl)
   const model = world.localnet.getAccount(world.usdc.address)
   world.localnet.setAccount(usdc.address, model)

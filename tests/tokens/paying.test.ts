@@ -12,9 +12,9 @@ import { computeGross } from '../../src/core/money/transfer-fee.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { buy, type ClientFixture, createClientFixture, expectError } from '../client/client-fixture.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import { instruction, succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
-import { newSigner } from '../harness/world.ts'
 
 let fixture: ClientFixture
 let issuer: KeyPairSigner

@@ -14,11 +14,11 @@ import type { DoubtfulTrait } from '../../src/core/payment/token-rules.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Served } from '../harness/adapters.ts'
+import { createLocalnetFixture, type LocalnetFixture, memo, newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import { instruction, succeed, u64 } from '../harness/message.ts'
 import { createMint, type Extension, extensions, mintTo, move } from '../harness/mint.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
-import { createWorld, memo, newSigner, proofOf, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
 const lines: string[] = []
@@ -26,12 +26,12 @@ const note = (level: string) => (event: string, facts?: unknown) =>
   void lines.push(`${level} ${event} ${JSON.stringify(facts ?? {})}`)
 const log = { info: note('info'), warn: note('warn'), error: note('error') }
 const shops: Served[] = []
-let world: World
+let world: LocalnetFixture
 let issuer: KeyPairSigner
 let recipient: KeyPairSigner
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   issuer = await world.person()
 })
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** What the quote says of tokens that take a fee, and of wallets that cannot receive little. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Mint } from '../../src/core/money/tokens.ts'
+import { memo, newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
-import { memo, newSigner, proofOf } from '../harness/world.ts'
 
 let fixture: ShopFixture
 let mint: Mint

@@ -15,9 +15,9 @@ import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { bend, createFace, type FakeNode } from '../harness/fake-node.ts'
 import { openFaucet } from '../harness/faucet.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(home.path, 'test-mode-'))
@@ -25,14 +25,14 @@ const genesis = genesisHashes.devnet as string
 const clock = createWallClock()
 const http = createHttpTransport()
 const log = { info: () => {}, warn: () => {}, error: () => {} }
-let world: World
+let world: LocalnetFixture
 let node: FakeNode
 let rpc: Rpc
 let key: Wallet
 let mints: MintTable
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   node = await createFace(world.localnet.rpcUrl)
   node.behave(bend('getGenesisHash', () => genesis))
   rpc = createRpc({ urls: [node.url], transport: http.transport })

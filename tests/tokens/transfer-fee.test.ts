@@ -4,15 +4,15 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Mint } from '../../src/core/money/tokens.ts'
 import { computeFee, computeGross, type TransferFee } from '../../src/core/money/transfer-fee.ts'
+import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { succeed } from '../harness/message.ts'
 import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
-import { createWorld, newSigner, type World } from '../harness/world.ts'
 
-let world: World
+let world: LocalnetFixture
 let payer: KeyPairSigner
 
 beforeAll(async () => {
-  world = await createWorld()
+  world = await createLocalnetFixture()
   payer = await world.person()
 })
 afterAll(() => world.close())

@@ -8,7 +8,7 @@ export interface Line {
   readonly role: string
   readonly payee: string
   readonly from: number
-  readonly upto: number
+  readonly through: number
   readonly units: bigint
   readonly opening: bigint
 }

@@ -68,7 +68,7 @@ function judgeLines(evidence, { doubles, forgotten }) {
   const grossOf = new Map()
   for (const { number, shares } of evidence.accruals) {
     for (const share of shares) {
-      const own = (linesOf.get(nameOf(share)) ?? []).filter(({ from, upto }) => number > from && number <= upto)
+      const own = (linesOf.get(nameOf(share)) ?? []).filter(({ from, through }) => number > from && number <= through)
       if (own.length === 0) forgotten.push(`accrual ${number} was not paid to ${nameOf(share)}`)
       if (own.length > 1) doubles.push(`accrual ${number} was paid to ${nameOf(share)} ${own.length} times`)
       for (const line of own) add(grossOf, line, share.units)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Evidence, judgePayouts, type Line } from './payouts-audit.mjs'
 
 const line = (changes: Partial<Line> = {}): Line => ({
-  ...{ role: 'cashback', payee: 'ann', from: 0, upto: 2, units: 30n, opening: 0n },
+  ...{ role: 'cashback', payee: 'ann', from: 0, through: 2, units: 30n, opening: 0n },
   ...changes,
 })
 const share = (units: bigint) => [{ role: 'cashback', payee: 'ann', units }]
@@ -92,13 +92,17 @@ describe('a double is', () => {
 describe('forgotten is', () => {
   it.each<[string, Partial<Evidence>, RegExp]>([
     ['a payment that was not shared out', { accruals: sound.accruals.slice(0, 1) }, /t2 was not shared out/],
-    ['an accrual that no line settles', { outgoing: landed(line({ upto: 1, units: 10n })) }, /accrual 2 was not paid/],
+    [
+      'an accrual that no line settles',
+      { outgoing: landed(line({ through: 1, units: 10n })) },
+      /accrual 2 was not paid/,
+    ],
     ['a dispatch that the chain does not have', { transactions: [] }, /did not land, and the ledger says so/],
     ['what brought less than its line', { transactions: [transaction('a', 29n)] }, /instead of 30/],
     ['a line that sends less than it settles', { outgoing: landed(line({ units: 29n })) }, /sends less/],
     [
       'an account that was paid for twice',
-      { outgoing: landed(line({ upto: 1, units: 5n, opening: 5n }), line({ from: 1, units: 15n, opening: 5n })) },
+      { outgoing: landed(line({ through: 1, units: 5n, opening: 5n }), line({ from: 1, units: 15n, opening: 5n })) },
       /paid for an account 2 times/,
     ],
     ['money that is not there in the end', { balances: new Map([['ann', 29n]]) }, /holds 29/],

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished 
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
 import { openHandle, openPaywall } from '../../src/compose/paywall.ts'
 import { startConversion } from '../../src/compose/settlement/settlement.ts'
-import { conversionLane, parseConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
+import { formatConversionLockKey, parseConversion, settlementBeats } from '../../src/core/payouts/conversion.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
@@ -91,9 +91,9 @@ it('converts with the key, shows that it does, and stops with the paywall', asyn
   const venue = { kind: 'rfq', url: trade.url } as const
   const paywalls = [open({ settlementKey: wallet, venue }), open({ settlementKey: wallet, venue, scope: 'b' })]
   for (const paywall of paywalls) expect(await paywall.ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
-  const inLane = async () => ledger.outgoing?.inLane(conversionLane(wallet.address, 'NATIVE'))
+  const findConversion = async () => ledger.outgoing?.findByLockKey(formatConversionLockKey(wallet.address, 'NATIVE'))
   for (;;) {
-    if ((await inLane())?.state === 'signed') break
+    if ((await findConversion())?.state === 'signed') break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   expect(await ledger.kv?.list(settlementBeats(wallet.address))).toHaveLength(1)
@@ -107,7 +107,7 @@ it('converts with the key, shows that it does, and stops with the paywall', asyn
   const loop = await startConversion(await handle.get(), route, route.conversion)
   await loop.run()
   await loop.stop()
-  const landed = await inLane()
+  const landed = await findConversion()
   expect(landed).toMatchObject({ state: 'landed', attempts: 1 })
   expect(parseConversion(landed?.about ?? '')).toMatchObject({ sold: 1_000_000_000_000n, received: 99_700_000n })
 }, 20_000)

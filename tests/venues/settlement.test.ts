@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
 import { createOutgoingWallet } from '../../src/chain/wallets/outgoing-wallet.ts'
-import { createMeter } from '../../src/core/encoding/metrics.ts'
 import { testRates } from '../../src/core/money/rates.ts'
+import { createMeter } from '../../src/core/observability/metrics.ts'
 import type { ConversionAbout, ConversionRules } from '../../src/core/payouts/conversion.ts'
 import {
-  conversionLane,
+  formatConversionLockKey,
   parseConversion,
   settlementBeats,
   usualConversionLimits,
@@ -94,7 +94,11 @@ describe('a conversion', () => {
     const before = await trade.holds(wallet.address)
     await turn()
     const [underway] = await all()
-    expect(underway).toMatchObject({ state: 'signed', lane: conversionLane(wallet.address, 'NATIVE'), attempts: 1 })
+    expect(underway).toMatchObject({
+      state: 'signed',
+      lockKey: formatConversionLockKey(wallet.address, 'NATIVE'),
+      attempts: 1,
+    })
     finalize()
     await turn()
     const [landed] = await all()

@@ -12,7 +12,7 @@ import { createWallClock } from '../../src/host/clock.ts'
 import { createHttpTransport } from '../../src/host/net/transport.ts'
 import { createDesk, type Desk } from '../../src/venues/desk.ts'
 import { createRfqVenue } from '../../src/venues/rfq.ts'
-import { createWorld, type World } from '../harness/world.ts'
+import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 
 export const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
@@ -21,7 +21,7 @@ export async function newWallet(): Promise<Wallet> {
 }
 
 export interface Trade {
-  readonly world: World
+  readonly world: LocalnetFixture
   readonly rpc: Rpc
   readonly post: Post
   readonly genesis: string
@@ -58,7 +58,7 @@ function movableClock(): MovableClock {
 }
 
 export async function openTrade(): Promise<Trade> {
-  const world = await createWorld({ slotMs: 1_000_000 })
+  const world = await createLocalnetFixture({ slotMs: 1_000_000 })
   const { localnet } = world
   const http = createHttpTransport()
   const rpc = createRpc({ urls: [localnet.rpcUrl], transport: http.transport })

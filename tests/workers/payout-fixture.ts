@@ -1,8 +1,8 @@
 /** The product's payouts over a ledger in memory and a chain of one wallet, on which everything lands as it is told. */
 import { createHash, randomBytes } from 'node:crypto'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
-import { createMeter } from '../../src/core/encoding/metrics.ts'
 import type { FrozenRates } from '../../src/core/money/rates.ts'
+import { createMeter } from '../../src/core/observability/metrics.ts'
 import type {
   AccountState,
   Outcome,

@@ -160,7 +160,7 @@ describe('a limit', () => {
       expect(await got()).toEqual({ ann, bob: 35n })
     }
     const lines = await fixture.outgoing.linesOf({ role: 'developer', payee: 'ann' }, 10)
-    expect(lines.map(({ from, upto, gross }) => [from, upto, gross])).toEqual([
+    expect(lines.map(({ from, through, gross }) => [from, through, gross])).toEqual([
       ...[
         [16, 25, 90n],
         [10, 16, 60n],
@@ -625,7 +625,7 @@ describe('a dry run', () => {
     const before = await fixture.rewards.payees({ most: 10 })
     const found = await preview(fixture.parts, false)
     expect(found).toEqual({
-      lines: [{ role: 'developer', payee: 'ann', from: 0, upto: 1, gross: 60n, units: 60n, opening: 0n }],
+      lines: [{ role: 'developer', payee: 'ann', from: 0, through: 1, gross: 60n, units: 60n, opening: 0n }],
       others: [
         { role: 'developer', payee: 'cat', why: 'it is lost' },
         { role: 'developer', payee: 'bob', why: 'the issuer of the token has frozen the token account' },

@@ -4,7 +4,7 @@
  * wrapped together. The gateway calls the functions of this file instead.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type Answer, cacheDirective } from '../../core/encoding/http.ts'
+import { type Answer, cacheDirective } from '../../core/http/http.ts'
 import { emptyBody, findWrapping, type Wrapping } from '../../paywall/config/envelope.ts'
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 import type { Beginning, Delivery } from '../../paywall/delivery/delivery.ts'

@@ -29,7 +29,7 @@ interface Step {
 export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransactions: boolean) {
   const history = await parts.books.history(tx)
   if (!history) return undefined
-  const { capture: payment, required, claimableUntil } = history
+  const { payment, required, claimableUntil } = history
   const [standing, [wentOut = {}]] = await Promise.all([parts.peek(tx), readWentOut(parts, [payment])])
   const decimals = parts.decimalsOf(payment.token)
   const until = standing?.usableUntil ?? (claimableUntil || undefined)
@@ -52,7 +52,7 @@ function formatTime(time: number | undefined): string | null {
 }
 
 /** A registered payment has passed all checks. Only registration shows whether a payment was used. */
-function listChecks({ capture: payment, required, isShown }: History): Readonly<Record<string, Check>> {
+function listChecks({ payment, required, isShown }: History): Readonly<Record<string, Check>> {
   const { state, request, units } = payment
   if (!isShown)
     return { exists: 'unchecked', recipient: 'unchecked', amount: 'unchecked', memo: 'unchecked', unused: 'unchecked' }
@@ -69,7 +69,7 @@ function listChecks({ capture: payment, required, isShown }: History): Readonly<
 
 /** `outgoing` holds the steps of the outgoing transactions of this payment. */
 function createTimeline(history: History, outgoing: readonly Step[]): readonly Step[] {
-  const { capture: payment, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
+  const { payment, isShown, seenAt, registeredAt, undeliveredAt, concludedAt } = history
   if (!isShown)
     return [
       { at: undefined, event: 'paid', note: 'A proof refers to this transaction, but no node has returned it yet.' },
@@ -127,7 +127,7 @@ function isConcluded(
   return payment.state === 'finalized' || payment.state === 'reverted'
 }
 
-function deliveries({ capture: payment, deliveredAt, deliveredLast }: History): readonly Step[] {
+function deliveries({ payment, deliveredAt, deliveredLast }: History): readonly Step[] {
   if (deliveredAt === undefined)
     // An earlier version did not record the time. A window counts as delivered from its start.
     return payment.delivery === 'some' ? [{ at: undefined, event: 'delivered' }] : []

@@ -64,7 +64,7 @@ export interface WentOut {
 }
 
 /** The order of columns in every export. */
-export const captureColumns = [
+export const paymentColumns = [
   'timestamp',
   'requestId',
   'payer',
@@ -85,11 +85,11 @@ export const captureColumns = [
   'refunded',
   'revenue',
 ] as const satisfies readonly (keyof PaymentReport)[]
-export type PaymentColumn = (typeof captureColumns)[number]
+export type PaymentColumn = (typeof paymentColumns)[number]
 
 /** Each of these columns reveals the wallet behind a pseudonym. */
 const transactionColumns: readonly PaymentColumn[] = ['tx', 'refundTx']
-export const columnsWithoutTransactions: readonly PaymentColumn[] = captureColumns.filter(
+export const columnsWithoutTransactions: readonly PaymentColumn[] = paymentColumns.filter(
   (column) => !transactionColumns.includes(column),
 )
 

@@ -36,22 +36,22 @@ export async function readProblems(
   ])
   const { shown, last } = cutPage(found, limit)
   const now = clock.now()
-  const payments = shown.map(({ capture: payment }) => payment)
+  const payments = shown.map(({ payment }) => payment)
   const wentOut = await readWentOut(parts, payments)
   const records = shown.map((problem, index) => {
-    const decimals = parts.decimalsOf(problem.capture.token)
+    const decimals = parts.decimalsOf(problem.payment.token)
     const amount: Amount = (units) => (decimals === undefined ? '' : formatUnits(units, decimals))
     return {
-      ...formatFeedRecord(parts, problem.capture, revenueToken, wentOut[index]),
+      ...formatFeedRecord(parts, problem.payment, revenueToken, wentOut[index]),
       kind: problem.kind,
       ...(problem.required !== undefined && { required: amount(problem.required) }),
-      received: amount(problem.capture.units),
-      ...(namesTransactions && { tx: encodeBase58(problem.capture.tx) }),
+      received: amount(problem.payment.units),
+      ...(namesTransactions && { tx: encodeBase58(problem.payment.tx) }),
       ...describeProblem(problem, now),
       ...readRefund(rewards, problem, wentOut[index]?.refund, amount, now),
     }
   })
-  return { counts, records, next: last ? cursors.write(last.capture) : null }
+  return { counts, records, next: last ? cursors.write(last.payment) : null }
 }
 
 type Amount = (units: bigint) => string
@@ -59,7 +59,7 @@ type Amount = (units: bigint) => string
 /** The existing refund, or the amount that a refund would return. */
 function readRefund(
   rewards: Pick<RewardsParts, 'mints'>,
-  { capture: payment, required }: Problem,
+  { payment, required }: Problem,
   transaction: OutgoingTransaction | undefined,
   amount: Amount,
   now: number,
@@ -68,7 +68,7 @@ function readRefund(
     const { payment: _payment, ...refund } = formatRefundTransaction(rewards, transaction)
     return { refund }
   }
-  const ruling = judgeRefund({ capture: payment, required }, now)
+  const ruling = judgeRefund({ payment: payment, required }, now)
   if (ruling.kind === 'refused') return {}
   return { refundable: { token: payment.token, amount: amount(ruling.units), reason: ruling.reason } }
 }
@@ -80,7 +80,7 @@ interface Words {
 
 const refund = 'Refund it, unless you agree otherwise with the payer.'
 
-function describeProblem({ kind, capture: payment, until, required }: Problem, now: number): Words {
+function describeProblem({ kind, payment, until, required }: Problem, now: number): Words {
   const isOpen = until >= now
   const words: Readonly<Record<ProblemKind, () => Words>> = {
     underpaid: () => ({

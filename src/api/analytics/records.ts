@@ -4,7 +4,7 @@ import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../core/payouts/ports/rewards.ts'
-import { refundLane } from '../../core/payouts/refunds.ts'
+import { formatRefundLockKey } from '../../core/payouts/refunds.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { Cursors } from './cursor.ts'
 import { formatPayment, type PaymentReport, type WentOut, withoutTransactions } from './format.ts'
@@ -12,7 +12,7 @@ import { formatPayment, type PaymentReport, type WentOut, withoutTransactions } 
 /** The stores of accruals and outgoing transactions. */
 export interface Outgoing {
   readonly rewards: Pick<Rewards, 'shared'>
-  readonly transactions: Pick<OutgoingTransactions, 'inLanes'>
+  readonly transactions: Pick<OutgoingTransactions, 'findByLockKeys'>
 }
 
 export function readOutgoing({ rewards, outgoing }: Pick<Ledger, 'rewards' | 'outgoing'>): Outgoing {
@@ -32,7 +32,7 @@ export async function readWentOut(
   if (!outgoing || payments.length === 0) return payments.map(() => ({}))
   const [shared, refunds] = await Promise.all([
     outgoing.rewards.shared(payments.map(({ tx }) => tx)),
-    outgoing.transactions.inLanes(payments.map(({ tx }) => refundLane(encodeBase58(tx)))),
+    outgoing.transactions.findByLockKeys(payments.map(({ tx }) => formatRefundLockKey(encodeBase58(tx)))),
   ])
   return payments.map((_, index) => ({ shared: shared[index], refund: refunds[index] }))
 }

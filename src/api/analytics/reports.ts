@@ -60,8 +60,8 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
   const page = { from, to, endpoint, token, status, state, payer, after: cursor }
   const given = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
   const asked = { ...given, order, most: limit + 1 }
-  const captures = wants('records') ? await search(parts, asked, q) : []
-  const { shown, last } = cutPage(captures, limit)
+  const payments = wants('records') ? await search(parts, asked, q) : []
+  const { shown, last } = cutPage(payments, limit)
   const needsEndpoints = wants('usage') || wants('revenue')
   if (wants('usage')) await parts.flush()
   const [usage, endpoints, sums] = await Promise.all([

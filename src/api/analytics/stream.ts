@@ -2,8 +2,9 @@
  * `GET /analytics/stream`: payments as server-sent events. A record is sent again after each change; its `id`
  * identifies it. The records are those of the list, so they contain no transactions.
  */
+
+import { setNewest } from '../../core/collections/bounded-map.ts'
 import { decodeSignature } from '../../core/encoding/base58.ts'
-import { setNewest } from '../../core/encoding/bounded-map.ts'
 import type { PaymentListMark } from '../../core/ports/reports.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { Changes } from '../../paywall/runtime/changes.ts'

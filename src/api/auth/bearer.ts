@@ -6,7 +6,7 @@
  */
 import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.ts'
 import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
-import { writeNonce } from '../../core/encoding/nonce.ts'
+import { writeNonce } from '../../core/protocol/nonce.ts'
 
 export interface Bearers {
   make(): { readonly token: string; readonly name: string }

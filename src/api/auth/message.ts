@@ -6,9 +6,9 @@
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
-import { writeNonce } from '../../core/encoding/nonce.ts'
 import type { Network } from '../../core/money/tokens.ts'
-import { formatSignIn, parseSignIn, type SignInText } from '../../core/service/sign-in-text.ts'
+import { writeNonce } from '../../core/protocol/nonce.ts'
+import { formatSignIn, parseSignIn, type SignInText } from '../../core/protocol/sign-in-text.ts'
 
 /** The site that the message names. */
 export type Site = Pick<SignInText, 'host' | 'origin'>

@@ -4,7 +4,7 @@
  * The header `Host` is not trusted. A relay under another name could otherwise obtain sign-in messages for its own name
  * and have users sign them. Only a loopback name is taken from `Host`.
  */
-import { isLocalName } from '../../core/encoding/http.ts'
+import { isLocalName } from '../../core/http/http.ts'
 import type { Site } from './message.ts'
 
 export interface Sites {

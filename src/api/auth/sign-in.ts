@@ -3,7 +3,7 @@
  * session. There are no accounts: every wallet can sign in, and other code decides which data it may read.
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
-import { readClientAddress } from '../../core/encoding/client-address.ts'
+import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'

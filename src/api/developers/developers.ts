@@ -5,7 +5,7 @@
  * Requests come from strangers. The service requests documents only from hosts in the operator's rules, in the exact
  * spelling of the rules, and limits the rate for each host.
  */
-import { readClientAddress } from '../../core/encoding/client-address.ts'
+import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { DeveloperBook, DocumentReading, ReadDocument } from '../../core/payouts/developers.ts'
 import { developerDocumentPath } from '../../core/payouts/developers.ts'

@@ -6,7 +6,7 @@ import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { SheetsPort } from '../../core/ports/sheets.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import { captureColumns, columnsWithoutTransactions, type PaymentColumn } from '../analytics/format.ts'
+import { columnsWithoutTransactions, type PaymentColumn, paymentColumns } from '../analytics/format.ts'
 import { type PaymentFilter, readPaymentFilter } from '../analytics/query.ts'
 import type { RecordParts } from '../analytics/records.ts'
 import { answer, problem } from '../http/errors.ts'
@@ -60,7 +60,7 @@ export function createExports(parts: ExportParts): Exports {
 
   const download = (kind: Kind, format: Download, pages: Pages, isOwner: boolean): Promise<Response> => {
     // Only a signed-in owner gets transactions, as in the detail of one payment.
-    const columns = isOwner ? captureColumns : columnsWithoutTransactions
+    const columns = isOwner ? paymentColumns : columnsWithoutTransactions
     return downloads[kind].run(
       async () => createBody(kind, format, await begin(pages), columns),
       () => downloadHeaders('payments', format, clock),
@@ -147,7 +147,7 @@ async function answerLink(
 async function push(parts: ExportParts, pages: Pages): Promise<Response> {
   const { sheets, kv, clock, log } = parts
   if (!sheets) return problem('sheets_missing')
-  const pushed = await pushRows({ sheets, kv, clock }, pages, captureColumns)
+  const pushed = await pushRows({ sheets, kv, clock }, pages, paymentColumns)
   if (pushed.kind === 'written') return answer({ written: pushed.rows })
   if (pushed.kind === 'busy') return problem('sheets_busy')
   log.warn('export.sheet_failed', { why: pushed.why, rows: pushed.rows })

@@ -3,7 +3,7 @@
  * at the machine needs no sign-in. A request through a proxy, or for a name that resolves to this machine, does not
  * count as one.
  */
-import { isLocalName } from '../../core/encoding/http.ts'
+import { isLocalName } from '../../core/http/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { problem } from './errors.ts'
 import { endpoints } from './paths.ts'

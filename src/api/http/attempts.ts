@@ -1,5 +1,5 @@
 /** Limits how often a client address may try expensive operations. */
-import { unknownAddress } from '../../core/encoding/client-address.ts'
+import { unknownAddress } from '../../core/http/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { type BucketRate, createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 

@@ -1,6 +1,6 @@
 /** Parses requests with the schemas of `/openapi.json`. It reports all problems at once. */
 import { z } from 'zod'
-import { nearest } from '../../core/encoding/suggest.ts'
+import { nearest } from '../../core/errors/suggest.ts'
 
 export type Input<Value> =
   | { readonly kind: 'input'; readonly input: Value }

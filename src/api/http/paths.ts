@@ -4,7 +4,7 @@
  */
 export const endpoints = {
   verifyPayment: '/verify-payment',
-  captures: '/analytics',
+  payments: '/analytics',
   stream: '/analytics/stream',
   payers: '/analytics/payers',
   problems: '/analytics/problems',

@@ -1,10 +1,10 @@
 /** Describes a service and its offers for programs and agents without prior knowledge of it. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { MintTable } from '../../core/money/tokens.ts'
-import { readTestMode } from '../../core/service/test-mode.ts'
 import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { endpoints } from '../http/paths.ts'
+import { readTestMode } from './test-mode.ts'
 
 export interface DiscoveryParts {
   readonly service: Pick<Runtime, 'catalog' | 'config' | 'genesis' | 'identity'>
@@ -16,7 +16,7 @@ export function wellKnownDocument({ service, mints }: DiscoveryParts) {
   const entries = service.catalog.entries()
   const accepted = new Set(entries.flatMap(({ acceptedMints }) => acceptedMints))
   const tokens = Object.entries(mints()).filter(([code]) => accepted.has(code as keyof MintTable))
-  const { verifyPayment, openapi, llms, captures, summary, signIn } = endpoints
+  const { verifyPayment, openapi, llms, payments, summary, signIn } = endpoints
   return {
     version: 1,
     service: service.config.service,
@@ -27,7 +27,7 @@ export function wellKnownDocument({ service, mints }: DiscoveryParts) {
     recipients: listRecipients(entries),
     tokens: Object.fromEntries(tokens),
     endpoints: entries.map(formatOffer),
-    urls: { verifyPayment, openapi, llms, analytics: captures, summary, signIn },
+    urls: { verifyPayment, openapi, llms, analytics: payments, summary, signIn },
   }
 }
 

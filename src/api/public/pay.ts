@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Answer, Incoming } from '../../core/encoding/http.ts'
+import type { Answer, Incoming } from '../../core/http/http.ts'
 import { isTokenCode } from '../../core/money/tokens.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'

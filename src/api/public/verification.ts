@@ -4,7 +4,7 @@
  * Requests come from strangers. Their reads from nodes are limited by a budget. Only the payer and the owners learn
  * whether a payment was used.
  */
-import { readClientAddress, unknownAddress } from '../../core/encoding/client-address.ts'
+import { readClientAddress, unknownAddress } from '../../core/http/client-address.ts'
 import { readPrice } from '../../core/money/price.ts'
 import { findDecimals, type MintTable } from '../../core/money/tokens.ts'
 import type { PaymentListStatus } from '../../core/payment/history.ts'
@@ -147,7 +147,7 @@ async function judgeWithin(
   const isSeen = service.chain.seen(body.tx) !== undefined
   const known = isSeen ? await judgeBy({}) : undefined
   if (known && isGood(known)) return { kind: 'judged', verdict: known }
-  const credit = service.budget.enter(address, body.requestId)
+  const credit = service.rateLimit.enter(address, body.requestId)
   // Clients without a known address share one budget: they may be the same client.
   const read = credit && reads.enter(address === unknownAddress ? 'somebody' : address, body.requestId)
   if (!credit || !read) {

@@ -1,9 +1,9 @@
 /** The option `webhooks`. */
 import { z } from 'zod'
-import { isHttpUrl } from '../../core/encoding/http.ts'
+import { isHttpUrl } from '../../core/http/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { ledgerEventKinds } from '../../core/ports/outbox.ts'
-import { isWebhookSecret, nameWebhook, type Webhook } from '../../core/service/webhooks.ts'
+import { isWebhookSecret, nameWebhook, type Webhook } from '../../core/ports/webhooks.ts'
 import { flag, list, text } from '../../paywall/config/kinds.ts'
 
 const notKinds = `must be a list of ${ledgerEventKinds.join(', ')}`

@@ -128,7 +128,7 @@ export async function readPayee(parts: RewardsParts, name: PayeeName) {
   const lines = await parts.outgoing.linesOf(name, 100)
   return {
     ...formatPayee(parts, found),
-    payouts: lines.map((line) => ({ ...formatHead(line.dispatch), ...formatLine(parts, line) })),
+    payouts: lines.map((line) => ({ ...formatHead(line.transaction), ...formatLine(parts, line) })),
   }
 }
 

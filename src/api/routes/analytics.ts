@@ -29,7 +29,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
   return [
     {
       method: 'GET',
-      path: endpoints.captures,
+      path: endpoints.payments,
       summary: 'List payments; usage, revenue and tokens of the period',
       isPrivate: true,
       query: list,
@@ -74,7 +74,7 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
     },
     {
       method: 'GET',
-      path: `${endpoints.captures}/{id}`,
+      path: `${endpoints.payments}/{id}`,
       summary: 'One payment, with its transaction for a signed-in owner',
       isPrivate: true,
       query: noQuery,
@@ -124,7 +124,7 @@ async function withQuery<Shape extends z.ZodRawShape>(
 }
 
 async function detailOf(parts: BooksParts, url: URL, access: Access): Promise<Response> {
-  const mark = parts.cursors.read(url.pathname.slice(endpoints.captures.length + 1))
+  const mark = parts.cursors.read(url.pathname.slice(endpoints.payments.length + 1))
   const detail = mark && (await readDetail(parts, mark.tx, access.kind === 'owner'))
   return detail
     ? answer(detail)

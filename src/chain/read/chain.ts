@@ -2,7 +2,7 @@
  * The Chain port over Solana nodes. It waits for a transaction to appear and reads it once for all concurrent callers.
  * With a watcher, most payments are read before their proof arrives.
  */
-import type { Meter } from '../../core/encoding/metrics.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import type { Chain } from '../../core/ports/chain.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
 import type { Rpc } from '../rpc/rpc.ts'

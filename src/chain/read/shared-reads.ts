@@ -1,5 +1,5 @@
 /** Waits for transactions to appear. Concurrent callers for one transaction share one read. */
-import { setNewest } from '../../core/encoding/bounded-map.ts'
+import { setNewest } from '../../core/collections/bounded-map.ts'
 import type { Commitment, Reading } from '../../core/ports/chain.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { NodeReader } from './node-reader.ts'

@@ -2,8 +2,8 @@
  * The payments that the watcher has read. They are cached for proofs that follow soon, and recorded in the journal in
  * batches.
  */
-import { setNewest } from '../../core/encoding/bounded-map.ts'
-import type { Meter } from '../../core/encoding/metrics.ts'
+import { setNewest } from '../../core/collections/bounded-map.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Mark } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'

@@ -6,7 +6,7 @@
  * of a single node only selects the transactions to read. Every payment is then verified by the quorum.
  */
 import { decodeSignature } from '../../core/encoding/base58.ts'
-import type { Meter } from '../../core/encoding/metrics.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Reading } from '../../core/ports/chain.ts'
 import type { Clock, ConnectSocket, Log } from '../../core/runtime.ts'

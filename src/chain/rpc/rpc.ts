@@ -6,7 +6,7 @@
  */
 
 import { isFields } from '../../core/encoding/fields.ts'
-import type { Meter } from '../../core/encoding/metrics.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import { longestAnswer, type Transport } from '../../core/runtime.ts'
 import { parseJson } from './json.ts'
 

@@ -1,7 +1,7 @@
 /** A WebSocket to one node at a time that reports transactions which mention the watched addresses. */
 
 import { isFields } from '../../core/encoding/fields.ts'
-import type { Meter } from '../../core/encoding/metrics.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import type { ConnectSocket, Log } from '../../core/runtime.ts'
 import { parseJson } from './json.ts'
 

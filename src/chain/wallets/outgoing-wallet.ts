@@ -66,8 +66,7 @@ export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet
       for (let asked = 0; asked < nodeReaders.length && finding.kind !== 'found'; asked += 2) {
         finding = await inquire(inquiry, nodeReaders, { isEager: true, hedgeMs, onHedge: () => {} })
       }
-      if (finding.kind === 'found') return finding.effect
-      return finding.kind === 'missing' && inquiry.found.size === 0 ? 'missing' : undefined
+      return finding.kind === 'found' ? finding.effect : undefined
     },
   }
 }

@@ -1,6 +1,6 @@
 /** Sends developer requests to a service. Responses are validated before use. */
 import { readJson } from '../../client/read-json.ts'
-import { isHttpUrl } from '../../core/encoding/http.ts'
+import { isHttpUrl } from '../../core/http/http.ts'
 import { isNetwork, type Network } from '../../core/money/tokens.ts'
 import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
 import { CommandError, exitCodes, usage } from '../output.ts'

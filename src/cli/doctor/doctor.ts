@@ -4,8 +4,8 @@
  */
 import { relative } from 'node:path'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import { createRedact } from '../../core/encoding/redact.ts'
 import type { Network } from '../../core/money/tokens.ts'
+import { createRedact } from '../../core/observability/redact.ts'
 import { fileNames } from '../../gateway/config/file.ts'
 import { createIdentity } from '../../host/keys/ed25519.ts'
 import { createHttpTransport } from '../../host/net/transport.ts'

@@ -3,7 +3,17 @@ import type { Payee } from '../../core/payouts/ports/rewards.ts'
 import { findWaiting, waitingLines } from './unpaid-payees.ts'
 
 const payee = (name: string, more: Partial<Payee>): Payee => ({
-  ...{ role: 'cashback', payee: name, accrued: 9n, owed: 9n, paid: 0n, reserved: 0n, upto: 0, why: '', parkedUntil: 0 },
+  ...{
+    role: 'cashback',
+    payee: name,
+    accrued: 9n,
+    owed: 9n,
+    paid: 0n,
+    reserved: 0n,
+    settledThrough: 0,
+    why: '',
+    parkedUntil: 0,
+  },
   ...more,
 })
 

@@ -2,7 +2,7 @@
 import { isOwnPath } from '../../api/http/paths.ts'
 import { canHaveKey } from '../../chain/keys/curve.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
-import { isHttpUrl } from '../../core/encoding/http.ts'
+import { isHttpUrl } from '../../core/http/http.ts'
 import { parseUnits } from '../../core/money/money.ts'
 import {
   findDecimals,

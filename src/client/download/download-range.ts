@@ -2,7 +2,7 @@
  * Resumes a partial resource: chooses the next request and evaluates the response. Bytes are only joined if the server
  * guarantees that they belong to the same representation.
  */
-import { parseContentRange } from '../../core/encoding/content-range.ts'
+import { parseContentRange } from '../../core/http/content-range.ts'
 
 export interface Part {
   /** The number of bytes present, counted from the first. */

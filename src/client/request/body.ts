@@ -2,7 +2,7 @@
  * Watches the body of a paid response to its end: complete, cut at the end of the allowance, or interrupted. A part
  * never appears as the whole: after the last purchased byte, reading fails.
  */
-import { parseContentRange } from '../../core/encoding/content-range.ts'
+import { parseContentRange } from '../../core/http/content-range.ts'
 import type { AllowanceLeft } from '../../core/payment/allowance.ts'
 import { statusHeader } from '../../core/payment/delivery.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import type { ByteSpan } from '../encoding/content-range.ts'
+import type { ByteSpan } from '../http/content-range.ts'
 import type { Positions } from './byte-ranges.ts'
 import { findMissing, formatPositions, isWornOut, parsePositions, reach, sendAgain } from './byte-ranges.ts'
 

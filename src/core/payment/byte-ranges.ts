@@ -1,4 +1,4 @@
-import type { ByteSpan } from '../encoding/content-range.ts'
+import type { ByteSpan } from '../http/content-range.ts'
 /**
  * Records how often each byte of a file was sent, and which bytes belong to a response that ended normally.
  *

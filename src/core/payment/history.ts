@@ -27,7 +27,7 @@ export interface PaymentListItem {
 
 /** The events of a payment, in milliseconds since 1970. Undefined for events that did not happen or are unknown. */
 export interface History {
-  readonly capture: PaymentListItem
+  readonly payment: PaymentListItem
   readonly required: bigint | undefined
   /** The payment was seen on chain, not only named by a proof. */
   readonly isShown: boolean

@@ -3,7 +3,7 @@
  *
  * A code is never renamed, because clients branch on it. `docs/errors.md` lists all codes, and a test compares the two.
  */
-import { asciiJson } from '../encoding/http.ts'
+import { asciiJson } from '../http/http.ts'
 import { formatUnits } from '../money/money.ts'
 import type { TokenCode } from '../money/tokens.ts'
 

@@ -7,9 +7,9 @@ import {
   type ConversionAbout,
   type ConversionRules,
   type ConversionScene,
-  conversionLane,
   dueConversions,
   formatConversion,
+  formatConversionLockKey,
   judgeQuote,
   parseConversion,
   usualConversionLimits,
@@ -178,7 +178,7 @@ describe('the description of a conversion', () => {
     },
   )
 
-  it('is in a lane of its wallet and token', () => {
-    expect(conversionLane('w', 'SOL')).toBe('convert/w/SOL')
+  it('has the lock key of its wallet and token', () => {
+    expect(formatConversionLockKey('w', 'SOL')).toBe('convert/w/SOL')
   })
 })

@@ -155,7 +155,7 @@ export function parseConversion(text: string): ConversionAbout | undefined {
 }
 
 /** At most one conversion per wallet and token is under way. */
-export function conversionLane(wallet: string, token: TokenCode): string {
+export function formatConversionLockKey(wallet: string, token: TokenCode): string {
   return `convert/${wallet}/${token}`
 }
 

@@ -3,7 +3,7 @@
  * document that names the wallet. Both are required. `docs/developers.md` defines both.
  */
 import { decodeAddress } from '../encoding/base58.ts'
-import { isLocalName } from '../encoding/http.ts'
+import { isLocalName } from '../http/http.ts'
 import type { Network } from '../money/tokens.ts'
 import type { Verification } from './ports/rewards.ts'
 

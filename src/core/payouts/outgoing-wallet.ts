@@ -91,11 +91,8 @@ export interface OutgoingWallet {
   /** Can be repeated: the chain executes the same bytes once. The result tells nothing about the outcome. */
   send(signed: SignedBytes): Promise<Posting>
   readOutcome(signed: SignedBytes): Promise<Outcome>
-  /**
-   * The effects of a final transaction, confirmed by two nodes if two are configured. `missing`: no node has the
-   * transaction, or has it any more.
-   */
-  read(signature: string): Promise<Effect | 'missing' | undefined>
+  /** The effects of a final transaction, confirmed by two nodes if two are configured. Undefined if they do not agree. */
+  read(signature: string): Promise<Effect | undefined>
 }
 
 export type Posting = { readonly kind: 'sent' } | { readonly kind: 'rejected' | 'unknown'; readonly why: string }

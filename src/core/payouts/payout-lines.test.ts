@@ -6,7 +6,7 @@ import type { RewardRole } from './rewards.ts'
 
 const owed: Owed = {
   from: 3,
-  upto: 9,
+  through: 9,
   units: 1_000n,
   atRates: [
     { rate: 100n, units: 400n },
@@ -20,7 +20,7 @@ const draft = (role: RewardRole, account: AccountState, change: Partial<PayoutTe
 
 describe('a line of a payout', () => {
   it('settles the owed amount, at the lower rate for payees outside', () => {
-    const line = { role: 'partner', payee: 'somebody', from: 3, upto: 9, gross: 1_000n, units: 800n, opening: 0n }
+    const line = { role: 'partner', payee: 'somebody', from: 3, through: 9, gross: 1_000n, units: 800n, opening: 0n }
     expect(draft('partner', 'ready')).toEqual({ kind: 'line', line })
   })
   it.each(['developer', 'cashback'] as const)('is lower for a %s, too', (role) => {

@@ -28,10 +28,10 @@ export type Drafted =
 export function draftLine({ role, payee, owed, account }: PayeeFacts, terms: PayoutTerms): Drafted {
   if (account === 'frozen') return { kind: 'park', why: 'the issuer of the token has frozen the token account' }
   if (account === 'unusable') return { kind: 'park', why: 'the token account does not accept plain transfers' }
-  const { units: gross, from, upto, atRates } = owed
+  const { units: gross, from, through, atRates } = owed
   const isOwn = restRoles.some((one) => one === role)
   const full = isOwn ? gross : payable(atRates, terms.rate)
-  const line = { role, payee, from, upto, gross }
+  const line = { role, payee, from, through, gross }
   if (account === 'ready') {
     if (full < terms.least || full === 0n)
       return { kind: 'wait', why: 'at the current rate the amount is too small to send' }

@@ -18,7 +18,7 @@ const capture: PaymentListItem = {
 }
 const now = 1_000_000_000
 const judge = (change: Partial<PaymentListItem>, facts: Partial<History> = {}) =>
-  judgeRefund({ capture: { ...capture, ...change }, required: 100n, ...facts } as History, now)
+  judgeRefund({ payment: { ...capture, ...change }, required: 100n, ...facts } as History, now)
 
 describe('a refund', () => {
   it.each<readonly [string, Partial<PaymentListItem>, Partial<History>, object]>([

@@ -21,10 +21,10 @@ export type RefundRuling =
 const claimMarginMs = 600_000
 
 /** The known facts about a payment that may be refunded. */
-export type RefundCase = Pick<History, 'capture' | 'required'>
+export type RefundCase = Pick<History, 'payment' | 'required'>
 
-export function judgeRefund({ capture, required }: RefundCase, now: number): RefundRuling {
-  const { state, units, request, delivery } = capture
+export function judgeRefund({ payment, required }: RefundCase, now: number): RefundRuling {
+  const { state, units, request, delivery } = payment
   const all = (reason: RefundReason): RefundRuling => ({ kind: 'refundable', reason, units, voids: true })
   const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
   switch (state) {
@@ -39,9 +39,9 @@ export function judgeRefund({ capture, required }: RefundCase, now: number): Ref
       if (required !== undefined && units < required) return all('underpaid')
       // After the margin it is refundable even if it could still be claimed: a browser that lost its cookie never
       // claims it.
-      if (now <= capture.at + claimMarginMs)
+      if (now <= payment.at + claimMarginMs)
         return refused(
-          `the payer can still claim the payment; try again at ${new Date(capture.at + claimMarginMs).toISOString()}`,
+          `the payer can still claim the payment; try again at ${new Date(payment.at + claimMarginMs).toISOString()}`,
         )
       return all('unclaimed')
     case 'finalized':
@@ -76,7 +76,7 @@ export function parseRefund(text: string): RefundFacts {
   return { ...read, units: BigInt(read.units) }
 }
 
-/** Each payment has one refund lane, so it is refunded once. */
-export function refundLane(payment: string): string {
+/** Each payment has one key for its refund, so it is refunded once. */
+export function formatRefundLockKey(payment: string): string {
   return `refund/${payment}`
 }

@@ -117,7 +117,7 @@ export type ProblemKind = (typeof problemKinds)[number]
 
 export interface Problem {
   readonly kind: ProblemKind
-  readonly capture: PaymentListItem
+  readonly payment: PaymentListItem
   /** The price, if it is known. */
   readonly required: bigint | undefined
   /** The end of its use or claim period; 0 if its memo is not a requestId of this service. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asciiJson } from '../encoding/http.ts'
+import { asciiJson } from '../http/http.ts'
 import { knownMints } from '../money/tokens.ts'
 import { type Offer, prepareChallenge, readChallenge } from './challenge.ts'
 import type { ProofKind } from './request-id.ts'

@@ -5,7 +5,7 @@
  * each challenge joins it with these three.
  */
 import { isFields } from '../encoding/fields.ts'
-import { asciiJson } from '../encoding/http.ts'
+import { asciiJson } from '../http/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
 import { findDecimals, findMint, isNetwork, isTokenCode, pickMints } from '../money/tokens.ts'

@@ -6,10 +6,10 @@
  */
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { equalBytes, type Hmac, padToBlock } from '../encoding/hmac.ts'
-import { writeNonce } from '../encoding/nonce.ts'
 import { maxUnits } from '../money/money.ts'
 import { type Amounts, type TokenCode, tokenCodes } from '../money/tokens.ts'
 import { type Allowance, units } from '../payment/allowance.ts'
+import { writeNonce } from './nonce.ts'
 
 export const requestIdPattern = /^[A-Za-z0-9_-]{1,128}$/
 export const routeTagBytes = 4

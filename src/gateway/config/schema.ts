@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { apiShape, type RoutesOptions } from '../../api/options.ts'
-import { isHttpUrl } from '../../core/encoding/http.ts'
+import { isHttpUrl } from '../../core/http/http.ts'
 import { flag, headerName, list, number, type OptionsInput, text } from '../../paywall/config/kinds.ts'
 import { paywallShape, type RouteOptions, routeShape } from '../../paywall/config/options.ts'
 import { type SharedOptions, serviceShape, sharedShape } from '../../paywall/config/service-options.ts'

@@ -1,6 +1,6 @@
 /** Error responses of the gateway itself, in the format of RFC 9457. */
 import type { ServerResponse } from 'node:http'
-import { asciiJson } from '../../core/encoding/http.ts'
+import { asciiJson } from '../../core/http/http.ts'
 
 export function sendProblem(
   response: ServerResponse,

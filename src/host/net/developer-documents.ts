@@ -2,7 +2,7 @@
  * Requests the document that names the developers of a host: without redirects, with limits of size and time, and never
  * from a forbidden address.
  */
-import { isLocalName } from '../../core/encoding/http.ts'
+import { isLocalName } from '../../core/http/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { DocumentReading, ReadDocument } from '../../core/payouts/developers.ts'
 import { developerDocumentUrl, readDeveloperDocument } from '../../core/payouts/developers.ts'

@@ -6,7 +6,7 @@ import { Webhook as Signer } from 'standardwebhooks'
 import { Agent } from 'undici'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Posted } from '../../core/ports/outbox.ts'
-import type { Webhook, WebhookMessage } from '../../core/service/webhooks.ts'
+import type { Webhook, WebhookMessage } from '../../core/ports/webhooks.ts'
 import { createWallClock } from '../clock.ts'
 import { createLookup, isWithin, type Reach, readLiteral } from './allowed-addresses.ts'
 

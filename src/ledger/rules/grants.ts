@@ -4,7 +4,7 @@
  * The functions are pure, so both databases follow the same rules and differ only in storage. A database runs each
  * function inside one transaction: the rows it read must not change before the result is written.
  */
-import type { ByteSpan } from '../../core/encoding/content-range.ts'
+import type { ByteSpan } from '../../core/http/content-range.ts'
 import { largestWorth } from '../../core/money/valuation.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { findMissing, isWornOut, type Positions, reach, sendAgain } from '../../core/payment/byte-ranges.ts'

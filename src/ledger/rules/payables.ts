@@ -68,8 +68,8 @@ export function added<Sums extends Omit<Delta, 'payee'>>(before: Sums | undefine
 }
 
 /** Whether the payee is settled up to the start of the line and has no payout under way. */
-export function isReady(payee: Pick<Payee, 'upto' | 'reserved'> | undefined, line: PayoutLine): boolean {
-  return payee !== undefined && payee.upto === line.from && payee.reserved === 0n
+export function isReady(payee: Pick<Payee, 'settledThrough' | 'reserved'> | undefined, line: PayoutLine): boolean {
+  return payee !== undefined && payee.settledThrough === line.from && payee.reserved === 0n
 }
 
 /** The accruals of a line never change after they are written, so a difference is a defect of the caller. */
@@ -102,9 +102,9 @@ export function computeSent({ lines, refunds }: Pick<PlannedTransaction, 'lines'
   return refunds?.units ?? sentBy(lines)
 }
 
-export function computePlanned({ id, kind, lane, about }: PlannedTransaction, now: number): OutgoingTransaction {
+export function computePlanned({ id, kind, lockKey, about }: PlannedTransaction, now: number): OutgoingTransaction {
   const times = { version: 1, at: now, changedAt: now, attempts: 0, failures: 0 }
-  return { id, kind, lane, state: 'planned', ...times, signed: undefined, slot: 0, why: '', about }
+  return { id, kind, lockKey, state: 'planned', ...times, signed: undefined, slot: 0, why: '', about }
 }
 
 /** A step from a known version. Returns undefined if the version has changed, or the state does not allow the step. */
@@ -226,10 +226,10 @@ export function checkAccruals(accruals: readonly Accrual[]): void {
   }
 }
 
-export function checkPlan({ id, kind, lane, lines, voids, refunds }: PlannedTransaction): void {
+export function checkPlan({ id, kind, lockKey, lines, voids, refunds }: PlannedTransaction): void {
   demand(id !== '', 'an outgoing transaction has a name')
   demand(lines.length === 0 || kind === 'payout', 'only payouts have lines')
-  demand(lane !== '' || kind !== 'refund', 'a refund has a lane, so that it is the only one')
+  demand(lockKey !== '' || kind !== 'refund', 'a refund has a lock key, so that it is the only one')
   demand(voids === undefined || kind === 'refund', 'only a refund makes a payment void')
   if (voids) checkTx(voids)
   demand(refunds === undefined || kind === 'refund', 'only a refund sends a payment back')
@@ -238,8 +238,8 @@ export function checkPlan({ id, kind, lane, lines, voids, refunds }: PlannedTran
     demand(refunds.units > 0n && refunds.units <= maxUnits, 'a refund sends something back')
   }
   demand(new Set(lines.map(keyOfPayee)).size === lines.length, 'a payout has one line for each payee')
-  for (const { from, upto, gross, units, opening } of lines) {
-    demand([from, upto].every(Number.isSafeInteger) && from >= 0 && from < upto, 'a line settles accruals')
+  for (const { from, through, gross, units, opening } of lines) {
+    demand([from, through].every(Number.isSafeInteger) && from >= 0 && from < through, 'a line settles accruals')
     demand(
       gross > 0n && units >= 0n && opening >= 0n && units + opening <= gross,
       'a line sends no more than it settles',

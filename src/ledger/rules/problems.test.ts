@@ -22,7 +22,7 @@ it('lists are merged, the latest first, and a payment that was claimed between t
   const unclaimed = (at: number, last: number) => readProblem(seen(at, last), 'unclaimed', 1)
   const late = (at: number, last: number): Problem => ({ ...unclaimed(at, last), kind: 'late' })
   const merged = mergeProblems([[late(5, 1)], [unclaimed(9, 2), unclaimed(5, 1), unclaimed(5, 0)]], 3)
-  expect(merged.map(({ kind, capture }) => [kind, capture.at, capture.tx[0]])).toEqual([
+  expect(merged.map(({ kind, payment }) => [kind, payment.at, payment.tx[0]])).toEqual([
     ['unclaimed', 9, 2],
     ['late', 5, 1],
     ['unclaimed', 5, 0],

@@ -29,16 +29,16 @@ export function findFault(sighting: Sighting, isSecond: boolean, now: number): S
 }
 
 export function readProblem(sighting: Sighting, kind: SeenKind, now: number): Problem {
-  const capture = listObservation(sighting, now)
-  return { kind, capture, required: sighting.required, until: sighting.claimableUntil }
+  const payment = listObservation(sighting, now)
+  return { kind, payment, required: sighting.required, until: sighting.claimableUntil }
 }
 
 /** Merges several lists, each with the latest first. */
 export function mergeProblems(lists: readonly (readonly Problem[])[], most: number): readonly Problem[] {
-  const byMark = (one: Problem, other: Problem) => compareMarks(other.capture, one.capture)
+  const byMark = (one: Problem, other: Problem) => compareMarks(other.payment, one.payment)
   const seen = new Set<string>()
-  const isFirst = ({ capture }: Problem): boolean => {
-    const name = Buffer.from(capture.tx).toString('latin1')
+  const isFirst = ({ payment }: Problem): boolean => {
+    const name = Buffer.from(payment.tx).toString('latin1')
     return !seen.has(name) && seen.add(name) !== undefined
   }
   return lists.flat().filter(isFirst).sort(byMark).slice(0, most)

@@ -1,6 +1,6 @@
 /** `POST /faucet {address, token?, amount?}`: test money for people and scripts. Amounts are decimal text in tokens. */
 import { knownMints } from '../../core/money/tokens.ts'
-import { localnetPortions, readFaucetOrder } from '../../core/service/faucet-order.ts'
+import { localnetPortions, readFaucetOrder } from '../../core/protocol/faucet-order.ts'
 import { type Amounts, FaucetError } from './faucet.ts'
 
 type Fund = (address: string, amounts: Amounts) => Promise<readonly string[]>

@@ -12,7 +12,7 @@ import type {
 } from '../../core/checkout/messages.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { decodeBase64url } from '../../core/encoding/base64url.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { findDecimals, findMint, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'

@@ -1,5 +1,5 @@
 /** Escapes values for the checkout document, each for its context. The result is ASCII. */
-import { asciiJson } from '../../core/encoding/http.ts'
+import { asciiJson } from '../../core/http/http.ts'
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -5,7 +5,7 @@
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { isPayable } from '../../core/checkout/texts.ts'
 import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import { type Refusal, type RefusalCode, refusals, refuse } from '../../core/payment/refusals.ts'

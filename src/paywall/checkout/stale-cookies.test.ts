@@ -3,7 +3,7 @@ import { cookieName } from '../../core/checkout/cookie.ts'
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { prepareHmac } from '../../core/encoding/hmac.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { openRequest, sealRequest } from '../../core/protocol/request-id.ts'
 import { findStaleCookies } from './stale-cookies.ts'
 

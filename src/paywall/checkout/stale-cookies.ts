@@ -5,7 +5,7 @@
 import { readOtherTickets, type TicketCookie, type TicketPlace } from '../../core/checkout/cookie.ts'
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { PayDesk } from '../runtime/pay-desk.ts'
 

@@ -4,9 +4,9 @@
  * parse → seal, route, binding → claim → ledger peek → signature → chain → rules → one atomic take.
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
-import { parseRange } from '../../core/encoding/content-range.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import { parseRange } from '../../core/http/content-range.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { decimalsIn, type FrozenRates } from '../../core/money/rates.ts'
 import { computeValue } from '../../core/money/valuation.ts'
 import { type Allowance, firstSlice, isOneRequest } from '../../core/payment/allowance.ts'

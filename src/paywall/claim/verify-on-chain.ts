@@ -1,6 +1,6 @@
 /** Reads the payment of a proof from the chain, within the client's rate limit. Large payments must be final. */
-import { readClientAddress } from '../../core/encoding/client-address.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import { readClientAddress } from '../../core/http/client-address.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refusals, refuse } from '../../core/payment/refusals.ts'
 import { judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
 import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
@@ -40,7 +40,7 @@ export async function readWithin(
   // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again.
   if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-  const credit = runtime.budget.enter(address, proof.requestId)
+  const credit = runtime.rateLimit.enter(address, proof.requestId)
   if (!credit) return known ?? refuse('rate_limited')
   let wasUseful = true
   try {

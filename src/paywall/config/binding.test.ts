@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import type { BodyReading, Incoming } from '../../core/encoding/http.ts'
+import type { BodyReading, Incoming } from '../../core/http/http.ts'
 import { type Bind, boundText, pricedRequest, readBodyFacts } from './binding.ts'
 
 const visit = (target: string, headers: Readonly<Record<string, string>> = {}, body?: BodyReading): Incoming => ({

@@ -3,7 +3,7 @@
  * parts. A price can depend on them only, so the payment for a cheap request is not valid for an expensive one.
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from './repeated-names.ts'
 

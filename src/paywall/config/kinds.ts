@@ -1,7 +1,7 @@
 /** The value types of options. The schemas of library, API and gateway use them. */
 import { z } from 'zod'
 import { decodeAddress } from '../../core/encoding/base58.ts'
-import { isHttpUrl } from '../../core/encoding/http.ts'
+import { isHttpUrl } from '../../core/http/http.ts'
 import { tokenCodes } from '../../core/money/tokens.ts'
 
 /** The options that a schema accepts. Editors show the doc comments of its properties. */

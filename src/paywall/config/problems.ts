@@ -1,6 +1,6 @@
 /** Problems of options: one sentence each, with its place and the nearest known name. */
 import { z } from 'zod'
-import { nearest } from '../../core/encoding/suggest.ts'
+import { nearest } from '../../core/errors/suggest.ts'
 
 /** The path of a value: `['routes', 2, 'price']`. */
 export type Place = readonly (string | number)[]

@@ -1,6 +1,7 @@
 /** Reads the option `rates`: a fixed table, or a source that is polled, with its limits. */
-import { isHttpUrl } from '../../core/encoding/http.ts'
-import { nearest } from '../../core/encoding/suggest.ts'
+
+import { nearest } from '../../core/errors/suggest.ts'
+import { isHttpUrl } from '../../core/http/http.ts'
 import { formatNumber } from '../../core/money/money.ts'
 import { type FeedIds, type RateLimits, type RateSource, usualRateLimits } from '../../core/money/rate-feed.ts'
 import { parseRate, type RateTable, testRates } from '../../core/money/rates.ts'

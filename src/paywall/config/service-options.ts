@@ -1,6 +1,6 @@
 /** The options that all routes of a service share, because they share one ledger and one set of nodes. */
 import { z } from 'zod'
-import { isHttpUrl } from '../../core/encoding/http.ts'
+import { isHttpUrl } from '../../core/http/http.ts'
 import { networks } from '../../core/money/tokens.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'

@@ -5,8 +5,8 @@
  * delivering the same payment. A response within an open window has no grant, so no lease is renewed and no end is
  * recorded. There may be thousands of such responses per second.
  */
-import { formatContentRange, parseContentRange } from '../../core/encoding/content-range.ts'
-import type { Answer } from '../../core/encoding/http.ts'
+import { formatContentRange, parseContentRange } from '../../core/http/content-range.ts'
+import type { Answer } from '../../core/http/http.ts'
 import { isShared } from '../../core/payment/allowance.ts'
 import type { DeliveryOutcome, Ending } from '../../core/payment/delivery.ts'
 import { computeOutcome, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { RouteConfig } from '../config/config.ts'

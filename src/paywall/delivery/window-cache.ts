@@ -3,7 +3,7 @@
  * Nothing is held or recorded for an open window, so only two things can change: the window ends, which every use
  * checks, or the chain reverts the payment, which this server learns at once and other servers within a second.
  */
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { Admission } from '../claim/admit.ts'

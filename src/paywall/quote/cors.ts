@@ -1,5 +1,5 @@
 /** CORS: the headers that browsers of other origins may send, and those that their scripts may read. */
-import type { Answer, Incoming } from '../../core/encoding/http.ts'
+import type { Answer, Incoming } from '../../core/http/http.ts'
 import { allowanceHeader } from '../../core/payment/allowance.ts'
 import { statusHeader } from '../../core/payment/delivery.ts'
 import { acceptHeader, proofHeader } from '../../core/protocol/proof.ts'

@@ -2,7 +2,7 @@
  * Prepared offers: the parts of a challenge that depend only on the price and the allowance. With constant prices and
  * rates, a route has one.
  */
-import type { Answer } from '../../core/encoding/http.ts'
+import type { Answer } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/spread.ts'

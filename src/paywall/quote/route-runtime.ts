@@ -1,5 +1,5 @@
 /** A route that is open: the parts that its requests share, and whether it sells at this moment. */
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import type { UsageEvent } from '../../core/ports/reports.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import { nameEndpoint } from '../config/endpoint.ts'

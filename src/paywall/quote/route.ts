@@ -2,7 +2,7 @@
  * A protected route: its quotes, and the binding of its requestIds. A response to an unpaid request needs no I/O and
  * stores nothing, so a flood of such requests is harmless. Only a provider's own functions may take time.
  */
-import { type Answer, asciiJson, type Incoming } from '../../core/encoding/http.ts'
+import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { type Accept, parseAccept } from '../../core/protocol/proof.ts'

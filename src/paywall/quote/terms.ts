@@ -4,7 +4,7 @@
  * payment.
  */
 import { equalBytes } from '../../core/encoding/hmac.ts'
-import type { Incoming } from '../../core/encoding/http.ts'
+import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'

@@ -51,7 +51,7 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
     config: { network: 'localnet' },
     log,
     warnings: createRouteWarnings(log),
-    welcome: () => welcomed,
+    prepareRecipient: () => welcomed,
     inspect,
     openAccount,
   }

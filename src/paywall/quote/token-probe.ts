@@ -71,7 +71,7 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   }
 
   const find = async (look: Look): Promise<void> => {
-    await runtime.welcome(recipient)
+    await runtime.prepareRecipient(recipient)
     try {
       const unopened = verifyOnChain ? await inspect(look) : []
       if (!stopped && (await openAll(runtime, config, unopened))) await inspect(look)

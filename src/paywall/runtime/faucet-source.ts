@@ -1,6 +1,6 @@
 /** The source of test money on test networks. `api/public/faucet.ts` serves it. */
 import type { MintTable } from '../../core/money/tokens.ts'
-import type { FaucetOrder } from '../../core/service/faucet-order.ts'
+import type { FaucetOrder } from '../../core/protocol/faucet-order.ts'
 import type { AccountKey } from '../config/kinds.ts'
 
 export type Gift =

@@ -1,6 +1,6 @@
 /** The functions of a route that `/pay` uses to sell for it. They need only the requestId, wherever the resource is. */
 import type { CheckoutState, Preparation } from '../../core/checkout/messages.ts'
-import type { Answer, Incoming } from '../../core/encoding/http.ts'
+import type { Answer, Incoming } from '../../core/http/http.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 

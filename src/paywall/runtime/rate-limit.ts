@@ -3,7 +3,7 @@
  * pair of address and requestId. It never counts against a requestId or a transaction alone: these are public, and a
  * stranger could lock out the payer.
  */
-import { unknownAddress } from '../../core/encoding/client-address.ts'
+import { unknownAddress } from '../../core/http/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { type BucketRate, createTokenBuckets } from './token-bucket.ts'
 

@@ -4,9 +4,9 @@
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { equalBytes, type Hmac, prepareHmac } from '../../core/encoding/hmac.ts'
-import type { Meter } from '../../core/encoding/metrics.ts'
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import type { Inspection } from '../../core/payment/token-rules.ts'
 import type { Asset } from '../../core/payment/verify.ts'
 import type { OutgoingWallet, OutgoingWalletLimits, WalletHistory } from '../../core/payouts/outgoing-wallet.ts'
@@ -54,7 +54,7 @@ export interface RuntimeParts {
   readonly identity: Identity
   readonly genesis: string
   /** On a local chain, prepares a recipient to receive tokens. Resolves when it can receive, or cannot be prepared. */
-  readonly welcome: (recipient: string) => Promise<void>
+  readonly prepareRecipient: (recipient: string) => Promise<void>
   readonly tokenAccountOf: TokenAccountOf
   /** Drafts of transactions for people's own wallets. */
   readonly paymentDrafts: PaymentDrafts
@@ -89,7 +89,7 @@ export interface RuntimeParts {
   readonly meter: Meter
   /** Sales stop while the clock is wrong. */
   readonly clockCheck: ClockCheck
-  readonly budget: RateLimit
+  readonly rateLimit: RateLimit
   readonly exposure: UnfinalizedPayments
   readonly usage: UsageCounters
   /** Payments with a genuine proof that cannot be verified yet. */

@@ -3,10 +3,10 @@
  * most one accrual, so every server can run this worker.
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Meter } from '../../core/encoding/metrics.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { type FrozenRates, hasRates } from '../../core/money/rates.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import { findVerification } from '../../core/payouts/developers.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../../core/payouts/ports/rewards.ts'
 import { formatRules, type RewardRules, readHost, shareOut } from '../../core/payouts/rewards.ts'

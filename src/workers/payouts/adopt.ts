@@ -95,10 +95,10 @@ export async function adoptTransaction(
   }
   if (lines.length > 0) {
     const id = row || !ids[0] ? createTransactionId(sealer) : ids[0]
-    const planning = await outgoing.plan({ id, kind: 'payout', lane: '', about: '', lines })
+    const planning = await outgoing.plan({ id, kind: 'payout', lockKey: '', about: '', lines })
     if (planning.kind !== 'planned')
       return { kind: 'later', why: 'a payee has another payout under way; run a worker and try again in two minutes' }
-    await conclude(parts, planning.dispatch, { signature, slot })
+    await conclude(parts, planning.transaction, { signature, slot })
   }
   // Also where the ledger has it now: its id can be that of a dropped one.
   await acceptTransaction(parts, signature)
@@ -115,7 +115,7 @@ async function conclude(
   if (row.state === 'planned') {
     const signing = await outgoing.sign(row.id, version, { signature, lastValidBlockHeight: 0, slot, sealed: '' })
     if (signing.kind !== 'signed') throw new Error('another process changed the transaction; try again')
-    version = signing.outgoing.version
+    version = signing.transaction.version
   }
   if (!(await outgoing.land(row.id, version, slot)))
     throw new Error('another process changed the transaction; try again')
@@ -157,14 +157,14 @@ const pageSize = 200
 async function coverWith(rewards: Rewards, name: PayeeName, most: bigint): Promise<PayoutLine | undefined> {
   const [within, all] = await Promise.all([rewards.owed(name, most), rewards.owed(name)])
   if (!within || !all) return undefined
-  let { upto, units: gross } = within
+  let { through, units: gross } = within
   // The payout sent less than it settled, for example by the cost of a token account.
-  if (gross < most && upto < all.upto) {
-    const next = await findNextShare(rewards, name, upto)
-    upto = next?.number ?? upto
+  if (gross < most && through < all.through) {
+    const next = await findNextShare(rewards, name, through)
+    through = next?.number ?? through
     gross += next?.units ?? 0n
   }
-  return { ...name, from: within.from, upto, gross, units: gross < most ? gross : most, opening: 0n }
+  return { ...name, from: within.from, through, gross, units: gross < most ? gross : most, opening: 0n }
 }
 
 async function findNextShare(rewards: Rewards, { role, payee }: PayeeName, after: number) {

@@ -2,7 +2,7 @@
  * The order of payouts if not all payees can be paid: the longest wait comes first, and the remaining amount is saved
  * for that payee and not given to later ones. No payee waits forever, regardless of the income of others.
  */
-import { mapLimit } from '../../core/encoding/map-limit.ts'
+import { mapLimit } from '../../core/collections/map-limit.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { draftLine, type PayoutTerms } from '../../core/payouts/payout-lines.ts'
 import type { OutgoingTransactions, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
@@ -53,10 +53,10 @@ async function byWaiting(
   lines: readonly PayoutLine[],
 ): Promise<readonly PayoutLine[]> {
   const waits = await mapLimit(lines, askedAtOnce, async (line) => {
-    const number = (await rewards.owed(line, 0n))?.upto ?? line.upto
+    const number = (await rewards.owed(line, 0n))?.through ?? line.through
     const [first] = await rewards.accruals(number - 1, 1)
-    const before = (await outgoing.linesOf(line, latest)).find(({ dispatch }) => dispatch.state === 'landed')
-    return { line, number, since: Math.max(first?.at ?? 0, before?.dispatch.changedAt ?? 0) }
+    const before = (await outgoing.linesOf(line, latest)).find(({ transaction }) => transaction.state === 'landed')
+    return { line, number, since: Math.max(first?.at ?? 0, before?.transaction.changedAt ?? 0) }
   })
   return [...waits].sort((one, other) => one.since - other.since || one.number - other.number).map(({ line }) => line)
 }

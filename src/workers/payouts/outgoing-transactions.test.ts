@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMeter } from '../../core/encoding/metrics.ts'
+import { createMeter } from '../../core/observability/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Outcome, SignedBytes } from '../../core/payouts/outgoing-wallet.ts'
 import type { KeptBytes, OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
@@ -19,7 +19,7 @@ const effectOf = (failed: boolean): Effect => ({
 const planned: OutgoingTransaction = {
   id: 'd1',
   kind: 'payout',
-  lane: '',
+  lockKey: '',
   state: 'planned',
   version: 1,
   at: 0,
@@ -49,12 +49,12 @@ function stage(options: { readonly isLost?: () => boolean } = {}) {
   }
   const outgoing: OutgoingTransactionParts['outgoing'] = {
     sign: async (_id, version, signed: KeptBytes, about) => {
-      const outgoing = change(version, ({ attempts, state, about: before }) => {
+      const transaction = change(version, ({ attempts, state, about: before }) => {
         expect(state).toBe('planned')
         stored.add(signed.signature)
         return { state: 'signed', signed, attempts: attempts + 1, about: about ?? before }
       })
-      return outgoing ? { kind: 'signed', outgoing } : { kind: 'passed' }
+      return transaction ? { kind: 'signed', transaction } : { kind: 'passed' }
     },
     unsign: async (_id, version, why, hasFailed) =>
       change(version, ({ signed, failures }) => {
@@ -203,7 +203,6 @@ describe('an outgoing transaction', () => {
     fixture.include('s1')
     for (const [effect, why] of [
       [undefined, 'not all nodes report'],
-      ['missing', 'not all nodes report'],
       [effectOf(true), 'disagree'],
     ] as const) {
       const blind = { ...fixture.parts, outgoingWallet: { ...fixture.parts.outgoingWallet, read: async () => effect } }

@@ -6,8 +6,7 @@
  * transaction, without a double or lost payment.
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
-import type { Meter } from '../../core/encoding/metrics.ts'
-import { writeNonce } from '../../core/encoding/nonce.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { OutgoingWallet, SignedBytes, Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type {
@@ -18,6 +17,7 @@ import type {
   SigningBudget,
 } from '../../core/payouts/ports/outgoing.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import { writeNonce } from '../../core/protocol/nonce.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 
 export interface OutgoingTransactionParts {
@@ -172,9 +172,9 @@ async function sign(
   // What is not kept must never be sent. Without an answer somebody else's bytes are.
   if (kept.kind === 'spent') return { kind: 'waiting', transaction, why: feesSpent }
   if (kept.kind === 'passed') return { kind: 'passed' }
-  const { outgoing } = kept
-  parts.log.info('outgoing.signed', { id, kind: outgoing.kind, tx: signature, attempt: outgoing.attempts })
-  return send(outgoing, signed, 'the transaction was sent just now', parts)
+  const attempt = kept.transaction.attempts
+  parts.log.info('outgoing.signed', { id, kind: kept.transaction.kind, tx: signature, attempt })
+  return send(kept.transaction, signed, 'the transaction was sent just now', parts)
 }
 
 async function follow(
@@ -219,8 +219,7 @@ async function land(
 ): Promise<Step> {
   const { id, version, kind, signed } = transaction
   const effect = await parts.outgoingWallet.read(signed?.signature ?? '')
-  if (effect === undefined || effect === 'missing')
-    return { kind: 'waiting', transaction, why: 'not all nodes report the landed transaction yet' }
+  if (!effect) return { kind: 'waiting', transaction, why: 'not all nodes report the landed transaction yet' }
   if (effect.failed) return { kind: 'waiting', transaction, why: 'the nodes disagree on the outcome' }
   const landed = await parts.outgoing.land(id, version, slot, plan.result?.(transaction, effect))
   if (!landed) return { kind: 'passed' }

@@ -74,7 +74,7 @@ async function readPayment(
 }
 
 /** A payment with which the payee of a line earned: the last accrual that the line settles belongs to this payee. */
-export async function createPayment(rewards: Rewards, { upto }: PayoutLine): Promise<Uint8Array> {
-  const [accrual] = await rewards.accruals(upto - 1, 1)
+export async function createPayment(rewards: Rewards, { through }: PayoutLine): Promise<Uint8Array> {
+  const [accrual] = await rewards.accruals(through - 1, 1)
   return accrual?.tx ?? new Uint8Array(64)
 }

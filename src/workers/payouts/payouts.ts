@@ -4,7 +4,7 @@
  * A payout reserves its accruals when it is planned, and its bytes are stored before they are sent
  * (`outgoing-transactions.ts`). The worker can therefore run in several processes and crash at any line.
  */
-import { mapLimit } from '../../core/encoding/map-limit.ts'
+import { mapLimit } from '../../core/collections/map-limit.ts'
 import type { OutgoingTransfer } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
@@ -154,7 +154,7 @@ async function planBatches(
   for (const lines of batches) {
     if (await parts.isPaused()) return { planned, isFull: true }
     const isSpent = await areFeesSpent(parts, planned.length + 1)
-    const order = { id: createTransactionId(parts.sealer), kind: 'payout', lane: '', about: '', lines, ...cap } as const
+    const order = { id: createTransactionId(parts.sealer), kind: 'payout', lockKey: '', about: '', lines, ...cap } as const
     const planning = isSpent ? undefined : await outgoing.plan(order)
     if (!planning || planning.kind === 'capped') {
       emit(parts, planning ? capReached : feesSpent)
@@ -163,7 +163,7 @@ async function planBatches(
     // Another worker was faster and pays them.
     if (planning.kind !== 'planned') continue
     for (const line of lines) memory.suspects.delete(createKey(line))
-    planned.push(planning.dispatch)
+    planned.push(planning.transaction)
   }
   return { planned, isFull: false }
 }

@@ -1,5 +1,5 @@
 /** Plans the next payouts: due payees become lines, and lines become batches of one transaction each. */
-import { mapLimit } from '../../core/encoding/map-limit.ts'
+import { mapLimit } from '../../core/collections/map-limit.ts'
 import { maxUnits } from '../../core/money/money.ts'
 import { convert, type FrozenRates, parseRate } from '../../core/money/rates.ts'
 import { type Mint, solDecimals } from '../../core/money/tokens.ts'

@@ -7,7 +7,7 @@ import { convert, type FrozenRates } from '../../core/money/rates.ts'
 import { type Mint, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
 import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
-import { formatRefund, judgeRefund, parseRefund, refundLane } from '../../core/payouts/refunds.ts'
+import { formatRefund, formatRefundLockKey, judgeRefund, parseRefund } from '../../core/payouts/refunds.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { type Loop, startLoop } from '../loop.ts'
@@ -42,14 +42,14 @@ export type RefundPlanning =
 export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx: Uint8Array): Promise<RefundPlanning> {
   const { books, outgoing, clock } = parts
   const payment = encodeBase58(tx)
-  const before = await outgoing.inLane(refundLane(payment))
+  const before = await outgoing.findByLockKey(formatRefundLockKey(payment))
   if (before) return { kind: 'known', transaction: before }
   if (await parts.isPaused()) return { kind: 'refused', why: paused }
   const history = await books.history(tx)
   if (!history) return { kind: 'unknown' }
   const ruling = judgeRefund(history, clock.now())
   if (ruling.kind === 'refused') return ruling
-  const { payer, token, recipient } = history.capture
+  const { payer, token, recipient } = history.payment
   const mint = parts.mintOf(token)
   if (mint === undefined) return { kind: 'refused', why: `this network has no ${token}` }
   // Read again from the nodes, because the stored value may come from a single node and from a block that was not
@@ -61,19 +61,19 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   const planning = await outgoing.plan({
     id: createTransactionId(parts.sealer),
     kind: 'refund',
-    lane: refundLane(payment),
+    lockKey: formatRefundLockKey(payment),
     about: formatRefund(facts),
     lines: [],
     refunds: { tx, units: ruling.units },
     ...(ruling.voids && { voids: tx }),
   })
-  if (planning.kind === 'planned') return { kind: 'planned', transaction: planning.dispatch }
+  if (planning.kind === 'planned') return { kind: 'planned', transaction: planning.transaction }
   if (planning.kind === 'in_use')
     return {
       kind: 'refused',
       why: 'a delivery is in progress; try again in a minute. If it fails, the whole payment can be refunded, otherwise only the surplus',
     }
-  const other = await outgoing.inLane(refundLane(payment))
+  const other = await outgoing.findByLockKey(formatRefundLockKey(payment))
   return other
     ? { kind: 'known', transaction: other }
     : { kind: 'refused', why: 'another process changed the payment; try again' }
@@ -105,7 +105,7 @@ async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransac
   const { payment, token, units } = parseRefund(about)
   const tx = decodeSignature(payment)
   const mint = parts.mintOf(token as TokenCode)
-  const payer = tx && (await parts.books.history(tx))?.capture.payer
+  const payer = tx && (await parts.books.history(tx))?.payment.payer
   if (!tx || mint === undefined || payer === undefined)
     return { kind: 'impossible', why: 'the payment is unknown to this service' }
   const finding = await parts.addresses.find({ role: 'cashback', payee: payer }, async () => tx)

@@ -1,7 +1,7 @@
 /**
  * Converts a wallet's income into its owner's settlement token, through a venue, once a threshold is reached.
  *
- * A conversion holds the lane of its wallet and token from before it is signed until it has landed or can no longer
+ * A conversion holds the lock key of its wallet and token from before it is signed until it has landed or can no longer
  * land (`outgoing-transactions.ts`). The worker can therefore run in several processes and crash at any line, and a
  * balance is converted once.
  */
@@ -12,9 +12,9 @@ import { computeGain, type Effect } from '../../core/payment/verify.ts'
 import {
   type ConversionAbout,
   type ConversionRules,
-  conversionLane,
   dueConversions,
   formatConversion,
+  formatConversionLockKey,
   judgeQuote,
   parseConversion,
   settlementBeats,
@@ -81,7 +81,7 @@ export function createSettlement(given: SettlementParts): () => Promise<void> {
   }
 }
 
-/** By lane, the end and the length of the current delay after a failure. */
+/** By lock key, the end and the length of the current delay after a failure. */
 type Rests = Map<string, { readonly until: number; readonly ms: number }>
 
 /** Announces in the ledger's key-value store that a worker converts this wallet's income. */
@@ -100,9 +100,9 @@ async function serve(
   const isPaused = await parts.isPaused()
   const underway = new Set<TokenCode>()
   for (const token of tokenCodes) {
-    const key = conversionLane(outgoingWallet.wallet, token)
+    const key = formatConversionLockKey(outgoingWallet.wallet, token)
     for (const transaction of open) {
-      if (transaction.lane !== key) continue
+      if (transaction.lockKey !== key) continue
       // Includes a conversion that has just landed, because a lagging node may still report the old balance.
       underway.add(token)
       if (!isPaused || transaction.state === 'signed') await step(parts, converter, transaction, rests)
@@ -119,7 +119,7 @@ async function serve(
     ...scene,
     balances: { ...balances, SOL: holdings.lamports },
   })) {
-    if ((rests.get(conversionLane(outgoingWallet.wallet, token))?.until ?? 0) > now) continue
+    if ((rests.get(formatConversionLockKey(outgoingWallet.wallet, token))?.until ?? 0) > now) continue
     await begin(parts, converter, token, units, rests)
   }
 }
@@ -133,7 +133,7 @@ async function begin(
   rests: Rests,
 ): Promise<void> {
   const { outgoingWallet, venue, rules } = converter
-  const key = conversionLane(outgoingWallet.wallet, token)
+  const key = formatConversionLockKey(outgoingWallet.wallet, token)
   const offer = await seek(converter, token, units)
   if (offer.kind !== 'offer') {
     parts.log.warn('conversion.waiting', { wallet: outgoingWallet.wallet, token, why: offer.why })
@@ -151,14 +151,14 @@ async function begin(
   const plan = {
     id: createTransactionId(parts.sealer),
     kind: 'conversion' as const,
-    lane: key,
+    lockKey: key,
     about: formatConversion(about),
     lines: [],
   }
   // Conversions may have been paused while the venue prepared the quote.
   if (await parts.isPaused()) return
   const planning = await parts.outgoing.plan(plan)
-  if (planning.kind === 'planned') await step(parts, converter, planning.dispatch, rests, offer.quote)
+  if (planning.kind === 'planned') await step(parts, converter, planning.transaction, rests, offer.quote)
 }
 
 type Offer =
@@ -195,9 +195,9 @@ async function step(
     mostAttempts,
   }
   const taken: Step = await advance(transaction, plan, { ...parts, outgoingWallet })
-  if (taken.kind === 'dropped') rest(parts, rests, transaction.lane)
+  if (taken.kind === 'dropped') rest(parts, rests, transaction.lockKey)
   if (taken.kind !== 'landed') return
-  rests.delete(transaction.lane)
+  rests.delete(transaction.lockKey)
   const about = parseConversion(taken.transaction.about)
   if (about) tell(parts, converter, taken.transaction, about)
 }

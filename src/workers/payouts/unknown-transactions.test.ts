@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createReferenceLedger } from '../../../tests/ledger/reference/ledger.ts'
-import { createMeter } from '../../core/encoding/metrics.ts'
+import { createMeter } from '../../core/observability/metrics.ts'
 import type { ListedTransaction, OutgoingWallet, WalletHistory } from '../../core/payouts/outgoing-wallet.ts'
 import type { WalletCheckParts } from './unknown-transactions.ts'
 import { acceptTransaction, createWalletCheck, withWalletCheck } from './unknown-transactions.ts'
@@ -35,7 +35,7 @@ function open({ waits = true, transactions = [] as ListedTransaction[], sent = (
   const parts: WalletCheckParts = { history, outgoing, kv, sealer: { tag }, clock, log, meter: createMeter(), waits }
   /** A transaction of the ledger, signed and landed with a signature. */
   const land = async (id: string, signature: string, slot: number) => {
-    await outgoing.plan({ id, kind: 'payout', lane: '', about: '', lines: [] })
+    await outgoing.plan({ id, kind: 'payout', lockKey: '', about: '', lines: [] })
     await outgoing.sign(id, 1, { signature, lastValidBlockHeight: 9, slot, sealed: 'bytes' })
     await outgoing.land(id, 2, slot)
   }
@@ -49,7 +49,7 @@ describe('a check of a wallet', () => {
   it('is complete if the ledger has every transaction with its signature', async () => {
     const fixture = open({ transactions: [transaction('one', 20, idOf('a'))] })
     await fixture.land(idOf('b'), 'before', 10)
-    await fixture.outgoing.plan({ id: idOf('a'), kind: 'payout', lane: '', about: '', lines: [] })
+    await fixture.outgoing.plan({ id: idOf('a'), kind: 'payout', lockKey: '', about: '', lines: [] })
     await fixture.outgoing.sign(idOf('a'), 1, { signature: 'one', lastValidBlockHeight: 9, slot: 1, sealed: 'bytes' })
     expect(await fixture.check()).toEqual({ kind: 'complete' })
   })

@@ -7,7 +7,7 @@
  * unknown transaction landed later. A process waits at its start until transactions that were signed before can no
  * longer land, because the lost ledger may have sent one a moment ago.
  */
-import type { Meter } from '../../core/encoding/metrics.ts'
+import type { Meter } from '../../core/observability/metrics.ts'
 import type {
   ListedTransaction,
   OutgoingWallet,

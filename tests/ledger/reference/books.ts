@@ -83,7 +83,7 @@ export function createReferenceBooks(room: Room, now: () => number): Books {
     },
     problems: async ({ kind, after, most }) => {
       const found = problemsIn(room, now()).filter((one) => kind === undefined || one.kind === kind)
-      return mergeProblems([found.filter(({ capture }) => isBeyond(capture, after))], checkCount(most))
+      return mergeProblems([found.filter(({ payment }) => isBeyond(payment, after))], checkCount(most))
     },
     countProblems: async (most) => {
       const found = problemsIn(room, now())

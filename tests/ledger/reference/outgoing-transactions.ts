@@ -37,24 +37,24 @@ import { formatKey } from './tables.ts'
 
 export function createReferenceOutgoing(room: Room, now: () => number): OutgoingTransactions {
   const { entries, till } = room
-  const { dispatches, payees, lanes } = till
+  const { dispatches, payees, byLockKey } = till
   const all = (): readonly OutgoingTransaction[] => [...dispatches.values()].map(({ dispatch }) => dispatch)
   const latest = () => all().toSorted((one, other) => compareDispatches(other, one))
-  const inLane = (lane: string): OutgoingTransaction | undefined => {
-    const own = (lanes.get(lane) ?? []).flatMap((id) => dispatches.get(id)?.dispatch ?? [])
+  const findByLockKey = (lockKey: string): OutgoingTransaction | undefined => {
+    const own = (byLockKey.get(lockKey) ?? []).flatMap((id) => dispatches.get(id)?.dispatch ?? [])
     return own
       .filter(({ state }) => state !== 'dropped')
       .toSorted(compareDispatches)
       .at(-1)
   }
   const linesOf = (id: string): readonly PayoutLine[] => dispatches.get(id)?.lines ?? []
-  const setUpto = (
+  const settleThrough = (
     name: PayeeName,
-    upto: number,
+    settledThrough: number,
     changes: { readonly why?: string; readonly parkedUntil?: number },
   ) => {
     const payee = payees.get(keyOfPayee(name))
-    if (payee) payees.set(keyOfPayee(name), { ...payee, upto, ...changes })
+    if (payee) payees.set(keyOfPayee(name), { ...payee, settledThrough, ...changes })
   }
   const setRefunded = (tx: Uint8Array | undefined, refundedAt: number | undefined): void => {
     if (!tx) return
@@ -99,11 +99,11 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
       if (cap && plan.kind === 'payout' && planned(cap.since) + sentBy(lines) > cap.units) return { kind: 'capped' }
       const dispatch = computePlanned(plan, time)
       dispatches.set(id, { dispatch, lines, voids, refunds })
-      if (plan.lane !== '') lanes.set(plan.lane, [...(lanes.get(plan.lane) ?? []), id])
+      if (plan.lockKey !== '') byLockKey.set(plan.lockKey, [...(byLockKey.get(plan.lockKey) ?? []), id])
       setRefunded(voids, time)
       addToPayees(till, reservedBy(lines))
-      for (const line of lines) setUpto(line, line.upto, { why: '', parkedUntil: 0 })
-      return { kind: 'planned', dispatch }
+      for (const line of lines) settleThrough(line, line.through, { why: '', parkedUntil: 0 })
+      return { kind: 'planned', transaction: dispatch }
     },
     async sign(id, version, signed, about, budget) {
       const next = find(id, version, signing(signed, about))
@@ -114,7 +114,7 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
         till.signings.push(dispatch.changedAt)
       }
       dispatches.set(id, next)
-      return { kind: 'signed', outgoing: dispatch }
+      return { kind: 'signed', transaction: dispatch }
     },
     async unsign(id, version, why, hasFailed) {
       return step(id, version, unsigning(why, hasFailed))?.dispatch
@@ -131,7 +131,7 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
       const dropped = step(id, version, dropping(why))
       if (!dropped) return undefined
       addToPayees(till, releasedBy(dropped.lines))
-      for (const line of dropped.lines) setUpto(line, line.from, {})
+      for (const line of dropped.lines) settleThrough(line, line.from, {})
       setRefunded(dropped.voids, undefined)
       return dropped.dispatch
     },
@@ -145,13 +145,13 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
       now()
       return dispatches.get(id)?.dispatch
     },
-    async inLane(lane) {
+    async findByLockKey(lockKey) {
       now()
-      return inLane(lane)
+      return findByLockKey(lockKey)
     },
-    async inLanes(asked) {
+    async findByLockKeys(asked) {
       now()
-      return asked.map(inLane)
+      return asked.map(findByLockKey)
     },
     async lines(id) {
       now()
@@ -166,7 +166,7 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
       now()
       const found = latest().flatMap((dispatch) => {
         const own = linesOf(dispatch.id).filter((line) => keyOfPayee(line) === keyOfPayee(name))
-        return own.map((line) => ({ ...line, dispatch }))
+        return own.map((line) => ({ ...line, transaction: dispatch }))
       })
       return found.slice(0, checkCount(most))
     },
@@ -182,10 +182,10 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
 }
 
 /** Of one name only one is under way, and of a refund's only one ever lands. */
-function isLaneTaken(dispatches: readonly OutgoingTransaction[], { kind, lane }: PlannedTransaction): boolean {
-  const inLane = dispatches.filter((one) => one.lane === lane && lane !== '')
+function isLaneTaken(dispatches: readonly OutgoingTransaction[], { kind, lockKey }: PlannedTransaction): boolean {
+  const own = dispatches.filter((one) => one.lockKey === lockKey && lockKey !== '')
   const isOpen = ({ state }: OutgoingTransaction): boolean => state === 'planned' || state === 'signed'
-  return inLane.some((one) => isOpen(one) || (kind === 'refund' && one.kind === 'refund' && one.state !== 'dropped'))
+  return own.some((one) => isOpen(one) || (kind === 'refund' && one.kind === 'refund' && one.state !== 'dropped'))
 }
 
 /** Nothing of it was delivered, or is being delivered. */
@@ -198,7 +198,7 @@ function isVoidable(entry: ReferenceEntry | undefined, now: number): boolean {
 }
 
 function grossOf(till: PayeeBalances, line: PayoutLine): bigint {
-  return listShares(till, line, line.from, line.upto).reduce((sum, { units }) => sum + units, 0n)
+  return listShares(till, line, line.from, line.through).reduce((sum, { units }) => sum + units, 0n)
 }
 
 function compareDispatches(

@@ -34,7 +34,7 @@ export interface PayeeBalances {
   readonly verifications: Verification[]
   readonly dispatches: Map<string, KeptTransaction>
   /** The ids of what was ever planned in a lane. */
-  readonly lanes: Map<string, string[]>
+  readonly byLockKey: Map<string, string[]>
   /** Payments that go back as a whole, by transaction. */
   readonly voided: Set<string>
   /** When payouts were signed. */
@@ -43,7 +43,13 @@ export interface PayeeBalances {
 
 export function createPayeeBalances(): PayeeBalances {
   const owed = { accruals: [], byTx: new Map(), shares: new Map(), payees: new Map() }
-  const others = { ripening: new Map(), rules: new Map(), verifications: [], dispatches: new Map(), lanes: new Map() }
+  const others = {
+    ripening: new Map(),
+    rules: new Map(),
+    verifications: [],
+    dispatches: new Map(),
+    byLockKey: new Map(),
+  }
   const voided = new Set<string>()
   return { isStarted: false, ...owed, ...others, voided, signings: [] }
 }
@@ -53,7 +59,7 @@ export function addToPayees(till: PayeeBalances, deltas: readonly Delta[]): void
     const before = till.payees.get(keyOfPayee(delta))
     const after = before
       ? { ...before, ...added<Delta>(before, delta) }
-      : { ...delta, upto: 0, why: '', parkedUntil: 0 }
+      : { ...delta, settledThrough: 0, why: '', parkedUntil: 0 }
     till.payees.set(keyOfPayee(delta), after)
   }
 }
@@ -76,6 +82,6 @@ export function addAccruals(
 }
 
 /** The shares of a payee after an accrual, up to another. */
-export function listShares(till: PayeeBalances, name: PayeeName, from: number, upto: number): readonly KeptShare[] {
-  return (till.shares.get(keyOfPayee(name)) ?? []).filter(({ number }) => number > from && number <= upto)
+export function listShares(till: PayeeBalances, name: PayeeName, from: number, through: number): readonly KeptShare[] {
+  return (till.shares.get(keyOfPayee(name)) ?? []).filter(({ number }) => number > from && number <= through)
 }

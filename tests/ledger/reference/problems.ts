@@ -14,8 +14,8 @@ export function problemsIn(room: Room, now: number): readonly Problem[] {
   const registered = [...entries.values()].flatMap((entry): readonly Problem[] => {
     const kind = kindOf(entry, now)
     const { required, usableUntil } = entry.record
-    const capture = listPayment({ ...entry.record, ...entry.account })
-    return kind ? [{ kind, capture, required, until: usableUntil }] : []
+    const payment = listPayment({ ...entry.record, ...entry.account })
+    return kind ? [{ kind, payment, required, until: usableUntil }] : []
   })
   const open = [...seen.values()].filter(({ tx, slot }) => slot > 0 && !entries.has(formatKey(tx)))
   const isPaid = paidRequests(room)
@@ -61,12 +61,12 @@ export function historyIn({ entries, seen, seenAt }: Room, tx: Uint8Array, now: 
     const { registeredAt, deliveredAt, deliveredLast, undeliveredAt, concludedAt, refundedAt } = entry.account
     const delivery = { registeredAt, deliveredAt, deliveredLast, undeliveredAt }
     const times = { ...delivery, concludedAt, refundedAt, claimableUntil: undefined }
-    const capture = listPayment({ ...entry.record, ...entry.account })
-    return { capture, required: entry.record.required, ...shown, ...times }
+    const payment = listPayment({ ...entry.record, ...entry.account })
+    return { payment, required: entry.record.required, ...shown, ...times }
   }
   if (!sighting) return undefined
   const { required, claimableUntil } = sighting
-  return { capture: listObservation(sighting, now), required, ...shown, ...nothing, claimableUntil }
+  return { payment: listObservation(sighting, now), required, ...shown, ...nothing, claimableUntil }
 }
 
 const nothing = {

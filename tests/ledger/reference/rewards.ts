@@ -114,7 +114,7 @@ export function createReferenceRewards(room: Room, now: () => number): Rewards {
     },
     async owed(name, most) {
       now()
-      const from = payees.get(keyOfPayee(name))?.upto ?? 0
+      const from = payees.get(keyOfPayee(name))?.settledThrough ?? 0
       const all = listShares(till, name, from, accruals.length)
       const reach = most === undefined ? undefined : computeReach(all, most)
       const shares = reach === undefined ? all : all.filter(({ number }) => number <= reach)
@@ -124,7 +124,7 @@ export function createReferenceRewards(room: Room, now: () => number): Rewards {
       for (const { rate, units } of shares) rates.set(rate, (rates.get(rate) ?? 0n) + units)
       const atRates = [...rates].map(([rate, units]) => ({ rate, units }))
       const units = shares.reduce((sum, share) => sum + share.units, 0n)
-      return { from, upto: last.number, units, atRates: atRates.sort(byRate), tx: last.tx }
+      return { from, through: last.number, units, atRates: atRates.sort(byRate), tx: last.tx }
     },
     async park(name, why, until) {
       now()
@@ -183,7 +183,7 @@ function countAll(till: PayeeBalances): readonly PayeeCount[] {
     const last = till.accruals.length
     const owed = {
       shares: sum(listShares(till, payee, 0, last)),
-      after: sum(listShares(till, payee, payee.upto, last)),
+      after: sum(listShares(till, payee, payee.settledThrough, last)),
     }
     counts.set(name, { ...noCount, ...payee, ...owed })
   }

@@ -4,9 +4,9 @@ import type { PayeeName } from './rewards.ts'
 
 /** One line of a payout: the amount that a payee receives, and the accruals that it settles. */
 export interface PayoutLine extends PayeeName {
-  /** The settled accruals: those after `from`, up to `upto`. */
+  /** The settled accruals: those after `from`, up to and including `through`. */
   readonly from: number
-  readonly upto: number
+  readonly through: number
   /** The sum of these accruals. */
   readonly gross: bigint
   /** The amount sent: the gross amount less the reductions for a lower rate and for opening an account. */
@@ -34,10 +34,10 @@ export interface OutgoingTransaction {
   readonly id: string
   readonly kind: OutgoingTransactionKind
   /**
-   * At most one per lane is under way, and at most one refund per lane ever lands. Empty for payouts, which reserve by
-   * line.
+   * At most one transaction per key is under way, and at most one refund per key ever lands. Empty for payouts, which
+   * reserve by line.
    */
-  readonly lane: string
+  readonly lockKey: string
   readonly state: OutgoingTransactionState
   readonly version: number
   /** Times of the plan and of the last change. */
@@ -56,7 +56,7 @@ export interface OutgoingTransaction {
   readonly about: string
 }
 
-export interface PlannedTransaction extends Pick<OutgoingTransaction, 'id' | 'kind' | 'lane' | 'about'> {
+export interface PlannedTransaction extends Pick<OutgoingTransaction, 'id' | 'kind' | 'lockKey' | 'about'> {
   /** Payouts only. */
   readonly lines: readonly PayoutLine[]
   /** The maximum sum of payouts that landed since a time or are under way, including this one. */
@@ -77,9 +77,9 @@ export interface SigningBudget {
 }
 
 export type Planning =
-  | { readonly kind: 'planned'; readonly dispatch: OutgoingTransaction }
+  | { readonly kind: 'planned'; readonly transaction: OutgoingTransaction }
   /**
-   * Another transaction was first: the payee's balance changed, the lane is in use, or a refund of this lane landed.
+   * Another transaction was first: the payee's balance changed, the lock key is in use, or a refund with it landed.
    */
   | { readonly kind: 'taken' }
   /** The cap is reached. */
@@ -88,7 +88,7 @@ export type Planning =
   | { readonly kind: 'in_use' }
 
 export type SigningResult =
-  | { readonly kind: 'signed'; readonly outgoing: OutgoingTransaction }
+  | { readonly kind: 'signed'; readonly transaction: OutgoingTransaction }
   /** The version has passed; nothing changed. */
   | { readonly kind: 'passed' }
   /** The payout would be one more than the budget allows; nothing changed. */
@@ -114,10 +114,10 @@ export interface OutgoingTransactions {
   /** All planned and signed transactions, the oldest first. */
   open(): Promise<readonly OutgoingTransaction[]>
   get(id: string): Promise<OutgoingTransaction | undefined>
-  /** The latest transaction of a lane that was not dropped. */
-  inLane(lane: string): Promise<OutgoingTransaction | undefined>
-  /** Like `inLane` for many lanes, in their order. */
-  inLanes(lanes: readonly string[]): Promise<readonly (OutgoingTransaction | undefined)[]>
+  /** The latest transaction with a lock key that was not dropped. */
+  findByLockKey(lockKey: string): Promise<OutgoingTransaction | undefined>
+  /** The same for many keys, in their order. */
+  findByLockKeys(lockKeys: readonly string[]): Promise<readonly (OutgoingTransaction | undefined)[]>
   lines(id: string): Promise<readonly PayoutLine[]>
   /** The latest first, after a given one. */
   list(query: {
@@ -127,7 +127,10 @@ export interface OutgoingTransactions {
     readonly most: number
   }): Promise<readonly OutgoingTransaction[]>
   /** The payouts to a payee, landed or under way, the latest first. */
-  linesOf(name: PayeeName, most: number): Promise<readonly (PayoutLine & { readonly dispatch: OutgoingTransaction })[]>
+  linesOf(
+    name: PayeeName,
+    most: number,
+  ): Promise<readonly (PayoutLine & { readonly transaction: OutgoingTransaction })[]>
   /**
    * The sum of payouts that landed since a time, regardless of when they were planned, or are under way and can land at
    * any time.

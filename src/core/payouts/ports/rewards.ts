@@ -74,7 +74,7 @@ export interface Payee extends PayeeName {
   /** Reserved for an outgoing transaction that is under way. */
   readonly reserved: bigint
   /** The last accrual that is paid or reserved. */
-  readonly upto: number
+  readonly settledThrough: number
   /** The reason why payment is suspended, and the end of the suspension. Empty and 0 otherwise. */
   readonly why: string
   readonly parkedUntil: number
@@ -83,7 +83,8 @@ export interface Payee extends PayeeName {
 /** The amount owed to a payee beyond paid and reserved accruals: sums by rate, after one accrual and up to another. */
 export interface Owed {
   readonly from: number
-  readonly upto: number
+  /** Inclusive. */
+  readonly through: number
   readonly units: bigint
   readonly atRates: readonly { readonly rate: bigint; readonly units: bigint }[]
   /** The latest payment among its sources. A payer's address can be read from the chain again by it. */

@@ -2,7 +2,7 @@
  * Payments that need attention, as SQL, the latest first. Registered payments are found by partial indexes, and
  * observed ones in their small table.
  */
-import type { History, PaymentListItem } from '../../../core/payment/history.ts'
+import type { History } from '../../../core/payment/history.ts'
 import type { PaymentListMark, Problem, ProblemKind } from '../../../core/ports/reports.ts'
 import { readSighting, type SightingRow, sightingColumns } from '../../rules/observations.ts'
 import { listObservation } from '../../rules/payment-list.ts'
@@ -84,7 +84,7 @@ export type SeenRow = SightingRow & { readonly kind: SeenKind }
 
 export function readRegistered(row: RegisteredRow): Problem {
   const { kind, required, usable_until } = row
-  return { kind, capture: readPaymentListItem(row), required: BigInt(required), until: Number(usable_until) }
+  return { kind, payment: readPaymentListItem(row), required: BigInt(required), until: Number(usable_until) }
 }
 
 export function readSeen(row: SeenRow, now: number): Problem {
@@ -126,13 +126,18 @@ function readHistory(
   const seenAt = readTimeOrNone(seen?.seen_at)
   const shown = { isShown: row !== undefined || seen !== undefined, seenAt }
   if (row) {
-    const capture: PaymentListItem = readPaymentListItem(row)
-    return { capture, required: BigInt(row.required), ...shown, ...timesOf(row), claimableUntil: undefined }
+    return {
+      payment: readPaymentListItem(row),
+      required: BigInt(row.required),
+      ...shown,
+      ...timesOf(row),
+      claimableUntil: undefined,
+    }
   }
   if (!unclaimed) return undefined
   const sighting = readSighting(unclaimed)
   const { required, claimableUntil } = sighting
-  return { capture: listObservation(sighting, now), required, ...shown, ...timesOf(undefined), claimableUntil }
+  return { payment: listObservation(sighting, now), required, ...shown, ...timesOf(undefined), claimableUntil }
 }
 
 function timesOf(row: HistoryRow | undefined) {

@@ -87,7 +87,7 @@ export function createOutgoingTransactions(store: SqlStore, clock: Clock): Outgo
           yield sql`INSERT INTO {signings} (at, dispatch, attempt) VALUES (${changedAt}, ${formatText(id)}, ${attempts})`
         }
         yield* update(outgoing)
-        return { kind: 'signed', outgoing }
+        return { kind: 'signed', transaction: outgoing }
       }
       return budget ? store.transactPayables(work) : store.transact(work)
     },
@@ -120,16 +120,16 @@ function createReads(store: SqlStore): Reads {
   return {
     open: () => store.read(() => readAll(sql`${select} WHERE ${isOpen} ORDER BY at, id`)),
     get: (id) => store.read(() => find(id)),
-    inLane: (key) =>
+    findByLockKey: (key) =>
       store.read(function* () {
         return (yield* readAll(sql`${select} WHERE lane = ${formatText(key)} AND ${latestOfKey}`))[0]
       }),
-    inLanes: (keys) =>
+    findByLockKeys: (keys) =>
       store.read(function* () {
         const asked = dialect.given(keys, { name: ['text', formatText] })
         const ids = sql`SELECT (SELECT id FROM {dispatches} WHERE lane = given.name AND ${latestOfKey}) FROM ${asked}`
         const found = yield* readAll(sql`${select} WHERE id IN (${ids})`)
-        const byKey = new Map(found.map((outgoing) => [outgoing.lane, outgoing]))
+        const byKey = new Map(found.map((outgoing) => [outgoing.lockKey, outgoing]))
         return keys.map((key) => byKey.get(key))
       }),
     lines: (id) => store.read(() => readLines(id)),
@@ -153,7 +153,7 @@ function createReads(store: SqlStore): Reads {
         const byId = new Map(found.map((outgoing) => [formatText(outgoing.id), outgoing]))
         return rows.flatMap((row) => {
           const outgoing = byId.get(row.dispatch)
-          return outgoing ? [{ ...readLine(row), dispatch: outgoing }] : []
+          return outgoing ? [{ ...readLine(row), transaction: outgoing }] : []
         })
       }),
     planned: (since) => store.read(() => sumPlanned(dialect, since)),
@@ -186,7 +186,7 @@ interface WrongLine {
 }
 
 function* planNow(dialect: Dialect, plan: PlannedTransaction, now: number): Work<Planning | WrongLine> {
-  const { kind, lane: key, lines, cap, voids, refunds } = plan
+  const { kind, lockKey: key, lines, cap, voids, refunds } = plan
   if (yield* isTaken(plan)) return { kind: 'taken' }
   if (voids && !(yield* makeVoid(dialect, voids, now))) return { kind: 'in_use' }
   const refusal = yield* checkLines(dialect, lines, now)
@@ -202,10 +202,10 @@ function* planNow(dialect: Dialect, plan: PlannedTransaction, now: number): Work
   const places = Object.values(values).map((value) => sql`${value}`)
   yield sql`INSERT INTO {dispatches} (${raw(Object.keys(values).join(', '))}) VALUES (${join(places, ', ')})`
   yield* reserve(dialect, outgoing, lines)
-  return { kind: 'planned', dispatch: outgoing }
+  return { kind: 'planned', transaction: outgoing }
 }
 
-function* isTaken({ id, kind, lane: key }: PlannedTransaction): Work<boolean> {
+function* isTaken({ id, kind, lockKey: key }: PlannedTransaction): Work<boolean> {
   const name = formatText(key)
   const underWay = sql`SELECT 1 FROM {dispatches} WHERE lane = ${name} AND lane <> '' AND ${isOpen}`
   const refund = sql`SELECT 1 FROM {dispatches} WHERE lane = ${name} AND kind = 'refund' AND state <> 'dropped'`
@@ -262,7 +262,7 @@ const numberedLines: Columns<readonly [place: number, line: PayoutLine]> = {
   role: ['text', ([, { role }]) => role],
   payee: ['text', ([, { payee }]) => formatText(payee)],
   after: ['bigint', ([, { from }]) => from],
-  upto: ['bigint', ([, { upto }]) => upto],
+  upto: ['bigint', ([, { through }]) => through],
   gross: ['numeric', ([, { gross }]) => String(gross)],
   units: ['numeric', ([, { units }]) => String(units)],
   opening: ['numeric', ([, { opening }]) => String(opening)],
@@ -276,7 +276,7 @@ function* reserve(dialect: Dialect, { id, at }: OutgoingTransaction, lines: read
   yield* addToPayees(dialect, reservedBy(lines))
   yield* moveTo(
     dialect,
-    lines.map(({ role, payee, upto }) => ({ role, payee, settledThrough: upto })),
+    lines.map(({ role, payee, through }) => ({ role, payee, settledThrough: through })),
     raw(", why = '', parked_until = 0"),
   )
 }

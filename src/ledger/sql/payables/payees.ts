@@ -50,14 +50,12 @@ export function createPayees(
         const rows = yield* all<OwedRow>(sql`SELECT rate, after, max(number) AS last, ${dialect.total('units')} AS total
           FROM (${selectUnpaid(name)}) AS unpaid WHERE number <= ${reach ?? Number.MAX_SAFE_INTEGER} GROUP BY rate, after`)
         if (rows.length === 0) return undefined
-        const settledThrough = rows.reduce((most, { last }) => Math.max(most, Number(last)), 0)
-        const accrual = yield* first<Pick<AccrualRow, 'tx'>>(
-          sql`SELECT tx FROM {accruals} WHERE number = ${settledThrough}`,
-        )
+        const through = rows.reduce((most, { last }) => Math.max(most, Number(last)), 0)
+        const accrual = yield* first<Pick<AccrualRow, 'tx'>>(sql`SELECT tx FROM {accruals} WHERE number = ${through}`)
         const atRates = rows.map(({ rate, total }) => ({ rate: BigInt(rate), units: readMoney(total) }))
         return {
           from: Number(rows[0]?.after),
-          upto: settledThrough,
+          through,
           units: atRates.reduce((sum, { units }) => sum + units, 0n),
           atRates: atRates.sort((one, other) => (one.rate < other.rate ? -1 : 1)),
           tx: new Uint8Array(accrual?.tx ?? []),

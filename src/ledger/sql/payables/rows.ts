@@ -151,7 +151,7 @@ export function readSums({ role, accrued, owed, reserved, paid }: SumsRow): Omit
 }
 
 export function readPayee(row: PayeeRow, now: number): Payee {
-  const place = { upto: Number(row.upto), why: parseText(row.why), parkedUntil: Number(row.parked_until) }
+  const place = { settledThrough: Number(row.upto), why: parseText(row.why), parkedUntil: Number(row.parked_until) }
   return shownPayee({ ...readSums(row), payee: parseText(row.payee), ...place }, now)
 }
 
@@ -195,7 +195,7 @@ export function readOutgoingTransaction(row: OutgoingTransactionRow): OutgoingTr
   return {
     id: parseText(row.id),
     kind,
-    lane: parseText(row.lane),
+    lockKey: parseText(row.lane),
     state,
     version: Number(row.version),
     at: Number(row.at),
@@ -241,7 +241,7 @@ export interface LineRow {
 export const lineColumns = 'role, payee, after, upto, gross, units, opening'
 
 export function readLine({ role, payee, after, upto, gross, units, opening }: LineRow): PayoutLine {
-  const place = { from: Number(after), upto: Number(upto) }
+  const place = { from: Number(after), through: Number(upto) }
   const money = { gross: BigInt(gross), units: BigInt(units), opening: BigInt(opening) }
   return { role, payee: parseText(payee), ...place, ...money }
 }

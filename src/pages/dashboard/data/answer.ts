@@ -4,7 +4,7 @@
  */
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { setNewest } from '../../../core/encoding/bounded-map.ts'
+import { setNewest } from '../../../core/collections/bounded-map.ts'
 import { ask, type Outcome, type Trouble } from './ask.ts'
 import { access, noteAccess, turn } from './session.ts'
 

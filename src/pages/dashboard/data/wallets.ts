@@ -2,7 +2,7 @@
 import type { SolanaSignMessageFeature } from '@solana/wallet-standard-features'
 import { getWallets } from '@wallet-standard/app'
 import type { Wallet, WalletAccount } from '@wallet-standard/base'
-import { parseSignIn } from '../../../core/service/sign-in-text.ts'
+import { parseSignIn } from '../../../core/protocol/sign-in-text.ts'
 import type { Session } from './answers.ts'
 import { type Outcome, post } from './ask.ts'
 

@@ -27,7 +27,7 @@ interface Counted {
   calls(): ReadonlyMap<string, number>
 }
 
-export interface World {
+export interface NodesFixture {
   readonly localnet: Localnet
   readonly genesis: string
   readonly rpc: Rpc
@@ -72,7 +72,7 @@ export class NodeError extends Error {
 }
 
 /** Nodes before one that is honest, each with its script. */
-export function scripted(rpcUrl: string, transport: Transport): World['rpcOf'] {
+export function scripted(rpcUrl: string, transport: Transport): NodesFixture['rpcOf'] {
   return (scripts, timeoutMs = 2_000) => {
     const counts = new Map<string, number>()
     const through: Transport = async (url, body, options) => {
@@ -102,7 +102,7 @@ export function scripted(rpcUrl: string, transport: Transport): World['rpcOf'] {
   }
 }
 
-export async function createWorld(slotMs = 50): Promise<World> {
+export async function createNodesFixture(slotMs = 50): Promise<NodesFixture> {
   const localnet = await startLocalnet({ slotMs })
   const http = createHttpTransport()
   const clock = createWallClock()

@@ -3,7 +3,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
-import type { LedgerEvent, LedgerEventKind } from '../ports/outbox.ts'
+import type { LedgerEvent, LedgerEventKind } from './outbox.ts'
 
 /** An address that receives payment events. */
 export interface Webhook {

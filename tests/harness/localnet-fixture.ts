@@ -32,7 +32,7 @@ export function memo(text: string | Uint8Array, program = memoV3): Instruction {
   return { programAddress: address(program), accounts: [], data }
 }
 
-export interface World {
+export interface LocalnetFixture {
   readonly localnet: Localnet
   readonly usdc: Mint
   readonly native: Mint
@@ -56,7 +56,7 @@ export interface World {
   close(): Promise<void>
 }
 
-export async function createWorld(options: LocalnetOptions = { slotMs: 20 }): Promise<World> {
+export async function createLocalnetFixture(options: LocalnetOptions = { slotMs: 20 }): Promise<LocalnetFixture> {
   const localnet = await startLocalnet(options)
   const [usdc, native] = [localnet.mints.USDC, localnet.mints.NATIVE]
   if (!usdc || !native) throw new Error('the localnet has no mints')
@@ -73,12 +73,12 @@ export async function createWorld(options: LocalnetOptions = { slotMs: 20 }): Pr
   const recipient = await newSigner()
   await localnet.fund(recipient.address, { SOL: 1_000_000_000n, USDC: 0n, NATIVE: 0n })
 
-  const tokenAccount: World['tokenAccount'] = async (owner, mint) => {
+  const tokenAccount: LocalnetFixture['tokenAccount'] = async (owner, mint) => {
     const seeds = { owner: address(owner), mint: address(mint.address), tokenProgram: address(mint.tokenProgram) }
     return (await findAssociatedTokenPda(seeds))[0]
   }
 
-  const send: World['send'] = async (instructions, feePayer, version = 0) => {
+  const send: LocalnetFixture['send'] = async (instructions, feePayer, version = 0) => {
     const { value } = await rpc<{ value: { blockhash: Blockhash; lastValidBlockHeight: number } }>('getLatestBlockhash')
     const lifetime = { blockhash: value.blockhash, lastValidBlockHeight: BigInt(value.lastValidBlockHeight) }
     const message = pipe(
@@ -105,7 +105,7 @@ export async function createWorld(options: LocalnetOptions = { slotMs: 20 }): Pr
     throw new Error(`${signature} was not confirmed`)
   }
 
-  const transfer: World['transfer'] = async (payer, to, token, units) => {
+  const transfer: LocalnetFixture['transfer'] = async (payer, to, token, units) => {
     if (token === 'SOL') return getTransferSolInstruction({ source: payer, destination: address(to), amount: units })
     const mint = token === 'USDC' ? usdc : native
     const [source, destination] = await Promise.all([tokenAccount(payer.address, mint), tokenAccount(to, mint)])

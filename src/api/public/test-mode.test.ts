@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { networks } from '../money/tokens.ts'
+import { networks } from '../../core/money/tokens.ts'
 import { readTestMode } from './test-mode.ts'
 
 it('is everywhere but on mainnet, and there is a banner for it', () => {

@@ -1,5 +1,5 @@
 /** Test mode: payments on a test network have no value, and the pages must state that. */
-import type { Network } from '../money/tokens.ts'
+import type { Network } from '../../core/money/tokens.ts'
 
 export interface TestMode {
   readonly testMode: boolean
