@@ -12,8 +12,8 @@ import { adoptTransaction, dropPlanned, type Receipt } from '../../src/workers/p
 import { planRefund } from '../../src/workers/payouts/refunds.ts'
 import { createWalletCheck } from '../../src/workers/payouts/unknown-transactions.ts'
 import { type House, openHouse } from '../api/api-fixture.ts'
-import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { newSigner } from '../harness/localnet-fixture.ts'
+import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 
 let shop: ShopFixture
 let ledger: string

@@ -55,7 +55,7 @@ function judge(
     network === 'devnet' &&
     mint !== undefined &&
     isSameMint(mint, findMint(code, knownMints.devnet)) &&
-    /not exist/.test(verdict.why)
+    inspection.tokens[code]?.mint.kind === 'absent'
   if (isMissingTestMint) {
     const finding = `devnet has no ${code} for the faucet: create your own test tokens`
     return fail(
@@ -66,7 +66,7 @@ function judge(
   }
   const finding = split(verdict.why)
   // On a localnet the faucet can send it SOL.
-  return network === 'localnet' && finding.next?.startsWith('send it')
+  return network === 'localnet' && !mint && inspection.wallet.kind === 'wallet'
     ? { ...finding, next: `npx paystile faucet ${recipient} --token SOL` }
     : finding
 }

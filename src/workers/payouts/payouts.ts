@@ -154,7 +154,14 @@ async function planBatches(
   for (const lines of batches) {
     if (await parts.isPaused()) return { planned, isFull: true }
     const isSpent = await areFeesSpent(parts, planned.length + 1)
-    const order = { id: createTransactionId(parts.sealer), kind: 'payout', lockKey: '', about: '', lines, ...cap } as const
+    const order = {
+      id: createTransactionId(parts.sealer),
+      kind: 'payout',
+      lockKey: '',
+      about: '',
+      lines,
+      ...cap,
+    } as const
     const planning = isSpent ? undefined : await outgoing.plan(order)
     if (!planning || planning.kind === 'capped') {
       emit(parts, planning ? capReached : feesSpent)

