@@ -3,12 +3,22 @@
 import './node-version.mjs'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const builtStamp = join(root, 'dist', '.built')
+const memoProgram = 'localnet/store/memo-v3.so.gz'
 
 /** Installs the packages of the product, or with `everything` those of the tests and benchmarks too, which then stay. */
 export function install({ everything = existsSync(join(root, 'node_modules/vitest')) } = {}) {
@@ -16,6 +26,15 @@ export function install({ everything = existsSync(join(root, 'node_modules/vites
   if (manifests.every(isInstalled) && !isOlder('node_modules/.package-lock.json', 'package-lock.json')) return
   say(everything ? 'Installing packages, test tools included…' : 'Installing packages…')
   run(...npm('ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])))
+}
+
+/** Installs the clients and servers of other protocols for `tests/interop`: 250 MB that only its tests need. */
+export function installPeers() {
+  const peers = 'tests/interop'
+  if (!isOlder(`${peers}/node_modules/.package-lock.json`, `${peers}/package-lock.json`)) return
+  say('Installing the clients of other protocols…')
+  const quickly = ['--ignore-scripts', '--prefer-offline', '--loglevel=error']
+  run(...npm('ci', '--no-fund', '--no-audit', ...quickly, '--prefix', join(root, peers)))
 }
 
 /**
@@ -36,6 +55,7 @@ export function build() {
   say('Building…')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   tool('typescript/bin/tsc', '-p', 'tsconfig.build.json')
+  copyFileSync(join(root, 'src', memoProgram), join(root, 'dist', memoProgram))
   run(process.execPath, [join(root, 'scripts/pages.mjs')])
   chmodSync(join(root, 'dist/cli/main.js'), 0o755)
   writeFileSync(builtStamp, sources)

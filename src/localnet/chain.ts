@@ -9,7 +9,7 @@ import { createLedger, type Ledger } from './bank/saved-state.ts'
 import { createTimeline, finalityDepth, type TimelineParts } from './bank/timeline.ts'
 import { createVm } from './bank/vm.ts'
 import { createFaucet, type Faucet } from './faucet/faucet.ts'
-import { builtinAccounts, firstAccounts } from './genesis.ts'
+import { builtinAccounts, firstAccounts, mintAccounts } from './genesis.ts'
 import { createMempool, type Mempool } from './mempool.ts'
 import { loadStore } from './store/binaries.ts'
 import { LocalnetDataError } from './store/data-error.ts'
@@ -61,8 +61,11 @@ export async function openChain(options: ChainOptions): Promise<Chain> {
       { slot: 0, ms },
       { slot: 1, ms },
     ])
-    ledger.save(firstAccounts(faucetKey.address, identity, vm))
+    ledger.save(firstAccounts(faucetKey.address, identity))
   }
+  // A chain of an earlier version has its USDC at another address.
+  const existing = new Map(ledger.accounts())
+  ledger.save(mintAccounts(faucetKey.address, vm).filter(([address]) => !existing.has(address)))
   const history = createHistory(store)
   const timeline = createTimeline({ slotMs, ...readTimeline(store, ledger, slotMs, clock) })
   // The machine's clock may have been set back while the chain was closed. The chain's clock never goes back.

@@ -20,14 +20,20 @@ export function builtinAccounts(vm: Vm): readonly (readonly [string, Account])[]
   return vm.genesis.filter(([address]) => !changing.has(address))
 }
 
-/** Accounts specific to a new localnet. */
-export function firstAccounts(faucet: string, identity: string, vm: Vm): readonly (readonly [string, Account])[] {
-  const mints = Object.entries(knownMints.localnet)
+/** Accounts specific to a new localnet, besides its mints. */
+export function firstAccounts(faucet: string, identity: string): readonly (readonly [string, Account])[] {
   return [
     [faucet, emptyAccount(programs.system, faucetLamports)],
     [identity, emptyAccount(programs.system, nodeLamports)],
-    ...mints.map(([code, mint]) => [mint.address, mintAccount(mint, faucet, code === 'USDC', vm)] as const),
   ]
+}
+
+/** The mock mints. The faucet can mint them. */
+export function mintAccounts(faucet: string, vm: Vm): readonly (readonly [string, Account])[] {
+  return Object.entries(knownMints.localnet).map(([code, mint]) => [
+    mint.address,
+    mintAccount(mint, faucet, code === 'USDC', vm),
+  ])
 }
 
 /** On mainnet, the issuer of USDC can freeze accounts, so the mock mint allows it, too. */

@@ -101,6 +101,7 @@ describe('without a person', () => {
     ['--recipient', 'me', 'is not a Solana address'],
     ['--recipient', '11111111111111111111111111111111', 'is a program or a mint, not a wallet'],
     ['--recipient', '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr', 'is a program or a mint, not a wallet'],
+    ['--recipient', '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU', 'is a program or a mint, not a wallet'],
     // The USDC account of the wallet above: what people copy from an explorer by mistake.
     ['--recipient', '@ata', 'of a token account'],
   ])('refuses %s %s and writes nothing', async (flag, value, words) => {

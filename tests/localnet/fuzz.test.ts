@@ -194,7 +194,7 @@ describe('odd parameters', () => {
     'getVersion',
     'getHealth',
   ]
-  const address = '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr'
+  const address = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'
 
   const odd: fc.Arbitrary<unknown> = fc.oneof(
     fc.constantFrom<unknown>(

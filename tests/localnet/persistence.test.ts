@@ -1,6 +1,6 @@
 /** Chains that outlive their process, also when it dies suddenly. */
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -128,6 +128,23 @@ describe('a chain that was closed', () => {
   })
 })
 
+it('a chain without one of the mints, as an earlier version left it, gets the mint when it opens', async () => {
+  const dataDir = folder()
+  const first = await start({ ...frozen, dataDir })
+  const { USDC: usdc, NATIVE: native } = first.mints
+  const wallet = await newWallet()
+  await first.fund(wallet.address, { NATIVE: 3n })
+  await close(first)
+  const db = new DatabaseSync(join(dataDir, 'chain.sqlite'))
+  db.prepare('delete from accounts where address = ?').run(usdc?.address ?? '')
+  db.close()
+  const second = await start({ ...frozen, dataDir })
+  await second.fund(wallet.address, { USDC: 5n, NATIVE: 4n })
+  const supply = async (mint: string | undefined) =>
+    (await client(second).value<{ amount: string }>('getTokenSupply', mint, { commitment: 'processed' })).amount
+  expect([await supply(usdc?.address), await supply(native?.address)]).toEqual(['5', '7'])
+})
+
 describe('a chain reopened with slots of another length', () => {
   it('counts those that passed by the old length', async () => {
     const dataDir = folder()
@@ -231,6 +248,8 @@ describe('a process that is killed', () => {
     writeFileSync(join(workshop, 'package.json'), '{"type":"module"}')
     symlinkSync(join(root, 'node_modules'), join(workshop, 'node_modules'))
     execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', workshop])
+    const memoProgram = 'localnet/store/memo-v3.so.gz'
+    copyFileSync(join(root, 'src', memoProgram), join(workshop, 'built', memoProgram))
   })
 
   function spawnChain(dataDir: string): Promise<{ rpcUrl: string; genesisHash: string; kill(): Promise<void> }> {

@@ -1,4 +1,5 @@
 import { generateKeyPairSigner } from '@solana/kit'
+import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget'
 import {
   getAdvanceNonceAccountInstruction,
   getCreateAccountInstruction,
@@ -10,6 +11,12 @@ import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
 import { build, client, frozen, memo, newWallet, pay } from './client.ts'
 
 const sol = 1_000_000_000n
+
+interface Units {
+  readonly err: unknown
+  readonly unitsConsumed?: number
+  readonly computeUnitsConsumed?: number
+}
 
 let localnet: Localnet
 beforeEach(async () => {
@@ -300,15 +307,43 @@ describe('transactions that never land, and those that land and fail', () => {
     expect(await sent(150_000)).toEqual({ InstructionError: [0, 'NotEnoughAccountKeys'] })
   })
 
+  it('charges a memo by its length, in simulations and on chain', async () => {
+    const rpc = client(localnet)
+    const payer = await funded()
+    const limit = { programAddress: COMPUTE_BUDGET_PROGRAM_ADDRESS, data: Uint8Array.of(2, 0x20, 0x4e, 0, 0) }
+    const outcomes = async (length: number) => {
+      const { wire, signature } = await build(payer, [limit, memo('x'.repeat(length))], await rpc.blockhash())
+      const simulation = await rpc.value<Units>('simulateTransaction', wire, {
+        encoding: 'base64',
+        commitment: 'processed',
+      })
+      await rpc.send(wire, { skipPreflight: true })
+      localnet.advanceSlots(1)
+      const landed = await rpc.get<{ meta: Units }>('getTransaction', signature, {
+        commitment: 'confirmed',
+        maxSupportedTransactionVersion: 0,
+      })
+      return [
+        [simulation.err, simulation.unitsConsumed],
+        [landed.meta.err, landed.meta.computeUnitsConsumed],
+      ]
+    }
+    expect(await outcomes(32)).toEqual(Array(2).fill([null, 12_925]))
+    const tooMuch = { InstructionError: [1, 'ProgramFailedToComplete'] }
+    expect(await outcomes(64)).toEqual(Array(2).fill([tooMuch, 20_000]))
+  })
+
   it('holds packets to 1232 bytes, and to 4096 in version 1', async () => {
     const rpc = client(localnet)
     const payer = await funded()
     const blockhash = await rpc.blockhash()
     const long = await build(payer, [memo('x'.repeat(1_100))], blockhash)
     expect((await rpc.send(long.wire)).error?.code).toBe(-32602)
-    const longV1 = await build(payer, [memo('x'.repeat(3_700))], blockhash, 1)
+    // Memo v3 would exceed the compute limit.
+    const memoV4 = 'Memo4c2pN8afCj432Lb7RMVKi9PbQnnW7ewFFaV3oAH'
+    const longV1 = await build(payer, [memo('x'.repeat(3_700), memoV4)], blockhash, 1)
     expect((await rpc.send(longV1.wire)).error).toBeUndefined()
-    const tooLong = await build(payer, [memo('x'.repeat(4_000))], blockhash, 1)
+    const tooLong = await build(payer, [memo('x'.repeat(4_000), memoV4)], blockhash, 1)
     expect((await rpc.send(tooLong.wire)).error?.code).toBe(-32602)
   })
 })

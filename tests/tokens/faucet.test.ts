@@ -124,7 +124,7 @@ describe('the faucet of devnet', () => {
   })
 
   it('says that the mints are not the key’s', async () => {
-    const faucet = openFaucet(settings({ mints: knownMints.devnet }))
+    const faucet = openFaucet(settings({ mints: world.localnet.mints }))
     const { address } = await newSigner()
     const { status, body } = await ask(faucet, { address, token: 'USDC' })
     expect([status, body.error]).toEqual([502, expect.stringContaining(`${key} is not the mint authority`)])

@@ -13,6 +13,12 @@ describe('the pinned mints and genesis hashes', () => {
     expect(rest).toEqual({ decimals: 6, tokenProgram: splTokenProgram })
   })
 
+  it('Circle’s USDC of devnet on localnets only, where the faucet can mint it', () => {
+    expect(knownMints.localnet.USDC?.address).toBe('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU')
+    expect(knownMints.devnet.USDC?.address).toBe('7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr')
+    expect(knownMints.localnet.NATIVE).toEqual(knownMints.devnet.NATIVE)
+  })
+
   it('the token programs, as the library knows them', () => {
     expect([splTokenProgram, token2022Program]).toEqual([TOKEN_PROGRAM_ID.toBase58(), TOKEN_2022_PROGRAM_ID.toBase58()])
   })

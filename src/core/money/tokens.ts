@@ -47,11 +47,14 @@ export function parseNodes(text: string | undefined): readonly string[] | undefi
   return urls.length > 0 ? urls : undefined
 }
 
-/** Test tokens: the project's own mints, at the same addresses on localnet and devnet. */
-const testMints: MintTable = {
+/** Test tokens: the project's own mints. */
+const testMints: Required<MintTable> = {
   NATIVE: { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: splTokenProgram },
   USDC: { address: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr', decimals: 6, tokenProgram: splTokenProgram },
 }
+
+/** Circle's mint on devnet. x402 clients take a localnet for devnet, and by default they pay in no other mint there. */
+const circleDevnetUsdc = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'
 
 /** The mints known without configuration. NATIVE on mainnet is the provider's own token and must be configured. */
 export const knownMints: Readonly<Record<Network, MintTable>> = {
@@ -59,7 +62,7 @@ export const knownMints: Readonly<Record<Network, MintTable>> = {
     USDC: { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6, tokenProgram: splTokenProgram },
   },
   devnet: testMints,
-  localnet: testMints,
+  localnet: { ...testMints, USDC: { ...testMints.USDC, address: circleDevnetUsdc } },
 }
 
 /** Programs, sysvars and mints that could be mistaken for a wallet. Tokens sent to them are lost. */

@@ -11,6 +11,7 @@ import { type Account, decodeKey, exemptForGood } from '../accounts/account.ts'
 import type { Change } from '../accounts/accounts.ts'
 import { programs, sysvars } from '../accounts/addresses.ts'
 import { loadLitesvm } from '../store/binaries.ts'
+import { readMemoV3 } from '../store/memo-program.ts'
 import { type Failure, instructionFailureName, transactionFailureName } from '../transaction/failure.ts'
 
 export interface InnerInstruction {
@@ -61,8 +62,10 @@ export async function createVm(): Promise<Vm> {
   svm.setBlockhashCheck(false)
   svm.setTransactionHistory(0n)
   svm.withNativeMints()
-  // The VM has the code of version 4 at the address of version 3, which runs the same instructions.
-  svm.addProgram(decodeKey(programs.memoV4), svm.getAccount(decodeKey(programs.memoV3))?.data() ?? new Uint8Array())
+  // The VM has the code of Memo v4 at the address of v3. The clusters run v3 there, which needs far more compute units.
+  const memoV4 = svm.getAccount(decodeKey(programs.memoV3))?.data() ?? new Uint8Array()
+  svm.addProgramWithLoader(decodeKey(programs.memoV3), readMemoV3(), decodeKey(programs.loaderV2))
+  svm.addProgram(decodeKey(programs.memoV4), memoV4)
   svm.setEpochSchedule(new native.EpochSchedule(432_000n, 432_000n, false, 0n, 0n))
   const nothing = new native.Account(0n, new Uint8Array(), decodeKey(programs.system), false, 0n)
   // The VM's own faucet would be unaccounted money.
