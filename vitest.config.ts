@@ -10,11 +10,15 @@ const projects = ['browser', 'simulation', 'contract', 'e2e', 'isolated', 'unit'
 type Project = (typeof projects)[number]
 
 const textOf = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
-const files = ['src', 'tests'].flatMap((folder) =>
-  readdirSync(join(import.meta.dirname, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => `${folder}/${file}`),
-)
+const files = ['src', 'tests'].flatMap(listTests)
+
+function listTests(folder: string): readonly string[] {
+  return readdirSync(join(import.meta.dirname, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : listTests(path)
+    return path.endsWith('.test.ts') ? [path] : []
+  })
+}
 
 function projectOf(file: string): Project {
   // Files that replace modules need modules of their own. Others ask for a process of their own.
@@ -67,8 +71,8 @@ export default defineConfig({
     // As long as a test may take: the condition becomes true, or the test fails for it.
     expect: { poll: { timeout: 50_000, interval: 10 } },
     maxConcurrency: 4,
-    // Many tests wait for sockets and timers, so one more worker than cores keeps the cores busy.
-    maxWorkers: Math.min(5, availableParallelism() + 1),
+    // Many tests wait for sockets and timers, so two more workers than cores keep the cores busy.
+    maxWorkers: Math.min(6, availableParallelism() + 2),
     sequence: { sequencer: ByProject },
     retry: 0,
     allowOnly: false,

@@ -1,6 +1,6 @@
 // `npm run check`: style, types and unused exports.
 import { pathToFileURL } from 'node:url'
-import { build, install, say, tool } from './prepare.mjs'
+import { build, install, installPeers, say, tool } from './prepare.mjs'
 
 export function check() {
   say('Checking style…')
@@ -15,6 +15,7 @@ export function check() {
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   install({ everything: true })
+  installPeers()
   build()
   check()
 }

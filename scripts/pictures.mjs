@@ -23,6 +23,7 @@ const turnsPerDay = 3
 const customers = 8
 /** Weight of each resource: most customers buy the cheap ones. */
 const wishes = ['moon', 'moon', 'moon', 'sudoku', 'sudoku', 'play', 'play', 'art', 'calendar']
+/** @type {readonly ('USDC' | 'NATIVE' | 'SOL')[]} */
 const tokens = ['USDC', 'NATIVE', 'SOL']
 try {
   const [line] = await once(demo.stdout, 'data')
@@ -51,7 +52,8 @@ async function sell(url, rpcUrl) {
       // Some customers only read the price.
       if ((number * 3 + turn) % 10 < 3) return (await fetch(address)).text()
       const wallet = wallets[index % customers]
-      const preferred = tokens.map((_token, place) => tokens[(number + place) % tokens.length])
+      const first = number % tokens.length
+      const preferred = [...tokens.slice(first), ...tokens.slice(0, first)]
       return (await fetchWith402(address, { wallet, tokens: preferred, rpc: rpcUrl })).text()
     })
     // A busy machine may miss a purchase.

@@ -74,6 +74,7 @@ export default defineConfig({
         items: [
           page('Prices', 'pricing'),
           page('Tokens', 'tokens'),
+          page('x402 and MPP', 'x402-and-mpp'),
           page('Rates', 'rates'),
           page('Checkout', 'checkout'),
           page('Gateway', 'gateway'),

@@ -1,6 +1,6 @@
 /** Connects Node's request and response to the paywall. All Node frameworks use this file, so each rule exists once. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Answer, Incoming } from '../core/http/http.ts'
+import type { Answer, BodyReading, Incoming } from '../core/http/http.ts'
 import type { Delivery } from '../paywall/delivery/delivery.ts'
 import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'
@@ -27,6 +27,7 @@ export function enterNode(
 /** `own` is the framework's own request, if it has one: an application can handle several inside one of Node's. */
 export function readIncoming(request: IncomingMessage, target: string, own?: Request): Incoming {
   const { headers } = request
+  let body: Promise<BodyReading> | undefined
   return {
     request: own ?? request,
     method: own?.method ?? request.method ?? 'GET',
@@ -37,7 +38,8 @@ export function readIncoming(request: IncomingMessage, target: string, own?: Req
     },
     rawHeaders: () => request.rawHeaders,
     peer: () => request.socket.remoteAddress,
-    body: (mostBytes) => (own ? readWebBody(own, mostBytes) : readNodeBody(request, mostBytes)),
+    // Several checks of one request may need it, and it can be read once.
+    body: (mostBytes) => (body ??= own ? readWebBody(own, mostBytes) : readNodeBody(request, mostBytes)),
     origin: () =>
       `${'encrypted' in request.socket ? 'https' : 'http'}://${headers.host ?? headers[':authority'] ?? 'localhost'}`,
   }
@@ -54,6 +56,7 @@ function pathOf(target: string): string {
 }
 
 export function sendAnswer(response: ServerResponse, answer: Answer): void {
+  for (const [name, value] of answer.varying ?? []) response.setHeader(name, value)
   if (answer.headers['Set-Cookie'] === undefined) response.writeHead(answer.status, answer.headers)
   else {
     const { 'Set-Cookie': cookie, ...others } = answer.headers

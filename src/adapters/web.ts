@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Answer, cacheDirective, type Incoming } from '../core/http/http.ts'
 import { statusHeader } from '../core/payment/delivery.ts'
-import { emptyBody, findWrapping } from '../paywall/config/envelope.ts'
+import { emptyBody, findWrapping } from '../core/payment/envelope.ts'
 import type { ByteQuota } from '../paywall/delivery/byte-quota.ts'
 import type { Delivery } from '../paywall/delivery/delivery.ts'
 import { readWebBody } from './body.ts'
@@ -32,6 +32,7 @@ export function createResponse(answer: Answer): Response {
   // A 204 must not have a body, not even an empty one.
   const { status, headers, cookies = [] } = answer
   const response = new Response(answer.body === '' ? null : answer.body, { status, headers })
+  for (const [name, value] of answer.varying ?? []) response.headers.set(name, value)
   for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
   return response
 }

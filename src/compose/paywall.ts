@@ -13,12 +13,13 @@ import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
 import { createOutgoingWallet } from '../chain/wallets/outgoing-wallet.ts'
 import { createPaymentDrafts } from '../chain/wallets/payment-drafts.ts'
+import { createSubmissions, encodeWire } from '../chain/wallets/submissions.ts'
 import { createWalletHistory } from '../chain/wallets/wallet-history.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
-import { createMeter } from '../core/observability/metrics.ts'
+import { createMeter, type Meter } from '../core/observability/metrics.ts'
 import { redactLog } from '../core/observability/redact.ts'
 import { type Ledger, LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock, Log, Verifier } from '../core/runtime.ts'
@@ -44,6 +45,8 @@ import { createUnfinalizedPayments } from '../paywall/runtime/unfinalized.ts'
 import { createUsageCounters } from '../paywall/runtime/usage-counters.ts'
 import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.ts'
 import { startFinality } from '../workers/finality.ts'
+import type { Loop } from '../workers/loop.ts'
+import { startSettlements } from '../workers/settlements.ts'
 import { openFaucetSource } from './faucet.ts'
 import { observeChain, observeLedger } from './instrument.ts'
 import { type NetworkContext, openNetwork, type Stops } from './network.ts'
@@ -51,6 +54,7 @@ import { rememberOpen } from './open-paywalls.ts'
 import { shareRates } from './rates.ts'
 import { withSettlement } from './settlement/settlement.ts'
 import { createVenue } from './settlement/venue.ts'
+import { createSponsors } from './sponsor.ts'
 import { openTestPayer } from './test-payer.ts'
 
 export { createTrace }
@@ -178,7 +182,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const context = await openNetwork(config, connect, stops, log)
     const { rpc, genesis, urls } = context
     const opened = await openServiceLedger(config, context, stops)
-    const host: HostParts = { http, verifier: createVerifier(), clock: opened.clock ?? context.clock, log }
+    const host: HostParts = { http, verifier: createVerifier(), clock: opened.clock ?? context.clock, log, meter }
     const { clock, verifier } = host
     const trace = createTrace()
     const ledger = observeLedger(opened, { meter, trace, clock })
@@ -196,9 +200,25 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(clockCheck.stop)
     const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
+    const networkParts = createNetworkParts(config, context, host, stops)
+    let worker: Loop | undefined
+    // Only services that send transactions for others have outcomes to record.
+    const startSubmissions = (): Promise<void> => {
+      const { submissions, sealer } = networkParts
+      worker ??= startSettlements({
+        settlements: ledger.settlements,
+        sealer,
+        clock,
+        log,
+        readState: submissions.readState,
+      })
+      return submissions.start()
+    }
+    stops.push(async () => worker?.stop())
     const service: Runtime = createRuntime(config, {
       ...createLedgerParts(ledger, host, stops, (tx) => service.changes.note(encodeBase58(tx))),
-      ...createNetworkParts(config, context, host, stops),
+      ...networkParts,
+      submissions: { ...networkParts.submissions, start: startSubmissions },
       chain: observeChain(chain, trace),
       ledger,
       trace,
@@ -221,6 +241,7 @@ interface HostParts {
   readonly verifier: Verifier
   readonly clock: Clock
   readonly log: Log
+  readonly meter: Meter
 }
 
 /** The provider's own ledger, or the ledger at its URL. */
@@ -263,12 +284,14 @@ function createLedgerParts(
 function createNetworkParts(
   { network }: ServiceConfig,
   { rpc, genesis, urls, keyring, prepareRecipient }: NetworkContext,
-  { http, verifier, clock, log }: HostParts,
+  { http, verifier, clock, log, meter }: HostParts,
   stops: Stops,
 ): Omit<
   RuntimeParts,
   keyof ReturnType<typeof createLedgerParts> | 'chain' | 'ledger' | 'trace' | 'meter' | 'clockCheck'
 > {
+  const submissions = createSubmissions({ rpc, genesis, verifier, clock })
+  stops.push(submissions.stop)
   const opener = createOpener({ rpc, clock, genesis })
   stops.push(opener.stop)
   const { transport, get, post } = http
@@ -288,6 +311,9 @@ function createNetworkParts(
     sealer: createSealer(keyring.outgoingKey),
     openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => openWallet(key) }),
     paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
+    submissions,
+    encodeWire,
+    openSponsor: createSponsors({ network, rpc, clock, log, meter, keyring, submissions, openWallet }, stops),
     checkoutFiles: readCheckoutFiles(),
     tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
     testPayer: openTestPayer(testMoney),

@@ -13,6 +13,12 @@ const ours = [
   'payment-allowance',
   'payment-status',
   'x-payment-tx',
+  'x-payment',
+  'payment-required',
+  'payment-signature',
+  'payment-response',
+  'payment-authorization',
+  'accept-payment',
 ]
 const disguises = [
   ...['x-http-method', 'x-http-method-override', 'x-method-override', 'x-original-method', 'x-original-uri'],
@@ -112,4 +118,11 @@ it('T178: no ticket and no session of this service goes to an upstream or comes 
   expect(passingHeaders(cookies(own.join(';'), 'c=3'), all)).toEqual(cookies('c=3'))
   const set = ['set-cookie', `${own[0]}; Path=/; Secure`, 'Set-Cookie', 'd=4']
   expect(passingHeaders(set, passesToClient)).toEqual(['Set-Cookie', 'd=4'])
+})
+
+it('a payment in Authorization stays at the gateway, and other credentials pass where they are forwarded', () => {
+  const passes = createFilter({ ...rules, forward: ['authorization'] })
+  expect(passingHeaders(['Authorization', 'Payment eyJ9'], passes)).toEqual([])
+  expect(passingHeaders(['AUTHORIZATION', ' payment\teyJ9'], passes)).toEqual([])
+  expect(passingHeaders(['Authorization', 'Bearer payment x'], passes)).toEqual(['Authorization', 'Bearer payment x'])
 })

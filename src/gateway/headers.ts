@@ -22,8 +22,8 @@ const hopByHop = [
   'transfer-encoding',
   'upgrade',
 ]
-/** Headers of paystile, from clients and to clients. */
-const ours = /^(?:payment-(?:proof|accept|checkout|receipt|allowance|status)|x-payment-.*|x-paystile-.*)$/
+/** Headers of paystile and of the other payment protocols, from clients and to clients. */
+const ours = /^(?:payment-.*|accept-payment|x-payment(?:-.*)?|x-paystile-.*)$/
 /** Headers that turn a request into another one behind the gateway: another method, another path. */
 const disguises = [
   'x-http-method',
@@ -119,7 +119,7 @@ export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolea
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = textOf(raw[index])
     if (!passes(name) || named?.has(name.toLowerCase())) continue
-    const value = withoutOwnCookies(name, textOf(raw[index + 1]))
+    const value = withoutOwnParts(name, textOf(raw[index + 1]))
     if (value !== undefined) passing.push(name, value)
   }
   return passing
@@ -131,12 +131,15 @@ export function passingHeaders(raw: RawHeaders, passes: (name: string) => boolea
  */
 const ownCookie = /^(?:__Host-)?paystile_/
 
-/** The value of a header without the cookies of this service; undefined if nothing remains. */
-function withoutOwnCookies(name: string, value: string): string | undefined {
+/** The value of a header without the cookies and payments of this service; undefined if nothing remains. */
+function withoutOwnParts(name: string, value: string): string | undefined {
   if (name.length === 6 && name.toLowerCase() === 'cookie') {
     const others = value.split(';').filter((cookie) => !ownCookie.test(cookie.trim()))
     return others.length === 0 ? undefined : others.join(';').trim()
   }
+  // MPP puts payments there. Other schemes are credentials at the upstream.
+  if (name.length === 13 && name.toLowerCase() === 'authorization')
+    return /^\s*payment\s/i.test(value) ? undefined : value
   const isOwn = name.length === 10 && name.toLowerCase() === 'set-cookie' && ownCookie.test(value.trim())
   return isOwn ? undefined : value
 }

@@ -7,8 +7,10 @@ import { readClientAddress } from '../core/http/client-address.ts'
 import type { Answer, Incoming } from '../core/http/http.ts'
 import { type Refusal, refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
+import type { ForeignDialect, Reading, RefusalFacts } from '../dialects/dialect.ts'
 import { type CheckoutVisitors, isForPeople } from './checkout/visitor.ts'
 import { admit } from './claim/admit.ts'
+import { settlePayment } from './claim/settle.ts'
 import type { Claim } from './claim/verify-on-chain.ts'
 import { findAdmitting, markAdmitted, paymentOf } from './delivery/admitted.ts'
 import { type Delivery, openDelivery } from './delivery/delivery.ts'
@@ -39,7 +41,7 @@ export interface ServedRoute extends RouteRuntime {
 
 /** Decides on a request: served, asked to pay, or refused. */
 export function enterRoute(served: ServedRoute, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> {
-  const { dialect, windows, visits, paused } = served
+  const { dialects, windows, visits, paused } = served
   const before = findAdmitting(incoming.request)
   if (paused !== undefined && before !== served) {
     const answer = enterPaused(served, incoming)
@@ -50,28 +52,35 @@ export function enterRoute(served: ServedRoute, incoming: Incoming): RequestOutc
     const claim: Claim = { routeRuntime: served, incoming, proof: window.proof }
     return { kind: 'admitted', pass: openDelivery(claim, window.admission, window.receipts) }
   }
-  const reading = dialect.readProof(incoming)
-  if (reading === undefined) {
+  const read = dialects.read(incoming)
+  if (read === undefined) {
     const order = visits && incoming.header('payment-checkout')
     if (visits && order !== undefined) return attend(served, visits, order, incoming)
     return challenge(served, incoming)
   }
-  if (reading.kind === 'malformed')
-    return turnAway(
-      served,
-      incoming,
-      refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` }),
-    )
-  const { proof } = reading
+  const { reading, via } = read
+  if (reading.kind === 'malformed') {
+    const refusal = refuse('proof_malformed', { detail: `The header cannot be read: ${reading.why}.` })
+    return refuseVia(served, incoming, refusal, {}, via)
+  }
+  if (reading.kind === 'refused') return turnAway(served, incoming, reading, {}, via)
   if (before === served) return { kind: 'admitted', pass: undefined }
-  if (before) return refuseRival(served, incoming, proof.requestId)
-  if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), proof.requestId)
-  return redeem(served, { routeRuntime: served, incoming, proof })
+  const requestId = requestIdOf(reading)
+  if (before) return refuseRival(served, incoming, requestId)
+  if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), { requestId }, via)
+  if (reading.kind === 'proof') return redeem(served, { routeRuntime: served, incoming, proof: reading.proof })
+  return settle(served, incoming, reading, via)
+}
+
+function requestIdOf(reading: Reading): string | undefined {
+  if (reading.kind === 'proof') return reading.proof.requestId
+  if (reading.kind === 'credential') return reading.credential.requestId
+  return reading.kind === 'signature' ? reading.requestId : undefined
 }
 
 /** The response to a request without a proof: usually the price. */
 function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> {
-  const { runtime, route, probe, free, visits, dialect } = served
+  const { runtime, route, probe, free, visits, dialects } = served
   const { method, target } = incoming
   if (findAdmitting(incoming.request) === served) return { kind: 'admitted', pass: undefined }
   // A ticket of the checkout has admitted the request.
@@ -88,15 +97,15 @@ function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Pr
   if (visits && isForPeople(incoming) && visits.mayEnter(incoming)) return receive(served, visits, incoming)
   // Paid requests are served even while nothing can be sold.
   const state = probe.state()
-  if (state !== 'good') return dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+  if (state !== 'good') return dialects.refusal(state === 'bad' ? misconfigured : notStarted)
   const answer = (quoted: Quoted | Refusal): Answer => {
-    if (quoted.kind === 'refused') return dialect.refusal(quoted)
+    if (quoted.kind === 'refused') return dialects.refusal(quoted)
     countChallenge(served, incoming, quoted)
     return quoted.answer
   }
   const fail = (error: unknown): Answer => {
     runtime.log.error('price.failed', { target, why: error instanceof Error ? error.message : String(error) })
-    return dialect.refusal(misconfigured)
+    return dialects.refusal(misconfigured)
   }
   try {
     const quoted = route.quote(incoming)
@@ -119,42 +128,41 @@ function countChallenge(routeRuntime: RouteRuntime, incoming: Incoming, quoted: 
 
 /** A visitor in a browser: served for a payment that was made there, or shown the checkout page. */
 async function receive(served: ServedRoute, visits: CheckoutVisitors, incoming: Incoming): Promise<RequestOutcome> {
-  const { runtime, route, probe, dialect } = served
+  const { runtime, route, probe, dialects } = served
   try {
     const found = await visits.find(incoming)
     const paid = found.find(({ proof }) => proof)
     if (paid?.proof) {
-      if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), paid.ticket.requestId)
+      if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), paid.ticket)
       const entry = await redeem(served, { routeRuntime: served, incoming, proof: paid.proof })
       if (entry.kind === 'admitted') return entry
       // The page shows any other problem, and keeps asking.
       if (entry.status >= 500) return entry
     }
     const state = probe.state()
-    if (state !== 'good' && found.length === 0) return dialect.refusal(state === 'bad' ? misconfigured : notStarted)
+    if (state !== 'good' && found.length === 0) return dialects.refusal(state === 'bad' ? misconfigured : notStarted)
     // A valid quote is not shown either, because a payment now may seem late.
     if (route.whyClosed() !== undefined && !found.some(({ status }) => status.state.state === 'confirming'))
-      return dialect.refusal(clockWrong)
+      return dialects.refusal(clockWrong)
     const page = await visits.page(incoming, found)
-    if (page.kind === 'refused') return dialect.refusal(page)
+    if (page.kind === 'refused') return dialects.refusal(page)
     if (page.quoted) countChallenge(served, incoming, page.quoted)
     return page.answer
   } catch (error) {
-    if (error instanceof LedgerUnavailable) return dialect.refusal(refuse('ledger_unavailable'))
+    if (error instanceof LedgerUnavailable) return dialects.refusal(refuse('ledger_unavailable'))
     const why = error instanceof Error ? error.message : String(error)
     runtime.log.error('price.failed', { target: incoming.target, why })
-    return dialect.refusal(misconfigured)
+    return dialects.refusal(misconfigured)
   }
 }
 
 /** Sells nothing and uses no payment. An open page may still ask for the state of its payment. */
 function enterPaused(routeRuntime: RouteRuntime, incoming: Incoming): Answer | undefined {
-  const { dialect } = routeRuntime
-  const reading = dialect.readProof(incoming)
-  const requestId = reading?.kind === 'proof' ? reading.proof.requestId : undefined
-  if (reading) return turnAway(routeRuntime, incoming, unavailable, requestId)
+  const { dialects } = routeRuntime
+  const read = dialects.read(incoming)
+  if (read) return turnAway(routeRuntime, incoming, unavailable, { requestId: requestIdOf(read.reading) }, read.via)
   const order = incoming.header('payment-checkout')
-  return order !== undefined && isQuestion(order) ? undefined : dialect.refusal(unavailable)
+  return order !== undefined && isQuestion(order) ? undefined : dialects.refusal(unavailable)
 }
 
 function isQuestion(header: string): boolean {
@@ -178,7 +186,7 @@ function refuseRival(routeRuntime: RouteRuntime, incoming: Incoming, requestId?:
     target: incoming.target,
     why: 'one payment opens only one of them; mount one paywall per resource',
   })
-  return turnAway(routeRuntime, incoming, refuse('handler_failed'), requestId)
+  return turnAway(routeRuntime, incoming, refuse('handler_failed'), { requestId })
 }
 
 /** Takes a grant for a proof, and opens its delivery. */
@@ -187,33 +195,74 @@ function redeem({ running, windows }: ServedRoute, claim: Claim): Promise<Reques
   const done = running.begin()
   return admit(claim)
     .then((admission): RequestOutcome => {
-      if (admission.kind === 'refused') return turnAway(routeRuntime, incoming, admission, proof.requestId)
+      if (admission.kind === 'refused') return turnAway(routeRuntime, incoming, admission, proof)
       windows.keep(incoming, proof, admission)
       return { kind: 'admitted', pass: openDelivery(claim, admission) }
     })
     .finally(done)
 }
 
-function turnAway(routeRuntime: RouteRuntime, incoming: Incoming, refusal: Refusal, requestId?: string): Answer {
+/** Settles a payment that came in another protocol, and serves it like a proof. */
+async function settle(
+  served: ServedRoute,
+  incoming: Incoming,
+  reading: Exclude<Reading, { kind: 'proof' | 'malformed' | 'refused' }>,
+  via: ForeignDialect | undefined,
+): Promise<RequestOutcome> {
+  const done = served.running.begin()
+  try {
+    const outcome = await settlePayment({ routeRuntime: served, incoming, via }, reading)
+    if (outcome.kind === 'settled') return { kind: 'admitted', pass: openDelivery(outcome.claim, outcome.admission) }
+    return await refuseVia(served, incoming, outcome.refusal, outcome.facts, via)
+  } finally {
+    done()
+  }
+}
+
+/** Refuses a request in another protocol. If nothing of it can land, the client gets a fresh challenge. */
+function refuseVia(
+  served: ServedRoute,
+  incoming: Incoming,
+  refusal: Refusal,
+  facts: RefusalFacts,
+  via: ForeignDialect | undefined,
+): RequestOutcome | Promise<RequestOutcome> {
+  if (!via?.isFresh(refusal)) return turnAway(served, incoming, refusal, facts, via)
+  countRefusal(served, incoming, refusal)
+  return challenge(served, incoming)
+}
+
+function countRefusal(routeRuntime: RouteRuntime, incoming: Incoming, refusal: Refusal): void {
   const { method, target } = incoming
   routeRuntime.runtime.meter.count('paystile_proofs_total', { outcome: refusal.code })
   countUsage(routeRuntime, incoming, 'refused')
   emit(routeRuntime, { kind: 'refused', method, target, code: refusal.code })
-  return routeRuntime.dialect.refusal(refusal, requestId)
+}
+
+function turnAway(
+  routeRuntime: RouteRuntime,
+  incoming: Incoming,
+  refusal: Refusal,
+  { requestId, tx, payer }: RefusalFacts = {},
+  via?: ForeignDialect,
+): Answer {
+  countRefusal(routeRuntime, incoming, refusal)
+  const facts = via ? { requestId, tx, payer } : { requestId }
+  return routeRuntime.dialects.refusal(refusal, facts, via)
 }
 
 /** Handles a request of the checkout page's script. */
 async function attend(
-  { runtime, dialect }: RouteRuntime,
+  { runtime, dialects }: RouteRuntime,
   visits: CheckoutVisitors,
   order: string,
   incoming: Incoming,
 ): Promise<Answer> {
   try {
     const answer = await visits.attend(order, incoming)
-    return answer.kind === 'answer' ? answer : dialect.refusal(answer)
+    return answer.kind === 'answer' ? answer : dialects.refusal(answer)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) runtime.log.error('checkout.failed', { why: String(error) })
-    return dialect.refusal(refuse(error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'chain_unavailable'))
+    return dialects.refusal(refuse(error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'chain_unavailable'))
   }
 }

@@ -7,7 +7,10 @@ import { createMeter } from '../core/observability/metrics.ts'
 import { refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Log } from '../core/runtime.ts'
-import { native } from '../dialects/native.ts'
+import type { ForeignDialect } from '../dialects/dialect.ts'
+import { joinDialects, nativeOnly } from '../dialects/join.ts'
+import { createMpp } from '../dialects/mpp.ts'
+import { createX402 } from '../dialects/x402.ts'
 import { createActions } from './checkout/actions.ts'
 import { createVisitors } from './checkout/visitor.ts'
 import { watchRoute } from './claim/observed-payments.ts'
@@ -15,7 +18,7 @@ import type { Config, RouteConfig } from './config/config.ts'
 import { createOpenWindows } from './delivery/window-cache.ts'
 import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
-import { answerPreflight, corsHeaders, isPreflight } from './quote/cors.ts'
+import { answerPreflight, isPreflight, readCorsHeaders } from './quote/cors.ts'
 import { createFreeCounter } from './quote/free-quota.ts'
 import { type ConcludedTerms, createRoute } from './quote/route.ts'
 import type { RouteRuntime, RouteState } from './quote/route-runtime.ts'
@@ -24,7 +27,7 @@ import { nameRoute, startProbe } from './quote/token-probe.ts'
 import { createReport, readReadiness } from './readiness.ts'
 import { createCatalogEntry, type Readiness, type ReadinessReport } from './runtime/catalog.ts'
 import { createInFlight } from './runtime/in-flight.ts'
-import type { Runtime } from './runtime/runtime.ts'
+import type { Runtime, SponsorHandle } from './runtime/runtime.ts'
 
 /** The part of a paywall that every adapter's middleware has. */
 export interface Lifecycle {
@@ -83,9 +86,8 @@ const drainMs = 30_000
 const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
-  const dialect = native
   const running = createInFlight()
-  const state: RouteState = { dialect, listener: config.onEvent, running, open: true, paused: undefined }
+  const state: RouteState = { dialects: nativeOnly, listener: config.onEvent, running, open: true, paused: undefined }
   let listed: ListedRoute | undefined
   let isLeft = false
   /** Removes it from the selling routes. */
@@ -112,7 +114,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
   }
   const withCors = (entry: RequestOutcome, incoming: Incoming): RequestOutcome => {
     if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
-    return { ...entry, headers: { ...entry.headers, ...corsHeaders } }
+    return { ...entry, headers: { ...entry.headers, ...readCorsHeaders(state.dialects) } }
   }
 
   // Registers the route before its first visitor, so that other routes can identify its requestIds.
@@ -137,12 +139,12 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       }
       return runtime.then(
         async (started) => withCors(await enterRoute(openRoute(started), incoming), incoming),
-        (error) => withCors(dialect.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
+        (error) => withCors(nativeOnly.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
       )
     },
     handlerFailed: (error, status = 502) => {
       log.error('handler.failed', { why: error instanceof Error ? (error.stack ?? error.message) : String(error) })
-      return dialect.refusal(refuse('handler_failed', { status }))
+      return state.dialects.refusal(refuse('handler_failed', { status }))
     },
     ready: async () => readReadiness(openRoute(await handle.get())),
     readiness: () => createReport(state, async () => openRoute(await handle.get())),
@@ -184,10 +186,13 @@ interface ListedRoute {
 function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log: Log): ListedRoute {
   const { clock, ledger } = runtime
   const probe = startProbe(runtime, config)
-  const route = createRoute(runtime, config, state.dialect, probe)
+  const sponsor = config.sponsor && runtime.openSponsor(config.sponsor)
+  state.dialects = joinDialects(openDialects(config, runtime, sponsor))
+  if (state.dialects !== nativeOnly) void runtime.submissions.start()
+  const route = createRoute(runtime, config, state.dialects, probe)
   const free = config.free && createFreeCounter(config.free, clock)
   // The same object, because a paywall may be paused or closed before its service has started.
-  const routeRuntime: RouteRuntime = Object.assign(state, { runtime, route, probe, free })
+  const routeRuntime: RouteRuntime = Object.assign(state, { runtime, route, probe, free, sponsor })
   const actions = config.checkout ? createActions(routeRuntime, ledger.kv) : undefined
   const visits = actions && createVisitors(routeRuntime, actions)
   const windows = createOpenWindows(clock, config)
@@ -220,6 +225,26 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
       for (const end of ends.splice(0)) end()
     },
   }
+}
+
+/** The other protocols in which the route sells. */
+function openDialects(
+  { mpp, publicUrl }: RouteConfig,
+  { submissions, config }: Runtime,
+  handle: SponsorHandle | undefined,
+): readonly ForeignDialect[] {
+  const sponsor = handle && {
+    get address() {
+      return handle.current()?.address ?? ''
+    },
+    recent: submissions.recent,
+    isOffering: handle.isOffering,
+  }
+  const realm = publicUrl === undefined ? config.service : new URL(publicUrl).host
+  return [
+    ...(sponsor ? [createX402({ network: config.network, sponsor })] : []),
+    ...(mpp ? [createMpp({ sponsor, realm, push: mpp.push })] : []),
+  ]
 }
 
 function pause(ms: number): Promise<void> {

@@ -6,14 +6,16 @@ import type { Route } from './quote/route.ts'
 import type { RouteRuntime, RouteState } from './quote/route-runtime.ts'
 import type { Readiness, ReadinessReport } from './runtime/catalog.ts'
 
-type ProbedRoute = Pick<RouteRuntime, 'route' | 'probe'>
+type ProbedRoute = Pick<RouteRuntime, 'route' | 'probe' | 'sponsor'>
 
 /** Rejects with the reason if nothing can be sold. */
-export async function readReadiness({ route, probe }: ProbedRoute): Promise<Readiness> {
+export async function readReadiness({ route, probe, sponsor }: ProbedRoute): Promise<Readiness> {
   const closed = route.whyClosed()
   if (closed !== undefined) throw new PaystileError('not_ready', closed)
   const { offered, withheld } = await probe.result()
-  await route.rates.ready()
+  await Promise.all([route.rates.ready(), sponsor?.ready()])
+  if (sponsor?.current()?.address === route.config.recipient)
+    throw new ConfigurationError(['sponsor.key: belongs to the recipient; use a wallet that holds only SOL'])
   const unpriced = offered.flatMap((code) => {
     const why = whyUnpriced(route, code)
     return why === undefined ? [] : [[code, why] as const]

@@ -3,6 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { stringify } from 'yaml'
+import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { knownMints } from '../../src/core/money/tokens.ts'
 import {
   directory,
   examine,
@@ -15,6 +17,7 @@ import {
   trouble,
   troubles,
   useDoctorFixture,
+  world,
   write,
 } from './doctor-fixture.ts'
 
@@ -27,6 +30,12 @@ describe('the middleware', () => {
   }
 
   it('is looked at by its environment where there is no file', async () => {
+    const [own, theirs] = [world.usdc, knownMints.devnet.USDC ?? expect.fail('devnet has no USDC')]
+    world.localnet.setAccount(theirs.address, world.localnet.getAccount(own.address))
+    const account = world.localnet.getAccount(await world.tokenAccount(recipient.address, own))
+    const data = Uint8Array.from(account?.data ?? [])
+    data.set(decodeAddress(theirs.address) ?? [])
+    world.localnet.setAccount(await world.tokenAccount(recipient.address, theirs), account && { ...account, data })
     set({
       PAYSTILE_NETWORK: 'devnet',
       PAYSTILE_RPC: node.url,

@@ -1,4 +1,4 @@
-/** How PostgreSQL finds what is owed and what goes out: by an index, so that those who were ever paid cost nothing. */
+/** How PostgreSQL finds payables, outgoing transactions and settlements: by an index, so that old rows cost nothing. */
 import { expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { Database } from '../../src/ledger/postgres/database.ts'
@@ -9,26 +9,36 @@ import { postgresServer } from '../harness/database.ts'
 import { accrualOf, accrue, partner, planOf } from './payables-fixture.ts'
 import { createTestClock, identity } from './payments.ts'
 
-it('PostgreSQL scans no whole table for payables and outgoing transactions', async () => {
+it('PostgreSQL scans no whole table for payables, outgoing transactions and settlements', async () => {
   const url = await postgresServer().place()
   const clock = createTestClock()
   await (await openLedger(url, { clock, identity })).close()
   const database = openDatabase(url, 5_000)
   onTestFinished(() => database.close())
   const asked = new Map<string, readonly unknown[]>()
+  const record =
+    (query: Database['query']): Database['query'] =>
+    (sql, values = [], options) => {
+      asked.set(sql, values)
+      return query(sql, values, options)
+    }
   const recording: Database = {
     ...database,
-    query: (sql, values = [], options) => {
-      asked.set(sql, values)
-      return database.query(sql, values, options)
-    },
+    query: record(database.query),
+    transact: (work) => database.transact((query) => work(record(query))),
   }
-  const { rewards, outgoing: dispatches } = createPorts(createPostgresStore(recording, 0), clock)
+  const { rewards, outgoing: dispatches, settlements } = createPorts(createPostgresStore(recording, 0), clock)
   await accrue(rewards, accrualOf({ 'partner:partner-wallet': 5n, 'developer:d': 7n }))
   const line = { ...partner, from: 0, through: 1, gross: 5n, units: 5n, opening: 0n }
   const after = { at: 1, id: 'a' }
   await dispatches.plan(planOf({ lines: [line] }))
   asked.clear()
+  const [tx, message] = [new Uint8Array(64), new Uint8Array(32)]
+  const names = { request: 'r', payer: 'p', client: 'c', sealed: '' }
+  await settlements.open(
+    { tx, message, ...names, slot: 1, lamports: 1n, heldUntil: 0, at: 0 },
+    { perDay: 1n, lostPerDay: 1n, failuresPerPayer: 1, failuresPerClient: 1 },
+  )
   const reads = [
     ...[rewards.accruable(5), rewards.spent('payer-1', 0, 9e12), rewards.accruals(0, 5), rewards.due(1n, 5)],
     ...[rewards.owed({ role: 'developer', payee: 'd' }), rewards.owed({ role: 'developer', payee: 'd' }, 5n)],
@@ -38,6 +48,7 @@ it('PostgreSQL scans no whole table for payables and outgoing transactions', asy
     ...[dispatches.list({ most: 5, state: 'landed' }), dispatches.list({ most: 5, kind: 'refund', state: 'landed' })],
     ...[dispatches.findByLockKeys(['refund/a', 'refund/b']), dispatches.linesOf(partner, 5)],
     ...[dispatches.planned(0), dispatches.signings(0), dispatches.lines('a')],
+    ...[settlements.find(tx), settlements.listOpen(1, 5), settlements.sums(0), settlements.forget(1)],
   ]
   await Promise.all(reads)
   const plans = await database.transact(async (query) => {

@@ -7,7 +7,7 @@ import type { LedgerIdentity } from '../../src/ledger/identity.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
 import { steps as postgresSteps } from '../../src/ledger/postgres/schema.ts'
-import { steps as sqliteSteps } from '../../src/ledger/sqlite/migrations.ts'
+import { prepareFunctions, steps as sqliteSteps } from '../../src/ledger/sqlite/migrations.ts'
 import { postgresServer } from '../harness/database.ts'
 import { newPath } from './files.ts'
 import { createTestClock, identity, type TestClock } from './payments.ts'
@@ -54,6 +54,7 @@ async function makeFile(old?: Old): Promise<Place> {
   const path = newPath()
   if (old) {
     const db = new DatabaseSync(path)
+    prepareFunctions(db)
     for (const step of sqliteSteps.slice(0, Math.min(old.schema, lastWritten))) db.exec(step)
     db.exec(`PRAGMA application_id = 0x70617973; PRAGMA user_version = ${old.schema}`)
     const insert = (table: string, row: Row) => {

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import type { Clock } from '../../src/core/runtime.ts'
+import { nativeOnly } from '../../src/dialects/join.ts'
 import type { Claim } from '../../src/paywall/claim/verify-on-chain.ts'
 import { openDelivery } from '../../src/paywall/delivery/delivery.ts'
 import { createInFlight } from '../../src/paywall/runtime/in-flight.ts'
@@ -176,7 +177,7 @@ function claimOn(ledger: Ledger, clock: Clock): Claim {
     ending: new Map(),
   }
   const route = { config: { leaseMs, envelope: 'none', mints: {}, cors: false } }
-  const routeRuntime = { runtime, route, running: createInFlight(), listener: undefined }
+  const routeRuntime = { runtime, route, running: createInFlight(), listener: undefined, dialects: nativeOnly }
   const incoming = { request: {}, method: 'GET', target: '/', header: nothing, origin: () => 'http://a' }
   return { routeRuntime, incoming, proof: { tx: 'tx', requestId: 'id' } } as unknown as Claim
 }

@@ -1,6 +1,6 @@
 /** The headers of Node's response, as handlers set them and as a paid response changes them. */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { emptyBody, type Wrapping } from '../../paywall/config/envelope.ts'
+import { emptyBody, type Wrapping } from '../../core/payment/envelope.ts'
 
 /** Headers that can still be changed: those of a response, or a list that is sent with its head. */
 export interface Fields {

@@ -4,11 +4,10 @@
  * wrapped together. The gateway calls the functions of this file instead.
  */
 import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type Answer, cacheDirective } from '../../core/http/http.ts'
-import { emptyBody, findWrapping, type Wrapping } from '../../paywall/config/envelope.ts'
+import { type Answer, cacheDirective, type HeaderPairs } from '../../core/http/http.ts'
+import { emptyBody, findWrapping, type Wrapping } from '../../core/payment/envelope.ts'
 import type { ByteQuota } from '../../paywall/delivery/byte-quota.ts'
 import type { Beginning, Delivery } from '../../paywall/delivery/delivery.ts'
-import type { HeaderPairs } from '../../paywall/delivery/receipt.ts'
 import { breakOff, tearDown } from './abort.ts'
 import { awaitArrival, readSession } from './arrival.ts'
 import { byteLength, type Chunk, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'

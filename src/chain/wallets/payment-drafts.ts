@@ -110,7 +110,7 @@ function ordersPrice(transaction: Transaction, options: readonly DraftOption[]):
 }
 
 /** A copy without signatures, which no node can send. */
-function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint8Array {
+export function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint8Array {
   const unsigned = bytes.slice()
   for (const { byteOffset, length } of signatures) {
     const start = byteOffset - bytes.byteOffset

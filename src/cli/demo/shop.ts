@@ -44,6 +44,8 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
     rpc: localnet.rpcUrl,
     ledger: localLedgerFile(directory),
     envelope: 'verified',
+    // Agents with an x402 or MPP client pay without SOL.
+    sponsor: true,
     onEvent,
     log,
     ...economy.settlement,

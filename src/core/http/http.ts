@@ -28,11 +28,16 @@ export type BodyReading =
   /** The client disconnected before the end. */
   | { readonly kind: 'broken' }
 
+/** Headers as pairs of name and value. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
   /** Includes `Content-Length` if there is a body. */
   readonly headers: Readonly<Record<string, string>>
+  /** Headers of this answer alone. `headers` is shared by many answers, and copying it costs more than these. */
+  readonly varying?: HeaderPairs
   /** Additional `Set-Cookie` headers. */
   readonly cookies?: readonly string[]
   /** ASCII, so the length in bytes equals the length in characters, and sending is cheaper than for arbitrary text. */

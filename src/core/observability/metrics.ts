@@ -52,6 +52,10 @@ export const metrics = {
   paystile_dispatches_unknown: ['gauge', 'Transactions of a wallet on chain that the ledger does not know, by wallet.'],
   paystile_dispatches_open: ['gauge', 'Outgoing transactions that are planned or signed and not concluded, by kind.'],
   paystile_payout_lamports: ['gauge', 'Balance of the outgoing wallet for fees, in lamports.'],
+  paystile_sponsor_lamports: [
+    'gauge',
+    'Balance of the wallet that pays network fees for x402 and MPP clients, in lamports.',
+  ],
   paystile_payout_native: ['gauge', 'Balance of the outgoing wallet for payouts, in whole NATIVE.'],
   paystile_rewards_owed: ['gauge', 'Rewards that are owed and not in progress, in whole NATIVE, by role.'],
 } as const satisfies Record<string, readonly ['counter' | 'gauge' | 'histogram', string]>

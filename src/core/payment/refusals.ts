@@ -43,6 +43,8 @@ export const refusals = {
   self_payment: no(403, 'The recipient paid itself.'),
   unsupported_transfer: no(403, 'This kind of transfer cannot be verified.'),
   payment_expired: no(403, 'The payment was made or claimed too late.'),
+  transaction_invalid: no(403, 'The submitted transaction cannot be accepted.'),
+  quote_expired: no(403, 'The challenge has expired. Request a new one.'),
   range_mismatch: no(409, 'The resource did not send the requested range. Request the whole resource.'),
   parameter_repeated: no(400, 'A parameter or header that determines the price appears more than once. Send it once.'),
   body_too_long: no(413, 'The request body is too long for this resource.'),
@@ -53,6 +55,8 @@ export const refusals = {
   handler_failed: again(502, 'The resource failed. The payment remains valid.'),
   chain_unavailable: again(503, 'The chain cannot be read at the moment.', 2),
   chain_disagreement: again(503, 'The chain nodes contradict each other at the moment.', 2),
+  settlement_pending: again(503, 'The payment was sent but is not confirmed yet. Send the same request again.', 2),
+  sponsor_exhausted: again(503, 'The service pays no more network fees at the moment.', 60),
   ledger_unavailable: again(503, 'The payment ledger is unavailable at the moment.', 2),
   resource_unavailable: again(503, 'The resource is unavailable at the moment. The payment was not used.', 5),
   shutting_down: again(503, 'This server is shutting down. Send the request again.'),
@@ -88,18 +92,27 @@ export function refuse(code: RefusalCode, more: Omit<Refusal, 'kind' | 'code'> =
   return { kind: 'refused', code, ...more }
 }
 
+/** Facts of a problem besides the refusal. Another protocol replaces the status and the type. */
+export interface ProblemFacts {
+  readonly requestId?: string | undefined
+  readonly tx?: string | undefined
+  readonly status?: number
+  readonly type?: string
+}
+
 /** Writes the body of a refusal: RFC 9457 with paystile's own members. */
-export function formatProblem(refusal: Refusal, requestId?: string): string {
+export function formatProblem(refusal: Refusal, { requestId, tx, status, type }: ProblemFacts = {}): string {
   const row: RefusalRow = refusals[refusal.code]
   const { shortfall } = refusal
   return asciiJson({
-    type: `urn:paystile:problem:${refusal.code}`,
+    type: type ?? `urn:paystile:problem:${refusal.code}`,
     title: row.title,
-    status: refusal.status ?? row.status,
+    status: status ?? refusal.status ?? row.status,
     detail: refusal.detail ?? row.title,
     code: refusal.code,
     retryable: row.retryable,
     requestId,
+    tx,
     ...(refusal.code === 'handler_failed' && { paid: true }),
     ...(shortfall && {
       token: shortfall.token,

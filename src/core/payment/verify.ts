@@ -6,6 +6,7 @@
  * same transaction therefore does not count, nor does money from another sender.
  */
 import type { TokenCode } from '../money/tokens.ts'
+import { isMemoOf } from './memo.ts'
 import { type Refusal, refuse } from './refusals.ts'
 
 /** The token that moved: the address of a mint, or SOL. */
@@ -94,7 +95,7 @@ export interface Late {
 /** Checks a transaction against the quote that it claims to pay. Returns the first rule that fails. */
 export function judge(effect: Effect, quote: Quote, payer?: Payer): Paid | Late | Refusal {
   if (effect.failed) return refuse('tx_failed')
-  if (!effect.memos.includes(quote.requestId)) return refuse('memo_mismatch')
+  if (!effect.memos.some((memo) => isMemoOf(quote.requestId, memo))) return refuse('memo_mismatch')
   const paid = findPayment(effect, quote, payer)
   if (paid.kind === 'refused') return paid
   if (quote.notAfter !== undefined && effect.blockTime > quote.notAfter) return { kind: 'late', paid }
@@ -160,7 +161,7 @@ function judgePayer(
   if (signer !== undefined && !sent.every((transfer) => speaksFor(signer, transfer))) {
     return refuse('payer_mismatch', { detail: 'The signer of the proof did not sign the payment.' })
   }
-  const meant = sent.filter(({ memos }) => memos.includes(requestId))
+  const meant = sent.filter(({ memos }) => memos.some((memo) => isMemoOf(requestId, memo)))
   if (meant.length === 0) {
     return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment. Another program wrote it.' })
   }

@@ -53,6 +53,8 @@ export interface Offer {
    * wallet link.
    */
   readonly payPage?: string
+  /** The price is too low for the service to pay the network fee. */
+  readonly isUnsponsored?: boolean
 }
 
 export interface ChallengeParts {

@@ -1,4 +1,5 @@
 /** Runs the statements that both databases share on PostgreSQL. */
+import { createBatch } from '../sql/batch.ts'
 import type { SqlStore, Work } from '../sql/work.ts'
 import type { Database } from './database.ts'
 import { createPostgresDialect } from './sql-dialect.ts'
@@ -9,6 +10,8 @@ import { createPostgresDialect } from './sql-dialect.ts'
  * from the lock of the schema.
  */
 const payablesLock = 7_402_402_403
+/** A transaction that opens a settlement holds it, so that the limits count every settlement opened before. */
+const settlementsLock = 7_402_402_404
 
 /** How long a rebuild of the books waits for running registrations. */
 const aloneMs = 60_000
@@ -16,16 +19,27 @@ const aloneMs = 60_000
 /** `lane` is the lane of this server in the books. */
 export function createPostgresStore(database: Database, lane: number): SqlStore {
   const each: SqlStore['read'] = (work) => run(work(), database.query)
+  const transactUnder = <Result>(lock: number, work: (query: Database['query']) => Promise<Result>) =>
+    database.transact(async (query) => {
+      await query('SELECT pg_advisory_xact_lock($1)', [lock])
+      return work(query)
+    })
+  let number = 0
+  // One transaction at a time: each that waited for the lock would keep a connection from the payments.
+  const settling = createBatch((works: readonly (() => Work<unknown>)[]) =>
+    transactUnder(settlementsLock, async (query) => {
+      const results: unknown[] = []
+      for (const work of works) results.push(await run(work(), query))
+      return results
+    }),
+  )
   return {
     dialect: createPostgresDialect(lane),
     read: each,
     write: each,
     transact: (work) => database.transact((query) => run(work(), query)),
-    transactPayables: (work) =>
-      database.transact(async (query) => {
-        await query('SELECT pg_advisory_xact_lock($1)', [payablesLock])
-        return run(work(), query)
-      }),
+    transactPayables: (work) => transactUnder(payablesLock, (query) => run(work(), query)),
+    transactSettlements: <Result>(work: () => Work<Result>) => settling.run(`${++number}`, work) as Promise<Result>,
     transactAlone: (work) =>
       database.transact(async (query) => {
         await query('LOCK TABLE paystile_payments IN EXCLUSIVE MODE', [], { timeoutMs: aloneMs })

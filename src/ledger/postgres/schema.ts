@@ -164,6 +164,31 @@ export const steps: readonly string[] = [
   voidsStep,
   signingsStep,
   netStep,
+  // Transactions that the service sends for others. Of one requestId and of one payer, one at a time may be without an
+  // outcome. The limits count failures by payer and client address, and add up fees. Fees are stored as sums of ten
+  // minutes too, because a day can have many settlements.
+  `
+  CREATE TABLE paystile_settlements (
+    tx bytea PRIMARY KEY CHECK (length(tx) = 64),
+    message bytea NOT NULL UNIQUE CHECK (length(message) = 32),
+    request text NOT NULL,
+    payer text NOT NULL,
+    client text NOT NULL,
+    sealed text NOT NULL,
+    slot bigint NOT NULL,
+    lamports bigint NOT NULL CHECK (lamports >= 0),
+    held_until bigint NOT NULL,
+    at bigint NOT NULL,
+    outcome text CHECK (outcome IN ('landed', 'failed', 'expired'))
+  );
+  CREATE TABLE paystile_settlement_sums (at bigint PRIMARY KEY, spent bigint NOT NULL, lost bigint NOT NULL)
+    WITH (fillfactor = 50);
+  CREATE UNIQUE INDEX paystile_settlements_request ON paystile_settlements (request) WHERE outcome IS NULL;
+  CREATE UNIQUE INDEX paystile_settlements_payer ON paystile_settlements (payer) WHERE outcome IS NULL;
+  CREATE INDEX paystile_settlements_open ON paystile_settlements (at, tx) WHERE outcome IS NULL;
+  CREATE INDEX paystile_settlements_closed ON paystile_settlements (outcome, at, lamports) WHERE outcome IS NOT NULL;
+  CREATE INDEX paystile_settlements_failed_payer ON paystile_settlements (payer, at) WHERE outcome = 'failed';
+  CREATE INDEX paystile_settlements_failed_client ON paystile_settlements (client, at) WHERE outcome = 'failed'`,
 ]
 
 /** The migration of a ledger with many payments takes long, once. */

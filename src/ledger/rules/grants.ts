@@ -306,6 +306,7 @@ function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
+/** Throws on a call that only a broken program makes. */
 export function demand(holds: boolean, rule: string): void {
   if (!holds) throw new RangeError(`Ledger: ${rule}.`)
 }

@@ -242,6 +242,35 @@ export const steps: readonly string[] = [
   voidsStep,
   signingsStep,
   netStep,
+  // Transactions that the service sends for others. Of one requestId and of one payer, one at a time may be without an
+  // outcome. The limits count failures by payer and client address, and add up fees. Fees are stored as sums of ten
+  // minutes too, because a day can have many settlements.
+  `
+  CREATE TABLE settlements (
+    tx BLOB NOT NULL PRIMARY KEY CHECK (length(tx) = 64),
+    message BLOB NOT NULL UNIQUE CHECK (length(message) = 32),
+    request TEXT NOT NULL,
+    payer TEXT NOT NULL,
+    client TEXT NOT NULL,
+    sealed TEXT NOT NULL,
+    slot INTEGER NOT NULL,
+    lamports INTEGER NOT NULL CHECK (lamports >= 0),
+    held_until INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    outcome TEXT CHECK (outcome IN ('landed', 'failed', 'expired'))
+  ) STRICT;
+  CREATE TABLE settlement_sums (
+    at INTEGER PRIMARY KEY,
+    spent INTEGER NOT NULL,
+    lost INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX settlements_request ON settlements (request) WHERE outcome IS NULL;
+  CREATE UNIQUE INDEX settlements_payer ON settlements (payer) WHERE outcome IS NULL;
+  CREATE INDEX settlements_open ON settlements (at, tx) WHERE outcome IS NULL;
+  CREATE INDEX settlements_closed ON settlements (outcome, at, lamports) WHERE outcome IS NOT NULL;
+  CREATE INDEX settlements_failed_payer ON settlements (payer, at) WHERE outcome = 'failed';
+  CREATE INDEX settlements_failed_client ON settlements (client, at) WHERE outcome = 'failed';
+  `,
 ]
 
 const fullSynchronous = 2
@@ -276,7 +305,7 @@ export function createSchema(db: DatabaseSyncInstance): void {
 }
 
 /** Functions that the steps need and SQLite lacks: numbers beyond 64 bits. */
-function prepareFunctions(db: DatabaseSyncInstance): void {
+export function prepareFunctions(db: DatabaseSyncInstance): void {
   db.function('signature_bytes', (text: unknown) => decodeSignature(String(text)) ?? null)
   db.function('refunded_worth', (worth: unknown, units: unknown, received: unknown) =>
     String(

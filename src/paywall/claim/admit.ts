@@ -11,9 +11,10 @@ import { decimalsIn, type FrozenRates } from '../../core/money/rates.ts'
 import { computeValue } from '../../core/money/valuation.ts'
 import { type Allowance, firstSlice, isOneRequest } from '../../core/payment/allowance.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
-import type { PaymentOption, Quote } from '../../core/payment/verify.ts'
+import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import type { Settlement } from '../../core/ports/sponsor.ts'
 import { hashClaim, proofText } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
@@ -161,7 +162,7 @@ async function checkSigner(
   return refusal
 }
 
-async function quoteFor({ routeRuntime, proof }: Claim, request: OpenedRequest, recipient: string): Promise<Quote> {
+async function quoteFor({ routeRuntime, proof }: Claim, request: OpenedRequest, recipient: string) {
   const { runtime, route } = routeRuntime
   const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
   return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
@@ -183,7 +184,12 @@ async function register(
       return refuse('chain_unavailable', { detail: 'The clock of this server is wrong. Try again later.' })
     return refuse('payment_expired', { detail: 'The time to claim this payment has ended.' })
   }
-  const quote = await quoteFor(claim, request, recipient)
+  const settlement = await findSettlement(claim)
+  // Its data is public as soon as it lands, but it belongs to the request that submitted it.
+  if (settlement && settlement.heldUntil > runtime.clock.now()) return refuse('payment_in_progress')
+  const { notAfter, ...terms } = await quoteFor(claim, request, recipient)
+  // The service recorded and sent it before the quote expired, so it is on time whenever it lands.
+  const quote = claim.via || settlement?.request === name ? terms : { ...terms, notAfter }
   const verdict = await readForGrant(claim, quote, wasReverted)
   if (verdict.kind === 'refused') {
     notePending(claim, request, recipient, name, verdict.code)
@@ -217,6 +223,13 @@ async function register(
   if (admission.kind === 'admitted' && payment.finality === 'confirmed')
     runtime.exposure.add({ ...payment, units: payment.received })
   return admission
+}
+
+/** The record of a transaction that the service sent for another request. */
+async function findSettlement({ routeRuntime, proof, via }: Claim): Promise<Settlement | undefined> {
+  const { runtime, dialects } = routeRuntime
+  if (via || dialects.requestHeaders.length === 0) return undefined
+  return runtime.ledger.settlements.find(proof.txBytes)
 }
 
 /**

@@ -2,9 +2,11 @@
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { findDecimals, findMint, type TokenCode } from '../../core/money/tokens.ts'
+import { isMemoOf, isShortMemo } from '../../core/payment/memo.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { computeCredit, type Effect, isSignedByOwner, type Transfer } from '../../core/payment/verify.ts'
 import type { Journal, Mark, Sighting } from '../../core/ports/journal.ts'
+import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import type { RouteConfig } from '../config/config.ts'
@@ -37,7 +39,8 @@ export async function recordObservations(
   effects: readonly Effect[],
   read?: { readonly address: string; readonly mark: Mark },
 ): Promise<void> {
-  const sightings = effects.flatMap((effect) => sightingOf(runtime, effect) ?? [])
+  const submitted = await findSubmitted(runtime, effects)
+  const sightings = effects.flatMap((effect) => sightingOf(runtime, effect, submitted.get(effect.signature)) ?? [])
   const isNew = new Set(
     (
       await journal.sight(
@@ -54,6 +57,22 @@ export async function recordObservations(
   }
 }
 
+/** The requestIds of transactions with a short memo, which the service itself recorded and sent. */
+async function findSubmitted(
+  { ledger, sealer }: Runtime,
+  effects: readonly Effect[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const { signature, memos } of effects) {
+    const tx = decodeSignature(signature)
+    if (!tx || !memos.some(isShortMemo)) continue
+    const settlement = await ledger.settlements.find(tx)
+    const submission = settlement && openSubmission(sealer, settlement.sealed, signature)
+    if (submission) found.set(signature, submission.requestId)
+  }
+  return found
+}
+
 interface Seen {
   readonly sighting: Sighting
   readonly effect: Effect
@@ -62,10 +81,10 @@ interface Seen {
 }
 
 /** The first payment of a transaction to a watched account, with its purpose as far as the memos show it. */
-function sightingOf(runtime: Runtime, effect: Effect): Seen | undefined {
+function sightingOf(runtime: Runtime, effect: Effect, submitted: string | undefined): Seen | undefined {
   const tx = decodeSignature(effect.signature)
   if (!tx || effect.failed) return undefined
-  const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(runtime, effect, transfer) ?? [])
+  const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(runtime, effect, transfer, submitted) ?? [])
   // Another program may add its own transfers. A transfer that pays for a request takes precedence.
   const arrival = arrivals.find(isPaidFor) ?? arrivals.find(({ purposes }) => purposes.length > 0) ?? arrivals[0]
   if (!arrival) return undefined
@@ -98,7 +117,12 @@ interface Arrival {
   readonly purposes: readonly Purpose[]
 }
 
-function arrivalOf(runtime: Runtime, effect: Effect, transfer: Transfer): Arrival | undefined {
+function arrivalOf(
+  runtime: Runtime,
+  effect: Effect,
+  transfer: Transfer,
+  submitted: string | undefined,
+): Arrival | undefined {
   const { asset, destination, authority } = transfer
   const account = runtime.watched.get(destination)
   if (account?.asset !== asset) return undefined
@@ -106,7 +130,10 @@ function arrivalOf(runtime: Runtime, effect: Effect, transfer: Transfer): Arriva
   // A transfer that the recipient signed, such as a conversion, is not a payment that could be refunded.
   if (isSignedByOwner(effect, recipient)) return undefined
   const received = computeCredit(effect, recipient, asset, authority)
-  const purposes = transfer.memos.flatMap((memo) => purposeOf(runtime, memo, token) ?? [])
+  const purposes = transfer.memos.flatMap((memo) => {
+    const requestId = submitted !== undefined && isMemoOf(submitted, memo) ? submitted : memo
+    return purposeOf(runtime, requestId, token) ?? []
+  })
   return { transfer, account, received, purposes }
 }
 

@@ -5,6 +5,7 @@ import { type Refusal, refusals, refuse } from '../../core/payment/refusals.ts'
 import { judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
 import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
+import type { ForeignDialect } from '../../dialects/dialect.ts'
 import { mustBeFinal } from '../config/finality.ts'
 import type { Route } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
@@ -14,6 +15,8 @@ export interface Claim {
   readonly routeRuntime: RouteRuntime
   readonly incoming: Incoming
   readonly proof: Proof
+  /** The dialect of a payment that the service itself sent for this request. */
+  readonly via?: ForeignDialect | undefined
 }
 
 /** A verdict with the slot, the time and the finality of the payment. */
@@ -35,6 +38,8 @@ export async function readWithin(
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route } = routeRuntime
   if (!route.config.verifyOnChain) return readPayment(claim, quote, {})
+  // The service sent it, so the lookup is no guess of the client.
+  if (claim.via) return read(claim, quote, {})
   const isSeen = runtime.chain.seen(proof.tx) !== undefined
   const known = isSeen ? await read(claim, quote, {}) : undefined
   // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again.

@@ -3,13 +3,13 @@ import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { convertAll } from '../../core/money/spread.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, parseNodes, publicNodes } from '../../core/money/tokens.ts'
+import type { Envelope } from '../../core/payment/envelope.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import { type Keyring, readKeyring } from '../../core/protocol/keyring.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { Bind } from './binding.ts'
 import { type ConversionConfig, readConversion } from './conversion.ts'
 import type { NamedEndpoint } from './endpoint.ts'
-import type { Envelope } from './envelope.ts'
 import type { PaywallEvent } from './events.ts'
 import { type FinalityAt, readFinality } from './finality.ts'
 import type { AccountKey } from './kinds.ts'
@@ -18,6 +18,7 @@ import { type ProviderOptions, providerSchema, usualOptions } from './options.ts
 import { type FreeQuota, type Pricing, readFree, readPricing } from './pricing.ts'
 import { formatProblem, parseOptions } from './problems.ts'
 import { type RatesConfig, readRatesOption } from './rates.ts'
+import { readSponsor, type SponsorConfig } from './sponsor.ts'
 
 /**
  * The settings that all routes of one service share. Routes with equal settings share one ledger and one set of nodes.
@@ -43,6 +44,10 @@ export interface RouteConfig {
   readonly allowedTraits: MintRules['allowedTraits']
   /** Pays for missing token accounts of the recipient. */
   readonly accountKey: AccountKey | undefined
+  /** Pays network fees for clients of other protocols. */
+  readonly sponsor: SponsorConfig | undefined
+  /** Undefined if MPP is not accepted. */
+  readonly mpp: { readonly push: boolean } | undefined
   /** Undefined without conversion. */
   readonly conversion: ConversionConfig | undefined
   readonly verifyOnChain: boolean
@@ -90,6 +95,7 @@ export const fromEnvironment: Readonly<Record<string, string>> = {
   secret: 'PAYSTILE_SECRET',
   accountKey: 'PAYSTILE_ACCOUNT_KEY',
   settlementKey: 'PAYSTILE_SETTLEMENT_KEY',
+  sponsor: 'PAYSTILE_SPONSOR_KEY',
   service: 'PAYSTILE_SERVICE',
   publicUrl: 'PAYSTILE_PUBLIC_URL',
   faucetKey: 'PAYSTILE_FAUCET_KEY',
@@ -160,6 +166,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
   const finality = readFinality(read, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, problems)
+  const sponsor = readSponsor(read.sponsor, read.network, problems)
   const conversion = readConversion(read, { acceptedMints, mints, rates }, problems)
   if (problems.length > 0) return { kind: 'problems', problems }
   const { recipient, retired } = read
@@ -173,6 +180,8 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
       mints,
       allowedTraits,
       accountKey: read.accountKey,
+      sponsor,
+      mpp: readMpp(read.mpp, sponsor !== undefined),
       conversion,
       verifyOnChain: read.verifyOnChain,
       waitMs: read.waitSeconds * 1000,
@@ -203,6 +212,11 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
     log: read.log,
   })
   return { kind: 'config', config }
+}
+
+function readMpp(option: ParsedOptions['mpp'], isSponsored: boolean): RouteConfig['mpp'] {
+  if (option === false || (option === undefined && !isSponsored)) return undefined
+  return { push: typeof option === 'object' && option.push === true }
 }
 
 type OptionsRead = Complete<ParsedOptions>

@@ -6,11 +6,11 @@
  */
 import { z } from 'zod'
 import { isUnspendable } from '../../core/money/tokens.ts'
+import { envelopes } from '../../core/payment/envelope.ts'
 import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
 import type { Bind, BoundParts } from './binding.ts'
 import { amountsOption, venueOption } from './conversion.ts'
 import { parseEndpoint } from './endpoint.ts'
-import { envelopes } from './envelope.ts'
 import { maxUnfinalizedOption } from './finality.ts'
 import {
   accountKey,

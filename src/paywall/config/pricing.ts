@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
 import { findDecimals, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
 import { type Allowance, isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
+import type { Envelope } from '../../core/payment/envelope.ts'
 import type { PricedRequest } from './binding.ts'
-import type { Envelope } from './envelope.ts'
 import { callback, whole } from './kinds.ts'
 
 /** Returns the price of a request, in units of `token`. */

@@ -9,6 +9,7 @@ import type { PaywallEvent } from './events.ts'
 import { accountKey, callback, flag, label, list, type OptionsInput, token, url } from './kinds.ts'
 import { mintsOption } from './mints.ts'
 import type { RatesOption } from './rates.ts'
+import { sponsorOption } from './sponsor.ts'
 
 /** Options that identify a service. Its paywalls and its API share them. */
 export const serviceShape = {
@@ -135,6 +136,24 @@ export const sharedShape = {
    * @see [Token accounts](tokens.md#token-accounts)
    */
   accountKey: accountKey.optional(),
+  /**
+   * Pays the network fees of x402 and MPP clients: `{ key, perDay, lostPerDay, floor }`, with amounts of SOL. `key`
+   * belongs to a wallet that holds only SOL and is used for nothing else. On localnet, `true` creates and funds one.
+   *
+   * @defaultValue `PAYSTILE_SPONSOR_KEY` (a path); without a key, x402 is not offered
+   * @see [x402 and MPP](x402-and-mpp.md)
+   */
+  sponsor: sponsorOption.optional(),
+  /**
+   * Accepts MPP. `{ push: true }` also accepts transactions that the client has sent itself; any reader of the chain can
+   * copy such a proof. Without `sponsor`, the payer pays the network fee.
+   *
+   * @defaultValue `true` with `sponsor`
+   * @see [x402 and MPP](x402-and-mpp.md)
+   */
+  mpp: z
+    .union([flag, z.strictObject({ push: flag.optional() })], { error: 'must be true, false or { push }' })
+    .optional(),
   /**
    * Called for every challenge, refusal, verified payment and ended delivery, and for changes of payments on chain. Its
    * exceptions are logged and do not affect requests.

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { nativeOnly } from '../../dialects/join.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
 import type { PaywallEvent } from '../config/events.ts'
 import { createDeadlines } from '../runtime/deadlines.ts'
@@ -38,6 +39,7 @@ function open() {
       runtime,
       route: { config: { leaseMs: 1_000, envelope: 'none', mints: {}, cors: false } },
       running,
+      dialects: nativeOnly,
       listener: (event: PaywallEvent) => events.push(event),
     },
     incoming: { request: {}, method: 'GET', target: '/a?b', header: () => undefined, origin: () => 'http://a' },

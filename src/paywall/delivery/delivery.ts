@@ -6,23 +6,29 @@
  * recorded. There may be thousands of such responses per second.
  */
 import { formatContentRange, parseContentRange } from '../../core/http/content-range.ts'
-import type { Answer } from '../../core/http/http.ts'
+import type { Answer, HeaderPairs } from '../../core/http/http.ts'
 import { isShared } from '../../core/payment/allowance.ts'
 import type { DeliveryOutcome, Ending } from '../../core/payment/delivery.ts'
 import { computeOutcome, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'
+import type { Envelope } from '../../core/payment/envelope.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import type { Grant } from '../../core/ports/ledger.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
-import type { Envelope } from '../config/envelope.ts'
-import { corsHeaders } from '../quote/cors.ts'
+import { readCorsHeaders } from '../quote/cors.ts'
 import { emit } from '../quote/route-runtime.ts'
 import { markAdmitted, type PaymentFacts } from './admitted.ts'
 import { type ByteQuota, createByteQuota, createFileQuota } from './byte-quota.ts'
 import { type HeldLease, holdLease, holdUntil, holdWindow } from './lease.ts'
-import type { HeaderPairs, PaidRequest } from './receipt.ts'
-import { createReceiptCache, formatHeaders, formatReceived, isCrossOrigin, readFacts } from './receipt.ts'
+import {
+  createReceiptCache,
+  formatHeaders,
+  formatReceived,
+  isCrossOrigin,
+  type PaidRequest,
+  readFacts,
+} from './receipt.ts'
 
 /** The start of a response, as far as the delivery needs it. */
 export interface Head {
@@ -172,8 +178,15 @@ function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, 
 
 /** The refusal for a handler that sends another part of a file than the requested one. */
 function refuseRange(claim: Claim): Answer {
-  const answer = claim.routeRuntime.dialect.refusal(refuse('range_mismatch'), claim.proof.requestId)
-  return { ...answer, headers: { ...answer.headers, ...(isCrossOrigin(claim) && corsHeaders) } }
+  const answer = claim.routeRuntime.dialects.refusal(
+    refuse('range_mismatch'),
+    { requestId: claim.proof.requestId },
+    claim.via,
+  )
+  return {
+    ...answer,
+    headers: { ...answer.headers, ...(isCrossOrigin(claim) && readCorsHeaders(claim.routeRuntime.dialects)) },
+  }
 }
 
 /** The used part of the grant, counted from its start. */

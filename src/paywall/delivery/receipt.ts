@@ -1,16 +1,15 @@
 /** The headers of a paid response: its receipt, the rest of the allowance, and `Cache-Control: private`. */
+import type { HeaderPairs } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { findDecimals } from '../../core/money/tokens.ts'
 import { allowanceHeader, formatAllowanceLeft, isOneRequest } from '../../core/payment/allowance.ts'
 import { statusHeader } from '../../core/payment/delivery.ts'
+import { proofHeader } from '../../core/protocol/proof.ts'
 import { formatReceipt, receiptHeader } from '../../core/protocol/receipt.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
-import { corsHeaders } from '../quote/cors.ts'
+import { readCorsHeaders } from '../quote/cors.ts'
 import type { PaymentFacts } from './admitted.ts'
-
-/** Headers as pairs of name and value. */
-export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 
 /** The parts that all responses of one payment share. The first response creates them. */
 export interface ReceiptCache {
@@ -57,10 +56,8 @@ export function formatHeaders(paid: PaidRequest, status: number): HeaderPairs {
   const isGood = status < 400
   const headers = (isGood && receipts.headers) || Object.entries(paidHeaders(paid, status))
   if (isGood) receipts.headers = headers
-  return isCrossOrigin(claim) ? [...corsPairs, ...headers] : headers
+  return isCrossOrigin(claim) ? [...Object.entries(readCorsHeaders(claim.routeRuntime.dialects)), ...headers] : headers
 }
-
-const corsPairs: HeaderPairs = Object.entries(corsHeaders)
 
 export function isCrossOrigin({ routeRuntime, incoming }: Claim): boolean {
   return routeRuntime.route.config.cors && incoming.header('origin') !== undefined
@@ -70,11 +67,17 @@ export function isCrossOrigin({ routeRuntime, incoming }: Claim): boolean {
 const longestResource = 1_024
 
 function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string, string>> {
-  if (status >= 500) return { [statusHeader]: 'retry', 'Cache-Control': 'no-store' }
   const { claim, admission } = paid
+  // The client learns its transaction from any response.
+  const settled = claim.via && Object.fromEntries(claim.via.paid(claim.proof))
+  if (status >= 500) return { [statusHeader]: 'retry', 'Cache-Control': 'no-store', ...settled }
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route } = routeRuntime
-  const headers = { 'Cache-Control': 'private, no-store', Vary: 'Payment-Proof' }
+  const headers = {
+    'Cache-Control': 'private, no-store',
+    Vary: [proofHeader, ...routeRuntime.dialects.requestHeaders].join(', '),
+    ...settled,
+  }
   const resource = `${route.config.publicUrl ?? incoming.origin()}${incoming.target}`
   // A proxy may reject the whole response if one of its headers is too long.
   if (status >= 400 || resource.length > longestResource) return headers

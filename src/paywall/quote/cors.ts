@@ -4,14 +4,29 @@ import { allowanceHeader } from '../../core/payment/allowance.ts'
 import { statusHeader } from '../../core/payment/delivery.ts'
 import { acceptHeader, proofHeader } from '../../core/protocol/proof.ts'
 import { receiptHeader } from '../../core/protocol/receipt.ts'
+import type { Dialects } from '../../dialects/join.ts'
 
 /** Without `Content-Range` a page could not resume a truncated response. */
 const others = ['Retry-After', 'Date', 'Content-Range'] as const
 
 /** No cookies are involved: the holder of a proof can read from any origin. */
-export const corsHeaders: Readonly<Record<string, string>> = {
+const corsHeaders: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': [receiptHeader, allowanceHeader, statusHeader, ...others].join(', '),
+}
+
+const known = new WeakMap<Dialects, Readonly<Record<string, string>>>()
+
+/** The headers for scripts of other origins, with those of every dialect of the route. */
+export function readCorsHeaders(dialects: Dialects): Readonly<Record<string, string>> {
+  const { responseHeaders } = dialects
+  if (responseHeaders.length === 0) return corsHeaders
+  const found = known.get(dialects)
+  if (found) return found
+  const exposed = [corsHeaders['Access-Control-Expose-Headers'], ...responseHeaders].join(', ')
+  const headers = { ...corsHeaders, 'Access-Control-Expose-Headers': exposed }
+  known.set(dialects, headers)
+  return headers
 }
 
 export function isPreflight(incoming: Incoming): boolean {

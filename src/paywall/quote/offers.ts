@@ -2,17 +2,17 @@
  * Prepared offers: the parts of a challenge that depend only on the price and the allowance. With constant prices and
  * rates, a route has one.
  */
-import type { Answer } from '../../core/http/http.ts'
+import type { Answer, Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { RateTable } from '../../core/money/rates.ts'
+import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/spread.ts'
-import type { Amounts, TokenCode } from '../../core/money/tokens.ts'
+import type { Amounts, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import type { Offering } from '../../core/payment/token-rules.ts'
 import type { ChallengeParts, Offer } from '../../core/protocol/challenge.ts'
 import { prepareSeal, type Subject } from '../../core/protocol/request-id.ts'
-import type { Dialect } from '../../dialects/dialect.ts'
+import type { Dialects } from '../../dialects/join.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Rates, Runtime } from '../runtime/runtime.ts'
 import type { QuotedPrice } from './pricing.ts'
@@ -20,7 +20,7 @@ import type { Probe } from './token-probe.ts'
 
 export interface PreparedOffer {
   seal(subject: Subject): string
-  answerWith(parts: ChallengeParts): Answer
+  answerWith(parts: ChallengeParts, incoming: Incoming): Answer
   /** The price for people: "0.01". */
   readonly price: string
 }
@@ -47,7 +47,7 @@ interface Market {
   readonly publicUrl: string | undefined
 }
 
-export function createOffers(runtime: Runtime, config: RouteConfig, dialect: Dialect, parts: OfferParts): Offers {
+export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Dialects, parts: OfferParts): Offers {
   const known = new Map<string, PreparedOffer | Refusal>()
   let last: { readonly deal: QuotedPrice; readonly offer: PreparedOffer | Refusal } | undefined
   let market: Market | undefined
@@ -66,7 +66,7 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialect: Dia
       // Usually all requests have the same deal.
       if (last?.deal === deal) return last.offer
       const name = nameOf(deal)
-      const offer = known.get(name) ?? prepare(runtime, config, dialect, parts.routeTag, market, deal)
+      const offer = known.get(name) ?? prepare(runtime, config, dialects, parts.routeTag, market, deal)
       if (known.size >= mostOffers) known.clear()
       known.set(name, offer)
       last = { deal, offer }
@@ -78,7 +78,7 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialect: Dia
 function prepare(
   runtime: Runtime,
   config: RouteConfig,
-  dialect: Dialect,
+  dialects: Dialects,
   routeTag: Uint8Array,
   { rates, spread, offered, publicUrl }: Market,
   { price, allowance }: QuotedPrice,
@@ -110,12 +110,25 @@ function prepare(
     ...(network === 'localnet' && { genesis: runtime.genesis }),
     ...(description !== undefined && { description }),
     ...(publicUrl !== undefined && config.checkout && { payPage: `${publicUrl}/pay/` }),
+    ...(config.sponsor && isTooLow({ token, units: price, decimals }, mints, rates) && { isUnsponsored: true }),
   }
   return {
     seal: prepareSeal(terms, runtime.sealWith(recipient), runtime.encode),
-    answerWith: dialect.prepare(offer),
+    answerWith: dialects.prepare(offer),
     price: formatUnits(price, decimals),
   }
+}
+
+/** In lamports: twice the fee of a transaction with two signatures. */
+const leastSponsored = 20_002n
+
+/**
+ * Whether a price is below twice the network fee. Without a rate of SOL this is unknown, and the sponsor's limits bound
+ * the loss.
+ */
+function isTooLow(price: Amount, mints: MintTable, rates: RateTable): boolean {
+  const { SOL } = convertAll(price, ['SOL'], mints, rates)
+  return SOL !== undefined && SOL < leastSponsored
 }
 
 /** The amount that must arrive of each offered token, and the amount to send, which is more if the mint takes a fee. */

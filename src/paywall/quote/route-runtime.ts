@@ -1,18 +1,19 @@
 /** A route that is open: the parts that its requests share, and whether it sells at this moment. */
 import type { Incoming } from '../../core/http/http.ts'
 import type { UsageEvent } from '../../core/ports/reports.ts'
-import type { Dialect } from '../../dialects/dialect.ts'
+import type { Dialects } from '../../dialects/join.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
 import type { PaywallEvent } from '../config/events.ts'
 import type { InFlight } from '../runtime/in-flight.ts'
-import { emitTo, type Runtime } from '../runtime/runtime.ts'
+import { emitTo, type Runtime, type SponsorHandle } from '../runtime/runtime.ts'
 import type { FreeCounter } from './free-quota.ts'
 import type { Route } from './route.ts'
 import type { Probe } from './token-probe.ts'
 
 /** The part that exists before the service has started. */
 export interface RouteState {
-  readonly dialect: Dialect
+  /** The native one alone, until the service has started. */
+  dialects: Dialects
   readonly listener: ((event: PaywallEvent) => unknown) | undefined
   /** Proofs that are being checked, and responses up to their end in the ledger: closing waits for them, or breaks them off. */
   readonly running: InFlight
@@ -26,6 +27,8 @@ export interface RouteRuntime extends RouteState {
   readonly route: Route
   readonly probe: Probe
   readonly free: FreeCounter | undefined
+  /** Undefined if the service pays no network fees. */
+  readonly sponsor: SponsorHandle | undefined
 }
 
 export function emit({ listener, runtime }: RouteRuntime, event: PaywallEvent): void {

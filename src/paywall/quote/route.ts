@@ -6,7 +6,7 @@ import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
-import type { Dialect } from '../../dialects/dialect.ts'
+import type { Dialects } from '../../dialects/join.ts'
 import type { BodyFacts } from '../config/binding.ts'
 import type { RouteConfig } from '../config/config.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
@@ -53,7 +53,7 @@ export interface Route {
   listOrigins(incoming: Incoming): readonly string[]
 }
 
-export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dialect, probe: Probe): Route {
+export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dialects, probe: Probe): Route {
   const { publicUrl, bind, pricing, proofTtlSeconds } = config
   const dealing = createRoutePricing(pricing)
   const { fixedDeal } = dealing
@@ -64,7 +64,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dial
   const [routeTag = new Uint8Array()] = terms.tags
   const rates = runtime.openRates(config.rates, config.mints)
   rates.keep()
-  const offers = createOffers(runtime, config, dialect, { routeTag, rates, probe })
+  const offers = createOffers(runtime, config, dialects, { routeTag, rates, probe })
   const expiry = createExpiryText()
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   let concludedAt: number | undefined
@@ -102,7 +102,10 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialect: Dial
     })
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
     const scopeText = shared ? { scope: runtime.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
-    const answer = offer.answerWith({ requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText })
+    const answer = offer.answerWith(
+      { requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText },
+      incoming,
+    )
     return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
   }
   const offerFor = (incoming: Incoming, accept: Accept, deal: QuotedPrice, body?: BodyFacts): Quoted | Refusal => {

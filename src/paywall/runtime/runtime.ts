@@ -15,6 +15,7 @@ import type { Venue } from '../../core/payouts/venue.ts'
 import type { Chain, Opening } from '../../core/ports/chain.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { PaymentDrafts } from '../../core/ports/payment-drafts.ts'
+import type { Sponsor, Submissions } from '../../core/ports/sponsor.ts'
 import type { Keyring } from '../../core/protocol/keyring.ts'
 import { createPseudonyms, type Pseudonyms } from '../../core/protocol/pseudonyms.ts'
 import { type Encode, isAuthentic, type OpenedRequest, sealContext } from '../../core/protocol/request-id.ts'
@@ -25,6 +26,7 @@ import type { VenueConfig } from '../config/conversion.ts'
 import type { PaywallEvent } from '../config/events.ts'
 import type { AccountKey } from '../config/kinds.ts'
 import type { RatesConfig } from '../config/rates.ts'
+import type { SponsorConfig } from '../config/sponsor.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
 import { type Changes, createChanges } from './changes.ts'
 import { createDeadlines, type Deadlines } from './deadlines.ts'
@@ -68,6 +70,12 @@ export interface RuntimeParts {
     readonly mint: Mint
     readonly key: AccountKey
   }) => Promise<Opening>
+  /** Transactions that clients of other protocols submit. */
+  readonly submissions: Submissions
+  /** Encodes a transaction for a node. */
+  readonly encodeWire: (bytes: Uint8Array) => string
+  /** The wallet that pays network fees for these clients. Routes with the same key share it. */
+  readonly openSponsor: (config: SponsorConfig) => SponsorHandle
   /** Opens the wallet of a key for outgoing transactions. */
   readonly openOutgoingWallet: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
   /** Opens the history of a wallet: its transactions on chain. */
@@ -94,6 +102,17 @@ export interface RuntimeParts {
   readonly usage: UsageCounters
   /** Payments with a genuine proof that cannot be verified yet. */
   readonly pending: PendingPayments
+}
+
+/** A sponsor whose key may still be opening. */
+export interface SponsorHandle {
+  current(): Sponsor | undefined
+  /** Resolves when its key is open and its balance was read once, or this failed. */
+  ready(): Promise<void>
+  /** Whether it can pay a fee now: its balance is above the floor, and a recent blockhash is known. */
+  isOffering(): boolean
+  /** A limit is reached: it is not offered for a minute. */
+  rest(): void
 }
 
 /**

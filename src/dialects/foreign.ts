@@ -1,0 +1,64 @@
+/** Rules that all other protocols share. */
+import type { HeaderPairs, Incoming } from '../core/http/http.ts'
+import type { Mint, TokenCode } from '../core/money/tokens.ts'
+import { findMint } from '../core/money/tokens.ts'
+import { isOneRequest } from '../core/payment/allowance.ts'
+import type { Refusal, RefusalRow } from '../core/payment/refusals.ts'
+import { refusals } from '../core/payment/refusals.ts'
+import type { Offer } from '../core/protocol/challenge.ts'
+import { acceptHeader } from '../core/protocol/proof.ts'
+
+/** The wallet that pays the network fee for clients. */
+export interface FeePayer {
+  readonly address: string
+  /** Sends no request. */
+  recent(): { readonly blockhash: string } | undefined
+  /** Whether it pays fees at the moment. */
+  isOffering(): boolean
+}
+
+export const noHeaders: HeaderPairs = []
+
+const acceptName = acceptHeader.toLowerCase()
+
+/** Whether a client that announces its kind of proof, as paystile's own client does, sent the request. */
+export function isNativeClient(incoming: Incoming): boolean {
+  return incoming.header(acceptName) !== undefined
+}
+
+export interface Priced {
+  /** Undefined for SOL. */
+  readonly mint: Mint | undefined
+  readonly units: bigint
+}
+
+/** USDC first: unmodified clients accept few other tokens. */
+const tokenOrder: readonly TokenCode[] = ['USDC', 'NATIVE', 'SOL']
+
+/**
+ * The prices of an offer that another protocol can express, the preferred one first. Only one request can be sold: other
+ * allowances need a proof of who paid.
+ */
+export function listPrices({ allowance, acceptedMints, amounts, mints }: Offer): readonly Priced[] {
+  if (!isOneRequest(allowance)) return []
+  return tokenOrder.flatMap((token) => {
+    const units = acceptedMints.includes(token) ? (amounts[token] ?? 0n) : 0n
+    const mint = findMint(token, mints)
+    return units > 0n && (mint || token === 'SOL') ? [{ mint, units }] : []
+  })
+}
+
+/**
+ * The status of a refusal. Clients of other protocols know 402 as the final refusal of a payment, and do not pay again
+ * after a 503.
+ */
+export function foreignStatus(refusal: Refusal): number {
+  const row: RefusalRow = refusals[refusal.code]
+  if (row.status !== 403) return refusal.status ?? row.status
+  return row.retryable ? 503 : 402
+}
+
+/** After these refusals nothing was signed or sent. A client that gets a challenge may pay again, and mppx does. */
+export function isFreshRefusal({ code }: Refusal): boolean {
+  return code === 'proof_malformed' || code === 'quote_expired'
+}

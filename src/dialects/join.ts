@@ -1,0 +1,78 @@
+/** The dialects of a route as one: the native one writes the answers, and the others add their headers. */
+import type { Answer, HeaderPairs, Incoming } from '../core/http/http.ts'
+import type { Refusal } from '../core/payment/refusals.ts'
+import type { ChallengeParts, Offer } from '../core/protocol/challenge.ts'
+import type { ForeignDialect, Reading, RefusalFacts } from './dialect.ts'
+import { createNative, native } from './native.ts'
+
+/** The payment in a request, and the dialect in which it came: undefined for the native one. */
+export interface DialectReading {
+  readonly reading: Reading
+  readonly via: ForeignDialect | undefined
+}
+
+/** The dialects that a route speaks. */
+export interface Dialects {
+  /** Undefined for a request without payment. */
+  read(incoming: Incoming): DialectReading | undefined
+  /** Prepares an offer once; the result answers every unpaid request. */
+  prepare(offer: Offer): (parts: ChallengeParts, incoming: Incoming) => Answer
+  /** `via` is the dialect of the refused request. */
+  refusal(refusal: Refusal, facts?: RefusalFacts, via?: ForeignDialect): Answer
+  /** Request headers that carry payments, for caches, browsers and the gateway. */
+  readonly requestHeaders: readonly string[]
+  /** Response headers for the payer. */
+  readonly responseHeaders: readonly string[]
+}
+
+/** Without other dialects, the native functions are used as they are, so that their answers cost the same as before. */
+export const nativeOnly: Dialects = {
+  read: (incoming) => {
+    const reading = native.read(incoming)
+    return reading && { reading, via: undefined }
+  },
+  prepare: native.prepare,
+  refusal: (refusal, facts) => native.refusal(refusal, facts),
+  requestHeaders: [],
+  responseHeaders: [],
+}
+
+export function joinDialects(foreign: readonly ForeignDialect[]): Dialects {
+  if (foreign.length === 0) return nativeOnly
+  const requestHeaders = [...new Set(foreign.flatMap((dialect) => dialect.requestHeaders))]
+  const own = createNative(requestHeaders)
+  return {
+    requestHeaders,
+    responseHeaders: [...new Set(foreign.flatMap((dialect) => dialect.responseHeaders))],
+    read: (incoming) => {
+      const reading = own.read(incoming)
+      if (reading) return { reading, via: undefined }
+      for (const via of foreign) {
+        const found = via.read(incoming)
+        if (found) return { reading: found, via }
+      }
+      return undefined
+    },
+    prepare: (offer) => {
+      const answerWith = own.prepare(offer)
+      const additions = foreign.flatMap((dialect) => {
+        const write = dialect.prepare(offer)
+        return write ? [{ isWanted: dialect.isWanted, write }] : []
+      })
+      if (additions.length === 0) return answerWith
+      return (parts, incoming) => {
+        const answer = answerWith(parts)
+        // Only bare proofs can be made from the transactions of other protocols.
+        if (parts.proof !== 'bare') return answer
+        const varying: HeaderPairs[number][] = []
+        for (const { isWanted, write } of additions) if (isWanted(incoming)) varying.push(...write(parts))
+        return varying.length === 0 ? answer : { ...answer, varying }
+      }
+    },
+    refusal: (refusal, facts = {}, via = undefined) => {
+      if (!via) return own.refusal(refusal, facts)
+      const { headers, ...wording } = via.refusal(refusal, facts)
+      return { ...own.refusal(refusal, facts, wording), varying: headers }
+    },
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The dialect of MPP's charge on Solana. Its receipt is the native `Payment-Receipt`, so it adds nothing to a paid
+ * response.
+ */
+import { refuse } from '../core/payment/refusals.ts'
+import type { Offer } from '../core/protocol/challenge.ts'
+import type { MppCharge, MppTerms } from '../core/protocol/mpp.ts'
+import {
+  mppAcceptHeader,
+  mppChallengeHeader,
+  mppCredentialHeader,
+  mppProblems,
+  parseMppAccept,
+  parseMppCredential,
+  prepareMppCharge,
+} from '../core/protocol/mpp.ts'
+import type { ForeignDialect, Reading } from './dialect.ts'
+import type { FeePayer } from './foreign.ts'
+import { foreignStatus, isFreshRefusal, isNativeClient, listPrices, noHeaders } from './foreign.ts'
+
+export interface MppParts {
+  /** Names the service to clients, usually by its host. */
+  readonly realm: string
+  /** Undefined if clients pay the network fee. */
+  readonly sponsor: FeePayer | undefined
+  /**
+   * Whether the signature of a transaction that the client has sent is a credential. Everybody who reads the chain can
+   * copy it.
+   */
+  readonly push: boolean
+}
+
+const credentialName = mppCredentialHeader.toLowerCase()
+const acceptName = mppAcceptHeader.toLowerCase()
+
+export function createMpp(mpp: MppParts): ForeignDialect {
+  return {
+    name: 'mpp',
+    requestHeaders: [mppCredentialHeader, mppAcceptHeader],
+    responseHeaders: [mppChallengeHeader],
+
+    read: (incoming) => {
+      const header = incoming.header(credentialName)
+      return header === undefined ? undefined : readCredential(header, mpp)
+    },
+
+    isWanted: (incoming) => !isNativeClient(incoming) && parseMppAccept(incoming.header(acceptName)) !== 'other',
+
+    prepare: (offer) => {
+      const write = prepareCharge(offer, mpp)
+      return write && ((parts) => (parts.proof === 'bare' ? [[mppChallengeHeader, write(parts)]] : noHeaders))
+    },
+
+    refusal: (refusal) => {
+      const type = mppProblems[refusal.code]
+      return { status: foreignStatus(refusal), headers: noHeaders, ...(type !== undefined && { type }) }
+    },
+
+    isFresh: isFreshRefusal,
+
+    paid: () => noHeaders,
+  }
+}
+
+function readCredential(header: string, { realm, push }: MppParts): Reading | undefined {
+  const reading = parseMppCredential(header, realm)
+  switch (reading?.kind) {
+    case 'transaction':
+      return { kind: 'credential', credential: { transaction: reading.transaction, requestId: reading.requestId } }
+    case 'signature':
+      return push ? reading : refuse('transaction_invalid', { detail: pushDetail })
+    case 'malformed':
+      // mppx pays again after a challenge, up to three times. This client has paid already.
+      if (reading.isSent) return refuse('transaction_invalid', { detail: `The credential is invalid: ${reading.why}.` })
+      return { kind: 'malformed', why: reading.why }
+    default:
+      return undefined
+  }
+}
+
+const pushDetail =
+  'This service accepts transactions that it sends itself, not signatures of sent ones. Send the payment as Payment-Proof.'
+
+/** One challenge for each token would double the header, so there is one: for the first token that has a mint, or for SOL. */
+function prepareCharge(offer: Offer, { realm, ...parts }: MppParts): MppCharge | undefined {
+  const { network, recipient, isUnsponsored } = offer
+  const sponsor = isUnsponsored ? undefined : parts.sponsor
+  const [price] = listPrices(offer)
+  if (!price) return undefined
+  let [feePayer, recentBlockhash]: readonly (string | undefined)[] = []
+  let write: MppCharge | undefined
+  return (parts) => {
+    const payer = sponsor?.isOffering() ? sponsor.address : undefined
+    const recent = sponsor?.recent()?.blockhash
+    if (!write || payer !== feePayer || recent !== recentBlockhash) {
+      feePayer = payer
+      recentBlockhash = recent
+      const terms: MppTerms = { ...price, realm, network, recipient, feePayer, recentBlockhash }
+      write = prepareMppCharge(terms)
+    }
+    return write(parts)
+  }
+}

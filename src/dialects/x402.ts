@@ -1,0 +1,113 @@
+/**
+ * The dialect of x402 version 2. It sells only for SPL tokens, and only while the sponsor pays the network fee: x402 has
+ * no other way on Solana.
+ */
+import type { Network } from '../core/money/tokens.ts'
+import type { Refusal, RefusalCode } from '../core/payment/refusals.ts'
+import { refusals } from '../core/payment/refusals.ts'
+import { mppAcceptHeader, parseMppAccept } from '../core/protocol/mpp.ts'
+import type { X402Required } from '../core/protocol/x402.ts'
+import {
+  formatX402Settlement,
+  parseX402Signature,
+  prepareX402Required,
+  x402RequiredHeader,
+  x402ResponseHeader,
+  x402SignatureHeader,
+} from '../core/protocol/x402.ts'
+import type { ForeignDialect, RefusalFacts } from './dialect.ts'
+import type { FeePayer } from './foreign.ts'
+import { foreignStatus, isFreshRefusal, isNativeClient, listPrices, noHeaders } from './foreign.ts'
+
+export interface X402Parts {
+  readonly network: Network
+  readonly sponsor: FeePayer
+}
+
+const signatureName = x402SignatureHeader.toLowerCase()
+const acceptName = mppAcceptHeader.toLowerCase()
+
+export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
+  return {
+    name: 'x402',
+    requestHeaders: [x402SignatureHeader, mppAcceptHeader],
+    responseHeaders: [x402RequiredHeader, x402ResponseHeader],
+
+    read: (incoming) => {
+      const header = incoming.header(signatureName)
+      if (header === undefined) return undefined
+      const reading = parseX402Signature(header)
+      if (reading.kind === 'malformed') return reading
+      return { kind: 'credential', credential: { transaction: reading.transaction, requestId: reading.requestId } }
+    },
+
+    isWanted: (incoming) => !isNativeClient(incoming) && parseMppAccept(incoming.header(acceptName)) !== 'only_charge',
+
+    prepare: (offer) => {
+      const { recipient, description } = offer
+      const entries = listPrices(offer).flatMap(({ mint, units }) => (mint ? [{ mint: mint.address, units }] : []))
+      if (entries.length === 0 || offer.isUnsponsored) return undefined
+      let recentBlockhash: string | undefined
+      let write: X402Required | undefined
+      return (parts) => {
+        if (parts.proof !== 'bare' || !sponsor.isOffering()) return noHeaders
+        const recent = sponsor.recent()?.blockhash
+        if (!write || recent !== recentBlockhash) {
+          recentBlockhash = recent
+          const feePayer = sponsor.address
+          write = prepareX402Required({ network, recipient, feePayer, recentBlockhash, description, entries })
+        }
+        return [[x402RequiredHeader, write(parts)]]
+      }
+    },
+
+    refusal: (refusal, facts) => {
+      const status = foreignStatus(refusal)
+      const errorReason = findReason(refusal, facts, status)
+      if (errorReason === undefined) return { status, headers: noHeaders }
+      const errorMessage = refusal.detail ?? refusals[refusal.code].title
+      const settlement = { ...facts, success: false as const, network, errorReason, errorMessage }
+      return { status, headers: [[x402ResponseHeader, formatX402Settlement(settlement)]] }
+    },
+
+    isFresh: isFreshRefusal,
+
+    paid: ({ tx, payer }) => [[x402ResponseHeader, formatX402Settlement({ success: true, network, tx, payer })]],
+  }
+}
+
+/** The reasons of the reference implementation, as in @x402/svm and x402. */
+const reasons: Readonly<Partial<Record<RefusalCode, string>>> = {
+  proof_malformed: 'invalid_payload',
+  quote_expired: 'payment_expired',
+  payment_expired: 'payment_expired',
+  unknown_request: 'invalid_payment_requirements',
+  binding_mismatch: 'invalid_payment_requirements',
+  claim_required: 'invalid_payment_requirements',
+  claim_invalid: 'invalid_payment_requirements',
+  signature_required: 'invalid_payment_requirements',
+  signature_invalid: 'invalid_payment_requirements',
+  payer_mismatch: 'invalid_exact_svm_verification_failed',
+  transaction_invalid: 'invalid_exact_svm_verification_failed',
+  tx_failed: 'invalid_exact_svm_transaction_failed',
+  memo_mismatch: 'invalid_exact_svm_payload_memo_mismatch',
+  wrong_recipient: 'invalid_exact_svm_payload_recipient_mismatch',
+  wrong_destination: 'invalid_exact_svm_payload_recipient_mismatch',
+  self_payment: 'invalid_exact_svm_payload_recipient_mismatch',
+  wrong_mint: 'invalid_exact_svm_payload_mint_mismatch',
+  no_transfer: 'invalid_exact_svm_payload_no_transfer_instruction',
+  unsupported_transfer: 'invalid_exact_svm_payload_no_transfer_instruction',
+  underpaid: 'invalid_exact_svm_payload_amount_mismatch',
+  payment_in_progress: 'duplicate_settlement',
+  payment_replay: 'duplicate_settlement',
+  settlement_pending: 'settlement_pending',
+  tx_not_found: 'settlement_pending',
+  tx_not_final: 'settlement_pending',
+}
+
+/** Undefined if the refusal is not about the payment. */
+function findReason({ code }: Refusal, { tx }: RefusalFacts, status: number): string | undefined {
+  if (status !== 503) return reasons[code]
+  // Nothing is pending before the service has signed.
+  return reasons[code] ?? (tx === undefined ? 'unexpected_settle_error' : 'settlement_pending')
+}

@@ -1,0 +1,393 @@
+/**
+ * From a submitted transaction to a proof. Cheapest check first, and the sponsor signs only a correct payment:
+ *
+ * form → seal, route, binding → amount → simulation → sponsor's signature → record → send.
+ *
+ * After the record, no answer asks the client to pay again, unless the transaction can no longer land. The recorded
+ * transaction is reserved for the request that submitted it: its data is public once it has landed.
+ */
+import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
+import { readClientAddress, unknownAddress } from '../../core/http/client-address.ts'
+import type { Incoming } from '../../core/http/http.ts'
+import { computeGross } from '../../core/money/transfer-fee.ts'
+import { isOneRequest } from '../../core/payment/allowance.ts'
+import { isMemoOf } from '../../core/payment/memo.ts'
+import type { Refusal, RefusalCode } from '../../core/payment/refusals.ts'
+import { refusals, refuse } from '../../core/payment/refusals.ts'
+import { judge } from '../../core/payment/verify.ts'
+import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
+import { openSubmission, sealSubmission } from '../../core/ports/sealed-submission.ts'
+import type {
+  RecordedSettlement,
+  Settlement,
+  SettlementOpening,
+  SubmittedTransaction,
+} from '../../core/ports/sponsor.ts'
+import type { Proof } from '../../core/protocol/proof.ts'
+import type { OpenedRequest } from '../../core/protocol/request-id.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import type { Credential, ForeignDialect, Reading, RefusalFacts } from '../../dialects/dialect.ts'
+import { unsponsoredLimits } from '../config/sponsor.ts'
+import { paymentOptions } from '../quote/requirements.ts'
+import type { RouteRuntime } from '../quote/route-runtime.ts'
+import type { Admission } from './admit.ts'
+import { admit } from './admit.ts'
+import type { Claim } from './verify-on-chain.ts'
+
+/** How long a crashed server holds a payment for its request. The running one extends it. */
+const holdMs = 6_000
+const resendMs = 2_000
+/** The client's blockhash can be younger than the known one, by a blockhash's lifetime at most. */
+const youngerSlots = 150
+
+/** A request in another protocol. */
+export interface ForeignRequest {
+  readonly routeRuntime: RouteRuntime
+  readonly incoming: Incoming
+  readonly via: ForeignDialect | undefined
+}
+
+export type SettledOutcome =
+  | { readonly kind: 'settled'; readonly claim: Claim; readonly admission: Admission }
+  /** The facts are those that the client may learn. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly facts: RefusalFacts }
+
+/** Settles the payment of a request, and takes a grant for it. */
+export async function settlePayment(
+  request: ForeignRequest,
+  reading: Exclude<Reading, { kind: 'proof' | 'malformed' | 'refused' }>,
+): Promise<SettledOutcome> {
+  if (reading.kind === 'signature') return settleSent(request, reading.tx, reading.requestId)
+  const submission = await submitTransaction(request.routeRuntime, request.incoming, reading.credential)
+  if (submission.kind === 'refused') return submission
+  const { proof } = submission.submitted
+  const claim: Claim = { ...request, proof }
+  const stop = followTransaction(request.routeRuntime, submission.submitted)
+  const admission = await admit(claim).finally(stop)
+  await recordOutcome(request.routeRuntime, submission.submitted, admission)
+  if (admission.kind === 'admitted') return { kind: 'settled', claim, admission }
+  const { tx, requestId, payer } = proof
+  const refusal = unseen.includes(admission.code)
+    ? await refusePending(request.routeRuntime, submission.submitted)
+    : admission
+  return { kind: 'refused', refusal, facts: { tx, requestId, payer } }
+}
+
+/** A transaction that can no longer land is over, and its client may pay again. */
+async function refusePending({ runtime }: RouteRuntime, { proof, signed }: Submitted): Promise<Refusal> {
+  if ((await runtime.submissions.readState(signed)) !== 'expired') return refuse('settlement_pending')
+  try {
+    await runtime.ledger.settlements.close(proof.txBytes, 'expired', 0n)
+    return refuse('quote_expired')
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) throw error
+    return refuse('settlement_pending')
+  }
+}
+
+/** The transaction was sent, but no node has confirmed it yet. */
+const unseen: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final']
+
+/** A transaction with an outcome frees its payer for the next one. */
+async function recordOutcome(
+  { runtime }: RouteRuntime,
+  { proof, lamports }: Submitted,
+  admission: Admission | Refusal,
+): Promise<void> {
+  const { settlements } = runtime.ledger
+  try {
+    if (admission.kind === 'admitted') {
+      if (admission.first) await settlements.close(proof.txBytes, 'landed', lamports)
+    } else if (admission.code === 'tx_failed') await settlements.close(proof.txBytes, 'failed', lamports)
+    else if (unseen.includes(admission.code)) await settlements.hold(proof.txBytes, 0)
+  } catch (error) {
+    // The worker records it later.
+    if (!(error instanceof LedgerUnavailable)) throw error
+  }
+}
+
+/** A transaction that the client has sent itself. Its payer is the wallet that the chain names. */
+async function settleSent(request: ForeignRequest, tx: string, requestId: string): Promise<SettledOutcome> {
+  const { runtime, route } = request.routeRuntime
+  const facts = { requestId, tx }
+  const txBytes = decodeSignature(tx)
+  const opened = openRequest(requestId)
+  const recognition = opened && runtime.recognise(opened)
+  if (!txBytes || !opened || recognition?.kind !== 'sealed')
+    return { kind: 'refused', refusal: refuse('unknown_request'), facts }
+  const { incoming } = request
+  const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
+  const visit = runtime.rateLimit.enter(address, requestId)
+  if (!visit) return { kind: 'refused', refusal: refuse('rate_limited'), facts }
+  const { isDoubtful } = visit
+  const reading = await runtime.chain.read(tx, route.config.waitMs, { isDoubtful }).catch(() => undefined)
+  visit.leave(reading?.kind === 'found')
+  if (reading?.kind !== 'found')
+    return {
+      kind: 'refused',
+      refusal: refuse(reading?.kind === 'missing' ? 'tx_not_found' : 'chain_unavailable'),
+      facts,
+    }
+  const { recipient } = recognition
+  const options = await paymentOptions(opened.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
+  const verdict = judge(reading.effect, { requestId, recipient, options })
+  if (verdict.kind === 'refused') return { kind: 'refused', refusal: verdict, facts }
+  const { payer } = verdict.kind === 'late' ? verdict.paid : verdict
+  const payerBytes = decodeAddress(payer) ?? new Uint8Array()
+  // Not `via`: the service did not send it, so it is judged like any proof.
+  const { via, ...own } = request
+  const claim: Claim = { ...own, proof: { tx, txBytes, requestId, payer, payerBytes } }
+  const admission = await admit(claim)
+  if (admission.kind === 'admitted') return { kind: 'settled', claim: { ...claim, via }, admission }
+  return { kind: 'refused', refusal: admission, facts }
+}
+
+/** A transaction that was recorded, and sent or about to be sent. */
+interface Submitted {
+  readonly proof: Proof
+  readonly signed: SignedDraft
+  readonly lamports: bigint
+}
+
+type Submission =
+  | { readonly kind: 'submitted'; readonly submitted: Submitted }
+  /** `tx` is a fact only of a transaction that was recorded and may have been sent: it is the sponsor's signature. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly facts: RefusalFacts }
+
+/** Checks, records and sends the transaction of a credential, within the client's rate limit. */
+async function submitTransaction(
+  routeRuntime: RouteRuntime,
+  incoming: Incoming,
+  credential: Credential,
+): Promise<Submission> {
+  const { runtime, route, sponsor } = routeRuntime
+  const reading = runtime.submissions.read(credential.transaction, sponsor?.current()?.address)
+  if (reading.kind === 'invalid') return refused(breaksRule(reading.why))
+  const { transaction } = reading
+  const requestId = credential.requestId ?? transaction.memos[0] ?? ''
+  const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
+  const visit = runtime.rateLimit.enter(address, requestId)
+  if (!visit) return refused(refuse('rate_limited'), { requestId })
+  let submission: Submission | undefined
+  try {
+    submission = await submitChecked(routeRuntime, incoming, { transaction, requestId, address })
+    return submission
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) throw error
+    runtime.log.error('ledger.unavailable', { why: error.message })
+    return refused(refuse('ledger_unavailable'), { requestId })
+  } finally {
+    visit.leave(!submission || isUseful(submission))
+  }
+}
+
+/** A repetition, and an outage, are not the client's fault. */
+function isUseful(submission: Submission): boolean {
+  if (submission.kind === 'submitted') return true
+  const { status } = refusals[submission.refusal.code]
+  return status === 409 || status === 503
+}
+
+function refused(refusal: Refusal, facts: RefusalFacts = {}): Submission {
+  return { kind: 'refused', refusal, facts }
+}
+
+function breaksRule(why: string): Refusal {
+  return refuse('transaction_invalid', { detail: `The submitted transaction breaks the rule ${why}.` })
+}
+
+interface ReadSubmission {
+  readonly transaction: SubmittedTransaction
+  readonly requestId: string
+  /** The client's address. */
+  readonly address: string
+}
+
+async function submitChecked(
+  routeRuntime: RouteRuntime,
+  incoming: Incoming,
+  { transaction, requestId, address }: ReadSubmission,
+): Promise<Submission> {
+  const { runtime } = routeRuntime
+  const { payer } = transaction
+  const facts = { requestId, payer }
+  const request = openRequest(requestId)
+  if (!request) return refused(refuse('unknown_request'), facts)
+  if (!transaction.memos.some((memo) => isMemoOf(requestId, memo))) return refused(refuse('memo_mismatch'), facts)
+  const wrong = await checkPayment(routeRuntime, incoming, request, transaction)
+  if (wrong) return refused(wrong, facts)
+  const known = await runtime.ledger.settlements.findMessage(transaction.message)
+  if (known) return continueKnown(routeRuntime, known, facts)
+  const untimely = await checkTime(routeRuntime, request, transaction)
+  if (untimely) {
+    // Meanwhile, another request may have sent the same transaction.
+    const sent = await runtime.ledger.settlements.findMessage(transaction.message)
+    return sent ? continueKnown(routeRuntime, sent, facts) : refused(untimely, facts)
+  }
+  const signed = await completeSignature(routeRuntime, transaction)
+  if ('kind' in signed) return refused(signed, facts)
+  const lamports = transaction.feePayer === payer ? 0n : transaction.fee
+  const submitted = { proof: createProof(signed.signature, requestId, payer), signed, lamports }
+  const { settlements } = runtime.ledger
+  const settlement = describeSettlement(runtime, transaction, submitted, address)
+  const opening = await settlements.open(settlement, routeRuntime.route.config.sponsor?.limits ?? unsponsoredLimits)
+  if (opening.kind === 'known') return continueKnown(routeRuntime, opening, facts)
+  if (opening.kind !== 'opened') return refused(refuseOpening(routeRuntime, opening), facts)
+  const stop = followTransaction(routeRuntime, submitted)
+  const posting = await runtime.submissions.send(signed).finally(stop)
+  if (posting.kind !== 'rejected') return { kind: 'submitted', submitted }
+  // The record stays open, because the node may have forwarded the transaction all the same.
+  runtime.log.warn('submission.rejected', { tx: signed.signature, why: posting.why })
+  await settlements.hold(settlement.tx, 0)
+  return refused(refuse('settlement_pending'), facts)
+}
+
+/**
+ * The same transaction came before. It may have landed since, so the chain decides. The stored signature counts: a
+ * signer may produce another one for the same message.
+ */
+async function continueKnown(
+  { runtime }: RouteRuntime,
+  { settlement, outcome }: RecordedSettlement,
+  facts: { readonly requestId: string; readonly payer: string },
+): Promise<Submission> {
+  const tx = encodeBase58(settlement.tx)
+  const sealed = openSubmission(runtime.sealer, settlement.sealed, tx)
+  if (sealed?.requestId !== facts.requestId) return refused(refuse('payment_replay'), facts)
+  if (outcome === 'failed') return refused(refuse('tx_failed'), facts)
+  if (outcome === 'expired') return refused(refuse('quote_expired'), facts)
+  const now = runtime.clock.now()
+  if (outcome === undefined && settlement.heldUntil > now) return refused(refuse('payment_in_progress'), facts)
+  const submitted = {
+    proof: createProof(tx, facts.requestId, facts.payer),
+    signed: sealed,
+    lamports: settlement.lamports,
+  }
+  if (outcome === undefined) {
+    await runtime.ledger.settlements.hold(settlement.tx, now + holdMs)
+    await runtime.submissions.send(sealed)
+  }
+  return { kind: 'submitted', submitted }
+}
+
+function createProof(tx: string, requestId: string, payer: string): Proof {
+  const [txBytes, payerBytes] = [decodeSignature(tx), decodeAddress(payer)]
+  return { tx, txBytes: txBytes ?? new Uint8Array(), requestId, payer, payerBytes: payerBytes ?? new Uint8Array() }
+}
+
+function describeSettlement(
+  { clock, pseudonyms, sealer }: RouteRuntime['runtime'],
+  { message }: SubmittedTransaction,
+  { proof, signed, lamports }: Submitted,
+  address: string,
+): Settlement {
+  const now = clock.now()
+  const { requestId, txBytes, payerBytes } = proof
+  return {
+    tx: txBytes,
+    message,
+    request: pseudonyms.request(requestId),
+    payer: pseudonyms.wallet(payerBytes),
+    client: address === unknownAddress ? '' : pseudonyms.request(`client ${address}`),
+    sealed: sealSubmission(sealer, { requestId, ...signed }),
+    slot: signed.slot,
+    lamports,
+    heldUntil: now + holdMs,
+    at: now,
+  }
+}
+
+/** Whether it pays this request: its seal, its terms, and the money that it moves. */
+async function checkPayment(
+  { runtime, route, probe }: RouteRuntime,
+  incoming: Incoming,
+  request: OpenedRequest,
+  { transfers, payer, memos }: SubmittedTransaction,
+): Promise<Refusal | undefined> {
+  const recognition = runtime.recognise(request)
+  if (recognition.kind !== 'sealed') return refuse('unknown_request')
+  const { recipient } = recognition
+  if (request.proof !== 'bare' || !isOneRequest(request.allowance)) return refuse('claim_required')
+  const terms = await route.findTerms(incoming, request, recipient)
+  if (terms.kind === 'refused') return terms
+  if (payer === recipient) return refuse('self_payment')
+  const [transfer, ...others] = transfers
+  if (!transfer || others.length > 0) return breaksRule('one_transfer')
+  if (memos.length > 1) return breaksRule('one_memo')
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
+  const option = options.find(({ asset }) => asset === transfer.asset)
+  if (!option) return refuse('wrong_mint')
+  if (option.destination !== transfer.destination) return refuse('wrong_destination')
+  const { token, decimals, units } = option
+  const required = computeGross(units, probe.offered().get(token)?.fees ?? []) ?? units
+  if (transfer.units >= required) return undefined
+  return refuse('underpaid', { shortfall: { token, decimals, required, received: transfer.units } })
+}
+
+/**
+ * Whether a new transaction is in time and would succeed now. Nothing is signed or recorded before this check, so a
+ * payer without funds costs nothing and blocks nothing.
+ */
+async function checkTime(
+  { runtime }: RouteRuntime,
+  { issuedAt, ttlSeconds }: OpenedRequest,
+  { bytes, signature }: SubmittedTransaction,
+): Promise<Refusal | undefined> {
+  // Anybody can send a complete transaction, so its client gets no new challenge.
+  const expired = refuse(signature === undefined ? 'quote_expired' : 'payment_expired')
+  if (Math.floor(runtime.clock.now() / 1000) > issuedAt + ttlSeconds) return expired
+  const trial = await runtime.submissions.simulate(bytes)
+  if (trial.kind === 'succeeds') return undefined
+  runtime.log.info('submission.refused', { why: trial.why })
+  if (trial.kind === 'unavailable') return refuse('chain_unavailable')
+  return trial.isStale
+    ? expired
+    : refuse('tx_failed', { detail: 'The transaction would fail, for example for lack of funds.' })
+}
+
+/** The complete transaction: with the sponsor's signature, or as the payer signed it. */
+async function completeSignature(
+  { runtime, sponsor }: RouteRuntime,
+  transaction: SubmittedTransaction,
+): Promise<SignedDraft | Refusal> {
+  const recent = runtime.submissions.recent()
+  if (!recent) return refuse('chain_unavailable')
+  const slot = recent.slot + youngerSlots
+  if (transaction.signature !== undefined)
+    return { wire: runtime.encodeWire(transaction.bytes), signature: transaction.signature, slot }
+  const signing = await sponsor?.current()?.sign(transaction)
+  if (signing?.kind !== 'signed') {
+    runtime.log.error('sponsor.sign_failed', { why: signing?.why ?? 'there is no sponsor' })
+    return refuse('sponsor_exhausted')
+  }
+  return { wire: runtime.encodeWire(signing.wire), signature: signing.signature, slot }
+}
+
+function refuseOpening(
+  { runtime, sponsor }: RouteRuntime,
+  opening: Extract<SettlementOpening, { kind: 'other' | 'exceeded' }>,
+): Refusal {
+  if (opening.kind === 'other')
+    return opening.of === 'request'
+      ? refuse('payment_in_progress')
+      : refuse('rate_limited', { detail: 'Another payment of this wallet is not confirmed yet.' })
+  if (opening.limit === 'payer' || opening.limit === 'client')
+    return refuse('rate_limited', { detail: 'Too many payments of this client failed.' })
+  if (sponsor?.isOffering()) runtime.log.warn('sponsor.limit_reached', { limit: opening.limit })
+  sponsor?.rest()
+  return refuse('sponsor_exhausted')
+}
+
+/** Sends it again from time to time, and keeps it reserved for this request. The returned function ends that. */
+function followTransaction({ runtime }: RouteRuntime, { proof, signed }: Submitted): () => void {
+  const { submissions, ledger, clock, log } = runtime
+  const timer = setInterval(() => {
+    ledger.settlements
+      .hold(proof.txBytes, clock.now() + holdMs)
+      .catch((error) => log.error('ledger.unavailable', { why: String(error) }))
+    void submissions.send(signed)
+  }, resendMs)
+  timer.unref?.()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,586 @@
+/** Attacks on payments in other protocols, and crashes in the middle of them: one payment, one delivery, one fee. */
+import { generateKeyPairSigner } from '@solana/kit'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { decodeSignature } from '../../src/core/encoding/base58.ts'
+import type { RefusalCode } from '../../src/core/payment/refusals.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { postgresServer } from '../harness/database.ts'
+import { bend } from '../harness/fake-node.ts'
+import { size } from '../harness/length.ts'
+import { anyAddress, codeOf, eventually } from '../harness/shop.ts'
+import type { AttackFixture, Business, HeldCredential, Replica } from './attack-fixture.ts'
+import {
+  createAttackFixture,
+  createMortalLedger,
+  feeLamports,
+  hasChallenge,
+  holdCredential,
+  isOfferingX402,
+  isPaid,
+  present,
+  priceUnits,
+} from './attack-fixture.ts'
+import type { Payer } from './clients.ts'
+import { payWithMppx, payWithX402 } from './clients.ts'
+
+let fixture: AttackFixture
+beforeAll(async () => {
+  fixture = await createAttackFixture()
+})
+afterAll(() => fixture.close())
+
+const clients = [
+  ['x402', payWithX402],
+  ['MPP', payWithMppx],
+] as const
+
+function countStatuses(responses: readonly Response[]): Readonly<Record<number, number>> {
+  const counts: Record<number, number> = {}
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+type Place = () => Promise<string | undefined>
+const inFile: Place = async () => undefined
+const inDatabase: Place = () => postgresServer().place()
+
+describe('the same credential 20 times at once, at two replicas', () => {
+  it.each([
+    ['x402, SQLite', payWithX402, inFile],
+    ['MPP, SQLite', payWithMppx, inFile],
+    ['x402, PostgreSQL', payWithX402, inDatabase],
+  ] as const)('is served once, and the sponsor pays once: %s', async (_name, pay, place) => {
+    const business = fixture.business(await place())
+    const replicas = [await business.open(), await business.open()]
+    const [payer, [first]] = [await fixture.payer(), replicas]
+    const credential = await holdCredential(`${first?.url}/data`, payer, pay)
+    const urls = Array.from({ length: 20 }, (_, index) => `${replicas[index % 2]?.url}/data`)
+    const responses = await Promise.all(urls.map((url) => present(url, credential)))
+    expect(countStatuses(responses)).toEqual({ 200: 1, 409: 19 })
+    expect(business.served).toEqual(['/data'])
+    expect(await business.paid()).toBe(feeLamports)
+    expect(await fixture.usdc(payer)).toBe(1_000_000n - priceUnits)
+  })
+})
+
+/** The transactions of a wallet that a reader of the chain sees, the latest first. */
+async function listTransactions(wallet: { readonly address: string }): Promise<readonly string[]> {
+  const found = await fixture.world.rpc<{ signature: string }[]>('getSignaturesForAddress', [
+    wallet.address,
+    { commitment: 'confirmed' },
+  ])
+  return found.map(({ signature }) => signature)
+}
+
+function presentProof(url: string, tx: string, { requestId, payer }: HeldCredential): Promise<Response> {
+  return fetch(url, {
+    headers: { 'Payment-Proof': `tx=${tx}; requestId=${requestId}; payer=${payer}`, 'X-Forwarded-For': anyAddress() },
+  })
+}
+
+/** The credential as a reader of the chain can build it: with the complete transaction. */
+async function rebuildCredential(tx: string, credential: HeldCredential): Promise<HeldCredential> {
+  const { transaction } = await fixture.world.rpc<{ transaction: [string, string] }>('getTransaction', [
+    tx,
+    { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 0 },
+  ])
+  const { scheme, encoding, payload, ...rest } = readCredential(credential)
+  const rebuilt = { ...rest, payload: { ...payload, transaction: transaction[0] } }
+  return { ...credential, value: `${scheme}${Buffer.from(JSON.stringify(rebuilt)).toString(encoding)}` }
+}
+
+function readCredential({ value }: HeldCredential) {
+  const isMpp = value.startsWith('Payment ')
+  const [scheme, encoding] = isMpp ? (['Payment ', 'base64url'] as const) : (['', 'base64'] as const)
+  const text = Buffer.from(value.slice(scheme.length), encoding).toString()
+  return { scheme, encoding, ...(JSON.parse(text) as { payload: { transaction: string } }) }
+}
+
+describe('a thief who reads the chain', () => {
+  it.each([
+    ['x402', payWithX402, {}, size(6, 200)],
+    ['MPP', payWithMppx, {}, size(3, 100)],
+    ['MPP, where the payer pays the fee', payWithMppx, { floor: '2' }, size(3, 100)],
+  ] as const)(
+    'gets nothing at another replica, with a proof or a credential: %s',
+    async (_name, pay, sponsor, rounds) => {
+      const business = fixture.business()
+      const [own, other] = [await business.open({ sponsor }), await business.open({ sponsor })]
+      // The payer's replica learns of the payment after everybody else.
+      own.node.withoutSockets()
+      own.node.behave(async ({ method }, ask) => {
+        if (method === 'getTransaction') await new Promise((resolve) => setTimeout(resolve, 40))
+        return ask()
+      })
+      let attempts = 0
+      for (let round = 0; round < rounds; round += 1) {
+        const payer = await fixture.payer()
+        const known = await listTransactions(payer.signer)
+        const credential = await holdCredential(`${own.url}/data`, payer, pay)
+        let isOver = false
+        const steal = async (): Promise<readonly number[]> => {
+          const statuses: number[] = []
+          while (!isOver) {
+            const tx = (await listTransactions(payer.signer)).find((one) => !known.includes(one))
+            if (tx === undefined) continue
+            const stolen = await Promise.all([
+              presentProof(`${other.url}/data`, tx, credential),
+              rebuildCredential(tx, credential).then((rebuilt) => present(`${other.url}/data`, rebuilt)),
+            ])
+            statuses.push(...stolen.map(({ status }) => status))
+          }
+          return statuses
+        }
+        const theft = steal()
+        const response = await present(`${own.url}/data`, credential)
+        isOver = true
+        const statuses = await theft
+        attempts += statuses.length
+        expect([response.status, new Set([409, ...statuses])]).toEqual([200, new Set([409])])
+      }
+      expect(attempts).toBeGreaterThan(rounds)
+      expect(business.served).toHaveLength(rounds)
+    },
+  )
+})
+
+/** The hold of a dead server ends. Only a few slots pass, so the transaction can still land. */
+function endHold(): void {
+  fixture.world.localnet.advance(7, 1)
+}
+
+/** Sends it until another server's hold has ended. */
+function presentAfterHold(send: () => Promise<Response>): Promise<Response> {
+  return eventually(send, ({ status }) => status !== 409)
+}
+
+interface Crash {
+  readonly business: Business
+  readonly credential: HeldCredential
+  readonly payer: Payer
+  /** A server that was not there before. */
+  readonly next: Replica
+}
+
+/** A server dies around a call of its ledger, while it settles a payment. */
+async function crash(when: 'before' | 'after', call: string, business = fixture.business()): Promise<Crash> {
+  let dying: Replica | undefined
+  const die = (name: string): void => {
+    if (name !== call || !dying) return
+    ledger.die()
+    dying.node.behave(() => 'reset')
+  }
+  const ledger = createMortalLedger(
+    await business.connect(),
+    (name) => when === 'before' && die(name),
+    (name) => when === 'after' && die(name),
+  )
+  const replica = await business.open({ ledger, watch: false })
+  const payer = await fixture.payer()
+  const credential = await holdCredential(`${replica.url}/data`, payer)
+  dying = replica
+  expect((await present(`${replica.url}/data`, credential)).status).toBe(503)
+  expect(business.served).toEqual([])
+  return { business, credential, payer, next: await business.open({ ledger: await business.connect() }) }
+}
+
+async function expectSettledOnce({ business, credential, payer, next }: Crash): Promise<void> {
+  const again = await present(`${next.url}/data`, credential)
+  expect(await codeOf(again)).toBe('409 payment_replay')
+  expect(business.served).toEqual(['/data'])
+  expect(await business.paid()).toBe(feeLamports)
+  expect(await fixture.usdc(payer)).toBe(1_000_000n - priceUnits)
+}
+
+describe('a server that dies while it settles a payment', () => {
+  const points = [
+    ['after the record and before the transaction is sent', 'after', 'settlements.open'],
+    ['after the transaction is sent and before the payment is registered', 'before', 'take'],
+  ] as const
+
+  it.each(points)('%s: another serves the same credential once, after the hold', async (_name, when, call) => {
+    const crashed = await crash(when, call)
+    const send = () => present(`${crashed.next.url}/data`, crashed.credential)
+    expect(await codeOf(await send())).toBe('409 payment_in_progress')
+    endHold()
+    expect((await presentAfterHold(send)).status).toBe(200)
+    await expectSettledOnce(crashed)
+  })
+
+  it('and sent the transaction: another serves a Payment-Proof once, after the hold', async () => {
+    const crashed = await crash('before', 'take')
+    const [tx = ''] = await eventually(
+      () => listTransactions(crashed.business.sponsor),
+      ([latest]) => latest !== undefined,
+    )
+    const send = () => presentProof(`${crashed.next.url}/data`, tx, crashed.credential)
+    expect(await codeOf(await send())).toBe('409 payment_in_progress')
+    endHold()
+    expect((await presentAfterHold(send)).status).toBe(200)
+    await expectSettledOnce(crashed)
+  })
+
+  it('and sent the transaction: another serves the same credential long after its blockhash has expired', async () => {
+    const crashed = await crash('before', 'take')
+    await eventually(
+      () => listTransactions(crashed.business.sponsor),
+      ([latest]) => latest !== undefined,
+    )
+    fixture.world.localnet.advanceSlots(500)
+    expect((await presentAfterHold(() => present(`${crashed.next.url}/data`, crashed.credential))).status).toBe(200)
+    await expectSettledOnce(crashed)
+  })
+
+  it.each([
+    ['with', true],
+    ['without', false],
+  ] as const)(
+    'and sent the transaction: a watcher %s a sponsor records it under its endpoint',
+    async (_name, isSponsored) => {
+      const business = fixture.business()
+      const ledger = await business.connect()
+      await business.open({ ledger, watch: true }, isSponsored)
+      await crash('before', 'take', business)
+      const [sighting] = await eventually(
+        () => ledger.journal.unclaimed(10),
+        (found) => found.length > 0,
+      )
+      // The memo is only the end of the requestId. The record names the rest.
+      expect(sighting).toMatchObject({ endpoint: '/data', received: priceUnits, request: expect.stringMatching(/./) })
+      const payment = await ledger.books.findPayment(sighting?.tx ?? new Uint8Array())
+      expect(payment).toMatchObject({ status: 'pending', state: 'unclaimed', endpoint: '/data', units: priceUnits })
+    },
+  )
+
+  it('and never sent the transaction: once it can no longer land, the payer gets a challenge and pays again', async () => {
+    const { business, credential, payer, next } = await crash('after', 'settlements.open')
+    fixture.world.localnet.advanceSlots(500)
+    const response = await presentAfterHold(() => present(`${next.url}/data`, credential))
+    expect([response.status, hasChallenge(response)]).toEqual([402, true])
+    expect(await fixture.usdc(payer)).toBe(1_000_000n)
+    await eventually(
+      () => isBlockhashValid(next),
+      (isValid) => isValid,
+    )
+    expect((await payWithX402(`${next.url}/data`, payer)).response.status).toBe(200)
+    expect(business.served).toEqual(['/data'])
+    expect(await business.paid()).toBe(feeLamports)
+  })
+})
+
+/** Whether the chain still knows the blockhash that the challenges of a server name. */
+async function isBlockhashValid({ url }: Replica): Promise<boolean> {
+  const header = (await fetch(`${url}/data`)).headers.get('payment-required') ?? ''
+  const [, blockhash] = /"recentBlockhash":"(\w+)"/.exec(Buffer.from(header, 'base64').toString()) ?? []
+  const answer = await fixture.world.rpc<{ value: boolean }>('isBlockhashValid', [
+    blockhash,
+    { commitment: 'confirmed' },
+  ])
+  return answer.value
+}
+
+/** The node simulates nothing, as a node that is behind does not notice that the money is gone. */
+function blindPreflight({ node }: Replica): void {
+  node.behave(async ({ id, method, params }, ask) => {
+    if (method === 'simulateTransaction')
+      return { body: JSON.stringify({ jsonrpc: '2.0', id, result: { context: { slot: 1 }, value: { err: null } } }) }
+    if (method !== 'sendTransaction') return ask()
+    const [wire] = params
+    const result = await fixture.world.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
+    return { body: JSON.stringify({ jsonrpc: '2.0', id, result }) }
+  })
+}
+
+describe('the sponsor', () => {
+  it.each(clients)('pays nothing for a payer without funds: %s', async (_name, pay) => {
+    const business = fixture.business()
+    const { url } = await business.open()
+    const { response, credentials } = await pay(`${url}/data`, await fixture.payer(0n))
+    expect([response.status, hasChallenge(response), credentials.length]).toEqual([402, false, 1])
+    expect(await business.paid()).toBe(0n)
+    expect(business.served).toEqual([])
+  })
+
+  it('is not kept busy by a client with many wallets without funds', async () => {
+    const business = fixture.business()
+    const { url } = await business.open()
+    const { rpcUrl } = await fixture.payer()
+    const wallets = await Promise.all(Array.from({ length: size(40, 1_000) }, () => generateKeyPairSigner()))
+    const statuses = new Set<number>()
+    for (const signer of wallets) {
+      const credential = await holdCredential(`${url}/data`, { rpcUrl, signer })
+      statuses.add((await present(`${url}/data`, credential, '192.0.2.1')).status)
+    }
+    expect(statuses).toEqual(new Set([402, 429]))
+    expect((await payWithX402(`${url}/data`, await fixture.payer())).response.status).toBe(200)
+    expect(await business.paid()).toBe(feeLamports)
+  })
+
+  it('pays once if one balance is signed 20 times at once', async () => {
+    const business = fixture.business()
+    const replicas = [await business.open(), await business.open()]
+    const payer = await fixture.payer(priceUnits)
+    const urls = Array.from({ length: 20 }, (_, index) => `${replicas[index % 2]?.url}/data`)
+    const credentials = await Promise.all(urls.map((url) => holdCredential(url, payer)))
+    expect(new Set(credentials.map(({ requestId }) => requestId)).size).toBe(20)
+    const responses = await Promise.all(credentials.map((credential, index) => present(urls[index] ?? '', credential)))
+    const { 200: served, ...refused } = countStatuses(responses)
+    expect(served).toBe(1)
+    expect(Object.keys(refused).every((status) => status === '402' || status === '429')).toBe(true)
+    expect(business.served).toHaveLength(1)
+    expect(await business.paid()).toBe(feeLamports)
+  })
+
+  it('loses three fees to a payer whose node hides that the balance is gone', async () => {
+    const business = fixture.business()
+    const replica = await business.open()
+    blindPreflight(replica)
+    const payer = await fixture.payer(priceUnits)
+    const statuses: number[] = []
+    for (let turn = 0; turn < 6; turn += 1) {
+      const credential = await holdCredential(`${replica.url}/data`, payer)
+      statuses.push((await present(`${replica.url}/data`, credential)).status)
+    }
+    expect(statuses).toEqual([200, 402, 402, 402, 429, 429])
+    expect(await business.paid()).toBe(4n * feeLamports)
+  })
+
+  it.each([
+    ['refuses an address with ten failures', '192.0.2.1', 429],
+    ['lets no client without a known address lock out the others', 'unknown', 200],
+  ] as const)('%s', async (_name, clientAddress, status) => {
+    const business = fixture.business()
+    const replica = await business.open()
+    blindPreflight(replica)
+    const pay = async (units: bigint) => {
+      const credential = await holdCredential(`${replica.url}/data`, await fixture.payer(units))
+      return (await present(`${replica.url}/data`, credential, clientAddress)).status
+    }
+    for (let turn = 0; turn < 10; turn += 1) expect(await pay(0n)).toBe(402)
+    expect(await pay(priceUnits)).toBe(status)
+    expect(await business.paid()).toBe((status === 200 ? 11n : 10n) * feeLamports)
+  })
+
+  it('loses no more than its budget to many payers, and withdraws its offer', async () => {
+    const business = fixture.business()
+    const replica = await business.open({ sponsor: { lostPerDay: '0.000015' } })
+    blindPreflight(replica)
+    const credentials: HeldCredential[] = []
+    for (let turn = 0; turn < 4; turn += 1)
+      credentials.push(await holdCredential(`${replica.url}/data`, await fixture.payer(0n)))
+    const statuses: number[] = []
+    for (const credential of credentials) {
+      const response = await present(`${replica.url}/data`, credential)
+      statuses.push(response.status)
+      // With the sponsor's signature, the client could send a transaction that no limit counts.
+      if (response.status === 503) expect(await response.json()).not.toHaveProperty('tx')
+      const told = JSON.parse(Buffer.from(response.headers.get('payment-response') ?? '', 'base64').toString() || '{}')
+      if (response.status === 503) expect(told.transaction ?? '').toBe('')
+    }
+    expect(statuses).toEqual([402, 503, 503, 503])
+    expect(await business.paid()).toBe(feeLamports)
+    expect(isOfferingX402(await fetch(`${replica.url}/data`))).toBe(false)
+  })
+
+  it('pays no more than its budget: the next payment gets 503, and x402 is no longer offered', async () => {
+    const business = fixture.business()
+    const { url } = await business.open({ sponsor: { perDay: '0.000025' } })
+    const credential = await holdCredential(`${url}/data`, await fixture.payer())
+    for (let turn = 0; turn < 2; turn += 1)
+      expect((await payWithX402(`${url}/data`, await fixture.payer())).response.status).toBe(200)
+    expect(isOfferingX402(await fetch(`${url}/data`))).toBe(true)
+    expect(await codeOf(await present(`${url}/data`, credential))).toBe('503 sponsor_exhausted')
+    expect(await business.paid()).toBe(2n * feeLamports)
+    const unpaid = await fetch(`${url}/data`)
+    expect([unpaid.status, isOfferingX402(unpaid)]).toEqual([402, false])
+    // MPP's payer pays the fee now.
+    const payer = await fixture.payer()
+    expect((await payWithMppx(`${url}/data`, payer)).response.status).toBe(200)
+    expect(await business.paid()).toBe(2n * feeLamports)
+  })
+})
+
+interface Failure {
+  readonly options?: Partial<ProviderOptions>
+  readonly units?: bigint
+  /** Called when the client has signed, before its credential is sent. Returns another URL for it, if any. */
+  readonly meddle?: (replica: Replica, payer: Payer) => unknown
+  readonly status: number
+  readonly code: RefusalCode
+}
+
+const failures: readonly (readonly [name: string, failure: Failure])[] = [
+  ['the payer has no funds', { units: 0n, status: 402, code: 'tx_failed' }],
+  [
+    'the requestId belongs to another resource',
+    {
+      meddle: ({ url }) => `${url}/other`,
+      status: 402,
+      code: 'binding_mismatch',
+    },
+  ],
+  [
+    'the limit of the sponsor is reached',
+    {
+      options: { sponsor: { perDay: '0.00001' } },
+      status: 503,
+      code: 'sponsor_exhausted',
+    },
+  ],
+  [
+    'the chain is unavailable',
+    {
+      meddle: ({ node }) => node.behave(() => 'reset'),
+      status: 503,
+      code: 'chain_unavailable',
+    },
+  ],
+  [
+    'the transaction is not confirmed in time',
+    {
+      options: { waitSeconds: 0.1 },
+      meddle: () => fixture.world.localnet.faults.set([{ methods: ['sendTransaction'], lose: true }]),
+      status: 503,
+      code: 'settlement_pending',
+    },
+  ],
+]
+
+describe.each(clients)('an unmodified client of %s sends one credential', (_protocol, pay) => {
+  afterEach(() => fixture.world.localnet.faults.clear())
+
+  it.each(failures)('if %s', async (_name, { options, units, meddle, status, code }) => {
+    const business = fixture.business()
+    const replica = await business.open(options)
+    const payer = await fixture.payer(units)
+    const meddling: typeof fetch = async (input, init) => {
+      const other: unknown = isPaid(input, init) ? await meddle?.(replica, payer) : undefined
+      return fetch(typeof other === 'string' ? new Request(other, new Request(input, init)) : input, init)
+    }
+    const { response, credentials } = await pay(`${replica.url}/data`, { ...payer, fetch: meddling })
+    expect([await codeOf(response), hasChallenge(response)]).toEqual([`${status} ${code}`, false])
+    expect(credentials).toHaveLength(1)
+    expect(business.served).toEqual([])
+    expect(await business.paid()).toBe(0n)
+  })
+
+  it('if the payment was used before', async () => {
+    const business = fixture.business()
+    const { url } = await business.open()
+    const payer = await fixture.payer()
+    const used = await holdCredential(`${url}/data`, payer, pay)
+    expect((await present(`${url}/data`, used)).status).toBe(200)
+    const replaying: typeof fetch = (input, init) =>
+      isPaid(input, init) ? present(`${url}/data`, used) : fetch(input, init)
+    const { response, credentials } = await pay(`${url}/data`, { ...payer, fetch: replaying })
+    expect([await codeOf(response), hasChallenge(response)]).toEqual(['409 payment_replay', false])
+    expect(credentials).toHaveLength(1)
+    expect(await business.paid()).toBe(feeLamports)
+  })
+})
+
+describe('an expired quote', () => {
+  it.each([
+    ['x402', payWithX402, 1, 402, 0n],
+    // mppx pays the fresh challenge. Nothing of the first payment can land.
+    ['MPP', payWithMppx, 2, 200, feeLamports],
+  ] as const)('gets a fresh challenge, and costs nothing: %s', async (_name, pay, credentials, status, fee) => {
+    const business = fixture.business()
+    const { url } = await business.open()
+    const payer = await fixture.payer()
+    let isExpired = false
+    const waiting: typeof fetch = async (input, init) => {
+      if (isPaid(input, init) && !isExpired) {
+        isExpired = true
+        await passTime(url, 400)
+      }
+      return fetch(input, init)
+    }
+    const paid = await pay(`${url}/data`, { ...payer, fetch: waiting })
+    expect([paid.response.status, paid.credentials.length]).toEqual([status, credentials])
+    expect(isOfferingX402(paid.response)).toBe(status === 402)
+    expect(await business.paid()).toBe(fee)
+    expect(1_000_000n - (await fixture.usdc(payer))).toBe(status === 200 ? priceUnits : 0n)
+  })
+
+  it('stays expired for a payment that was made too late and then comes as a credential', async () => {
+    const business = fixture.business()
+    const { url } = await business.open({ sponsor: { floor: '2' } })
+    const credential = await holdCredential(`${url}/data`, await fixture.payer(), payWithMppx)
+    await passTime(url, 400)
+    const tx = await sendCredential(credential)
+    expect(await codeOf(await presentProof(`${url}/data`, tx, credential))).toBe('403 payment_expired')
+    const response = await present(`${url}/data`, credential)
+    expect([await codeOf(response), hasChallenge(response)]).toEqual(['402 payment_expired', false])
+    expect(business.served).toEqual([])
+  })
+})
+
+/** The clock of the chain moves on, and the server follows it. */
+async function passTime(url: string, seconds: number): Promise<void> {
+  const readExpiry = async () => ((await (await fetch(`${url}/data`)).json()) as { expiresAt: string }).expiresAt
+  const before = Date.parse(await readExpiry())
+  fixture.world.localnet.advance(seconds, 1)
+  await eventually(readExpiry, (at) => Date.parse(at) - before > (seconds - 10) * 1000)
+}
+
+/** Sends the complete transaction of an MPP credential past the server. */
+async function sendCredential(credential: HeldCredential): Promise<string> {
+  const { payload } = readCredential(credential)
+  const { rpc } = fixture.world
+  const tx = await rpc<string>('sendTransaction', [payload.transaction, { encoding: 'base64', skipPreflight: true }])
+  await eventually(
+    () => rpc<unknown>('getTransaction', [tx, { commitment: 'confirmed', maxSupportedTransactionVersion: 0 }]),
+    (found) => found !== null,
+  )
+  return tx
+}
+
+describe('a payment whose request gave up', () => {
+  const give = async () => {
+    const business = fixture.business()
+    const ledger = await business.connect()
+    const { url, node } = await business.open({ ledger, watch: true, waitSeconds: 0.1 })
+    const { faults } = fixture.world.localnet
+    const credential = await holdCredential(`${url}/data`, await fixture.payer())
+    faults.set([{ methods: ['sendTransaction'], delaySlots: 10 }])
+    const response = await present(`${url}/data`, credential)
+    faults.clear()
+    const { code, tx } = (await response.json()) as { code: string; tx: string }
+    expect([response.status, code]).toEqual([503, 'settlement_pending'])
+    await eventually(
+      () => listTransactions(business.sponsor),
+      (found) => found.includes(tx),
+    )
+    return { business, ledger, url, node, credential, tx }
+  }
+
+  it('is closed by the worker, is unclaimed in the books under its endpoint, and serves its credential', async () => {
+    const { business, ledger, url, node, credential, tx } = await give()
+    const find = () => ledger.books.findPayment(decodeSignature(tx) ?? new Uint8Array())
+    const payment = await eventually(find, (found) => found !== undefined)
+    expect(payment).toMatchObject({ status: 'pending', state: 'unclaimed', endpoint: '/data', units: priceUnits })
+    fixture.world.localnet.advance(20, 1)
+    await eventually(
+      () => ledger.settlements.sums(0),
+      ({ open }) => open === 0n,
+      1_000,
+    )
+    expect(await ledger.settlements.sums(0)).toEqual({ spent: feeLamports, lost: 0n, open: 0n })
+    fixture.world.localnet.advanceSlots(500)
+    // The node no longer knows the status, but the record does.
+    node.behave(bend('getSignatureStatuses', (result: object) => ({ ...result, value: [null] })))
+    expect((await present(`${url}/data`, credential)).status).toBe(200)
+    expect(await codeOf(await presentProof(`${url}/data`, tx, credential))).toBe('409 payment_replay')
+    expect(business.served).toEqual(['/data'])
+    expect(await business.paid()).toBe(feeLamports)
+  })
+
+  it('serves a Payment-Proof once', async () => {
+    const { business, url, credential, tx } = await give()
+    expect((await presentProof(`${url}/data`, tx, credential)).status).toBe(200)
+    expect(await codeOf(await present(`${url}/data`, credential))).toBe('409 payment_replay')
+    expect(business.served).toEqual(['/data'])
+    expect(await business.paid()).toBe(feeLamports)
+  })
+})
