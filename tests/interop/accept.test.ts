@@ -85,3 +85,12 @@ it.each(adapters)('%s sells a request whose body determines the purchase', async
   expect([response.status, await response.text()]).toEqual([200, 'the secret'])
   await shop.close()
 })
+
+it('waits for finality where the price needs it, because the client asks once', async () => {
+  const [, serve] = adapters[5] ?? expect.fail('no adapter')
+  const options = { sponsor: true, finalizedFrom: 0, waitSeconds: 0.1 } as const
+  const shop = await openShop(world, serve, () => ({ body: 'the secret' }), options)
+  const { response } = await payWithX402(`${shop.url}/data`, { rpcUrl: world.localnet.rpcUrl, signer })
+  expect([response.status, await response.text()]).toEqual([200, 'the secret'])
+  await shop.close()
+})

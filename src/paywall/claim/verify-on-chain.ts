@@ -84,10 +84,15 @@ export async function readFinally(claim: Claim, quote: Quote, options: ReadOptio
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
 }
 
-export const readPayment: ChainRead = async ({ routeRuntime, proof }, quote, options) => {
+/** Clients of other protocols send a credential once, so their requests wait until a payment is final. */
+const finalWaitMs = 30_000
+
+export const readPayment: ChainRead = async ({ routeRuntime, proof, via }, quote, options) => {
   const { runtime, route } = routeRuntime
   if (!route.config.verifyOnChain) return assumePaid(route, runtime.clock.now(), proof, quote)
-  const reading = await runtime.chain.read(proof.tx, route.config.waitMs, options)
+  const { waitMs } = route.config
+  const isPatient = via !== undefined && options.commitment === 'finalized'
+  const reading = await runtime.chain.read(proof.tx, isPatient ? Math.max(waitMs, finalWaitMs) : waitMs, options)
   if (reading.kind === 'missing') return refuse('tx_not_found')
   if (reading.kind !== 'found') {
     runtime.log.warn('chain.unreadable', { kind: reading.kind, why: reading.why })
