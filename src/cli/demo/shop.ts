@@ -44,8 +44,8 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
     rpc: localnet.rpcUrl,
     ledger: localLedgerFile(directory),
     envelope: 'verified',
-    // Agents with an x402 or MPP client pay without SOL.
-    sponsor: true,
+    // Agents with an x402 or MPP client pay without SOL, even prices below the network fee.
+    sponsor: { minMargin: 0 },
     onEvent,
     log,
     ...economy.settlement,

@@ -137,7 +137,7 @@ export const sharedShape = {
    */
   accountKey: accountKey.optional(),
   /**
-   * Pays the network fees of x402 and MPP clients: `{ key, perDay, lostPerDay, floor }`, with amounts of SOL. `key`
+   * Pays the network fees of x402 and MPP clients: `{ key, perDay, lostPerDay, floor, minMargin }`, with amounts of SOL. `key`
    * belongs to a wallet that holds only SOL and is used for nothing else. On localnet, `true` creates and funds one.
    *
    * @defaultValue `PAYSTILE_SPONSOR_KEY` (a path); without a key, x402 is not offered

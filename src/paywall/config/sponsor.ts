@@ -11,6 +11,8 @@ export interface SponsorConfig {
   readonly key: AccountKey | undefined
   /** The balance, in lamports, below which it pays nothing. */
   readonly floor: bigint
+  /** The lowest price that it sponsors, in lamports. */
+  readonly leastPrice: bigint
   readonly limits: SettlementLimits
 }
 
@@ -23,10 +25,19 @@ export const sponsorOption = z.union(
       perDay: decimal.optional(),
       lostPerDay: decimal.optional(),
       floor: decimal.optional(),
+      minMargin: z
+        .number({ error: 'must be a number' })
+        .min(0, 'must be at least 0')
+        .max(1e6, 'must be at most 1000000')
+        .optional(),
     }),
   ],
-  { error: 'must be the path of a key file, { key, perDay, lostPerDay, floor }, or true on localnet' },
+  { error: 'must be the path of a key file, { key, perDay, lostPerDay, floor, minMargin }, or true on localnet' },
 )
+
+/** Two signatures, and the priority fee of x402 clients. */
+const usualFee = 10_001
+const usualMargin = 2
 
 const usual = { perDay: '0.1', lostPerDay: '0.005', floor: '0.02' } as const
 const failures = { failuresPerPayer: 3, failuresPerClient: 10 }
@@ -53,5 +64,7 @@ export function readSponsor(
     return units ?? 0n
   }
   const [perDay, lostPerDay, floor] = [read('perDay'), read('lostPerDay'), read('floor')]
-  return { key: given.key, floor, limits: { perDay, lostPerDay, ...failures } }
+  const { minMargin = usualMargin } = { minMargin: undefined, ...given }
+  const leastPrice = BigInt(Math.ceil(minMargin * usualFee))
+  return { key: given.key, floor, leastPrice, limits: { perDay, lostPerDay, ...failures } }
 }

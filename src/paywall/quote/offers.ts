@@ -110,7 +110,8 @@ function prepare(
     ...(network === 'localnet' && { genesis: runtime.genesis }),
     ...(description !== undefined && { description }),
     ...(publicUrl !== undefined && config.checkout && { payPage: `${publicUrl}/pay/` }),
-    ...(config.sponsor && isTooLow({ token, units: price, decimals }, mints, rates) && { isUnsponsored: true }),
+    ...(config.sponsor &&
+      isTooLow({ token, units: price, decimals }, config.sponsor.leastPrice, mints, rates) && { isUnsponsored: true }),
   }
   return {
     seal: prepareSeal(terms, runtime.sealWith(recipient), runtime.encode),
@@ -119,16 +120,10 @@ function prepare(
   }
 }
 
-/** In lamports: twice the fee of a transaction with two signatures. */
-const leastSponsored = 20_002n
-
-/**
- * Whether a price is below twice the network fee. Without a rate of SOL this is unknown, and the sponsor's limits bound
- * the loss.
- */
-function isTooLow(price: Amount, mints: MintTable, rates: RateTable): boolean {
+/** Whether a price is too low to be sponsored. Without a rate of SOL this is unknown, and the limits bound the loss. */
+function isTooLow(price: Amount, leastLamports: bigint, mints: MintTable, rates: RateTable): boolean {
   const { SOL } = convertAll(price, ['SOL'], mints, rates)
-  return SOL !== undefined && SOL < leastSponsored
+  return SOL !== undefined && SOL < leastLamports
 }
 
 /** The amount that must arrive of each offered token, and the amount to send, which is more if the mint takes a fee. */
