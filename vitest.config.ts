@@ -72,7 +72,8 @@ export default defineConfig({
     expect: { poll: { timeout: 50_000, interval: 10 } },
     maxConcurrency: 4,
     // Many tests wait for sockets and timers, so two more workers than cores keep the cores busy.
-    maxWorkers: Math.min(6, availableParallelism() + 2),
+    // The long forms compute more, and one more worker than cores is enough.
+    maxWorkers: Math.min(6, availableParallelism() + (isLong ? 1 : 2)),
     sequence: { sequencer: ByProject },
     retry: 0,
     allowOnly: false,

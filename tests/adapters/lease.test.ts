@@ -154,7 +154,8 @@ async function openPair(serve: Serve, first: Handler) {
     for (;;) {
       const response = await other.claim(proof)
       if (response.status === 200) return Number(await response.text())
-      expect(await codeOf(response)).toBe('409 payment_in_progress')
+      // A busy database may answer late.
+      expect(['409 payment_in_progress', '503 ledger_unavailable']).toContain(await codeOf(response))
       await breathe()
     }
   }

@@ -99,8 +99,8 @@ function readCredential({ value }: HeldCredential) {
 describe('a thief who reads the chain', () => {
   it.each([
     ['x402', payWithX402, {}, size(6, 200)],
-    ['MPP', payWithMppx, {}, size(3, 100)],
-    ['MPP, where the payer pays the fee', payWithMppx, { floor: '2' }, size(3, 100)],
+    ['MPP', payWithMppx, {}, size(3, 30)],
+    ['MPP, where the payer pays the fee', payWithMppx, { floor: '2' }, size(3, 30)],
   ] as const)(
     'gets nothing at another replica, with a proof or a credential: %s',
     async (_name, pay, sponsor, rounds) => {
@@ -305,7 +305,7 @@ describe('the sponsor', () => {
     const business = fixture.business()
     const { url } = await business.open()
     const { rpcUrl } = await fixture.payer()
-    const wallets = await Promise.all(Array.from({ length: size(40, 1_000) }, () => generateKeyPairSigner()))
+    const wallets = await Promise.all(Array.from({ length: size(40, 200) }, () => generateKeyPairSigner()))
     const statuses = new Set<number>()
     for (const signer of wallets) {
       const credential = await holdCredential(`${url}/data`, { rpcUrl, signer })

@@ -580,7 +580,7 @@ describe.each(databases)('a story of settlements in the %s ledger', (_name, open
         }
         deepEqual(await settlements.sums(0), await reference.sums(0))
       }),
-      { numRuns: size(50, 2_000) },
+      { numRuns: size(50, 300) },
     )
     const kinds = ['known', 'opened', 'other request', 'other payer']
     const limits = ['day', 'lost', 'payer', 'client'].map((limit) => `exceeded ${limit}`)
