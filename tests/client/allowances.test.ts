@@ -286,9 +286,10 @@ function relay(url: string, headers: IncomingHttpHeaders, response: ServerRespon
 
 describe('bytes ahead', () => {
   const perMegabyte = { per: 'megabyte', price: 0.1 } as const
-  const sell = (volume: Volume, more: { readonly prepay?: number } = {}) => {
+  const sell = (volume: Volume, more: { readonly prepay?: number } = {}, together = 1) => {
     shops += 1
-    return fixture.open({ waitSeconds: 5, scope: `shop-${shops}`, ...perMegabyte, ...more }, serveVolume(volume))
+    const options = { waitSeconds: 5, scope: `shop-${shops}`, ...perMegabyte, ...more }
+    return fixture.open(options, serveVolume(volume, together))
   }
   const options = (more: Partial<ClientOptions> = {}) => fixture.options({ prepayBytes: 100_000, ...more })
 
@@ -344,7 +345,7 @@ describe('bytes ahead', () => {
 
   it('that are shared by parallel answers are bought once', async () => {
     const volume = createVolume(20_000)
-    const shop = await sell(volume)
+    const shop = await sell(volume, {}, 4)
     const own = options({ journal: newJournal() })
     const answers = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => readToTheEnd(await fetchWith402(`${shop.url}/${index}`, own))),

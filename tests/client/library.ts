@@ -35,11 +35,17 @@ export function noise(size: number, seed = 1): Uint8Array {
   return bytes
 }
 
-export function serveVolume(volume: Volume): Serve {
+/** With `together`, no response begins before that many requests are running. */
+export function serveVolume(volume: Volume, together = 1): Serve {
   return async (options) => {
     const paid = create402Middleware(options)
+    const waiting: (() => void)[] = []
+    const begin = (request: IncomingMessage, response: ServerResponse): void => {
+      waiting.push(() => answer(volume, request, response))
+      if (waiting.length >= together) for (const run of waiting.splice(0)) run()
+    }
     return listen(
-      createServer((request, response) => paid(request, response, () => answer(volume, request, response))),
+      createServer((request, response) => paid(request, response, () => begin(request, response))),
       paid,
     )
   }

@@ -83,5 +83,20 @@ function isUnit(text: string | undefined): text is Unit {
   return units.includes(text as Unit)
 }
 
+const smallestSlice = 4_096n
+const slicesOfAllowance = 16n
+
+/**
+ * The most bytes of an allowance that a response holds before it sends them. Parallel responses share an allowance, so
+ * none of them holds a large part that another one needs.
+ */
+export function largestSlice(amount: bigint): bigint {
+  const part = amount / slicesOfAllowance
+  return part > smallestSlice ? part : smallestSlice
+}
+
 /** The number of bytes reserved at first for a metered response. Later slices grow. */
-export const firstSlice = 65_536n
+export function firstSlice(amount: bigint): bigint {
+  const largest = largestSlice(amount)
+  return largest < 65_536n ? largest : 65_536n
+}

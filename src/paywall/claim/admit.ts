@@ -290,7 +290,7 @@ async function take(
 
 /** The part of the allowance that this request needs. */
 function wanted({ unit, amount }: Allowance, incoming: Incoming): Pick<Take, 'amount' | 'from'> {
-  if (unit === 'byte') return { amount: firstSlice }
+  if (unit === 'byte') return { amount: firstSlice(amount) }
   if (unit !== 'file') return { amount: 1n }
   const range = parseRange(incoming.header('range'), amount)
   if (!range) return { amount }

@@ -6,7 +6,12 @@ const grant = (amount: bigint): Grant => ({ tx: new Uint8Array(64), fence: 1n, a
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** A ledger that has so much more to give, and remembers what it was told. */
-function gaugeOver(first: bigint, total: bigint, answers: (bigint | undefined | Error)[] = []) {
+function gaugeOver(
+  first: bigint,
+  total: bigint,
+  answers: (bigint | undefined | Error)[] = [],
+  { allowance = 1n << 40n, length }: { readonly allowance?: bigint; readonly length?: number } = {},
+) {
   const told: { readonly used: bigint; readonly more: bigint }[] = []
   const lost: string[] = []
   const advance: Ledger['advance'] = async (_grant, used, more) => {
@@ -21,6 +26,8 @@ function gaugeOver(first: bigint, total: bigint, answers: (bigint | undefined | 
   }
   const quota = createByteQuota({
     grant: grant(first),
+    allowance,
+    length,
     ledger: { advance } as Ledger,
     log,
     isAlive: () => lost.length === 0,
@@ -47,6 +54,21 @@ describe('of bytes', () => {
     expect(told).toEqual([{ used: 60n, more: 440n }])
     expect(await quota.more()).toBe(true)
     expect(quota.take(1_000)).toBe(440)
+  })
+
+  it('holds no more than the known length of the body', async () => {
+    const { quota, told } = gaugeOver(100n, 10_000n, [], { length: 130 })
+    quota.take(80)
+    expect(await quota.more()).toBe(true)
+    await new Promise((resolve) => setTimeout(resolve))
+    expect([told, quota.take(80)]).toEqual([[{ used: 80n, more: 50n }], 50])
+    expect(told).toHaveLength(1)
+  })
+
+  it('holds at most a sixteenth of the allowance ahead, so that parallel responses can share it', async () => {
+    const { quota, told } = gaugeOver(10_000n, 160_000n, [], { allowance: 160_000n })
+    quota.take(6_000)
+    expect(told).toEqual([{ used: 6_000n, more: 14_000n }])
   })
 
   it('says when there is no more, having given all of it', async () => {

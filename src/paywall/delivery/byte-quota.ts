@@ -4,6 +4,7 @@
  * The grant of a file contains the whole limit. Prepaid bytes are held in slices, so that parallel responses can share
  * them and a crash loses little. The next slice is fetched while the current one is sent.
  */
+import { largestSlice } from '../../core/payment/allowance.ts'
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
 import type { Log } from '../../core/runtime.ts'
 
@@ -17,7 +18,7 @@ export interface ByteQuota {
 }
 
 /** Each slice costs a durable write, so a fast stream needs large slices. */
-const largestSlice = 67_108_864
+const mostAhead = 67_108_864
 const growth = 4
 
 export function createFileQuota(amount: bigint): ByteQuota {
@@ -35,6 +36,10 @@ export function createFileQuota(amount: bigint): ByteQuota {
 
 export interface ByteQuotaParts {
   readonly grant: Grant
+  /** The bytes of the whole allowance. */
+  readonly allowance: bigint
+  /** The length of the body, if it is known. No more is held for it. */
+  readonly length: number | undefined
   readonly ledger: Ledger
   readonly log: Log
   readonly isAlive: () => boolean
@@ -42,7 +47,8 @@ export interface ByteQuotaParts {
 }
 
 export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
-  const { grant, ledger, log, isAlive, lose } = parts
+  const { grant, ledger, log, isAlive, lose, length = Number.POSITIVE_INFINITY } = parts
+  const largest = Math.min(Number(largestSlice(parts.allowance)), mostAhead)
   let sent = 0
   let limit = Number(grant.amount)
   let slice = limit
@@ -52,7 +58,7 @@ export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
   const fetch = async (): Promise<void> => {
     for (let wait = 50; isAlive(); wait *= 2) {
       const used = sent
-      const next = Math.min(slice * growth, largestSlice)
+      const next = Math.min(slice * growth, largest, Math.max(length - limit, 1))
       try {
         const held = await ledger.advance(grant, BigInt(used), BigInt(limit - used + next))
         if (held === undefined) return lose('another request holds it')
@@ -79,7 +85,7 @@ export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
     take: (bytes) => {
       const taken = Math.min(bytes, limit - sent)
       sent += taken
-      if (limit - sent < slice / 2) fetchAhead()
+      if (limit < length && limit - sent < slice / 2) fetchAhead()
       return taken
     },
     more: async () => {

@@ -159,7 +159,9 @@ function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, 
     return { status: instead.status, headers: [], instead }
   }
   const quota =
-    unit === 'file' ? createFileQuota(grant.amount) : createByteQuota({ grant, ledger, log, isAlive, lose: lease.lose })
+    unit === 'file'
+      ? createFileQuota(grant.amount)
+      : createByteQuota({ grant, allowance: amount, length: head.length, ledger, log, isAlive, lose: lease.lose })
   body.quota = quota
   if (unit === 'file' && status === 200 && head.length !== undefined && BigInt(head.length) !== amount)
     log.warn('delivery.size_mismatch', { size: Number(amount), length: head.length })

@@ -100,7 +100,7 @@ function prepare(
   const offer: Offer = {
     recipient,
     currency: token,
-    // The amount to send, if this token can be used: SPEC's client reads it.
+    // The amount to send, if this token can be used. The first client of the protocol reads only this field.
     price: gross[token] ?? price,
     acceptedMints: accepted,
     amounts: gross,
