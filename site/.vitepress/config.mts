@@ -64,6 +64,7 @@ export default defineConfig({
           page('Sell downloads', 'tasks/sell-downloads'),
           page('Put it in front of an API', 'tasks/put-it-in-front-of-an-api'),
           page('Pay from an agent', 'tasks/pay-from-an-agent'),
+          page('Pay x402 and MPP servers', 'tasks/pay-x402-and-mpp-servers'),
           page('Restore a ledger', 'tasks/restore-a-ledger'),
           page('Test mode', 'test-mode'),
           page('Local chain', 'localnet'),

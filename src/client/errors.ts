@@ -38,6 +38,8 @@ export interface PaymentErrorFacts {
   /** The server's error code, if it refused. */
   readonly refusal?: string
   readonly status?: number
+  /** Whether the signed payment is certain never to take effect. */
+  readonly isOver?: boolean
   /** With `allowance_exhausted`: the position of the next byte in the resource. */
   readonly offset?: number
   /** With `allowance_exhausted`: the size of the whole resource, if it is known. */

@@ -5,6 +5,7 @@ import { PaymentError } from './errors.ts'
 import { type ClientOptions, readCall } from './options.ts'
 import { listCandidates } from './policy.ts'
 import { createHints, shareOrBuy, useKnown } from './request/allowances.ts'
+import { buyForeign, resumeForeign } from './request/foreign-purchase.ts'
 import { type ClientParts, type PaidRequest, prepare } from './request/paid-request.ts'
 import { recover } from './request/recover.ts'
 import { redeem } from './request/redeem.ts'
@@ -26,6 +27,7 @@ export function createFetchWith402(parts: ClientParts): FetchWith402 {
     for (;;) {
       const asked = await requestChallenge(parts, paidRequest)
       if (!('kind' in asked)) return asked
+      if (asked.kind === 'foreign') return buyForeign(parts, paidRequest, asked)
       const { scope, url } = asked
       if (scope === undefined) return buy(parts, paidRequest, asked)
       await asked.response.body?.cancel()
@@ -41,7 +43,7 @@ export function createFetchWith402(parts: ClientParts): FetchWith402 {
 async function price(parts: ClientParts, paidRequest: PaidRequest): Promise<Response> {
   const asked = await requestChallenge(parts, paidRequest)
   if (!('kind' in asked)) return asked
-  listCandidates(asked.challenge, asked.network, paidRequest.options)
+  if (asked.kind === 'asked') listCandidates(asked.challenge, asked.network, paidRequest.options)
   return asked.response
 }
 
@@ -58,6 +60,12 @@ async function resume(parts: ClientParts, paidRequest: PaidRequest): Promise<Res
       const { tx = '', requestId } = intent
       others.push(requestId)
       tell({ kind: 'resumed', tx, requestId })
+      if (intent.protocol !== undefined) {
+        const response = await resumeForeign(parts, paidRequest, intent)
+        if (!response) continue
+        others.pop()
+        return response
+      }
       const landed = intent.state === 'landed' ? intent : await recover(parts, paidRequest, intent)
       const brought = landed && (await redeem(parts, paidRequest, landed, new URL(landed.url), ['binding_mismatch']))
       if (brought?.kind !== 'brought') continue

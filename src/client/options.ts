@@ -2,6 +2,7 @@
 import { nearest } from '../core/errors/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import { type AllowanceLeft, mostBytesAhead, type Offered } from '../core/payment/allowance.ts'
+import { type Protocol, protocols } from '../core/protocol/protocols.ts'
 import type { Journal } from './journal/journal.ts'
 import { checkPolicy, type PolicyOptions } from './policy.ts'
 import type { WalletSource } from './wallet.ts'
@@ -14,6 +15,7 @@ export interface PaymentOffer {
   readonly amount: string
   readonly token: TokenCode
   readonly network: string
+  readonly protocol: Protocol
   readonly description?: string
   /** The allowance that it buys, if the server states it. */
   readonly allowance?: Offered
@@ -47,6 +49,12 @@ export interface ClientOptions extends PolicyOptions {
    * @defaultValue `PAYSTILE_RPC`, the public node, or the localnet of this machine
    */
   readonly rpc?: string | readonly string[]
+  /**
+   * The payment protocols that the client may use, the preferred one first: `'paystile'`, `'mpp'`, `'x402'`, `'x402-v1'`.
+   *
+   * @defaultValue all, in this order
+   */
+  readonly protocols?: readonly Protocol[]
   /** Called before every payment. Any result but `true` declines the payment. */
   readonly approve?: (offer: PaymentOffer) => boolean | Promise<boolean>
   /**
@@ -100,6 +108,7 @@ const optionNames: readonly (keyof ClientOptions)[] = [
   'mints',
   'allowHttp',
   'rpc',
+  'protocols',
   'approve',
   'dryRun',
   'proof',
@@ -156,8 +165,14 @@ export function readCall(first: RequestInit | ClientOptions | undefined, second:
   const { prepayBytes } = options
   if (prepayBytes !== undefined && !(Number.isInteger(prepayBytes) && prepayBytes > 0 && prepayBytes <= mostBytesAhead))
     problems.push(`prepayBytes must be a whole number from 1 to ${mostBytesAhead}`)
+  if (options.protocols !== undefined && !isProtocolList(options.protocols))
+    problems.push(`protocols must be a list of ${protocols.join(', ')}`)
   if (options.wallet === undefined)
     problems.push('wallet is missing; pass initAgentWallet(), a kit signer or a Keypair')
   if (problems.length > 0) throw new TypeError(`fetchWith402: ${problems.join('; ')}.`)
   return { init, options }
+}
+
+function isProtocolList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => protocols.includes(one))
 }

@@ -34,8 +34,11 @@ export interface SendParts {
 }
 
 /** Reads a recent blockhash for a payment. Undefined if no node answers. */
-export async function readLifetime({ call }: Pick<Rpc, 'call'>): Promise<Lifetime | undefined> {
-  const answer = await call('getLatestBlockhash', [{ commitment: 'confirmed' }])
+export async function readLifetime(
+  { call }: Pick<Rpc, 'call'>,
+  commitment: 'confirmed' | 'finalized' = 'confirmed',
+): Promise<Lifetime | undefined> {
+  const answer = await call('getLatestBlockhash', [{ commitment }])
   const value = resultValue(answer)
   if (!isFields(value)) return undefined
   const lastValidBlockHeight = readCount(value['lastValidBlockHeight'])

@@ -12,28 +12,31 @@ export interface Paid {
   token?: string
   recipient?: string
   network?: string
+  protocol?: string
   /** The purchased allowance, and its remainder. */
   allowance?: Partial<Offered & AllowanceLeft>
 }
 
 export function remember(paid: Paid, event: ClientEvent): void {
   if (event.kind === 'paying') {
-    const { requestId, amount, token, recipient, network, allowance } = event
-    Object.assign(paid, { requestId, amount, token, recipient, network, ...(allowance && { allowance }) })
+    const { requestId, amount, token, recipient, network, protocol, allowance } = event
+    Object.assign(paid, { requestId, amount, token, recipient, network, protocol, ...(allowance && { allowance }) })
   }
   if (event.kind === 'sent' || event.kind === 'resumed') paid.tx = event.tx
   if (event.kind === 'resumed') paid.requestId = event.requestId
+  if (event.kind === 'delivered' && event.tx !== '') paid.tx = event.tx
   if (event.kind === 'delivered' && event.allowance) paid.allowance = { ...paid.allowance, ...event.allowance }
 }
 
 export function describe(event: ClientEvent, purse: string, limit: string): string | undefined {
   switch (event.kind) {
     case 'paying': {
-      const { amount, token } = event
+      const { amount, token, protocol } = event
+      const over = protocol === 'paystile' ? '' : ` over ${protocol}`
       const limits = `(limit ${limit} ${token} per payment)`
       return (
         `${paint.yellow('402')}  ${new URL(event.url).host} charges ${paint.bold(`${amount} ${token}`)}${describePurpose(event)}\n` +
-        `pay  ${amount} ${token} from ${purse} to ${event.recipient} on ${event.network} ${limits}`
+        `pay  ${amount} ${token} from ${purse} to ${event.recipient} on ${event.network}${over} ${limits}`
       )
     }
     case 'sent':
@@ -41,7 +44,7 @@ export function describe(event: ClientEvent, purse: string, limit: string): stri
     case 'confirmed':
       return paint.green('paid')
     case 'resumed':
-      return `trying the earlier payment ${short(event.tx)}`
+      return `trying the earlier payment ${short(event.tx || event.requestId)}`
     case 'retrying':
       return `not received yet (${event.reason}); sending the same proof again in ${(event.afterMs / 1000).toFixed(1)} s`
     case 'delivered': {

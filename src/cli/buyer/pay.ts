@@ -5,6 +5,7 @@ import { PaymentError } from '../../client/errors.ts'
 import { downloadWith402, fetchWith402 } from '../../client/index.ts'
 import type { ClientOptions } from '../../client/options.ts'
 import { defaultMaxPrice, isLoopback } from '../../client/policy.ts'
+import { readForeignOffers } from '../../client/protocols/choose.ts'
 import { readJson } from '../../client/read-json.ts'
 import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
 import { findLocalnet, findLocalnets } from '../../host/home.ts'
@@ -44,8 +45,8 @@ export async function pay(terminal: Terminal, address: string, options: PayOptio
   // response to the quote request is the result.
   const mayBeDemo = !named && isNearDemo(url)
   const genesis = mayBeDemo ? await readDemoChain(url) : undefined
-  const asked = mayBeDemo && genesis === undefined ? await ask(url, request, timeoutMs / 2) : undefined
-  if (asked && !asked.challenge) return tell(terminal, asked.response, {}, options)
+  const asked = mayBeDemo && genesis === undefined ? await ask(url, request, timeoutMs / 2, limits) : undefined
+  if (asked && !asked.challenge && asked.offers.length === 0) return tell(terminal, asked.response, {}, options)
   await asked?.response.body?.cancel()
   const purse = await openPurse(named, genesis ?? asked?.challenge?.genesis)
   const paid: Paid = {}
@@ -131,8 +132,17 @@ async function save(
 
 async function tell(terminal: Terminal, response: Response, paid: Paid, options: PayOptions): Promise<ExitCode> {
   const { status } = response
-  const challenge = options.dryRun && status === 402 ? readChallenge(await readJson(response, 10_000)) : undefined
+  const body = options.dryRun && status === 402 ? await readJson(response, 10_000) : undefined
+  const challenge = readChallenge(body)
   if (challenge) return tellDryRun(terminal, response, challenge)
+  const [offer] = options.dryRun && status === 402 ? readForeignOffers(response, body, options) : []
+  if (offer) {
+    await response.body?.cancel()
+    const { protocol, network } = offer
+    return terminal.result({ ok: true, dryRun: true, protocol, network }, [
+      `The server charges over ${protocol} on ${network}, and your limits allow it. Nothing was paid.`,
+    ])
+  }
   if (!paid.tx && !options.json) noteUnpaid(terminal, response)
   try {
     if (options.json) return await tellJson(terminal, response, paid)
@@ -151,8 +161,8 @@ const kept = 'The payment remains valid. The same command uses it again without 
  * After an error response the ledger returns the grant, and the client's journal keeps the payment. Other failures are
  * thrown.
  */
-function isKept({ status }: Response, { tx }: Paid): boolean {
-  return tx !== undefined && status >= 400
+function isKept({ status }: Response, { tx, protocol = 'paystile' }: Paid): boolean {
+  return tx !== undefined && status >= 400 && protocol === 'paystile'
 }
 
 function noteUnpaid(terminal: Terminal, { status, statusText }: Response): void {

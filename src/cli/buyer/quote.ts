@@ -1,6 +1,9 @@
 /** `paystile quote`: the price of a resource, and whether the limits allow it. */
 import { PaymentError } from '../../client/errors.ts'
-import { checkChallenge, listCandidates } from '../../client/policy.ts'
+import { checkChallenge, listCandidates, type PolicyOptions } from '../../client/policy.ts'
+import { listPermitted } from '../../client/protocols/choose.ts'
+import type { ForeignOffer } from '../../client/protocols/offer.ts'
+import { formatUnits } from '../../core/money/money.ts'
 import { readOffered } from '../../core/payment/allowance.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { boughtText } from '../allowance-text.ts'
@@ -14,8 +17,9 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
   const url = readUrl(address)
   const limits = readLimits(options)
   const seconds = readWhole('--timeout', options.timeout, 1, 3600) ?? 60
-  const { response, challenge } = await ask(url, readRequest(options), seconds * 1000)
+  const { response, challenge, offers } = await ask(url, readRequest(options), seconds * 1000, limits)
   await response.body?.cancel()
+  if (!challenge && offers.length > 0) return quoteForeign(terminal, url, offers, limits)
   if (!challenge) {
     const { status } = response
     const words = status === 402 ? unknownPayment : status < 400 ? 'it is free' : 'it requires no payment'
@@ -39,6 +43,7 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
     ...(challenge.description === undefined ? [] : [['For', challenge.description]]),
     ['Pay to', challenge.recipient],
     ['Network', challenge.network ?? 'unknown'],
+    ['Protocol', 'paystile'],
     ['Until', challenge.expiresAt ?? 'unknown'],
     ['requestId', challenge.requestId],
     ['Limits', objection ?? 'allow it'],
@@ -47,6 +52,35 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
     `${paint.yellow('402')} ${url.href}`,
     ...table(rows),
     '',
+    `Pay it with: npx paystile pay ${url.href}`,
+  ])
+}
+
+/** The offers of a server that speaks other protocols, in the order in which `pay` tries them. */
+function quoteForeign(terminal: Terminal, url: URL, offers: readonly ForeignOffer[], limits: PolicyOptions): ExitCode {
+  const question = { url, options: limits, payer: undefined, hasHeader: () => false, now: createWallClock().now() }
+  const quoted = offers.map((offer) => {
+    const { protocol, network, recipient, asset, units } = offer
+    let price = `${units} base units of ${asset}`
+    const objection = objectionTo(() => {
+      for (const { candidate } of listPermitted([offer], { ...question, requestId: '' }))
+        price = `${formatUnits(candidate.units, candidate.decimals)} ${candidate.token}`
+    })
+    return { protocol, price, recipient, network, allowed: objection === undefined, objection }
+  })
+  const lines = quoted.flatMap(({ protocol, price, recipient, network, objection }) => [
+    ...table([
+      ['Price', price],
+      ['Pay to', recipient],
+      ['Network', network],
+      ['Protocol', protocol],
+      ['Limits', objection ?? 'allow it'],
+    ]),
+    '',
+  ])
+  return terminal.result({ ok: true, status: 402, challenge: null, offers: quoted }, [
+    `${paint.yellow('402')} ${url.href}`,
+    ...lines,
     `Pay it with: npx paystile pay ${url.href}`,
   ])
 }

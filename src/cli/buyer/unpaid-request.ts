@@ -1,4 +1,7 @@
 /** Requests a resource without payment. */
+import type { ClientOptions } from '../../client/options.ts'
+import { readForeignOffers } from '../../client/protocols/choose.ts'
+import type { ForeignOffer } from '../../client/protocols/offer.ts'
 import { readJson } from '../../client/read-json.ts'
 import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
 import { CommandError, exitCodes } from '../output.ts'
@@ -8,19 +11,25 @@ export interface Asked {
   readonly response: Response
   /** Undefined if no payment is required, or only in an unsupported way. */
   readonly challenge: Challenge | undefined
+  /** The offers in other protocols. */
+  readonly offers: readonly ForeignOffer[]
 }
 
 export const unknownPayment = 'it requires a payment protocol that paystile does not support'
 
-export async function ask(url: URL, request: RequestInit, timeoutMs: number): Promise<Asked> {
+export async function ask(
+  url: URL,
+  request: RequestInit,
+  timeoutMs: number,
+  options: Pick<ClientOptions, 'network'>,
+): Promise<Asked> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(noAnswer()), timeoutMs)
   try {
     const response = await fetch(url, { ...request, signal: limit.signal })
-    return {
-      response,
-      challenge: response.status === 402 ? readChallenge(await readJson(response, timeoutMs)) : undefined,
-    }
+    if (response.status !== 402) return { response, challenge: undefined, offers: [] }
+    const body = await readJson(response, timeoutMs)
+    return { response, challenge: readChallenge(body), offers: readForeignOffers(response, body, options) }
   } finally {
     clearTimeout(timer)
   }

@@ -59,8 +59,8 @@ export function openFileJournal(path: string): Journal {
         return { kind: 'reserved' } as const
       }),
     change: async (requestId, change) => {
-      const { state, tx, wire, slot, remaining, until } = change
-      const values = [state, tx, wire, slot, remaining, until].map((value) => value ?? null)
+      const { state, tx, wire, slot, credential, remaining, until } = change
+      const values = [state, tx, wire, slot, credential, remaining, until].map((value) => value ?? null)
       queries.update.run(...values, requestId)
     },
     adopt: async (key) =>
@@ -100,7 +100,7 @@ export function openFileJournal(path: string): Journal {
 }
 
 const columns =
-  'request_id, key, url, host, day, network, genesis, token, units, payer, proof, claim, state, unit, scope, holder'
+  'request_id, key, url, host, day, network, genesis, token, units, payer, proof, claim, state, unit, scope, protocol, memo, holder'
 
 function prepare(database: DatabaseSyncInstance) {
   const query = (text: string) => database.prepare(text)
@@ -110,7 +110,7 @@ function prepare(database: DatabaseSyncInstance) {
     insert: query(`insert into intents (${columns}) values (${columns.replaceAll(/\w+/g, '?')})`),
     update: query(
       `update intents set state = coalesce(?, state), tx = coalesce(?, tx), wire = coalesce(?, wire),
-       slot = coalesce(?, slot), remaining = coalesce(?, remaining),
+       slot = coalesce(?, slot), credential = coalesce(?, credential), remaining = coalesce(?, remaining),
        until = coalesce(?, until) where request_id = ?`,
     ),
     unfinished: query("select * from intents where key = ? and scope is null and state in ('signed', 'landed')"),
@@ -152,10 +152,10 @@ function isHeldElsewhere(holder: string | null): boolean {
 
 function toColumns(intent: Intent): (string | null)[] {
   const { requestId, key, url, host, day, network, genesis, token, units, payer, proof, state } = intent
-  const { claim = null, unit = null, scope = null } = intent
+  const { claim = null, unit = null, scope = null, protocol = null, memo = null } = intent
   return [
     ...[requestId, key, url, host, day, network, genesis, token, String(units), payer, proof],
-    ...[claim, state, unit, scope],
+    ...[claim, state, unit, scope, protocol, memo],
   ]
 }
 
@@ -175,6 +175,6 @@ function toIntent(row: Row): Intent {
     payer: row['payer'],
     proof: row['proof'],
     state: row['state'],
-    ...optional('claim', 'tx', 'wire', 'slot', 'unit', 'scope', 'remaining', 'until'),
+    ...optional('claim', 'tx', 'wire', 'slot', 'unit', 'scope', 'protocol', 'credential', 'memo', 'remaining', 'until'),
   } as Intent
 }

@@ -4,6 +4,7 @@
  */
 import type { Network, TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
+import type { ForeignProtocol } from '../../core/protocol/protocols.ts'
 import type { ProofKind } from '../../core/protocol/request-id.ts'
 
 /**
@@ -37,6 +38,12 @@ export interface Intent {
   readonly wire?: string
   /** A slot at which a node knew its blockhash. */
   readonly slot?: number
+  /** The protocol, if it is not that of paystile. The server then sends the transaction, and `tx` is its report. */
+  readonly protocol?: ForeignProtocol
+  /** The header that submits the transaction, as `name: value`. It is sent again unchanged. */
+  readonly credential?: string
+  /** The text of its memo, if it has one and another protocol wrote it. */
+  readonly memo?: string
   /** The unit of the allowance. Unknown for purchases before this field existed. */
   readonly unit?: Unit
   /**
@@ -50,7 +57,9 @@ export interface Intent {
   readonly until?: number
 }
 
-export type IntentChange = Partial<Pick<Intent, 'state' | 'tx' | 'wire' | 'slot' | 'remaining' | 'until'>>
+export type IntentChange = Partial<
+  Pick<Intent, 'state' | 'tx' | 'wire' | 'slot' | 'credential' | 'remaining' | 'until'>
+>
 
 /** The rest of a shared purchase. */
 export type Left = Pick<IntentChange, 'remaining' | 'until'>

@@ -35,6 +35,10 @@ const versions: readonly string[] = [
   // The slot of signing decides whether a payment can still land.
   `alter table intents add column slot integer;
   alter table intents drop column last_valid_block_height;`,
+  // Payments over other protocols.
+  `alter table intents add column protocol text;
+  alter table intents add column credential text;
+  alter table intents add column memo text;`,
 ]
 
 /** Migrates the tables in one step. Throws if a later version wrote the journal. */

@@ -25,8 +25,8 @@ export interface PaidRequest {
   readonly journal: Journal
   readonly key: string
   readonly method: string
-  /** Whether the caller asks for only a part of the resource. */
-  readonly asksForPart: boolean
+  /** Whether the caller's request has this header. */
+  readonly hasHeader: (name: string) => boolean
   /** The caller's redirect mode for the unpaid request. */
   readonly redirect: RequestRedirect
   /** Whether the caller has aborted. */
@@ -72,7 +72,7 @@ export async function prepare(
     journal: options.journal ?? (await parts.journal()),
     key: createKey(method, url, body, wallet.address),
     method,
-    asksForPart: headers.has('range'),
+    hasHeader: (name) => headers.has(name),
     redirect: init.redirect ?? given?.redirect ?? 'follow',
     isCancelled: () => callerSignal?.aborted === true,
     pause: async (ms) => {

@@ -72,6 +72,7 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
     amount,
     token,
     network,
+    protocol: 'paystile' as const,
     ...(description !== undefined && { description }),
     ...(allowance && { allowance }),
   }
@@ -170,7 +171,12 @@ export async function land({ rpc, clock, journal, options, tell }: PayParts, int
   }
 }
 
-async function reserve(journal: Journal, intent: Intent, candidate: Candidate, options: ClientOptions): Promise<void> {
+export async function reserve(
+  journal: Journal,
+  intent: Intent,
+  candidate: Candidate,
+  options: ClientOptions,
+): Promise<void> {
   const { token, decimals } = candidate
   const limits = readLimits(candidate, options)
   const reservation = await journal.reserve(intent, limits)

@@ -25,7 +25,7 @@ export async function redeem(
   elsewhere: readonly string[] = [],
 ): Promise<Redeemed> {
   const { clock } = parts
-  const { journal, wallet, options, isCancelled, tell, asksForPart } = paidRequest
+  const { journal, wallet, options, isCancelled, tell, hasHeader } = paidRequest
   const timeoutMs = readTimeout(options)
   const send = (headers: Readonly<Record<string, string>>) => paidRequest.send(url, headers, 'manual')
   const delivery = await redeemProof(
@@ -36,7 +36,7 @@ export async function redeem(
   if (delivery.kind !== 'delivered') return delivery
   const { response, left } = delivery
   const now = clock.now()
-  const extent = readExtent(response, asksForPart, left)
+  const extent = readExtent(response, hasHeader('range'), left)
   if (left?.unit === 'second') await noteWindow(paidRequest, intent, leftAfter(left, response, 0, now))
   const end = async (ending: Ending, bytes: number): Promise<void> => {
     try {
@@ -76,12 +76,12 @@ async function endOwn(
   ending: Ending,
   { remaining }: Left,
 ): Promise<void> {
-  const { journal, asksForPart } = paidRequest
+  const { journal, hasHeader } = paidRequest
   // If the caller asked for a part of a file, the rest can still be requested; the server reports when all has arrived.
   // Bytes that were not needed remain for the same request.
   const isDone =
     intent.unit === 'file'
-      ? ending === 'whole' && !asksForPart
+      ? ending === 'whole' && !hasHeader('range')
       : ending !== 'broken' && (intent.unit !== 'byte' || remaining === 0)
   if (isDone && isCounted(paidRequest, response)) await journal.change(intent.requestId, { state: 'done' })
   await journal.release(intent.requestId)
@@ -117,12 +117,12 @@ function exhaustedError({ requestId, tx }: Intent, offset: number, size: number 
   )
 }
 
-function isRedirect({ type, status }: Response): boolean {
+export function isRedirect({ type, status }: Response): boolean {
   return type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)
 }
 
 /** A proof is never sent to the target of a redirect. A redirect is followed without it, and only within the origin. */
-async function followRedirect({ send, method }: PaidRequest, response: Response, url: URL): Promise<Response> {
+export async function followRedirect({ send, method }: PaidRequest, response: Response, url: URL): Promise<Response> {
   const location = response.headers.get('location')
   const to = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined
   if (to?.origin !== url.origin) {

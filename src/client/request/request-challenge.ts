@@ -9,7 +9,9 @@ import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
 import { readTimeout } from '../options.ts'
 import { checkChallenge, listCandidates } from '../policy.ts'
+import { listPermitted, readForeignOffers } from '../protocols/choose.ts'
 import { readJson } from '../read-json.ts'
+import type { ForeignReading } from './foreign-purchase.ts'
 import { type ClientParts, connect, digest, type PaidRequest } from './paid-request.ts'
 import { pay, payParts } from './pay.ts'
 
@@ -35,18 +37,24 @@ export interface ChallengeReading {
 export async function requestChallenge(
   parts: ClientParts,
   paidRequest: PaidRequest,
-): Promise<ChallengeReading | Response> {
+): Promise<ChallengeReading | ForeignReading | Response> {
   const { options, wallet } = paidRequest
+  const isNative = options.protocols?.includes('paystile') ?? true
   const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(32)))
   const kind =
     options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
   const bytes = options.prepayBytes === undefined ? {} : { bytes: BigInt(options.prepayBytes) }
   const header = formatAccept({ ...kind, ...bytes }) ?? ''
-  const response = await paidRequest.send(paidRequest.url, { [acceptHeader]: header }, paidRequest.redirect)
+  const response = await paidRequest.send(
+    paidRequest.url,
+    isNative ? { [acceptHeader]: header } : {},
+    paidRequest.redirect,
+  )
   if (response.status !== 402) return response
-  const challenge = readChallenge(await readJson(response, readTimeout(options) / 2))
-  if (!challenge) return response
-  const url = whereToPay(paidRequest, response, challenge)
+  const body = await readJson(response, readTimeout(options) / 2)
+  const challenge = isNative ? readChallenge(body) : undefined
+  if (!challenge) return readForeign(parts, paidRequest, response, body)
+  const url = whereToPay(paidRequest, response, challenge.requestId)
   const network = checkChallenge(challenge, url, options, parts.clock.now())
   const allowance = readOffered(challenge.allowance)
   const scope =
@@ -54,6 +62,22 @@ export async function requestChallenge(
       ? digest([url.origin, challenge.scope, wallet.address, network, challenge.genesis ?? ''])
       : undefined
   return { kind: 'asked', response, challenge, url, network, announced: kind.kind, secret, allowance, scope }
+}
+
+/** A 402 without an offer that the client knows is the result. */
+function readForeign(
+  { clock }: ClientParts,
+  paidRequest: PaidRequest,
+  response: Response,
+  body: unknown,
+): ForeignReading | Response {
+  const { options, wallet, hasHeader } = paidRequest
+  const offers = readForeignOffers(response, body, options)
+  if (offers.length === 0) return response
+  const requestId = crypto.randomUUID()
+  const url = whereToPay(paidRequest, response, requestId)
+  const question = { url, options, payer: wallet.address, hasHeader, now: clock.now(), requestId }
+  return { kind: 'foreign', response, url, requestId, permitted: listPermitted(offers, question) }
 }
 
 /** Pays the challenge. The returned intent has landed, and the caller holds it until it releases it. */
@@ -86,7 +110,7 @@ function chooseProofKind({ proof = [], requestId }: Challenge, announced: ProofK
 }
 
 /** The address that sent the challenge: the end of the redirects, if it is still the caller's host. */
-function whereToPay({ url: asked, method }: PaidRequest, response: Response, { requestId }: Challenge): URL {
+function whereToPay({ url: asked, method }: PaidRequest, response: Response, requestId: string): URL {
   const url = response.url === '' ? asked : new URL(response.url)
   // A redirect may have changed the method to GET. Then the challenge is for another request than the paid one.
   if (response.redirected && method !== 'GET' && method !== 'HEAD') {

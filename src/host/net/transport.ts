@@ -6,6 +6,7 @@
  * response delays no other.
  */
 import '../supported-runtime.ts'
+import './own-fetch.ts'
 import { Agent } from 'undici'
 import type { Post } from '../../core/ports/sheets.ts'
 import { type Get, longestAnswer, type Transport } from '../../core/runtime.ts'

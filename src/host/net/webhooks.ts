@@ -3,6 +3,7 @@
  * redirects.
  */
 import { Webhook as Signer } from 'standardwebhooks'
+import './own-fetch.ts'
 import { Agent } from 'undici'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Posted } from '../../core/ports/outbox.ts'

@@ -1,0 +1,46 @@
+/** An offer of a server that speaks another payment protocol, in the terms that all of them share. */
+import type { Network } from '../../core/money/tokens.ts'
+import type { ForeignProtocol } from '../../core/protocol/protocols.ts'
+
+export interface Split {
+  readonly recipient: string
+  readonly units: bigint
+  readonly memo: string | undefined
+}
+
+export interface ForeignOffer {
+  readonly protocol: ForeignProtocol
+  readonly network: Network
+  readonly recipient: string
+  /** The address of a mint, or `SOL`. */
+  readonly asset: string
+  /** The decimals and the token program of the mint, if the server states them. */
+  readonly decimals: number | undefined
+  readonly tokenProgram: string | undefined
+  /** The whole amount, including the splits. */
+  readonly units: bigint
+  readonly splits: readonly Split[]
+  /** The server's wallet that pays the network fee. Undefined if the payer pays it. */
+  readonly feePayer: string | undefined
+  readonly memo: string | undefined
+  readonly computeUnits: number
+  readonly description: string | undefined
+  /** In milliseconds since 1970. */
+  readonly expiresAt: number | undefined
+  /** The header that submits the signed transaction, base64, with the request. */
+  readonly credential: (transaction: string) => Credential
+}
+
+export interface Credential {
+  readonly header: string
+  readonly value: string
+}
+
+/** Reads an amount in base units. Undefined if it is malformed or 0. */
+export function readUnits(value: unknown): bigint | undefined {
+  return typeof value === 'string' && /^[1-9]\d{0,19}$/.test(value) ? BigInt(value) : undefined
+}
+
+export function readText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

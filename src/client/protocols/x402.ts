@@ -1,0 +1,135 @@
+/**
+ * Servers of x402, scheme `exact` on Solana: version 2 with its headers, and version 1 with its body.
+ *
+ * The client signs a transfer with the server's fee payer, and submits it with the request. It echoes the accepted entry
+ * untouched.
+ */
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { decodeBase64, encodeBase64 } from '../../core/encoding/base64.ts'
+import { isFields } from '../../core/encoding/fields.ts'
+import { asciiJson } from '../../core/http/http.ts'
+import type { Network } from '../../core/money/tokens.ts'
+import { parseJsonObject } from '../../core/protocol/credential.ts'
+import { x402Networks, x402RequiredHeader, x402ResponseHeader, x402SignatureHeader } from '../../core/protocol/x402.ts'
+import { type ForeignOffer, readText, readUnits } from './offer.ts'
+
+const v1SignatureHeader = 'X-PAYMENT'
+const v1ResponseHeader = 'X-PAYMENT-RESPONSE'
+const longestHeader = 65_536
+const mostEntries = 20
+const longestMemoBytes = 256
+/** The limit of the reference clients. Facilitators accept it, and a long memo needs more. */
+const usualUnits = 20_000
+const mostUnits = 60_000
+const mostVariation = 16_384
+
+/** The offers in `PAYMENT-REQUIRED`. Entries of other chains and schemes are left out. */
+export function readX402Offers(headers: Headers, wanted: Network | undefined): readonly ForeignOffer[] {
+  const header = headers.get(x402RequiredHeader)
+  if (header === null || header.length > longestHeader) return []
+  const required = parseJsonObject(decodeBase64(header))
+  if (required?.['x402Version'] !== 2 || !Array.isArray(required['accepts'])) return []
+  const { resource, extensions } = required
+  const description = isFields(resource) ? readText(resource['description']) : undefined
+  return required['accepts'].slice(0, mostEntries).flatMap((accepted: unknown): ForeignOffer | readonly [] => {
+    const network = isFields(accepted) ? findNetwork(accepted['network'], x402Networks, wanted) : undefined
+    if (!isFields(accepted) || network === undefined) return []
+    // The memo makes equal payments different transactions.
+    const nonce = crypto.randomUUID().replaceAll('-', '')
+    const offer = readEntry(accepted, accepted['amount'], network, nonce)
+    if (!offer) return []
+    const echoed = { ...(resource !== undefined && { resource }), ...(extensions !== undefined && { extensions }) }
+    return {
+      ...offer,
+      protocol: 'x402',
+      description,
+      credential: (transaction) => ({
+        header: x402SignatureHeader,
+        value: toBase64({ x402Version: 2, payload: { transaction }, ...echoed, accepted }),
+      }),
+    }
+  })
+}
+
+const v1Networks: Readonly<Record<Network, string>> = {
+  mainnet: 'solana',
+  devnet: 'solana-devnet',
+  localnet: 'solana-devnet',
+}
+
+/** The offers in the body of a 402 of version 1. */
+export function readX402V1Offers(body: unknown, wanted: Network | undefined): readonly ForeignOffer[] {
+  if (!isFields(body) || body['x402Version'] !== 1 || !Array.isArray(body['accepts'])) return []
+  return body['accepts'].slice(0, mostEntries).flatMap((accepted: unknown): ForeignOffer | readonly [] => {
+    const network = isFields(accepted) ? findNetwork(accepted['network'], v1Networks, wanted) : undefined
+    if (!isFields(accepted) || network === undefined) return []
+    const offer = readEntry(accepted, accepted['maxAmountRequired'], network, undefined)
+    if (!offer) return []
+    return {
+      ...offer,
+      protocol: 'x402-v1',
+      description: readText(accepted['description']),
+      credential: (transaction) => ({
+        header: v1SignatureHeader,
+        value: toBase64({ x402Version: 1, scheme: 'exact', network: accepted['network'], payload: { transaction } }),
+      }),
+    }
+  })
+}
+
+/** A localnet presents itself as devnet. It counts as a localnet only if the caller says so. */
+function findNetwork(
+  id: unknown,
+  names: Readonly<Record<Network, string>>,
+  wanted: Network | undefined,
+): Network | undefined {
+  if (id === names.mainnet) return 'mainnet'
+  if (id !== names.devnet) return undefined
+  return wanted === 'localnet' ? 'localnet' : 'devnet'
+}
+
+type Entry = Omit<ForeignOffer, 'protocol' | 'description' | 'credential'>
+
+function readEntry(
+  accepted: Readonly<Record<string, unknown>>,
+  amount: unknown,
+  network: Network,
+  nonce: string | undefined,
+): Entry | undefined {
+  const { scheme, asset, payTo, extra } = accepted
+  const details = isFields(extra) ? extra : {}
+  const units = readUnits(amount)
+  const feePayer = readText(details['feePayer'])
+  const memo = readText(details['memo']) ?? nonce
+  const bytes = memo === undefined ? 0 : new TextEncoder().encode(memo).length
+  // Old servers of version 1 refuse a memo. There the limit makes equal payments different transactions.
+  const variation = memo === undefined ? (crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % mostVariation : 0
+  if (scheme !== 'exact' || units === undefined || bytes > longestMemoBytes) return undefined
+  if (![asset, payTo, feePayer].every((one) => typeof one === 'string' && decodeAddress(one) !== undefined))
+    return undefined
+  return {
+    network,
+    recipient: String(payTo),
+    asset: String(asset),
+    decimals: undefined,
+    tokenProgram: undefined,
+    units,
+    splits: [],
+    feePayer,
+    memo,
+    computeUnits: Math.min(Math.max(usualUnits, 8_000 + 400 * bytes), mostUnits) + variation,
+    expiresAt: undefined,
+  }
+}
+
+function toBase64(value: unknown): string {
+  return encodeBase64(asciiJson(value), 'standard')
+}
+
+/** The transaction and the error in the server's report on the payment. Both are its own words. */
+export function readX402Report(headers: Headers): { readonly tx?: string; readonly error?: string } {
+  const header = headers.get(x402ResponseHeader) ?? headers.get(v1ResponseHeader) ?? headers.get(x402RequiredHeader)
+  const report = header === null || header.length > longestHeader ? undefined : parseJsonObject(decodeBase64(header))
+  const [tx, error] = [readText(report?.['transaction']), readText(report?.['errorReason'] ?? report?.['error'])]
+  return { ...(tx !== undefined && { tx }), ...(error !== undefined && { error }) }
+}
