@@ -12,12 +12,12 @@ import { createHttpTransport } from '../../host/net/transport.ts'
 import type { ServiceConfig } from '../../paywall/config/config.ts'
 import { type ExitCode, exitCodes, paint, type Terminal } from '../output.ts'
 import { checkClock } from './clock.ts'
-import { attempt, type Finding, fail, type Level, ok } from './finding.ts'
+import { attempt, type Finding, fail, type Level, type Look, type NamedFinding, ok } from './finding.ts'
 import { checkNodes, type NetworkFacts } from './nodes.ts'
 import { checkPayouts } from './payouts.ts'
 import { checkRates } from './rates.ts'
 import { checkRecipients } from './recipient.ts'
-import { checkSecrets } from './secrets.ts'
+import { checkKeys, checkSecrets } from './secrets.ts'
 import { checkSettlement } from './settlement.ts'
 import { checkStore } from './store.ts'
 import { readSubject, type Subject } from './subject.ts'
@@ -44,18 +44,17 @@ export async function doctor(terminal: Terminal, file: string | undefined): Prom
   return isWell ? exitCodes.ok : exitCodes.usage
 }
 
-interface Examination {
-  readonly findings: readonly Finding[]
-  readonly isServing: boolean
-}
+type Add = (check: string, look: Look) => Promise<void>
 
-async function examine(subject: Subject): Promise<Examination> {
-  const findings: Finding[] = [...(await attempt('node', checkRuntime))]
-  const add = async (check: string, look: () => readonly Finding[] | Promise<readonly Finding[]>): Promise<void> => {
+async function examine(subject: Subject) {
+  const findings: NamedFinding[] = []
+  const add: Add = async (check, look) => {
     findings.push(...(await attempt(check, look)))
   }
+  await add('node', checkRuntime)
   await add('config', () => checkConfig(subject))
   await add('secret', () => checkSecrets(subject))
+  await add('keys', () => checkKeys(subject))
   let isServing = false
   const http = createHttpTransport()
   try {
@@ -65,8 +64,6 @@ async function examine(subject: Subject): Promise<Examination> {
   }
   return { findings, isServing }
 }
-
-type Add = (check: string, look: () => readonly Finding[] | Promise<readonly Finding[]>) => Promise<void>
 
 /** All checks that need a configuration. Returns true if the service already runs. */
 async function examineService(
@@ -128,10 +125,9 @@ const [leastMajor, leastMinor] = [20, 19]
 function checkRuntime(): readonly Finding[] {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const isEnough = major > leastMajor || (major === leastMajor && minor >= leastMinor)
-  if (isEnough) return [ok('node', `Node ${process.versions.node}`)]
+  if (isEnough) return [ok(`Node ${process.versions.node}`)]
   return [
     fail(
-      'node',
       `Node ${process.versions.node} is too old`,
       `install Node ${leastMajor}.${leastMinor} or later from https://nodejs.org`,
     ),
@@ -143,19 +139,19 @@ function checkConfig({ file, problems, plan, routes }: Subject): readonly Findin
   if (problems.length > 0) {
     return problems.map((problem) => {
       if (/; create (?:it|them) with npx paystile init$/.test(problem)) {
-        return fail('config', problem.replace(/; create .*$/, ''), 'npx paystile init')
+        return fail(problem.replace(/; create .*$/, ''), 'npx paystile init')
       }
       const variable = /the environment variable (\w+) is not set|\(from (\w+)\)/.exec(problem)
       const place = variable ? `set ${variable[1] ?? variable[2]} in .env, or in the environment` : `edit ${name}`
-      return fail('config', problem, place)
+      return fail(problem, place)
     })
   }
   const [first] = routes
   const network = first?.config.service.network ?? 'no network'
-  if (!plan) return [ok('config', `PAYSTILE_ variables for ${network}; the options in your program are not checked`)]
+  if (!plan) return [ok(`PAYSTILE_ variables for ${network}; the options in your program are not checked`)]
   const free = plan.routes.length - routes.length
   const paid = `${routes.length} paid ${routes.length === 1 ? 'route' : 'routes'}`
-  return [ok('config', `${name}: ${paid}${free > 0 ? ` and ${free} free` : ''} on ${network}`)]
+  return [ok(`${name}: ${paid}${free > 0 ? ` and ${free} free` : ''} on ${network}`)]
 }
 
 function readNetwork({ routes }: Subject): Network | null {
@@ -190,7 +186,7 @@ const colours: Readonly<Record<Level, (text: string) => string>> = {
 }
 const marks: Readonly<Record<Level, string>> = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' }
 
-function lines({ check, level, finding, next }: Finding): readonly string[] {
+function lines({ check, level, finding, next }: NamedFinding): readonly string[] {
   const line = `${colours[level](marks[level])}  ${check.padEnd(9)}  ${finding}`
   return next === undefined ? [line] : [line, `${' '.repeat(17)}→ ${next}`]
 }

@@ -28,7 +28,5 @@ it('a check that never ends is a finding', async () => {
 })
 
 it('a check that ends returns its finding', async () => {
-  expect(await attempt('nodes', () => [ok('nodes', 'fine')])).toEqual([
-    { check: 'nodes', level: 'ok', finding: 'fine' },
-  ])
+  expect(await attempt('nodes', () => [ok('fine')])).toEqual([{ check: 'nodes', level: 'ok', finding: 'fine' }])
 })

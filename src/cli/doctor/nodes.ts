@@ -8,7 +8,6 @@ import type { Transport } from '../../core/runtime.ts'
 import { connectSocket, listSocketUrls } from '../../host/net/sockets.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-const check = 'nodes'
 const timeoutMs = 5_000
 /** About twenty seconds of slots. */
 const mostLag = 50
@@ -40,7 +39,7 @@ export async function checkNodes(
   transport: Transport,
 ): Promise<NodesReport> {
   if (urls.length === 0) {
-    const finding = ok(check, 'not set: the service starts its own local chain, which ends with it')
+    const finding = ok('not set: the service starts its own local chain, which ends with it')
     return { findings: [finding], rpc: undefined, genesis: undefined }
   }
   const rpc = createRpc({ urls, transport, timeoutMs })
@@ -127,16 +126,13 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
     const start = network === 'localnet' ? 'start the chain with npx paystile localnet, or correct' : 'correct'
     // The other nodes still serve, but a quorum needs two.
     const tell = good.length > 0 ? warn : fail
-    return [
-      tell(check, `${name} of ${seen.length}: ${why || 'did not return its genesis hash'}`, `${start} ${whereNodes}`),
-    ]
+    return [tell(`${name} of ${seen.length}: ${why || 'did not return its genesis hash'}`, `${start} ${whereNodes}`)]
   }
   if (!isRight) {
     const [known] = Object.entries(genesisHashes).find(([, hash]) => hash === genesis) ?? []
     const chain = known ?? 'another chain'
     return [
       fail(
-        check,
         `${name} of ${seen.length} is a node of ${chain}, not of ${network}`,
         `set a node of ${network} as ${whereNodes}`,
       ),
@@ -148,7 +144,6 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
     lag === undefined || lag > mostLag
       ? [
           warn(
-            check,
             lag === undefined ? `${name} did not return its slot` : `${name} is ${lag} slots behind the others`,
             `wait until it has caught up, or set another as ${whereNodes}`,
           ),
@@ -158,16 +153,15 @@ function describe(node: Seen, { network, isRight, furthest, good, seen }: Compan
     ? []
     : [
         warn(
-          check,
           `${name} has no WebSocket, so the service sees payments some seconds later`,
           `use a node with WebSockets as ${whereNodes}, or ignore this`,
         ),
       ]
-  return [ok(check, `${facts}${hasSocket ? ', with WebSocket' : ''}`), ...behind, ...socket]
+  return [ok(`${facts}${hasSocket ? ', with WebSocket' : ''}`), ...behind, ...socket]
 }
 
 function countWords(network: Network, count: number): readonly Finding[] {
   if (network !== 'mainnet' || count > 1) return []
   const why = 'only one node is configured: the service must trust it, and sells nothing while it is down'
-  return [warn(check, why, `add a second node of another provider to ${whereNodes}`)]
+  return [warn(why, `add a second node of another provider to ${whereNodes}`)]
 }

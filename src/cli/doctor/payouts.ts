@@ -14,7 +14,6 @@ import type { NetworkFacts } from './nodes.ts'
 import { silent } from './rates.ts'
 import type { Subject } from './subject.ts'
 
-const check = 'rewards'
 /** Enough for some hundred transactions. */
 const enoughLamports = 1_000_000n
 
@@ -39,7 +38,7 @@ async function checkRate({ rates, mints }: RoutesConfig, get: Get): Promise<read
     if (feed.current().NATIVE !== undefined) return []
     const why = feed.why('NATIVE') ?? 'it is not configured'
     const next = 'set rates: { NATIVE: "…" } at the top of the file, in USDC, or a source that knows NATIVE'
-    return [warn(check, `NATIVE has no rate (${why}), so rewards neither accrue nor are paid`, next)]
+    return [warn(`NATIVE has no rate (${why}), so rewards neither accrue nor are paid`, next)]
   } finally {
     await shared.stop()
   }
@@ -52,19 +51,18 @@ async function checkWallet(
 ): Promise<readonly Finding[]> {
   if (key === undefined) {
     const next = 'set rewards.key or PAYSTILE_PAYOUT_KEY where npx paystile worker runs'
-    return [warn(check, 'rewards accrue, but no payout key is set', next)]
+    return [warn('rewards accrue, but no payout key is set', next)]
   }
   // A key that is not a file is a signer of the program. The secrets check reports an unreadable file.
   const wallet = typeof key === 'string' ? readAddress(key) : undefined
   if (wallet === undefined || !rpc) return []
   const funds = await readFunds(rpc, { wallet, recipient: wallet, mints: [native] })
-  if (funds.kind === 'unavailable')
-    return [warn(check, `the balance of ${wallet} cannot be read (${funds.why})`, 'check rpc')]
+  if (funds.kind === 'unavailable') return [warn(`the balance of ${wallet} cannot be read (${funds.why})`, 'check rpc')]
   const units = funds.tokens[0]?.units ?? 0n
   const held = `${wallet} holds ${formatUnits(units, native.decimals)} NATIVE and ${formatUnits(funds.lamports, solDecimals)} SOL`
-  if (units === 0n) return [warn(check, `${held}, so payouts are not possible`, `send NATIVE to ${wallet}`)]
-  if (funds.lamports < enoughLamports) return [warn(check, `${held}: too little SOL for fees`, `send SOL to ${wallet}`)]
-  return [ok(check, held)]
+  if (units === 0n) return [warn(`${held}, so payouts are not possible`, `send NATIVE to ${wallet}`)]
+  if (funds.lamports < enoughLamports) return [warn(`${held}: too little SOL for fees`, `send SOL to ${wallet}`)]
+  return [ok(held)]
 }
 
 /** The address of a key file; undefined if it cannot be read. */

@@ -5,12 +5,11 @@ import { createWallClock } from '../../host/clock.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-const check = 'rates'
 export const silent = { info: () => {}, warn: () => {}, error: () => {} }
 
 export async function checkRates(routes: readonly RouteConfig[], get: Get): Promise<readonly Finding[]> {
   const needing = routes.filter(({ acceptedMints, pricing }) => acceptedMints.some((code) => code !== pricing.token))
-  if (needing.length === 0) return [ok(check, 'not needed: every route accepts only the token of its price')]
+  if (needing.length === 0) return [ok('not needed: every route accepts only the token of its price')]
   const shared = shareRates({ get, clock: createWallClock(), log: silent })
   try {
     const findings = await Promise.all(needing.map((route) => look(route, shared.open)))
@@ -29,12 +28,12 @@ async function look(route: RouteConfig, open: ReturnType<typeof shareRates>['ope
   return wanted.map((code) => {
     const rate = feed.current()[code]
     const why = feed.why(code)
-    if (rate !== undefined && why === undefined) return ok(check, `${code} is worth ${rate} USDC by ${source}`)
+    if (rate !== undefined && why === undefined) return ok(`${code} is worth ${rate} USDC by ${source}`)
     const words = `${code} has no usable rate from ${source}: ${why ?? 'it is not configured'}`
     const mend = `check that ${source} can be reached from here, or use a table: rates: { ${code}: "…" }`
     // The token of the price remains, because it needs no rate.
     return acceptedMints.includes(pricing.token)
-      ? warn(check, `${words}; until then only ${pricing.token} is accepted`, mend)
-      : fail(check, words, mend)
+      ? warn(`${words}; until then only ${pricing.token} is accepted`, mend)
+      : fail(words, mend)
   })
 }

@@ -8,8 +8,6 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import type { NetworkFacts } from './nodes.ts'
 import type { SubjectRoute } from './subject.ts'
 
-const check = 'recipient'
-
 export async function checkRecipients(
   routes: readonly SubjectRoute[],
   network: Network,
@@ -22,7 +20,7 @@ export async function checkRecipients(
     known.map(async ({ config: { route } }) => {
       const question = { recipient: route.recipient, mints: pickMints(route.acceptedMints, route.mints) }
       const inspection = await inspect(question)
-      if (inspection.kind === 'unknown') return [warn(check, `the chain could not be read: ${inspection.why}`, again)]
+      if (inspection.kind === 'unknown') return [warn(`the chain could not be read: ${inspection.why}`, again)]
       return route.acceptedMints.map((code) => judge(route, code, network, inspection))
     }),
   )
@@ -42,13 +40,12 @@ function judge(
   const verdict = judgeToken(terms, inspection)
   if (verdict.kind === 'good') {
     const [warning] = verdict.warnings
-    if (warning !== undefined)
-      return warn(check, warning, 'revoke it with the owner of the account, unless it is intended')
-    return ok(check, `${recipient} can receive ${code}`)
+    if (warning !== undefined) return warn(warning, 'revoke it with the owner of the account, unless it is intended')
+    return ok(`${recipient} can receive ${code}`)
   }
   if (verdict.kind === 'unopened') {
-    if (network !== 'mainnet') return ok(check, `${recipient} has no ${code} account yet; the first payer opens it`)
-    if (route.accountKey !== undefined) return ok(check, `${recipient} has no ${code} account yet; accountKey opens it`)
+    if (network !== 'mainnet') return ok(`${recipient} has no ${code} account yet; the first payer opens it`)
+    if (route.accountKey !== undefined) return ok(`${recipient} has no ${code} account yet; accountKey opens it`)
     return split(verdict.why)
   }
   const isMissingTestMint =
@@ -59,7 +56,6 @@ function judge(
   if (isMissingTestMint) {
     const finding = `devnet has no ${code} for the faucet: create your own test tokens`
     return fail(
-      check,
       finding,
       'run npx paystile mints create faucet.json --network devnet, and add its output to the configuration',
     )
@@ -74,7 +70,7 @@ function judge(
 /** The sentences of the rules end with the remedy, if there is one. */
 function split(why: string): Finding {
   const [finding = why, mend] = why.split(/; (?=open it|send it|write|if you)/)
-  return fail(check, finding, mend ?? suggestRemedy(finding))
+  return fail(finding, mend ?? suggestRemedy(finding))
 }
 
 function suggestRemedy(finding: string): string {

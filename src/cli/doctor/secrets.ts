@@ -1,4 +1,4 @@
-/** Checks the secret, its file, and the keys, without printing them. */
+/** Checks the secret, its file, and the key files, without printing them. */
 import { join } from 'node:path'
 import { readKeyring } from '../../core/protocol/keyring.ts'
 import { envFileName } from '../../host/env-file.ts'
@@ -6,10 +6,8 @@ import { passphraseVariable, readKeyFile } from '../../host/keys/key-file.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Subject } from './subject.ts'
 
-const check = 'secret'
-
 export function checkSecrets(subject: Subject): readonly Finding[] {
-  return [...checkSecret(subject), ...checkEnvFile(subject), ...checkKeys(subject)]
+  return [...checkSecret(subject), ...checkEnvFile(subject)]
 }
 
 function checkSecret({ environment, routes, problems }: Subject): readonly Finding[] {
@@ -18,17 +16,17 @@ function checkSecret({ environment, routes, problems }: Subject): readonly Findi
     const reading = readKeyring(text)
     if (reading.kind === 'keyring') {
       const { size } = reading.keyring.sealKeys
-      return [ok(check, size === 1 ? 'one valid key' : `${size} valid keys`)]
+      return [ok(size === 1 ? 'one valid key' : `${size} valid keys`)]
     }
     // The configuration check reports it, with its place.
     return problems.some((problem) => /\bsecret\b/.test(problem))
       ? []
-      : [fail(check, `PAYSTILE_SECRET: ${reading.why}`, newSecret)]
+      : [fail(`PAYSTILE_SECRET: ${reading.why}`, newSecret)]
   }
   const [route] = routes
   if (!route) return []
-  if (route.config.service.keyring) return [ok(check, 'one valid key')]
-  return [ok(check, 'not set; on a localnet the service creates one beside the chain')]
+  if (route.config.service.keyring) return [ok('one valid key')]
+  return [ok('not set; on a localnet the service creates one beside the chain')]
 }
 
 const newSecret = `add PAYSTILE_SECRET=1:$(openssl rand -base64 32) to ${envFileName}`
@@ -36,16 +34,16 @@ const newSecret = `add PAYSTILE_SECRET=1:$(openssl rand -base64 32) to ${envFile
 function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
   const path = join(directory, envFileName)
   if (env.kind === 'unreadable') {
-    return [fail(check, `${path} cannot be read (${env.why})`, `give this user read access to ${path}, or remove it`)]
+    return [fail(`${path} cannot be read (${env.why})`, `give this user read access to ${path}, or remove it`)]
   }
   if (env.kind === 'read' && env.isOpen) {
-    return [warn(check, `other users of this machine can read ${path}`, `chmod 600 ${path}`)]
+    return [warn(`other users of this machine can read ${path}`, `chmod 600 ${path}`)]
   }
   return []
 }
 
 /** Paths of key files, from the environment and the configuration. */
-function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
+export function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   const paths = new Map<string, string>()
   for (const { config } of routes) {
     const { accountKey, conversion } = config.route
@@ -61,11 +59,11 @@ function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   return [...paths].map(([name, path]) => {
     try {
       readKeyFile(path, environment[passphraseVariable] || undefined).fill(0)
-      return ok('keys', `${name}: the key file is usable and readable only by you`)
+      return ok(`${name}: the key file is usable and readable only by you`)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       const [, mend] = /; (.*?)\.?$/.exec(why) ?? []
-      return fail('keys', `${name}: ${why}`, mend ?? `set ${name} to the path of a key file`)
+      return fail(`${name}: ${why}`, mend ?? `set ${name} to the path of a key file`)
     }
   })
 }

@@ -18,8 +18,6 @@ import type { NetworkFacts } from './nodes.ts'
 import { readAddress } from './payouts.ts'
 import { silent } from './rates.ts'
 
-const check = 'convert'
-
 /** Routes with equal conversion are checked once. */
 export async function checkSettlement(
   routes: readonly RouteConfig[],
@@ -45,14 +43,14 @@ function checkKey({ recipient }: RouteConfig, { key, rules }: ConversionConfig):
   const what = `${rules.tokens.join(' and ')} of ${recipient}`
   if (key === undefined) {
     const next = 'run npx paystile worker on the same ledger with settlementKey or PAYSTILE_SETTLEMENT_KEY'
-    return [warn(check, `${what} is converted by another process, and nothing is sold until it runs`, next)]
+    return [warn(`${what} is converted by another process, and nothing is sold until it runs`, next)]
   }
   // A key that is not a file is a signer of the program. The secrets check reports an unreadable file.
   const address = typeof key === 'string' ? readAddress(key) : undefined
   if (address === undefined) return []
-  if (address === recipient) return [ok(check, `settlementKey is the key of ${recipient}`)]
+  if (address === recipient) return [ok(`settlementKey is the key of ${recipient}`)]
   const next = `set settlementKey to the key of ${recipient}, or set recipient: ${address}`
-  return [fail(check, `settlementKey is the key of ${address}, but the payments belong to ${recipient}`, next)]
+  return [fail(`settlementKey is the key of ${address}, but the payments belong to ${recipient}`, next)]
 }
 
 async function checkVenue(
@@ -65,7 +63,7 @@ async function checkVenue(
   // The request to a desk names its chain. A chain inside the service's process has no desk.
   if (!rpc || genesis === undefined) {
     const next = 'run npx paystile localnet, set its address as rpc, and start npx paystile desk'
-    return [warn(check, 'the venue was not checked, because the chain is unknown', next)]
+    return [warn('the venue was not checked, because the chain is unknown', next)]
   }
   const clock = createWallClock()
   // The request names the recipient, because a desk may know its customers.
@@ -119,18 +117,18 @@ async function askFor(token: TokenCode, { place, name, rules, mints, rates, held
   const fair = units === undefined ? undefined : fairUnits({ token, units }, into, scene)
   if (units === undefined || fair === undefined) {
     const next = `add ${token} and ${into} to rates`
-    return warn(check, `${token} is not converted into ${into}, because a rate is missing`, next)
+    return warn(`${token} is not converted into ${into}, because a rate is missing`, next)
   }
   const { slippageBps } = rules
   const quoting = await place.quote({ sell: findMint(token, mints), buy: findMint(into, mints), units, slippageBps })
   if (quoting.kind === 'unavailable')
-    return fail(check, `${name} does not respond for ${token} (${quoting.why})`, 'start it, or correct venue.url')
+    return fail(`${name} does not respond for ${token} (${quoting.why})`, 'start it, or correct venue.url')
   if (quoting.kind === 'refused' && spare <= 0n && /taker's balance/.test(quoting.why))
-    return ok(check, `${name} responds, and quotes ${token} for ${into} once the wallet holds some`)
+    return ok(`${name} responds, and quotes ${token} for ${into} once the wallet holds some`)
   if (quoting.kind === 'refused')
-    return warn(check, `${name} does not exchange ${token} for ${into}: ${quoting.why}`, 'set another venue')
+    return warn(`${name} does not exchange ${token} for ${into}: ${quoting.why}`, 'set another venue')
   const judged = judgeQuote(quoting.quote, fair, rules)
-  if (judged.kind === 'fair') return ok(check, `${name} exchanges ${token} for ${into} at an acceptable price`)
+  if (judged.kind === 'fair') return ok(`${name} exchanges ${token} for ${into} at an acceptable price`)
   const next = 'set another venue, correct rates, or raise venue.maxDeviationBps'
-  return warn(check, `the quote of ${name} for ${token} is refused: ${judged.why}`, next)
+  return warn(`the quote of ${name} for ${token} is refused: ${judged.why}`, next)
 }

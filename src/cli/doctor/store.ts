@@ -10,7 +10,6 @@ import type { ServiceConfig } from '../../paywall/config/config.ts'
 import { bytesText } from '../allowance-text.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-const check = 'ledger'
 const [leastFree, littleFree] = [100_000_000, 1_000_000_000]
 
 export interface StoreReport {
@@ -24,18 +23,18 @@ export async function checkStore(
   { reportToken, owes = false }: { readonly reportToken?: TokenCode | undefined; readonly owes?: boolean } = {},
 ): Promise<StoreReport> {
   const { network, service, keyring, ledger } = config
-  if (typeof ledger === 'object') return none(ok(check, 'is an object of your program and is not checked'))
+  if (typeof ledger === 'object') return none(ok('is an object of your program and is not checked'))
   if (ledger === undefined && network === 'localnet' && config.rpc.length > 0) {
     const file = genesis === undefined ? undefined : localLedgerFile(localnetDirectory(genesis))
-    if (file === undefined) return none(ok(check, 'is kept beside the chain once it responds'))
+    if (file === undefined) return none(ok('is kept beside the chain once it responds'))
     // The directory belongs to the chain and may not exist yet.
-    if (!existsSync(file)) return none(ok(check, `${file} will be created at the first start`))
+    if (!existsSync(file)) return none(ok(`${file} will be created at the first start`))
   }
   const url = ledger ?? usualLedger(config, genesis)
   if (parseLedgerUrl(url)?.kind === 'memory') return none(memoryWords(config, owes))
   if (network === 'localnet' && config.rpc.length === 0) {
     const mend = 'remove ledger from the configuration, or run npx paystile localnet --keep and set its address as rpc'
-    return none(fail(check, 'outlives the local chain, so the next start would refuse it', mend))
+    return none(fail('outlives the local chain, so the next start would refuse it', mend))
   }
   const identity = {
     network,
@@ -46,28 +45,25 @@ export async function checkStore(
   }
   const inspection = await inspectLedger(url, identity)
   if (inspection.kind === 'unavailable') {
-    return none(
-      fail(check, inspection.why, 'start the database, or correct ledger in the configuration (PAYSTILE_LEDGER)'),
-    )
+    return none(fail(inspection.why, 'start the database, or correct ledger in the configuration (PAYSTILE_LEDGER)'))
   }
   const { facts } = inspection
   const room = roomWords(facts)
   const relative = relativeWords(url)
   if (inspection.kind === 'bad') {
     const [finding = inspection.why, mend] = splitSentence(inspection.why)
-    return { findings: [fail(check, finding, mend), ...room], aheadMs: facts.aheadMs }
+    return { findings: [fail(finding, mend), ...room], aheadMs: facts.aheadMs }
   }
   const words = inspection.kind === 'new' ? `${facts.name} will be created at the first start` : goodWords(facts)
-  return { findings: [ok(check, words), ...room, ...relative], aheadMs: facts.aheadMs }
+  return { findings: [ok(words), ...room, ...relative], aheadMs: facts.aheadMs }
 }
 
 /** A service with payouts that loses its ledger loses the record of payables and payouts. */
 function memoryWords(config: ServiceConfig, owes: boolean): Finding {
-  if (!owes) return ok(check, 'is in memory: payments are lost at the next start')
+  if (!owes) return ok('is in memory: payments are lost at the next start')
   const words = 'is in memory: rewards, refunds and conversions are lost at the next start, and commands cannot read it'
   const isOwnChain = config.network === 'localnet' && config.rpc.length === 0
   return warn(
-    check,
     words,
     isOwnChain
       ? 'run npx paystile localnet and set its address as rpc'
@@ -94,14 +90,14 @@ export function roomWords({ freeBytes }: LedgerFacts): readonly Finding[] {
   if (freeBytes === undefined || freeBytes >= littleFree) return []
   const words = `only ${bytesText(freeBytes)} are free on the disk of the ledger`
   const mend = 'free some space, or move the ledger to another disk'
-  return [freeBytes < leastFree ? fail(check, words, mend) : warn(check, words, mend)]
+  return [freeBytes < leastFree ? fail(words, mend) : warn(words, mend)]
 }
 
 /** Started in another directory, the service would create a new ledger, and payments would be accepted twice. */
 function relativeWords(url: string): readonly Finding[] {
   const place = parseLedgerUrl(url)
   if (place?.kind !== 'sqlite' || isAbsolute(place.path)) return []
-  return [ok(check, `its path is relative: always start the service from ${process.cwd()}`)]
+  return [ok(`its path is relative: always start the service from ${process.cwd()}`)]
 }
 
 /** Splits `problem: remedy.` */

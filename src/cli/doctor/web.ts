@@ -19,12 +19,10 @@ export async function checkUpstreams(plan: Plan): Promise<readonly Finding[]> {
 }
 
 async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Plan): Promise<readonly Finding[]> {
-  const check = 'upstream'
   const name = `${origin}${prefix}`
   if (await isSelf(origin, plan)) {
     return [
       fail(
-        check,
         `${name} is the gateway itself, so every request would loop`,
         'set upstream to the address of your own service',
       ),
@@ -32,16 +30,15 @@ async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Pl
   }
   if (probe.path !== undefined) {
     const health = await ask(`${origin}${probe.path}`, 'GET', headers)
-    if (health.kind === 'answered' && health.status < 400) return [ok(check, `${name} is healthy (${probe.path})`)]
+    if (health.kind === 'answered' && health.status < 400) return [ok(`${name} is healthy (${probe.path})`)]
     const why = health.kind === 'silent' ? health.why : String(health.status)
     const words = `${origin}${probe.path} does not report a healthy service (${why}), so its routes sell nothing`
-    return [fail(check, words, 'start your service, or correct probe.path in the configuration')]
+    return [fail(words, 'start your service, or correct probe.path in the configuration')]
   }
   const answer = await ask(`${name}/`, 'HEAD')
   if (answer.kind === 'silent') {
     return [
       fail(
-        check,
         `${name} does not respond (${answer.why}), so its routes sell nothing`,
         'start your service, or correct upstream in the configuration',
       ),
@@ -49,11 +46,7 @@ async function lookUp({ origin, prefix, headers, probe }: UpstreamPlan, plan: Pl
   }
   const words = `${name} responds (${answer.status})`
   // Any response to HEAD / is accepted except a server error. 501 only means that the upstream does not support HEAD.
-  return [
-    answer.status >= 500 && answer.status !== 501
-      ? warn(check, words, 'see the log of your service')
-      : ok(check, words),
-  ]
+  return [answer.status >= 500 && answer.status !== 501 ? warn(words, 'see the log of your service') : ok(words)]
 }
 
 type Asked =
@@ -107,33 +100,31 @@ export async function checkPort(
   { host, port }: Pick<Plan, 'host' | 'port'>,
   mark: ServiceMark | undefined,
 ): Promise<PortReport> {
-  const check = 'port'
-  if (port === 0) return { findings: [ok(check, 'any free port is used')], isServing: false }
+  if (port === 0) return { findings: [ok('any free port is used')], isServing: false }
   const code = await tryPort(host, port)
   const place = `${host}:${port}`
-  if (code === undefined) return { findings: [ok(check, `${place} is free`)], isServing: false }
+  if (code === undefined) return { findings: [ok(`${place} is free`)], isServing: false }
   const edit = 'change listen in the configuration'
   if (code !== 'EADDRINUSE') {
     const words =
       code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is not an address of this machine (${code})`
-    return { findings: [fail(check, words, edit)], isServing: false }
+    return { findings: [fail(words, edit)], isServing: false }
   }
   const origin = `http://${formatHost(host)}:${port}`
   const ready = readReady(await ask(`${origin}${endpoints.ready}`, 'GET'))
   const whose = ready && mark ? isOf(mark, await ask(`${origin}${endpoints.wellKnown}`, 'GET')) : 'own'
   if (whose === 'other') {
     const words = `another paystile service uses ${place}, with another network, name, chain or key`
-    return { findings: [fail(check, words, `stop it, or ${edit}`)], isServing: false }
+    return { findings: [fail(words, `stop it, or ${edit}`)], isServing: false }
   }
   if (ready && whose === 'unknown') {
     const words = `a paystile service that has not started uses ${place}; it may be this one`
-    return { findings: [warn(check, words, 'see its log')], isServing: true }
+    return { findings: [warn(words, 'see its log')], isServing: true }
   }
-  if (!ready)
-    return { findings: [fail(check, `another program uses ${place}`, `stop it, or ${edit}`)], isServing: false }
+  if (!ready) return { findings: [fail(`another program uses ${place}`, `stop it, or ${edit}`)], isServing: false }
   const finding = ready.isReady
-    ? ok(check, `paystile already runs on ${place}`)
-    : warn(check, `paystile already runs on ${place}, but is not ready to sell: ${ready.why}`, 'see its log')
+    ? ok(`paystile already runs on ${place}`)
+    : warn(`paystile already runs on ${place}, but is not ready to sell: ${ready.why}`, 'see its log')
   return { findings: [finding], isServing: true }
 }
 
@@ -186,20 +177,19 @@ export async function checkPublicUrl(
   network: Network,
   isServing: boolean,
 ): Promise<readonly Finding[]> {
-  const check = 'publicUrl'
   const mend = 'set publicUrl: https://… in the configuration (PAYSTILE_PUBLIC_URL)'
   if (publicUrl === undefined) {
     if (network !== 'mainnet') return []
-    return [warn(check, 'is not set, so receipts contain the Host header that the client sent', mend)]
+    return [warn('is not set, so receipts contain the Host header that the client sent', mend)]
   }
   if (network === 'mainnet' && !publicUrl.startsWith('https:')) {
-    return [fail(check, `${publicUrl} is not https, so others could read proofs in transit`, mend)]
+    return [fail(`${publicUrl} is not https, so others could read proofs in transit`, mend)]
   }
   const answer = await ask(`${publicUrl}${endpoints.wellKnown}`, 'GET')
-  if (answer.kind === 'answered' && answer.status < 500) return [ok(check, `${publicUrl} responds (${answer.status})`)]
+  if (answer.kind === 'answered' && answer.status < 500) return [ok(`${publicUrl} responds (${answer.status})`)]
   const why = answer.kind === 'silent' ? answer.why : String(answer.status)
   const words = `${publicUrl} does not respond from here (${why})`
   const isNamed = why !== 'ENOTFOUND'
-  if (!isServing && isNamed) return [warn(check, words, 'start the service, and run npx paystile doctor again')]
-  return [warn(check, words, 'check that DNS and the reverse proxy point to this machine')]
+  if (!isServing && isNamed) return [warn(words, 'start the service, and run npx paystile doctor again')]
+  return [warn(words, 'check that DNS and the reverse proxy point to this machine')]
 }
