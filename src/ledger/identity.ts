@@ -17,18 +17,29 @@ export interface LedgerIdentity {
   readonly reportToken?: TokenCode
 }
 
+interface LedgerErrorOptions extends ErrorOptions {
+  /** An alternative for a service that starts. */
+  readonly orElse?: string
+}
+
 /**
  * The ledger must not be used with this configuration. The message states the problem and the next step for the
  * operator.
  */
 export class LedgerConfigurationError extends PaystileError {
   override readonly name = 'LedgerConfigurationError'
+  readonly problem: string
+  readonly remedy: string | undefined
   /** The message without the advice to start a new ledger, for commands that read an existing one. */
   readonly plainMessage: string
 
-  constructor(message: string, { orElse, ...options }: ErrorOptions & { readonly orElse?: string } = {}) {
-    super('ledger_unusable', orElse === undefined ? message : message.replace(/\.$/, `, or ${orElse}.`), options)
-    this.plainMessage = message
+  /** Without a remedy, the problem is a complete sentence. */
+  constructor(problem: string, plainRemedy?: string, { orElse, ...options }: LedgerErrorOptions = {}) {
+    const remedy = orElse === undefined ? plainRemedy : `${plainRemedy}, or ${orElse}`
+    super('ledger_unusable', remedy === undefined ? problem : `${problem}: ${remedy}.`, options)
+    this.problem = problem
+    this.remedy = remedy
+    this.plainMessage = plainRemedy === undefined ? problem : `${problem}: ${plainRemedy}.`
   }
 }
 
@@ -42,29 +53,30 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
   const made = `The ledger ${file}, created by the service "${service ?? identity.service}",`
   if (network !== undefined && network !== identity.network) {
     throw new LedgerConfigurationError(
-      `${made} holds payments of ${network}, not of ${identity.network}: use one ledger per network.`,
+      `${made} holds payments of ${network}, not of ${identity.network}`,
+      'use one ledger per network',
     )
   }
   // Checked before the secret: each local chain has its own secret, so the ledger of another chain differs in both.
   if (genesis !== undefined && identity.genesis !== undefined && genesis !== identity.genesis) {
     throw new LedgerConfigurationError(
-      `${made} belongs to another chain (genesis hash ${genesis}, not ${identity.genesis}): ` +
-        'point the RPC nodes back at that chain.',
+      `${made} belongs to another chain (genesis hash ${genesis}, not ${identity.genesis})`,
+      'point the RPC nodes back at that chain',
       { orElse },
     )
   }
   if (fingerprint !== undefined && fingerprint !== identity.fingerprint) {
     throw new LedgerConfigurationError(
-      `${made} was created with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint}): ` +
-        'set PAYSTILE_SECRET to the keyring that created it.',
+      `${made} was created with another root secret (fingerprint ${fingerprint}, not ${identity.fingerprint})`,
+      'set PAYSTILE_SECRET to the keyring that created it',
       { orElse },
     )
   }
   const { reportToken } = identity
   if (reportToken !== undefined && remembered.reportToken !== undefined && remembered.reportToken !== reportToken) {
     throw new LedgerConfigurationError(
-      `${made} keeps its reports in ${remembered.reportToken}, not in ${reportToken}: ` +
-        `set reportToken back, or recompute them with npx paystile books rebuild --token ${reportToken}.`,
+      `${made} keeps its reports in ${remembered.reportToken}, not in ${reportToken}`,
+      `set reportToken back, or recompute them with npx paystile books rebuild --token ${reportToken}`,
     )
   }
 }
@@ -73,7 +85,7 @@ export function checkIdentity(file: string, remembered: Remembered, identity: Le
 export function checkVersion(file: string, version: number, latest: number): void {
   if (version <= latest) return
   throw new LedgerConfigurationError(
-    `The ledger ${file} was written by a newer paystile (schema ${version}, this version supports ${latest}): ` +
-      'run that version or a later one.',
+    `The ledger ${file} was written by a newer paystile (schema ${version}, this version supports ${latest})`,
+    'run that version or a later one',
   )
 }

@@ -8,8 +8,8 @@ export type LedgerInspection =
   /** No ledger exists yet. The first start creates it. */
   | { readonly kind: 'new'; readonly facts: LedgerFacts }
   | { readonly kind: 'good'; readonly facts: LedgerFacts }
-  /** The operator must act. `why` states the problem and the next step. */
-  | { readonly kind: 'bad'; readonly why: string; readonly facts: LedgerFacts }
+  /** The operator must act. */
+  | { readonly kind: 'bad'; readonly why: string; readonly remedy: string | undefined; readonly facts: LedgerFacts }
   /** The ledger cannot be read. A retry may succeed. */
   | { readonly kind: 'unavailable'; readonly why: string }
 

@@ -14,10 +14,11 @@ export async function inspectLedger(url: string, identity: KnownIdentity): Promi
     }
     if (place?.kind === 'postgres') return await (await import('./postgres/inspect.ts')).inspectServer(url, identity)
     if (place?.kind === 'memory') return { kind: 'new', facts: { name: 'memory:' } }
-    return { kind: 'bad', why: 'this version does not support the type of the ledger', facts: { name: 'unknown' } }
+    const why = 'this version does not support the type of the ledger'
+    return { kind: 'bad', why, remedy: undefined, facts: { name: 'unknown' } }
   } catch (error) {
     if (error instanceof LedgerConfigurationError)
-      return { kind: 'bad', why: error.message, facts: { name: 'unknown' } }
+      return { kind: 'bad', why: error.problem, remedy: error.remedy, facts: { name: 'unknown' } }
     const why = error instanceof Error ? error.message : String(error)
     return { kind: 'unavailable', why: error instanceof LedgerUnavailable ? why : `it cannot be inspected: ${why}` }
   }

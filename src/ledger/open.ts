@@ -35,7 +35,8 @@ export async function openLedger(url: string, parts: LedgerParts): Promise<Ledge
     return place.kind === 'sqlite' ? openSqliteLedger(place.path, parts) : openMemoryLedger(parts)
   }
   throw new LedgerConfigurationError(
-    `The ledger "${nameOf(url)}" has an unsupported type: use sqlite:<file> or postgres://<database>.`,
+    `The ledger "${nameOf(url)}" has an unsupported type`,
+    'use sqlite:<file> or postgres://<database>',
   )
 }
 

@@ -6,6 +6,7 @@ import { readGenesis } from '../chain/rpc/genesis.ts'
 import { readNumber } from '../chain/rpc/results.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import type { ExchangeTerms } from '../chain/wallets/rfq-swap.ts'
+import type { RefusalCode } from '../core/payouts/venue.ts'
 
 export interface StockParts {
   readonly rpc: Rpc
@@ -17,7 +18,7 @@ const lamportsKept = 10_000_000n
 
 export type StockReading =
   | { readonly kind: 'stock'; readonly units: bigint }
-  | { readonly kind: 'short'; readonly why: string }
+  | { readonly kind: 'short'; readonly why: string; readonly code?: RefusalCode }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 export interface Stock {
@@ -41,7 +42,7 @@ export function createStock({ rpc, genesis }: StockParts): Stock {
       if (ours.kind === 'unavailable') return ours
       const [given] = theirs.tokens
       const held = sell.mint ? (given?.units ?? 0n) : theirs.lamports - lamportsKept
-      if (held < sell.units) return { kind: 'short', why: "the taker's balance is too low" }
+      if (held < sell.units) return { kind: 'short', why: "the taker's balance is too low", code: 'taker_balance' }
       if (sell.mint && !given?.recipientReady)
         return { kind: 'short', why: 'the desk has no account for the sold token' }
       return { kind: 'stock', units: buy.mint ? (ours.tokens.at(-1)?.units ?? 0n) : ours.lamports - lamportsKept }

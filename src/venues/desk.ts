@@ -17,6 +17,7 @@ import { equalBytes } from '../core/encoding/hmac.ts'
 import { decimalsIn, fairUnits, type RateTable } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
 import { findDecimals, findMint, genesisHashes, tokenCodes } from '../core/money/tokens.ts'
+import type { RefusalCode } from '../core/payouts/venue.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import { createStock, type Stock, type StockParts } from './desk-stock.ts'
 import { readAmount } from './responses.ts'
@@ -46,8 +47,8 @@ export interface DeskAnswer {
 }
 
 /** A refusal in one sentence that the taker may log. */
-export function refuse(status: number, why: string): DeskAnswer {
-  return { status, body: { why } }
+export function refuse(status: number, why: string, code?: RefusalCode): DeskAnswer {
+  return { status, body: { why, ...(code !== undefined && { code }) } }
 }
 
 interface Quote {
@@ -99,7 +100,8 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   const terms: ExchangeTerms = { taker, desk: wallet.address, ...sides }
   await sweep(book)
   const held = await stock.look(terms)
-  if (held.kind !== 'stock') return refuse(held.kind === 'short' ? 422 : 503, held.why)
+  if (held.kind === 'unavailable') return refuse(503, held.why)
+  if (held.kind === 'short') return refuse(422, held.why, held.code)
   // From here on the code is synchronous, so the second of two concurrent requests sees the first one's promise.
   if (held.units - promised(book, buy, taker) < gives) return refuse(422, "the desk's balance is too low")
   const theirs = [...quotes.values()].filter((one) => one.terms.taker === taker)

@@ -4,11 +4,11 @@
  */
 import { type Fields, isFields } from '../core/encoding/fields.ts'
 import { maxUnits } from '../core/money/money.ts'
+import type { VenueRefusal } from '../core/payouts/venue.ts'
 
 export type VenueAnswer =
   | { readonly kind: 'answered'; readonly json: Fields }
-  /** The venue refused, with a reason. */
-  | { readonly kind: 'refused'; readonly why: string }
+  | VenueRefusal
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** Sends a request and reads the response as a JSON object. Never throws. */
@@ -26,7 +26,10 @@ export async function askVenue(
   if (status === 200 && json) return { kind: 'answered', json }
   if (status === 401 || status === 403) return { kind: 'unavailable', why: `the venue returned ${status}` }
   if (status === 429) return { kind: 'unavailable', why: 'the venue returned 429: too many requests' }
-  if (status >= 400 && status < 500) return { kind: 'refused', why: told(json) ?? `the venue returned ${status}` }
+  if (status >= 400 && status < 500) {
+    const why = told(json) ?? `the venue returned ${status}`
+    return { kind: 'refused', why, ...(json?.['code'] === 'taker_balance' && { code: 'taker_balance' }) }
+  }
   return { kind: 'unavailable', why: `the venue returned ${status}${status === 200 ? ' without JSON' : ''}` }
 }
 

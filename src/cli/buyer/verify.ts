@@ -130,7 +130,8 @@ async function findService(options: VerifyCommandOptions): Promise<FoundService>
   const config = routes[0]?.config.service
   // With all three options, an invalid file in this directory does not matter.
   const isNeeded = options.config !== undefined || promised.some((name) => options[name] === undefined)
-  if (problems.length > 0 && file !== undefined && isNeeded) throw usage(`${problems.join('; ')}.`)
+  if (problems.length > 0 && file !== undefined && isNeeded)
+    throw usage(`${new ConfigurationError(problems).problems.join('; ')}.`)
   const isAnother = options.network !== undefined && config !== undefined && options.network !== config.network
   // A service on another chain has no record of this payment.
   if (isAnother) return { environment: process.env }

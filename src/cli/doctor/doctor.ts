@@ -137,13 +137,10 @@ function checkRuntime(): readonly Finding[] {
 function checkConfig({ file, problems, plan, routes }: Subject): readonly Finding[] {
   const name = file === undefined ? 'the environment' : relative('.', file)
   if (problems.length > 0) {
-    return problems.map((problem) => {
-      if (/; create (?:it|them) with npx paystile init$/.test(problem)) {
-        return fail(problem.replace(/; create .*$/, ''), 'npx paystile init')
-      }
-      const variable = /the environment variable (\w+) is not set|\(from (\w+)\)/.exec(problem)
-      const place = variable ? `set ${variable[1] ?? variable[2]} in .env, or in the environment` : `edit ${name}`
-      return fail(problem, place)
+    return problems.map(({ code, message, remedy, variable }) => {
+      if (code === 'not_configured') return fail(message, 'npx paystile init')
+      const place = variable === undefined ? `edit ${name}` : `set ${variable} in .env, or in the environment`
+      return fail(remedy === undefined ? message : `${message}; ${remedy}`, place)
     })
   }
   const [first] = routes

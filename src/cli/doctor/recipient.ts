@@ -1,7 +1,7 @@
 /** Checks that each recipient can receive the accepted tokens: its wallet, the mints, and its token accounts. */
 import { createInspector } from '../../chain/accounts/recipient.ts'
 import { findMint, isSameMint, knownMints, type Network, pickMints, type TokenCode } from '../../core/money/tokens.ts'
-import { type Inspection, judgeToken } from '../../core/payment/token-rules.ts'
+import { type Inspection, judgeToken, type Objection } from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import { readTerms } from '../../paywall/quote/token-probe.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -20,14 +20,24 @@ export async function checkRecipients(
     known.map(async ({ config: { route } }) => {
       const question = { recipient: route.recipient, mints: pickMints(route.acceptedMints, route.mints) }
       const inspection = await inspect(question)
-      if (inspection.kind === 'unknown') return [warn(`the chain could not be read: ${inspection.why}`, again)]
-      return route.acceptedMints.map((code) => judge(route, code, network, inspection))
+      if (inspection.kind === 'unknown') return [named(warn(`the chain could not be read: ${inspection.why}`, again))]
+      return route.acceptedMints.map((code): NamedFinding => {
+        const finding = judge(route, code, network, inspection)
+        const isEmpty = finding.level === 'fail' && code === 'SOL' && inspection.wallet.kind === 'wallet'
+        return isEmpty ? [`empty ${route.recipient}`, finding] : named(finding)
+      })
     }),
   )
-  return distinct(findings.flat())
+  // A wallet below the rent minimum fails for all small prices, and one transfer repairs them all.
+  return [...new Map(findings.flat()).values()]
 }
 
 const again = 'run npx paystile doctor again'
+
+/** Equal names are one finding. */
+type NamedFinding = readonly [name: string, finding: Finding]
+
+const named = (finding: Finding): NamedFinding => [finding.finding, finding]
 
 function judge(
   route: RouteConfig,
@@ -46,7 +56,7 @@ function judge(
   if (verdict.kind === 'unopened') {
     if (network !== 'mainnet') return ok(`${recipient} has no ${code} account yet; the first payer opens it`)
     if (route.accountKey !== undefined) return ok(`${recipient} has no ${code} account yet; accountKey opens it`)
-    return split(verdict.why)
+    return refuse(verdict)
   }
   const isMissingTestMint =
     network === 'devnet' &&
@@ -60,30 +70,15 @@ function judge(
       'run npx paystile mints create faucet.json --network devnet, and add its output to the configuration',
     )
   }
-  const finding = split(verdict.why)
+  const finding = refuse(verdict)
   // On a localnet the faucet can send it SOL.
   return network === 'localnet' && !mint && inspection.wallet.kind === 'wallet'
     ? { ...finding, next: `npx paystile faucet ${recipient} --token SOL` }
     : finding
 }
 
-/** The sentences of the rules end with the remedy, if there is one. */
-function split(why: string): Finding {
-  const [finding = why, mend] = why.split(/; (?=open it|send it|write|if you)/)
-  return fail(finding, mend ?? suggestRemedy(finding))
-}
-
-function suggestRemedy(finding: string): string {
-  const [, option = 'recipient'] = /^(recipient|mints\.\w+)/.exec(finding) ?? []
-  return option === 'recipient'
-    ? 'set recipient to the address of your wallet'
-    : `correct ${option} in the configuration`
-}
-
-/**
- * Removes duplicates. A wallet below the rent minimum fails for all small prices, and one transfer repairs them all.
- */
-function distinct(findings: readonly Finding[]): readonly Finding[] {
-  const createKey = ({ finding }: Finding) => finding.replace(/[\d.]+ SOL is too little to open it$/, '')
-  return [...new Map(findings.map((finding) => [createKey(finding), finding])).values()]
+function refuse({ option, why, remedy }: Objection): Finding {
+  const correct =
+    option === 'recipient' ? 'set recipient to the address of your wallet' : `correct ${option} in the configuration`
+  return fail(why, remedy ?? correct)
 }

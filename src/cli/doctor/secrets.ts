@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { readKeyring } from '../../core/protocol/keyring.ts'
 import { envFileName } from '../../host/env-file.ts'
-import { passphraseVariable, readKeyFile } from '../../host/keys/key-file.ts'
+import { KeyFileError, passphraseVariable, readKeyFile } from '../../host/keys/key-file.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { Subject } from './subject.ts'
 
@@ -19,7 +19,7 @@ function checkSecret({ environment, routes, problems }: Subject): readonly Findi
       return [ok(size === 1 ? 'one valid key' : `${size} valid keys`)]
     }
     // The configuration check reports it, with its place.
-    return problems.some((problem) => /\bsecret\b/.test(problem))
+    return problems.some(({ variable }) => variable === 'PAYSTILE_SECRET')
       ? []
       : [fail(`PAYSTILE_SECRET: ${reading.why}`, newSecret)]
   }
@@ -62,7 +62,7 @@ export function checkKeys({ environment, routes, plan }: Subject): readonly Find
       return ok(`${name}: the key file is usable and readable only by you`)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      const [, mend] = /; (.*?)\.?$/.exec(why) ?? []
+      const mend = error instanceof KeyFileError ? error.remedy : undefined
       return fail(`${name}: ${why}`, mend ?? `set ${name} to the path of a key file`)
     }
   })

@@ -123,7 +123,7 @@ async function askFor(token: TokenCode, { place, name, rules, mints, rates, held
   const quoting = await place.quote({ sell: findMint(token, mints), buy: findMint(into, mints), units, slippageBps })
   if (quoting.kind === 'unavailable')
     return fail(`${name} does not respond for ${token} (${quoting.why})`, 'start it, or correct venue.url')
-  if (quoting.kind === 'refused' && spare <= 0n && /taker's balance/.test(quoting.why))
+  if (quoting.kind === 'refused' && spare <= 0n && quoting.code === 'taker_balance')
     return ok(`${name} responds, and quotes ${token} for ${into} once the wallet holds some`)
   if (quoting.kind === 'refused')
     return warn(`${name} does not exchange ${token} for ${into}: ${quoting.why}`, 'set another venue')

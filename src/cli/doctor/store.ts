@@ -51,8 +51,8 @@ export async function checkStore(
   const room = roomWords(facts)
   const relative = relativeWords(url)
   if (inspection.kind === 'bad') {
-    const [finding = inspection.why, mend] = splitSentence(inspection.why)
-    return { findings: [fail(finding, mend), ...room], aheadMs: facts.aheadMs }
+    const mend = inspection.remedy ?? 'correct ledger in the configuration (PAYSTILE_LEDGER)'
+    return { findings: [fail(inspection.why, mend), ...room], aheadMs: facts.aheadMs }
   }
   const words = inspection.kind === 'new' ? `${facts.name} will be created at the first start` : goodWords(facts)
   return { findings: [ok(words), ...room, ...relative], aheadMs: facts.aheadMs }
@@ -98,11 +98,4 @@ function relativeWords(url: string): readonly Finding[] {
   const place = parseLedgerUrl(url)
   if (place?.kind !== 'sqlite' || isAbsolute(place.path)) return []
   return [ok(`its path is relative: always start the service from ${process.cwd()}`)]
-}
-
-/** Splits `problem: remedy.` */
-function splitSentence(why: string): readonly [string, string] {
-  const at = why.lastIndexOf(': ')
-  if (at < 0) return [why, 'correct ledger in the configuration (PAYSTILE_LEDGER)']
-  return [why.slice(0, at), why.slice(at + 2).replace(/\.$/, '')]
 }

@@ -1,7 +1,7 @@
 /** The subject of the doctor: a gateway's file, or the environment of a program that mounts the middleware. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
 import { fileNames, readPlanFile } from '../../gateway/config/file.ts'
 import type { Plan } from '../../gateway/config/plan.ts'
 import { type EnvReading, loadEnvFile } from '../../host/env-file.ts'
@@ -16,7 +16,7 @@ export interface Subject {
   /** The environment of a service that is started here. */
   readonly environment: Environment
   /** Problems of the configuration; empty for a valid one. */
-  readonly problems: readonly string[]
+  readonly problems: readonly ConfigurationProblem[]
   /** Undefined with problems, and for the middleware. */
   readonly plan: Plan | undefined
   /** The charged routes; empty with problems. */
@@ -54,7 +54,10 @@ function findFile(directory: string): string | undefined {
 
 function checkFile(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false })
-  if (!stats) throw new ConfigurationError([`${file} does not exist; create it with npx paystile init`])
+  if (!stats) {
+    const message = `${file} does not exist`
+    throw new ConfigurationError([{ code: 'not_configured', message, remedy: 'create it with npx paystile init' }])
+  }
   if (stats.isDirectory()) throw new ConfigurationError([`${file} is a directory; choose the file in it`])
 }
 
@@ -65,9 +68,9 @@ const nobody = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 function readEnvironment(environment: Environment): Pick<Subject, 'problems' | 'plan' | 'routes'> {
   const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
   if (!isMeant) {
-    const why =
-      'no paystile.yaml in this directory, and no PAYSTILE_ variable is set; create them with npx paystile init'
-    return { problems: [why], plan: undefined, routes: [] }
+    const message = 'no paystile.yaml in this directory, and no PAYSTILE_ variable is set'
+    const remedy = 'create them with npx paystile init'
+    return { problems: [{ code: 'not_configured', message, remedy }], plan: undefined, routes: [] }
   }
   const hasRecipient = Boolean(environment['PAYSTILE_RECIPIENT'])
   const options: ProviderOptions = { price: '1', token: 'USDC', ...(!hasRecipient && { recipient: nobody }) }
@@ -75,8 +78,8 @@ function readEnvironment(environment: Environment): Pick<Subject, 'problems' | '
   return { problems: [], plan: undefined, routes: [{ name: 'the middleware', config, hasRecipient }] }
 }
 
-function listProblems(error: unknown): readonly string[] {
-  if (error instanceof ConfigurationError) return error.problems
+function listProblems(error: unknown): readonly ConfigurationProblem[] {
+  if (error instanceof ConfigurationError) return error.details
   const { code, message } = (error instanceof Error ? error : { message: String(error) }) as NodeJS.ErrnoException
-  return [code === undefined ? message : `cannot be read (${code})`]
+  return [{ code: 'other', message: code === undefined ? message : `cannot be read (${code})` }]
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { maxUnits } from '../money/money.ts'
 import { splTokenProgram, token2022Program } from '../money/tokens.ts'
 import type { AccountReading, DoubtfulTrait, Inspection, MintReading, MintTraits, TokenTerms } from './token-rules.ts'
-import { doubtfulTraits, judgeToken } from './token-rules.ts'
+import { doubtfulTraits, formatObjection, judgeToken } from './token-rules.ts'
 
 const [recipient, stranger] = ['4zvwRjXUKGfvwnParsHAS3HuSVzV5cA4McphgmoCtajS', 'stranger']
 const mint = { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: token2022Program }
@@ -46,7 +46,7 @@ describe('a mint', () => {
     ['with a fee of everything', made({ fees: [{ basisPoints: 10_000, maximum: maxUnits }] }), /transfer fee/],
   ])('%s is bad', (_what, reading, why) => {
     const verdict = judge(seen(reading), { allowed: doubtfulTraits })
-    expect(verdict).toEqual({ kind: 'bad', why: expect.stringMatching(why) })
+    expect(verdict).toEqual({ kind: 'bad', option: 'mints.NATIVE', why: expect.stringMatching(why) })
     expect(verdict.kind === 'bad' && verdict.why).toMatch(new RegExp(`^mints.NATIVE: ${mint.address} `))
   })
 
@@ -55,6 +55,7 @@ describe('a mint', () => {
     const others: readonly DoubtfulTrait[] = doubtfulTraits.filter((one) => one !== doubt)
     expect(judge(inspection, { allowed: others })).toEqual({
       kind: 'bad',
+      option: 'mints.NATIVE',
       why: expect.stringContaining(`set allow: ['${doubt}']`),
     })
     expect(judge(inspection, { allowed: [doubt] }).kind).toBe('good')
@@ -63,10 +64,10 @@ describe('a mint', () => {
   it('says all there is to say in one line of the log', () => {
     for (const doubt of doubtfulTraits) {
       const verdict = judge(seen(made({ doubts: [doubt] })))
-      expect(verdict.kind === 'bad' && verdict.why.length).toBeLessThanOrEqual(256)
+      expect(verdict.kind === 'bad' && formatObjection(verdict).length).toBeLessThanOrEqual(256)
     }
     const verdict = judge(seen(made(), { kind: 'absent' }))
-    expect(verdict.kind === 'unopened' && verdict.why.length).toBeLessThanOrEqual(256)
+    expect(verdict.kind === 'unopened' && formatObjection(verdict).length).toBeLessThanOrEqual(256)
   })
 })
 
@@ -76,14 +77,16 @@ describe('the account of a recipient', () => {
     ['that is frozen', { ...account, isFrozen: true }, /is frozen/],
     ['that is none', { kind: 'malformed' }, /is not an account of/],
   ])('%s is bad', (_what, holder, why) => {
-    expect(judge(seen(made(), holder))).toEqual({ kind: 'bad', why: expect.stringMatching(why) })
+    expect(judge(seen(made(), holder))).toEqual({ kind: 'bad', option: 'recipient', why: expect.stringMatching(why) })
   })
 
   it('that is missing can be opened, unless it would be frozen', () => {
     expect(judge(seen(made(), { kind: 'absent' }))).toEqual({
       kind: 'unopened',
       offering: { fees: [], leastUnits: 0n },
-      why: expect.stringMatching(/spl-token create-account \w+ --owner \w+ --program-2022, or give accountKey$/),
+      option: 'recipient',
+      why: 'recipient: has no NATIVE account yet',
+      remedy: expect.stringMatching(/spl-token create-account \w+ --owner \w+ --program-2022, or give accountKey$/),
     })
     expect(judge(seen(made({ opensFrozen: true }), { kind: 'absent' }))).toMatchObject({ kind: 'bad' })
     expect(judge(seen(made({ opensFrozen: true }))).kind).toBe('good')
@@ -98,7 +101,11 @@ describe('the account of a recipient', () => {
 
   it('is not looked at where the recipient is no wallet', () => {
     const inspection = { ...seen(made()), wallet: { kind: 'unspendable', what: 'a program' } as const }
-    expect(judge(inspection)).toEqual({ kind: 'bad', why: `recipient: ${recipient} is a program, not a wallet` })
+    expect(judge(inspection)).toEqual({
+      kind: 'bad',
+      option: 'recipient',
+      why: `recipient: ${recipient} is a program, not a wallet`,
+    })
     expect(judge(inspection, { code: 'SOL', mint: undefined })).toMatchObject({ kind: 'bad' })
   })
 })
@@ -112,7 +119,9 @@ describe('SOL', () => {
   it('cannot begin a wallet with less than it must hold', () => {
     expect(sol(890_879n, 890_880n)).toEqual({
       kind: 'bad',
-      why: expect.stringMatching(/0.000890879 SOL is too little to open it; send it 0.00089088 SOL once/),
+      option: 'recipient',
+      why: expect.stringMatching(/0.000890879 SOL is too little to open it$/),
+      remedy: 'send it 0.00089088 SOL once',
     })
     expect(sol(890_880n, 890_880n)).toMatchObject({ kind: 'good', offering: { leastUnits: 890_880n } })
     expect(sol(1n, 0n)).toMatchObject({ kind: 'good', offering: { leastUnits: 0n } })

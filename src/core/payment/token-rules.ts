@@ -91,8 +91,21 @@ export interface Offering {
 export type TokenVerdict =
   | { readonly kind: 'good'; readonly offering: Offering; readonly warnings: readonly string[] }
   /** All rules pass, but the recipient has no account for the token yet. */
-  | { readonly kind: 'unopened'; readonly offering: Offering; readonly why: string }
-  | { readonly kind: 'bad'; readonly why: string }
+  | ({ readonly kind: 'unopened'; readonly offering: Offering } & Objection)
+  | ({ readonly kind: 'bad' } & Objection)
+
+export interface Objection {
+  readonly option: 'recipient' | `mints.${TokenCode}`
+  /** The problem, which begins with the option. */
+  readonly why: string
+  /** The action that corrects it without a change of the option, if there is one. */
+  readonly remedy?: string
+}
+
+/** The problem and its remedy, in one line. */
+export function formatObjection({ why, remedy }: Objection): string {
+  return remedy === undefined ? why : `${why}; ${remedy}`
+}
 
 export interface TokenTerms {
   readonly code: TokenCode
@@ -107,14 +120,14 @@ export interface TokenTerms {
 export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { kind: 'seen' }>): TokenVerdict {
   const { code, mint, recipient } = terms
   const { wallet, tokens } = inspection
-  if (wallet.kind === 'unspendable') return bad(`recipient: ${recipient} is ${wallet.what}, not a wallet`)
+  if (wallet.kind === 'unspendable') return bad('recipient', `${recipient} is ${wallet.what}, not a wallet`)
   if (!mint) return judgeSol(terms, wallet.leastLamports)
   const reading = tokens[code]
-  if (!reading) return bad(`mints.${code}: was not checked`)
+  if (!reading) return bad(`mints.${code}`, 'was not checked')
   const traits = traitsOf(mint, reading.mint, terms.allowed)
-  if (typeof traits === 'string') return bad(`mints.${code}: ${mint.address} ${traits}`)
+  if (typeof traits === 'string') return bad(`mints.${code}`, `${mint.address} ${traits}`)
   if (terms.units !== undefined && computeGross(terms.units, traits.fees) === undefined) {
-    return bad(`mints.${code}: ${mint.address} has a transfer fee that is too high for this price`)
+    return bad(`mints.${code}`, `${mint.address} has a transfer fee that is too high for this price`)
   }
   return judgeAccount(terms, mint, traits, reading.account)
 }
@@ -122,7 +135,8 @@ export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { 
 function judgeSol({ recipient, units }: TokenTerms, leastUnits: bigint): TokenVerdict {
   if (units !== undefined && units < leastUnits) {
     const [price, least] = [formatUnits(units, solDecimals), formatUnits(leastUnits, solDecimals)]
-    return bad(`recipient: ${recipient} is empty, and ${price} SOL is too little to open it; send it ${least} SOL once`)
+    const why = `${recipient} is empty, and ${price} SOL is too little to open it`
+    return bad('recipient', why, `send it ${least} SOL once`)
   }
   return { kind: 'good', offering: { fees: [], leastUnits }, warnings: [] }
 }
@@ -152,31 +166,35 @@ function judgeAccount(
   account: AccountReading,
 ): TokenVerdict {
   const offering = { fees, leastUnits: 0n }
-  const theirs = `recipient: the ${code} account of ${recipient}`
+  const theirs = `the ${code} account of ${recipient}`
   switch (account.kind) {
     case 'malformed':
-      return bad(`${theirs} is not an account of ${mint.address}`)
+      return bad('recipient', `${theirs} is not an account of ${mint.address}`)
     case 'absent': {
       const flag = mint.tokenProgram === token2022Program ? ' --program-2022' : ''
       const command = `spl-token create-account ${mint.address} --owner ${recipient}${flag}`
-      const why = `recipient: has no ${code} account yet; open it with ${command}, or give accountKey`
-      if (opensFrozen) return bad(`${why}, and ask the issuer to thaw it`)
-      return { kind: 'unopened', offering, why }
+      const why = `has no ${code} account yet`
+      const remedy = `open it with ${command}, or give accountKey`
+      if (opensFrozen) return bad('recipient', why, `${remedy}, and ask the issuer to thaw it`)
+      return { ...bad('recipient', why, remedy), kind: 'unopened', offering }
     }
     case 'account': {
       // Payments to this account would belong to another owner.
-      if (account.owner !== recipient) return bad(`${theirs} was transferred to ${account.owner}`)
-      if (account.isFrozen) return bad(`${theirs} is frozen and cannot receive payments until its issuer thaws it`)
+      if (account.owner !== recipient) return bad('recipient', `${theirs} was transferred to ${account.owner}`)
+      if (account.isFrozen)
+        return bad('recipient', `${theirs} is frozen and cannot receive payments until its issuer thaws it`)
       const { delegate, closer } = account
       const warnings = [
-        ...(delegate === undefined ? [] : [`${theirs} has a delegate, ${delegate}, which can withdraw payments`]),
-        ...(closer === undefined ? [] : [`${theirs} can be closed by ${closer} while it is empty`]),
+        ...(delegate === undefined
+          ? []
+          : [`recipient: ${theirs} has a delegate, ${delegate}, which can withdraw payments`]),
+        ...(closer === undefined ? [] : [`recipient: ${theirs} can be closed by ${closer} while it is empty`]),
       ]
       return { kind: 'good', offering, warnings }
     }
   }
 }
 
-function bad(why: string): TokenVerdict {
-  return { kind: 'bad', why }
+function bad(option: Objection['option'], problem: string, remedy?: string): { readonly kind: 'bad' } & Objection {
+  return { kind: 'bad', option, why: `${option}: ${problem}`, ...(remedy !== undefined && { remedy }) }
 }

@@ -21,10 +21,19 @@ export interface VenueQuote {
   readonly ticket: unknown
 }
 
+/** `taker_balance`: the wallet holds too little of the sold token. */
+export type RefusalCode = 'taker_balance'
+
+export interface VenueRefusal {
+  readonly kind: 'refused'
+  readonly why: string
+  readonly code?: RefusalCode
+}
+
 export type Quoting =
   | { readonly kind: 'quoted'; readonly quote: VenueQuote }
   /** The venue does not trade this pair or this amount. */
-  | { readonly kind: 'refused'; readonly why: string }
+  | VenueRefusal
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** A venue for one wallet. It holds no funds: the exchange is atomic. */

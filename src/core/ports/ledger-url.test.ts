@@ -35,6 +35,7 @@ describe('the address of a PostgreSQL ledger', () => {
     expect(parsePostgresUrl('postgres://u:p@db/ledger?target_session_attrs=standby')).toEqual({
       kind: 'malformed',
       why,
+      remedy: 'set target_session_attrs=read-write',
     })
   })
 })

@@ -15,7 +15,7 @@ export function parseLedgerUrl(url: string): LedgerPlace | undefined {
 /** One address per server. One server at a time accepts writes. */
 export type PostgresPlace =
   | { readonly kind: 'servers'; readonly name: string; readonly urls: readonly string[] }
-  | { readonly kind: 'malformed'; readonly why: string }
+  | { readonly kind: 'malformed'; readonly why: string; readonly remedy: string }
 
 /** The accepted `target_session_attrs`. A ledger must write, so the others are useless. */
 const usefulTargets: readonly (string | null)[] = [null, 'any', 'read-write', 'primary']
@@ -27,13 +27,12 @@ export function parsePostgresUrl(url: string): PostgresPlace {
   const [first = ''] = urls
   const isAddress = urls.every((one) => URL.canParse(one)) && (urls.length === 1 || !/^,|,,|,$/.test(hosts))
   if (!isAddress) {
-    const why =
-      'is not a PostgreSQL address: write postgres://user:password@host:5432/database, with commas between hosts'
-    return { kind: 'malformed', why }
+    const remedy = 'write postgres://user:password@host:5432/database, with commas between hosts'
+    return { kind: 'malformed', why: 'is not a PostgreSQL address', remedy }
   }
   const { pathname, searchParams } = new URL(first)
   const name = `postgres://${hosts}${pathname}`
   const target = searchParams.get('target_session_attrs')
   if (usefulTargets.includes(target)) return { kind: 'servers', name, urls }
-  return { kind: 'malformed', why: `${name} must be writable: set target_session_attrs=read-write` }
+  return { kind: 'malformed', why: `${name} must be writable`, remedy: 'set target_session_attrs=read-write' }
 }

@@ -8,7 +8,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type Tags } from 'yaml'
-import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
 import type { Environment } from '../../paywall/config/config.ts'
 import type { OptionProblem, Place } from '../../paywall/config/problems.ts'
 import { formatPlace } from './place.ts'
@@ -35,11 +35,16 @@ export async function readPlanFile(path: string, environment: Environment): Prom
     : { value: await loadModule(path), locate: () => name, secrets: [] }
   const reading = readPlan(source.value, environment)
   if (reading.kind === 'plan') return reading.plan
-  const sentences = reading.problems.map((problem) => {
+  const problems = reading.problems.map((problem) => {
     const at = formatPlace(problem.place)
-    return `${source.locate(problem)}: ${at === '' ? '' : `${at}: `}${problem.why}`
+    const sentence = `${source.locate(problem)}: ${at === '' ? '' : `${at}: `}${problem.why}`
+    return locateIn(hide(sentence, source.secrets), problem.variable)
   })
-  throw new ConfigurationError(sentences.map((sentence) => hide(sentence, source.secrets)))
+  throw new ConfigurationError(problems)
+}
+
+function locateIn(message: string, variable: string | undefined): ConfigurationProblem {
+  return variable === undefined ? { code: 'other', message } : { code: 'variable', message, variable }
 }
 
 interface Source {
@@ -68,7 +73,7 @@ export function readYaml(text: string, name: string, environment: Environment): 
     throw new ConfigurationError(faults.map(({ message, pos }) => `${at(pos[0])}: ${message.split('\n')[0]}`))
   }
   const value = unfold(document, name)
-  const missing: string[] = []
+  const missing: ConfigurationProblem[] = []
   const secrets: (readonly [string, string])[] = []
   const locate = ({ place, isName }: OptionProblem): string => at(offsetOf(document.contents, place, isName))
   const fill = (part: unknown, place: Place): unknown => {
@@ -77,10 +82,8 @@ export function readYaml(text: string, name: string, environment: Environment): 
         if (escaped !== '') return whole.slice(1)
         const found = environment[variable]
         if (found === undefined || found === '') {
-          const where = locate({ place, why: '' })
-          missing.push(
-            `${where}: ${formatPlace(place)}: the environment variable ${variable} is not set; set it, or add it to .env beside this file`,
-          )
+          const message = `${locate({ place, why: '' })}: ${formatPlace(place)}: the environment variable ${variable} is not set`
+          missing.push({ code: 'variable', message, remedy: 'set it, or add it to .env beside this file', variable })
           return ''
         }
         secrets.push([variable, found])

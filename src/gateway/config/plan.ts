@@ -72,7 +72,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   /** Reports a wrong value at the place where it was written. */
   const locate = (problem: OptionProblem): OptionProblem => {
     const variable = variables.get(String(problem.place[0]))
-    return variable === undefined ? problem : { ...problem, why: `(from ${variable}) ${problem.why}` }
+    return variable === undefined ? problem : { ...problem, variable, why: `(from ${variable}) ${problem.why}` }
   }
   const reading = parseOptions(configSchema, isObject ? given : whole, 'file')
   if (reading.kind === 'problems') return { kind: 'problems', problems: reading.problems.map(locate) }

@@ -19,6 +19,7 @@ import {
 import { dirname } from 'node:path'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
+import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { createIdentity } from './ed25519.ts'
 import { openKey, readSealedKey, type SealedKey, sealKey } from './sealed-key.ts'
 
@@ -28,6 +29,15 @@ export const passphraseVariable = 'PAYSTILE_KEY_PASSPHRASE'
 export const shortestPassphrase = 12
 
 const longestFile = 10_000
+
+/** A key file cannot be read. The message names the file and the remedy. */
+export class KeyFileError extends PaystileError {
+  readonly remedy: string
+  constructor(path: string, why: string, remedy: string) {
+    super('key_unusable', `The key file ${path} cannot be read: ${why}; ${remedy}.`)
+    this.remedy = remedy
+  }
+}
 
 /** The facts about a key file that need no passphrase. */
 export interface KeyFileView {
@@ -49,12 +59,13 @@ type Contents =
  */
 export function readKeyFile(path: string, passphrase: string | undefined = usualPassphrase()): Uint8Array {
   const { contents, isPrivate } = load(path)
-  if (!isPrivate) throw unreadable(path, `other users can read it; run chmod 600 ${path}`)
+  if (!isPrivate) throw new KeyFileError(path, 'other users can read it', `run chmod 600 ${path}`)
   if (contents.kind === 'plain') return contents.key
-  if (passphrase === undefined) throw unreadable(path, `it is encrypted; set ${passphraseVariable} to its passphrase`)
+  if (passphrase === undefined)
+    throw new KeyFileError(path, 'it is encrypted', `set ${passphraseVariable} to its passphrase`)
   const key = openKey(contents.sealed, passphrase)
   if (key === undefined)
-    throw unreadable(path, 'the passphrase is wrong, or the file was changed; try another passphrase')
+    throw new KeyFileError(path, 'the passphrase is wrong, or the file was changed', 'try another passphrase')
   return key
 }
 
@@ -70,7 +81,7 @@ export function viewKeyFile(path: string): KeyFileView {
   if (contents.kind === 'sealed') return { address: contents.sealed.address, isEncrypted: true, mode, isPrivate }
   const address = readAddress(contents.key)
   contents.key.fill(0)
-  if (address === undefined) throw unreadable(path, 'its two halves do not match; restore it from a backup')
+  if (address === undefined) throw new KeyFileError(path, 'its two halves do not match', 'restore it from a backup')
   return { address, isEncrypted: false, mode, isPrivate }
 }
 
@@ -151,14 +162,15 @@ function load(path: string): Loaded {
   try {
     file = openSync(path, 'r')
     const about = fstatSync(file)
-    if (about.isDirectory()) throw new Error('it is a directory; choose a file')
-    if (about.size > longestFile) throw new Error('it is too long for a key; choose another file')
+    if (about.isDirectory()) throw new KeyFileError(path, 'it is a directory', 'choose a file')
+    if (about.size > longestFile) throw new KeyFileError(path, 'it is too long for a key', 'choose another file')
     mode = about.mode & 0o777
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    const why = missing ? `it does not exist; create it with npx paystile keys new ${path}` : (error as Error).message
-    throw unreadable(path, why)
+    if (error instanceof KeyFileError) throw error
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new KeyFileError(path, 'it does not exist', `create it with npx paystile keys new ${path}`)
+    throw new Error(`The key file ${path} cannot be read: ${(error as Error).message}.`)
   } finally {
     if (file !== undefined) closeSync(file)
   }
@@ -234,8 +246,4 @@ function saveDirectory(path: string): void {
 /** The file behind a link. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path
-}
-
-function unreadable(path: string, why: string): Error {
-  return new Error(`The key file ${path} cannot be read: ${why}.`)
 }

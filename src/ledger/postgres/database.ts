@@ -46,20 +46,19 @@ const readOnly = '25006'
 /** A pooler assigns a new connection to each statement. Nothing was written. */
 const isShared: readonly string[] = ['26000', '42P05']
 /** Errors that a retry does not solve: credentials, missing database, missing permissions, wrong settings. */
-const operatorMustAct: Readonly<Record<string, (name: string, detail: string) => string>> = {
-  '28P01': (name) => `The ledger ${name} does not accept this user and password: check PAYSTILE_LEDGER.`,
-  '28000': (name, detail) => `The ledger ${name} refuses this user (${detail}): check PAYSTILE_LEDGER and pg_hba.conf.`,
-  '3D000': (name) =>
-    `The ledger ${name} does not exist on its server: create it with createdb, or use another database.`,
-  '42501': (name, detail) =>
-    `The ledger ${name} gives this user too few rights (${detail}): grant it CREATE on the schema, or let its owner start paystile once.`,
-  '3F000': (name) =>
-    `The ledger ${name} has no schema for the tables: set search_path for this user to an existing schema.`,
+export const grantRights = 'grant it CREATE on the schema, or let its owner start paystile once'
+
+const operatorMustAct: Readonly<Record<string, (detail: string) => readonly [problem: string, remedy: string]>> = {
+  '28P01': () => ['does not accept this user and password', 'check PAYSTILE_LEDGER'],
+  '28000': (detail) => [`refuses this user (${detail})`, 'check PAYSTILE_LEDGER and pg_hba.conf'],
+  '3D000': () => ['does not exist on its server', 'create it with createdb, or use another database'],
+  '42501': (detail) => [`gives this user too few rights (${detail})`, grantRights],
+  '3F000': () => ['has no schema for the tables', 'set search_path for this user to an existing schema'],
 }
 
 export function openDatabase(url: string, timeoutMs: number): Database {
   const place = parsePostgresUrl(url)
-  if (place.kind === 'malformed') throw new LedgerConfigurationError(`The ledger ${place.why}.`)
+  if (place.kind === 'malformed') throw new LedgerConfigurationError(`The ledger ${place.why}`, place.remedy)
   const { name } = place
   const hosts = createHosts(place.urls, timeoutMs)
   let closed: Promise<void> | undefined
@@ -185,11 +184,12 @@ function explain(name: string, error: unknown): unknown {
   }
   const detail = error instanceof Error ? error.message : String(error)
   if (/client password must be a string/.test(detail)) {
-    const advice = `The ledger ${name} requires a password, but its address has none: use postgres://user:password@host/database.`
-    return new LedgerConfigurationError(advice, { cause: error })
+    const problem = `The ledger ${name} requires a password, but its address has none`
+    return new LedgerConfigurationError(problem, 'use postgres://user:password@host/database', { cause: error })
   }
-  const advice = operatorMustAct[codeOf(error) ?? '']
-  if (advice) return new LedgerConfigurationError(advice(name, detail), { cause: error })
+  const [problem, remedy] = operatorMustAct[codeOf(error) ?? '']?.(detail) ?? []
+  if (problem !== undefined && remedy !== undefined)
+    return new LedgerConfigurationError(`The ledger ${name} ${problem}`, remedy, { cause: error })
   if (isFault(codeOf(error))) return error
   return unavailable(name, error)
 }

@@ -1,7 +1,7 @@
 /** Inspects a PostgreSQL ledger. All statements only read. */
 import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
 import type { KnownIdentity, LedgerInspection } from '../inspect-answers.ts'
-import { type Database, openDatabase } from './database.ts'
+import { type Database, grantRights, openDatabase } from './database.ts'
 import { checkDurability, readMeta, steps } from './schema.ts'
 
 const timeoutMs = 5_000
@@ -20,12 +20,13 @@ export async function inspectServer(url: string, identity: KnownIdentity): Promi
       )
       if (!found?.['known']) {
         if (found?.['may']) return { kind: 'new', facts: known }
-        const why = `The ledger ${name} gives this user too few rights: grant it CREATE on the schema, or let its owner start paystile once.`
-        return { kind: 'bad', why, facts: known }
+        const why = `The ledger ${name} gives this user too few rights`
+        return { kind: 'bad', why, remedy: grantRights, facts: known }
       }
       return { kind: 'good', facts: { ...known, ...(await look(database, identity)), latest: steps.length } }
     } catch (error) {
-      if (error instanceof LedgerConfigurationError) return { kind: 'bad', why: error.message, facts: known }
+      if (error instanceof LedgerConfigurationError)
+        return { kind: 'bad', why: error.problem, remedy: error.remedy, facts: known }
       throw error
     }
   } finally {

@@ -247,19 +247,21 @@ export async function checkDurability(database: Database): Promise<void> {
   for (const name of durability) {
     if (settings.get(name) !== 'off') continue
     throw new LedgerConfigurationError(
-      `The ledger ${database.name} runs with ${name}=off and could lose payments: set ${name}=on.`,
+      `The ledger ${database.name} runs with ${name}=off and could lose payments`,
+      `set ${name}=on`,
     )
   }
   if (settings.get(readOnly) === 'on') {
     throw new LedgerConfigurationError(
-      `The ledger ${database.name} cannot be written to (${readOnly}=on): set it off for this user and database.`,
+      `The ledger ${database.name} cannot be written to (${readOnly}=on)`,
+      'set it off for this user and database',
     )
   }
   if (!database.hasStandby) return
   if (settings.get('synchronous_commit') === 'local' || settings.get(standbys) === '') {
     throw new LedgerConfigurationError(
-      `The ledger ${database.name} could lose payments when a standby takes over: set synchronous_commit=on and ` +
-        `${standbys} (with Patroni synchronous_mode and synchronous_mode_strict), or use only one host.`,
+      `The ledger ${database.name} could lose payments when a standby takes over`,
+      `set synchronous_commit=on and ${standbys} (with Patroni synchronous_mode and synchronous_mode_strict), or use only one host`,
     )
   }
 }

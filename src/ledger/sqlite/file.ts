@@ -176,11 +176,12 @@ function checkPlace(path: string): void {
   const directory = dirname(path)
   if (!look(directory)?.isDirectory()) {
     throw new LedgerConfigurationError(
-      `The ledger ${path} cannot be created, because ${directory} is not a directory: create it first, or choose another file.`,
+      `The ledger ${path} cannot be created, because ${directory} is not a directory`,
+      'create it first, or choose another file',
     )
   }
   if (look(path)?.isDirectory()) {
-    throw new LedgerConfigurationError(`The ledger ${path} is a directory: choose a file inside it.`)
+    throw new LedgerConfigurationError(`The ledger ${path} is a directory`, 'choose a file inside it')
   }
 }
 
@@ -188,13 +189,15 @@ function explainOpening(path: string, error: unknown): unknown {
   const code = readErrorCode(error)
   if (notDatabase.includes(code)) {
     return new LedgerConfigurationError(
-      `The file ${path} is not a SQLite database, or is damaged: restore it from a backup, or choose another file.`,
+      `The file ${path} is not a SQLite database, or is damaged`,
+      'restore it from a backup, or choose another file',
       { cause: error },
     )
   }
   if (unwritable.includes(code)) {
     return new LedgerConfigurationError(
-      `The ledger ${path} cannot be opened for writing: give this process write access to the file and its directory.`,
+      `The ledger ${path} cannot be opened for writing`,
+      'give this process write access to the file and its directory',
       { cause: error },
     )
   }

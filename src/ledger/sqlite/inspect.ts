@@ -12,20 +12,18 @@ const longestWholeCheck = 200_000_000
 
 export function inspectFile(given: string, identity: KnownIdentity): LedgerInspection {
   const path = resolve(given)
-  const bad = (why: string, facts: LedgerFacts = { name: path }): LedgerInspection => ({ kind: 'bad', why, facts })
+  let facts: LedgerFacts = { name: path }
+  const bad = (why: string, remedy: string | undefined): LedgerInspection => ({ kind: 'bad', why, remedy, facts })
   const stats = statSync(path, { throwIfNoEntry: false })
-  if (stats?.isDirectory()) return bad(`The ledger ${path} is a directory: choose a file inside it.`)
+  if (stats?.isDirectory()) return bad(`The ledger ${path} is a directory`, 'choose a file inside it')
   const directory = dirname(path)
   const place = placeOf(directory)
   if (place.kind === 'none') {
-    return bad(`The ledger ${path} cannot be created: create the directory ${place.missing}, or choose another file.`)
+    return bad(`The ledger ${path} cannot be created`, `create the directory ${place.missing}, or choose another file`)
   }
-  const facts = { name: path, freeBytes: place.freeBytes }
+  facts = { name: path, freeBytes: place.freeBytes }
   if (!canWrite(stats ? path : place.directory) || !canWrite(place.directory)) {
-    return bad(
-      `The ledger ${path} cannot be written: give this user write access to it and to ${place.directory}.`,
-      facts,
-    )
+    return bad(`The ledger ${path} cannot be written`, `give this user write access to it and to ${place.directory}`)
   }
   if (!stats) return { kind: 'new', facts }
   let db: DatabaseSyncInstance | undefined
@@ -33,18 +31,15 @@ export function inspectFile(given: string, identity: KnownIdentity): LedgerInspe
     db = openUntouched(path)
     const version = checkOrigin(db, path)
     if (version === 0) return { kind: 'new', facts }
-    const known = { ...facts, version, latest: steps.length, payments: countPayments(db) }
+    facts = { ...facts, version, latest: steps.length, payments: countPayments(db) }
     checkIdentityOf(db, path, identity)
     const damage = findDamage(db, stats.size)
-    if (damage === undefined) return { kind: 'good', facts: known }
-    return bad(`The ledger ${path} is damaged (${damage}): stop the service and restore it from a backup.`, known)
+    if (damage === undefined) return { kind: 'good', facts }
+    return bad(`The ledger ${path} is damaged (${damage})`, 'stop the service and restore it from a backup')
   } catch (error) {
-    if (error instanceof LedgerConfigurationError) return bad(error.message, facts)
+    if (error instanceof LedgerConfigurationError) return bad(error.problem, error.remedy)
     const why = error instanceof Error ? error.message : String(error)
-    return bad(
-      `The file ${path} is not a SQLite database, or is damaged (${why}): restore it, or choose another.`,
-      facts,
-    )
+    return bad(`The file ${path} is not a SQLite database, or is damaged (${why})`, 'restore it, or choose another')
   } finally {
     db?.close()
   }

@@ -328,7 +328,8 @@ export function checkOrigin(db: DatabaseSyncInstance, file: string): number {
   const isNew = version === 0 && origin === 0 && isEmpty(db)
   if (!isNew && origin !== applicationId) {
     throw new LedgerConfigurationError(
-      `The file ${file} is the database of another program: use a separate file for the ledger.`,
+      `The file ${file} is the database of another program`,
+      'use a separate file for the ledger',
     )
   }
   checkVersion(file, version, steps.length)
@@ -340,14 +341,15 @@ export function checkDurability(db: DatabaseSyncInstance, file: string): void {
   const journal = readPragma(db, 'journal_mode')
   if (journal !== 'wal') {
     throw new LedgerConfigurationError(
-      `The ledger ${file} cannot keep a write-ahead log (SQLite reports "${journal}"): put it on a local disk.`,
+      `The ledger ${file} cannot keep a write-ahead log (SQLite reports "${journal}")`,
+      'put it on a local disk',
     )
   }
   const synchronous = readPragma(db, 'synchronous')
   if (synchronous !== fullSynchronous) {
     throw new LedgerConfigurationError(
-      `The ledger ${file} is not flushed to disk (SQLite reports synchronous=${synchronous}): ` +
-        'use the @photostructure/sqlite package as published.',
+      `The ledger ${file} is not flushed to disk (SQLite reports synchronous=${synchronous})`,
+      'use the @photostructure/sqlite package as published',
     )
   }
 }

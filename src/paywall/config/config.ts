@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ConfigurationError } from '../../core/errors/configuration-error.ts'
+import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
 import { convertAll } from '../../core/money/spread.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, parseNodes, publicNodes } from '../../core/money/tokens.ts'
@@ -118,8 +118,12 @@ export function withEnvironment(options: object, environment: Environment, names
     variables.set(option, variable)
   }
   /** Reports a wrong value with the name of its variable. */
-  const locate = (problem: string): string =>
-    problem.replace(/^\w+/, (option) => (variables.has(option) ? `${option} (${variables.get(option)})` : option))
+  const locate = (problem: string): string | ConfigurationProblem => {
+    const [option = ''] = /^\w+/.exec(problem) ?? []
+    const variable = variables.get(option)
+    if (variable === undefined) return problem
+    return { code: 'variable', message: `${option} (${variable})${problem.slice(option.length)}`, variable }
+  }
   return { given, locate, variables }
 }
 

@@ -10,6 +10,8 @@ export interface OptionProblem {
   readonly why: string
   /** True if the name itself is wrong. */
   readonly isName?: boolean
+  /** The environment variable that the value comes from. */
+  readonly variable?: string
 }
 
 export type OptionsReading<Value> =

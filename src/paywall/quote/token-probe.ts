@@ -7,7 +7,13 @@ import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { convertAll } from '../../core/money/spread.ts'
 import { findMint, isSameMint, knownMints, type Mint, pickMints, type TokenCode } from '../../core/money/tokens.ts'
-import { type Inspection, judgeToken, type Offering, type TokenTerms } from '../../core/payment/token-rules.ts'
+import {
+  formatObjection,
+  type Inspection,
+  judgeToken,
+  type Offering,
+  type TokenTerms,
+} from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Readiness } from '../runtime/catalog.ts'
 import type { Look } from '../runtime/route-warnings.ts'
@@ -153,7 +159,7 @@ function judgeAll(
     if (verdict.kind === 'unopened' && terms.mint) unopened.push({ code, mint: terms.mint })
     const isUnopened = verdict.kind === 'unopened'
     if (verdict.kind === 'good' || (isUnopened && isOpenedByPayer(runtime))) offered.set(code, verdict.offering)
-    else withheld.set(code, isUnopened && config.accountKey ? beingOpened(code) : verdict.why)
+    else withheld.set(code, isUnopened && config.accountKey ? beingOpened(code) : formatObjection(verdict))
     if (verdict.kind === 'good') doubts.push(...verdict.warnings)
   }
   return { findings: { offered, withheld, doubts }, unopened }
