@@ -4,7 +4,7 @@ import { createRpc } from '../chain/rpc/rpc.ts'
 import { formatUnits } from '../core/money/money.ts'
 import { knownMints, type Network, solDecimals } from '../core/money/tokens.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
-import { CommandError, exitCodes } from './output.ts'
+import { CommandError } from './output.ts'
 
 /** Decimals by token code. */
 export async function readBalances(
@@ -19,11 +19,8 @@ export async function readBalances(
   const funds = await readFunds(createRpc({ urls, transport: http.transport }), question)
   await http.close()
   if (funds.kind === 'unavailable') {
-    throw new CommandError(
-      exitCodes.unreachable,
-      'chain_unavailable',
-      `The ${network} node cannot be read (${funds.why}). Check --rpc.`,
-    )
+    const message = `The ${network} node cannot be read (${funds.why}). Check --rpc.`
+    throw new CommandError('unreachable', 'chain_unavailable', message)
   }
   const tokens = codes.map((code, index) => [
     code,

@@ -5,7 +5,7 @@ import { constants } from 'node:os'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { announceLocalnet, findLocalnets, keptLocalnets, localnetDirectory, withdrawLocalnet } from '../host/home.ts'
 import { type Localnet, LocalnetDataError, startLocalnet } from '../localnet/index.ts'
-import { CommandError, exitCodes } from './output.ts'
+import { CommandError } from './output.ts'
 
 export interface OwnChain {
   readonly localnet: Localnet
@@ -62,13 +62,9 @@ function chainToKeep(): string {
 function explain(error: unknown, port: number): unknown {
   const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
-    return new CommandError(
-      exitCodes.usage,
-      'port_in_use',
-      `Port ${port} or ${port + 1} is in use. Choose others with --port.`,
-    )
+    return new CommandError('usage', 'port_in_use', `Port ${port} or ${port + 1} is in use. Choose others with --port.`)
   }
-  if (error instanceof LocalnetDataError) return new CommandError(exitCodes.usage, 'chain_data', error.message)
+  if (error instanceof LocalnetDataError) return new CommandError('usage', 'chain_data', error.message)
   return error
 }
 

@@ -103,7 +103,7 @@ function explain(error: unknown): Explanation | undefined {
     const { code, message, facts } = error
     return { code, message: nameFlags(message), facts, exitCode: findExitCode(code) }
   }
-  if (error instanceof JournalError) return new CommandError(exitCodes.usage, 'journal', error.message)
+  if (error instanceof JournalError) return new CommandError('usage', 'journal', error.message)
   if (error instanceof ConfigurationError || error instanceof LedgerConfigurationError) {
     return { code: 'configuration', message: error.message, exitCode: exitCodes.usage }
   }

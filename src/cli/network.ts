@@ -2,7 +2,7 @@
 import { isNetwork, type Network, networks } from '../core/money/tokens.ts'
 import { findLocalnet, type LocalnetNote } from '../host/home.ts'
 import type { Environment } from '../paywall/config/config.ts'
-import { CommandError, exitCodes, usage } from './output.ts'
+import { CommandError, usage } from './output.ts'
 
 /** From the command line or the environment; otherwise the chain that runs on this machine, or mainnet. */
 export function chooseNetwork(given: Network | undefined, environment: Environment = process.env): Network {
@@ -17,7 +17,7 @@ export function runningLocalnet(): LocalnetNote {
   const note = findLocalnet()
   if (note) return note
   throw new CommandError(
-    exitCodes.unreachable,
+    'unreachable',
     'no_localnet',
     'No localnet runs on this machine. Start one with: npx paystile localnet',
   )

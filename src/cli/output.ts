@@ -31,14 +31,14 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 export class CommandError extends PaystileError {
   override readonly name = 'CommandError'
   readonly exitCode: ExitCode
-  constructor(exitCode: ExitCode, code: string, message: string) {
+  constructor(exit: keyof typeof exitCodes, code: string, message: string) {
     super(code, message)
-    this.exitCode = exitCode
+    this.exitCode = exitCodes[exit]
   }
 }
 
 export function usage(message: string): CommandError {
-  return new CommandError(exitCodes.usage, 'usage', message)
+  return new CommandError('usage', 'usage', message)
 }
 
 export interface Terminal {

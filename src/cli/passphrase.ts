@@ -1,6 +1,6 @@
 /** Passphrases of key files: from the environment, or typed without echo. Never from an argument. */
 import { passphraseVariable, shortestPassphrase, usualPassphrase, viewKeyFile } from '../host/keys/key-file.ts'
-import { CommandError, exitCodes, usage } from './output.ts'
+import { CommandError, usage } from './output.ts'
 
 /** For an existing file. Undefined if it needs none, or without a terminal. */
 export async function readPassphrase(path: string): Promise<string | undefined> {
@@ -45,5 +45,5 @@ async function askFor(message: string, validate?: (text: string | undefined) => 
   const { password } = await import('@clack/prompts')
   const answer = await password({ message, output: process.stderr, ...(validate && { validate }) })
   if (typeof answer === 'string') return answer
-  throw new CommandError(exitCodes.usage, 'cancelled', 'Cancelled. Nothing was written.')
+  throw new CommandError('usage', 'cancelled', 'Cancelled. Nothing was written.')
 }

@@ -15,7 +15,7 @@ import {
   tokenCodes,
 } from '../core/money/tokens.ts'
 import { findLocalnet } from '../host/home.ts'
-import { CommandError, exitCodes, usage } from './output.ts'
+import { CommandError, usage } from './output.ts'
 import { readPassphrase } from './passphrase.ts'
 
 export interface BuyerOptions {
@@ -100,7 +100,7 @@ export async function openWallet(path: string, create: boolean): Promise<AgentWa
     const passphrase = await readPassphrase(path)
     return await initAgentWallet({ path, create, ...(passphrase !== undefined && { passphrase }) })
   } catch (error) {
-    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+    throw new CommandError('wallet', 'wallet_unusable', (error as Error).message)
   }
 }
 

@@ -3,7 +3,7 @@ import { readGenesis } from '../chain/rpc/genesis.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { genesisHashes, type Network, parseNodes, publicNodes } from '../core/money/tokens.ts'
 import { runningLocalnet } from './network.ts'
-import { CommandError, exitCodes, usage } from './output.ts'
+import { CommandError, usage } from './output.ts'
 
 export type TestNetwork = Exclude<Network, 'mainnet'>
 
@@ -18,11 +18,8 @@ export async function readChain({ call }: Rpc, network: TestNetwork): Promise<st
   const named = await readGenesis(call)
   const known = genesisHashes[network]
   if (named === undefined) {
-    throw new CommandError(
-      exitCodes.unreachable,
-      'chain_unavailable',
-      `No node of ${network} can be reached. Set one with --rpc.`,
-    )
+    const message = `No node of ${network} can be reached. Set one with --rpc.`
+    throw new CommandError('unreachable', 'chain_unavailable', message)
   }
   const isRight = known === undefined ? !Object.values(genesisHashes).includes(named) : named === known
   if (isRight) return named

@@ -3,7 +3,7 @@ import { agentWalletPath } from '../../client/agent-wallet.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { findLocalnets } from '../../host/home.ts'
 import { runningLocalnet } from '../network.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
+import { CommandError, type ExitCode, type Terminal, usage } from '../output.ts'
 import { openWallet, readToken, readUrl } from '../payment-options.ts'
 
 interface FaucetOptions {
@@ -51,7 +51,7 @@ async function fill(faucetUrl: string, order: object): Promise<Filled> {
   const answer = (await response.json().catch(() => ({}))) as Omit<Filled, 'faucetUrl'> & { readonly error?: string }
   if (response.ok) return { faucetUrl, ...answer }
   throw new CommandError(
-    exitCodes.refused,
+    'refused',
     'faucet_refused',
     `The faucet ${faucetUrl} refused: ${(answer.error ?? `status ${response.status}`).replace(/\.$/, '')}.`,
   )

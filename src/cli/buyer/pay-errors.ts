@@ -1,14 +1,14 @@
 /** Errors of `pay` for incomplete resources: the part that was kept, and the command that continues. */
 import { DownloadError } from '../../client/download/part-file.ts'
 import { PaymentError } from '../../client/errors.ts'
-import { CommandError, exitCodes, usage } from '../output.ts'
+import { CommandError, usage } from '../output.ts'
 import type { Paid } from './pay-messages.ts'
 
 export function brokenOff({ tx }: Paid): CommandError {
   return tx === undefined
-    ? new CommandError(exitCodes.unreachable, 'unreachable', 'The response ended early. Run the same command again.')
+    ? new CommandError('unreachable', 'unreachable', 'The response ended early. Run the same command again.')
     : new CommandError(
-        exitCodes.undelivered,
+        'undelivered',
         'paid_not_delivered',
         'The response ended early. Run the same command again to use the same payment.',
       )
@@ -49,7 +49,7 @@ function describePlace({ offset = 0, size }: PaymentError['facts']): string {
 }
 
 function unwritten({ code, message, kept, isOverflowed }: DownloadError, path: string, { tx }: Paid): CommandError {
-  if (code !== 'file_unwritable') return new CommandError(exitCodes.usage, code, message)
+  if (code !== 'file_unwritable') return new CommandError('usage', code, message)
   const why = `The file ${path} cannot be written (${/\((\w+)\)/.exec(message)?.[1] ?? 'it fails'})`
   const rest = kept === 0 ? 'the resource' : `the resource from byte ${kept} on`
   if (isOverflowed)
@@ -58,7 +58,7 @@ function unwritten({ code, message, kept, isOverflowed }: DownloadError, path: s
     )
   if (tx === undefined) return usage(`${why}; nothing was paid.`)
   const text = `${why}; the payment and ${kept} bytes in ${path}.part are kept. Free disk space, then run the same command again.`
-  return new CommandError(exitCodes.undelivered, code, text)
+  return new CommandError('undelivered', code, text)
 }
 
 /** The command line of this process with additional arguments. */

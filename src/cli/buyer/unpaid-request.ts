@@ -4,7 +4,7 @@ import { readForeignOffers } from '../../client/protocols/choose.ts'
 import type { ForeignOffer } from '../../client/protocols/offer.ts'
 import { readJson } from '../../client/read-json.ts'
 import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
-import { CommandError, exitCodes } from '../output.ts'
+import { CommandError } from '../output.ts'
 
 export interface Asked {
   /** Its body is not read yet. */
@@ -36,9 +36,6 @@ export async function ask(
 }
 
 function noAnswer(): CommandError {
-  return new CommandError(
-    exitCodes.unreachable,
-    'server_unavailable',
-    'The server did not respond in time. Try again, or raise --timeout.',
-  )
+  const message = 'The server did not respond in time. Try again, or raise --timeout.'
+  return new CommandError('unreachable', 'server_unavailable', message)
 }

@@ -3,7 +3,7 @@ import { agentWalletPath } from '../../client/agent-wallet.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { readBalances } from '../balances.ts'
 import { chooseNetwork } from '../network.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, table } from '../output.ts'
+import { CommandError, type ExitCode, type Terminal, table } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
 import { listNodes } from '../test-network.ts'
 
@@ -11,11 +11,8 @@ export async function newWallet(terminal: Terminal, file: string | undefined): P
   const wallet = await openWallet(file ?? agentWalletPath(), true)
   const { address, path, created } = wallet
   if (!created) {
-    throw new CommandError(
-      exitCodes.wallet,
-      'wallet_exists',
-      `${path} already contains a wallet (${address}). Choose another file for a new one.`,
-    )
+    const message = `${path} already contains a wallet (${address}). Choose another file for a new one.`
+    throw new CommandError('wallet', 'wallet_exists', message)
   }
   return terminal.result({ ok: true, address, keyFile: path }, [
     `Address   ${address}`,

@@ -109,5 +109,5 @@ async function settle({ localnet, directory, announce }: OwnChain) {
 
 function explain(error: unknown, port: number): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return error
-  return new CommandError(exitCodes.usage, 'port_in_use', `Port ${port} is in use. Choose another with --port.`)
+  return new CommandError('usage', 'port_in_use', `Port ${port} is in use. Choose another with --port.`)
 }

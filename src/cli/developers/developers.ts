@@ -9,7 +9,7 @@ import {
 } from '../../core/payouts/developers.ts'
 import { viewKeyFile } from '../../host/keys/key-file.ts'
 import { createDocumentReader } from '../../host/net/developer-documents.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
+import { CommandError, type ExitCode, type Terminal, table, usage } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
 import { askService, postToService, readOrigin, type ServiceView } from './service.ts'
 
@@ -65,7 +65,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   const reading = await documents.read(host).finally(documents.close)
   if (reading.kind === 'unavailable') {
     const message = `The document at ${url} cannot be read: ${reading.why}. Try again.`
-    throw new CommandError(exitCodes.unreachable, 'document_unavailable', message)
+    throw new CommandError('unreachable', 'document_unavailable', message)
   }
   const isNamed =
     reading.kind === 'document' &&
@@ -75,11 +75,7 @@ export async function verifyHost(terminal: Terminal, text: string, options: Wall
   if (!isNamed) {
     const why = reading.kind === 'document' ? `it does not name ${wallet} for ${origin}` : reading.why
     const mend = `add the output of npx paystile developers document --service ${origin}${named}`
-    throw new CommandError(
-      exitCodes.refused,
-      'document_refused',
-      `The document at ${url} is not valid: ${why}; ${mend}`,
-    )
+    throw new CommandError('refused', 'document_refused', `The document at ${url} is not valid: ${why}; ${mend}`)
   }
   const held = service.developers.find((one) => one.host === host)
   const until = held?.wallet === wallet ? held.until : null
@@ -133,6 +129,6 @@ function readAddress({ wallet = agentWalletPath() }: WalletOptions): string {
   try {
     return viewKeyFile(wallet).address
   } catch (error) {
-    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+    throw new CommandError('wallet', 'wallet_unusable', (error as Error).message)
   }
 }

@@ -3,7 +3,7 @@ import { readJson } from '../../client/read-json.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
 import { isNetwork, type Network } from '../../core/money/tokens.ts'
 import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
-import { CommandError, exitCodes, usage } from '../output.ts'
+import { CommandError, usage } from '../output.ts'
 
 export interface ServiceView {
   /** The origin of the service; null if it does not know it. */
@@ -28,7 +28,7 @@ export async function askService(origin: string): Promise<ServiceView> {
   const response = await fetch(`${origin}/developers`, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
   const body = await readJson(response, patienceMs)
   if (response.status === 404)
-    throw new CommandError(exitCodes.refused, 'no_developers', `${origin} has no rewards for developers.`)
+    throw new CommandError('refused', 'no_developers', `${origin} has no rewards for developers.`)
   if (response.status === 200 && isView(body)) return body
   throw unclear(origin, response.status)
 }
@@ -51,12 +51,12 @@ export async function postToService(
   if (response.status === 200 && Object.values(body).every((part) => part === true || isText(part))) return body
   const { code, detail } = body
   if (!isText(code) || !isText(detail)) throw unclear(origin, response.status)
-  throw new CommandError(response.status >= 500 ? exitCodes.unreachable : exitCodes.refused, code, detail)
+  throw new CommandError(response.status >= 500 ? 'unreachable' : 'refused', code, detail)
 }
 
 function unclear(origin: string, status: number): CommandError {
   const message = `${origin} is not a paystile service (${status}). Check the address.`
-  return new CommandError(exitCodes.unreachable, 'server_unavailable', message)
+  return new CommandError('unreachable', 'server_unavailable', message)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -8,7 +8,7 @@ import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { type AdoptionParts, adoptTransaction, dropPlanned, type Receipt } from '../../workers/payouts/adopt.ts'
 import { createPauseSwitch } from '../../workers/payouts/pause.ts'
 import { createWalletCheck, type UnknownTransaction } from '../../workers/payouts/unknown-transactions.ts'
-import { CommandError, counted, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
+import { CommandError, counted, type ExitCode, type Terminal, usage } from '../output.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { readPayer } from './worker.ts'
 
@@ -42,7 +42,7 @@ export function adopt(terminal: Terminal, options: AdoptOptions): Promise<ExitCo
 async function findUnknown(service: Runtime, wallet: string): Promise<Found> {
   const checked = await createWalletCheck(createWalletCheckParts(service, wallet, false))()
   if (checked.kind === 'waiting')
-    throw new CommandError(exitCodes.unreachable, 'nodes_unavailable', `${wallet} cannot be checked: ${checked.why}.`)
+    throw new CommandError('unreachable', 'nodes_unavailable', `${wallet} cannot be checked: ${checked.why}.`)
   return { wallet, transactions: checked.kind === 'unknown' ? checked.transactions : [] }
 }
 
@@ -70,7 +70,7 @@ async function adoptAll(
     for (const transaction of transactions) {
       const adoption = await adoptTransaction(parts, wallet, transaction)
       if (adoption.kind === 'later')
-        throw new CommandError(exitCodes.failure, 'adoption_incomplete', `${transaction.signature}: ${adoption.why}.`)
+        throw new CommandError('failure', 'adoption_incomplete', `${transaction.signature}: ${adoption.why}.`)
       adopted.push({ tx: transaction.signature, receipts: adoption.receipts })
     }
   if (isNew) await pause.resume()

@@ -127,7 +127,7 @@ async function openKey({ network, keyFile }: DeskSetup, genesis: string): Promis
   try {
     return await withKeyFile(path, createWallet)
   } catch (error) {
-    throw new CommandError(exitCodes.wallet, 'wallet_unusable', (error as Error).message)
+    throw new CommandError('wallet', 'wallet_unusable', (error as Error).message)
   }
 }
 
@@ -143,7 +143,7 @@ async function fill(url: string, address: string): Promise<void> {
     })
     if (response.ok) continue
     const why = `The localnet did not fund the desk with ${token} (status ${response.status}). Check that npx paystile localnet runs there.`
-    throw new CommandError(exitCodes.unreachable, 'no_faucet', why)
+    throw new CommandError('unreachable', 'no_faucet', why)
   }
 }
 
@@ -159,9 +159,5 @@ function readRates(text: string | undefined, network: Network) {
 function explain(error: unknown, { host, port }: DeskSetup): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code !== 'EADDRINUSE') return error
-  return new CommandError(
-    exitCodes.usage,
-    'port_in_use',
-    `Port ${port} of ${host} is in use. Choose another with --port.`,
-  )
+  return new CommandError('usage', 'port_in_use', `Port ${port} of ${host} is in use. Choose another with --port.`)
 }

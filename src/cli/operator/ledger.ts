@@ -15,7 +15,7 @@ import { openLedger } from '../../ledger/open.ts'
 import { type Environment, openKeyring, type ServiceConfig } from '../../paywall/config/config.ts'
 import { readSubject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
-import { CommandError, exitCodes, usage } from '../output.ts'
+import { CommandError, usage } from '../output.ts'
 
 export interface LedgerOptions {
   readonly ledger?: string
@@ -47,10 +47,9 @@ export async function withLedger<Result>(
     return await work(ledger).finally(() => ledger.close())
   } catch (error) {
     if (error instanceof LedgerUnavailable) {
-      throw new CommandError(exitCodes.unreachable, 'ledger_unavailable', sentence(error.message))
+      throw new CommandError('unreachable', 'ledger_unavailable', sentence(error.message))
     }
-    if (error instanceof LedgerConfigurationError)
-      throw new CommandError(exitCodes.usage, 'configuration', error.plainMessage)
+    if (error instanceof LedgerConfigurationError) throw new CommandError('usage', 'configuration', error.plainMessage)
     throw error
   }
 }
@@ -75,11 +74,8 @@ async function findChain(
   } finally {
     await http.close()
   }
-  throw new CommandError(
-    exitCodes.unreachable,
-    'chain_unavailable',
-    `The local chain at ${new URL(url).origin} does not respond. Start it, or set --ledger.`,
-  )
+  const message = `The local chain at ${new URL(url).origin} does not respond. Start it, or set --ledger.`
+  throw new CommandError('unreachable', 'chain_unavailable', message)
 }
 
 interface Found {

@@ -14,7 +14,7 @@ import { readKeyFile } from '../../host/keys/key-file.ts'
 import type { AccountKey } from '../../paywall/config/kinds.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { advanceRefund, planRefund, type RefundParts } from '../../workers/payouts/refunds.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
+import { CommandError, type ExitCode, type Terminal, usage } from '../output.ts'
 import { readPassphrase } from '../passphrase.ts'
 import { type ServiceOptions, withService } from './service.ts'
 
@@ -33,9 +33,9 @@ export function refund(terminal: Terminal, tx: string, options: RefundOptions): 
     const parts = await open(service, config, await unlocked(options.key ?? config.refundKey))
     const planning = await planRefund(parts, payment)
     if (planning.kind === 'unknown')
-      throw new CommandError(exitCodes.refused, 'unknown_payment', 'This service has not seen that payment.')
+      throw new CommandError('refused', 'unknown_payment', 'This service has not seen that payment.')
     if (planning.kind === 'refused')
-      throw new CommandError(exitCodes.refused, 'refund_refused', `The payment cannot be refunded: ${planning.why}.`)
+      throw new CommandError('refused', 'refund_refused', `The payment cannot be refunded: ${planning.why}.`)
     const ended = await follow(terminal, parts, planning.transaction)
     return tell(terminal, service, config, ended)
   })
@@ -86,7 +86,7 @@ function tell(
   const { payment, token, units, reason } = parseRefund(transaction.about)
   const decimals = token === 'SOL' ? solDecimals : findMint(token as TokenCode, readMints(service, mints))?.decimals
   const amount = decimals === undefined ? units.toString() : formatUnits(units, decimals)
-  if (state === 'dropped') throw new CommandError(exitCodes.refused, 'refund_failed', `The refund failed: ${why}.`)
+  if (state === 'dropped') throw new CommandError('refused', 'refund_failed', `The refund failed: ${why}.`)
   const facts = { ok: true, id, state, payment, reason, token, amount, tx: signed?.signature ?? null }
   return terminal.result(facts, [
     state === 'landed'

@@ -84,16 +84,12 @@ export async function serve(terminal: Terminal, file: string | undefined, option
 export function findFile(given: string | undefined): string {
   if (given !== undefined) {
     if (existsSync(given)) return given
-    throw new CommandError(
-      exitCodes.usage,
-      'no_file',
-      `The file ${given} does not exist. Create one with: npx paystile init`,
-    )
+    throw new CommandError('usage', 'no_file', `The file ${given} does not exist. Create one with: npx paystile init`)
   }
   const found = fileNames.find((name) => existsSync(name))
   if (found !== undefined) return join('.', found)
   throw new CommandError(
-    exitCodes.usage,
+    'usage',
     'no_file',
     `There is no ${fileNames[0]} and no ${fileNames[2]} in this directory. Create one with: npx paystile init`,
   )
@@ -152,16 +148,12 @@ async function tellReadiness(terminal: Terminal, gateway: Gateway): Promise<void
 function explain(error: unknown, { host, port }: Plan): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
-    return new CommandError(exitCodes.usage, 'port_in_use', `Port ${port} is in use. Choose another with --port.`)
+    return new CommandError('usage', 'port_in_use', `Port ${port} is in use. Choose another with --port.`)
   if (code === 'EACCES')
-    return new CommandError(
-      exitCodes.usage,
-      'port_refused',
-      `This user may not use port ${port}. Choose another with --port.`,
-    )
+    return new CommandError('usage', 'port_refused', `This user may not use port ${port}. Choose another with --port.`)
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return new CommandError(
-      exitCodes.usage,
+      'usage',
       'host_unknown',
       `${host} is not an address of this machine. Choose another with --host.`,
     )

@@ -12,7 +12,7 @@ import { type Environment, fromEnvironment } from '../../paywall/config/config.t
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { readSubject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
-import { CommandError, exitCodes, type Terminal, usage } from '../output.ts'
+import { CommandError, type Terminal, usage } from '../output.ts'
 import { whyHidden } from './ledger.ts'
 
 export interface ServiceOptions {
@@ -36,13 +36,8 @@ export async function withService<Result>(
     return await work(await handle.get(), config)
   } catch (error) {
     if (error instanceof LedgerUnavailable)
-      throw new CommandError(
-        exitCodes.unreachable,
-        'ledger_unavailable',
-        `The ledger does not respond: ${error.message}.`,
-      )
-    if (error instanceof LedgerConfigurationError)
-      throw new CommandError(exitCodes.usage, 'configuration', error.plainMessage)
+      throw new CommandError('unreachable', 'ledger_unavailable', `The ledger does not respond: ${error.message}.`)
+    if (error instanceof LedgerConfigurationError) throw new CommandError('usage', 'configuration', error.plainMessage)
     throw error
   } finally {
     await handle.release()

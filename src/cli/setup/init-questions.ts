@@ -1,5 +1,5 @@
 /** The four questions of `paystile init` on a terminal. Values given as options are not asked. */
-import { CommandError, exitCodes } from '../output.ts'
+import { CommandError } from '../output.ts'
 import { type Answers, type Checked, checkTogether, readOffer, readRecipient, readUpstream } from './init-answers.ts'
 
 /**
@@ -33,7 +33,7 @@ export async function askAll(prompts: Prompts, known: Partial<Answers>): Promise
       })
   const network = known.network ?? (await askNetwork(prompts))
   const problem = checkTogether({ network, token })
-  if (problem !== undefined) throw new CommandError(exitCodes.usage, 'usage', `${problem}.`)
+  if (problem !== undefined) throw new CommandError('usage', 'usage', `${problem}.`)
   const recipient = known.recipient ?? (await askRecipient(prompts, network))
   return { upstream, path, price, token, network, recipient }
 }
@@ -50,7 +50,7 @@ async function askText<T>(
   const text = given(await prompts.text({ ...question, validate: (value) => findProblem(read(value ?? '')) }))
   const checked = read(text)
   if ('value' in checked) return checked.value
-  throw new CommandError(exitCodes.usage, 'usage', `${checked.problem}.`)
+  throw new CommandError('usage', 'usage', `${checked.problem}.`)
 }
 
 async function askNetwork(prompts: Prompts): Promise<Answers['network']> {
@@ -85,5 +85,5 @@ function findProblem(checked: Checked<unknown>): string | undefined {
 /** Clack returns a symbol for Ctrl-C. */
 function given<T extends string>(answer: T | symbol): T {
   if (typeof answer === 'string') return answer
-  throw new CommandError(exitCodes.usage, 'cancelled', 'Cancelled. Nothing was written.')
+  throw new CommandError('usage', 'cancelled', 'Cancelled. Nothing was written.')
 }

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { initAgentWallet } from '../../client/agent-wallet.ts'
 import { formatPlace } from '../../gateway/config/place.ts'
 import { readPlan } from '../../gateway/config/plan.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
+import { CommandError, type ExitCode, type Terminal, table, usage } from '../output.ts'
 import {
   type Answers,
   type Checked,
@@ -109,7 +109,7 @@ async function write(directory: string, given: Answers, force: boolean): Promise
     const { code, path = directory } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
     throw new CommandError(
-      exitCodes.usage,
+      'usage',
       'not_written',
       `${path} cannot be written (${code}). Choose another directory, or give this user write access.`,
     )

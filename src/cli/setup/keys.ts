@@ -8,7 +8,7 @@ import {
   rotateKeyFile,
   viewKeyFile,
 } from '../../host/keys/key-file.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
+import { CommandError, type ExitCode, type Terminal, table, usage } from '../output.ts'
 import { newPassphrase, readPassphrase } from '../passphrase.ts'
 
 export async function newKey(
@@ -20,11 +20,8 @@ export async function newKey(
   const isMade = told(() => makeKeyFile(file, passphrase))
   const { address, isEncrypted } = told(() => viewKeyFile(file))
   if (!isMade) {
-    throw new CommandError(
-      exitCodes.wallet,
-      'key_exists',
-      `${file} already contains a key (${address}). Choose another file, or replace it with: npx paystile keys rotate ${file}`,
-    )
+    const message = `${file} already contains a key (${address}). Choose another file, or replace it with: npx paystile keys rotate ${file}`
+    throw new CommandError('wallet', 'key_exists', message)
   }
   return terminal.result({ ok: true, address, keyFile: file, encrypted: isEncrypted }, [
     ...table(
@@ -106,6 +103,6 @@ function told<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw new CommandError(exitCodes.wallet, 'key_unusable', (error as Error).message)
+    throw new CommandError('wallet', 'key_unusable', (error as Error).message)
   }
 }

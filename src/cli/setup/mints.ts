@@ -5,7 +5,7 @@ import { agentWalletPath } from '../../client/agent-wallet.ts'
 import type { MintTable, Network } from '../../core/money/tokens.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { createHttpTransport } from '../../host/net/transport.ts'
-import { CommandError, type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
+import { CommandError, type ExitCode, type Terminal, usage } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
 import { listNodes, readChain } from '../test-network.ts'
 
@@ -44,19 +44,12 @@ export async function createMints(
 function failure(result: { readonly kind: string; readonly why?: string }, address: string, network: Network) {
   const why = result.why ?? 'unknown reason'
   if (result.kind !== 'failed') {
-    return new CommandError(
-      exitCodes.unreachable,
-      'chain_unavailable',
-      `The mints were not created: ${why}. Try again.`,
-    )
+    return new CommandError('unreachable', 'chain_unavailable', `The mints were not created: ${why}. Try again.`)
   }
   const source =
     network === 'localnet' ? `npx paystile faucet ${address}` : `https://faucet.solana.com for the address ${address}`
-  return new CommandError(
-    exitCodes.wallet,
-    'mints_failed',
-    `The mints were not created: ${why}. Creating them costs about 0.003 SOL. Get some from ${source}.`,
-  )
+  const message = `The mints were not created: ${why}. Creating them costs about 0.003 SOL. Get some from ${source}.`
+  return new CommandError('wallet', 'mints_failed', message)
 }
 
 function yamlLines(network: Network, mints: MintTable, keyFile: string): readonly string[] {
