@@ -1,6 +1,8 @@
 /** One endpoint of the API: its handler, and its entry in `/openapi.json`. */
 import type { z } from 'zod'
 import type { Access, Visitor } from './access.ts'
+import { answer, problem } from './errors.ts'
+import { readQuery } from './inputs.ts'
 
 /** The entry of an endpoint in `/openapi.json`. */
 export interface Documented {
@@ -33,4 +35,23 @@ export interface Row extends Documented {
   /** Also handles the paths below. */
   readonly isWhole?: boolean
   handle(visit: ApiVisit): Response | Promise<Response>
+}
+
+/** A private list or record. The query is checked first. A result that is not a response becomes its JSON. */
+export function readingRow<Shape extends z.ZodRawShape>(
+  path: string,
+  summary: string,
+  query: z.ZodObject<Shape>,
+  result: Pick<Documented, 'answer' | 'type'>,
+  read: (query: z.output<z.ZodObject<Shape>>, visit: ApiVisit) => Promise<object | Response>,
+): Row {
+  return {
+    ...{ method: 'GET', path, summary, isPrivate: true, query, ...result },
+    handle: async (visit) => {
+      const reading = readQuery(query, visit.url.searchParams)
+      if (reading.kind === 'problems') return problem('query_invalid', { problems: reading.problems })
+      const value = await read(reading.input, visit)
+      return value instanceof Response ? value : answer(value)
+    },
+  }
 }

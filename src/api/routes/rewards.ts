@@ -7,11 +7,11 @@ import type { Cursors } from '../analytics/cursor.ts'
 import { createDownloads } from '../exports/downloads.ts'
 import { exportRewards, rewardsExportFormats } from '../exports/payouts.ts'
 import { answer, problem } from '../http/errors.ts'
-import { asRead, readQuery } from '../http/inputs.ts'
+import { asRead } from '../http/inputs.ts'
 import { endpoints } from '../http/paths.ts'
 import { readPosted } from '../http/posted.ts'
 import { limit, noQuery } from '../http/queries.ts'
-import type { Row } from '../http/route.ts'
+import { type Row, readingRow } from '../http/route.ts'
 import * as answers from '../rewards/answers.ts'
 import { noSettlement, readSettlement, type SettlementView } from '../rewards/settlement.ts'
 import {
@@ -65,116 +65,66 @@ export interface RewardsTableParts {
 /** Limit of concurrent downloads. */
 const mostDownloads = 2
 
-export function rewardsRows(parts: RewardsTableParts): readonly Row[] {
-  const { rewards, cursors, log } = parts
-  const settlement = { ...rewards, settlement: parts.settlement ?? noSettlement }
+export function rewardsRows({ rewards, settlement = noSettlement, cursors, log }: RewardsTableParts): readonly Row[] {
+  const downloads = createDownloads(mostDownloads, log)
   return [
-    ...payeeRows(rewards),
-    ...payoutRows(rewards, log),
-    ...refundRows(rewards, cursors),
+    readingRow(
+      endpoints.rewards,
+      'Owed and paid rewards by role, and the latest payouts',
+      noQuery,
+      { answer: answers.rewards },
+      () => readRewards(rewards),
+    ),
+    readingRow(
+      endpoints.payees,
+      'Payees with owed and paid amounts',
+      payeesQuery,
+      { answer: answers.payees },
+      (query) => readPayees(rewards, query),
+    ),
     {
-      ...secret,
-      method: 'GET',
-      path: endpoints.settlement,
-      summary: 'Conversions into the settlement token',
-      query: settlementQuery,
-      answer: answers.settlement,
-      handle: ({ url }) =>
-        withQuery(settlementQuery, url, async (query) => answer(await readSettlement(settlement, query))),
-    },
-  ]
-}
-
-const secret = { isPrivate: true } as const
-
-function payeeRows(rewards: RewardsParts): readonly Row[] {
-  return [
-    {
-      ...secret,
-      method: 'GET',
-      path: endpoints.rewards,
-      summary: 'Owed and paid rewards by role, and the latest payouts',
-      query: noQuery,
-      answer: answers.rewards,
-      handle: ({ url }) => withQuery(noQuery, url, async () => answer(await readRewards(rewards))),
-    },
-    {
-      ...secret,
-      method: 'GET',
-      path: endpoints.payees,
-      summary: 'Payees with owed and paid amounts',
-      query: payeesQuery,
-      answer: answers.payees,
-      handle: ({ url }) => withQuery(payeesQuery, url, async (query) => answer(await readPayees(rewards, query))),
-    },
-    {
-      ...secret,
-      method: 'GET',
-      path: `${endpoints.payees}/{id}`,
-      summary: 'One payee, with its payouts',
-      answer: answers.payeeDetail,
+      ...record(`${endpoints.payees}/{id}`, 'One payee, with its payouts', answers.payeeDetail),
       handle: async ({ url }) => {
         const name = parsePayee(readLastPart(url))
         return found(name && (await readPayee(rewards, name)))
       },
     },
-  ]
-}
-
-function payoutRows(rewards: RewardsParts, log: Log): readonly Row[] {
-  const downloads = createDownloads(mostDownloads, log)
-  return [
+    readingRow(endpoints.payouts, 'Payouts, newest first', payoutsQuery, { answer: answers.payouts }, (query) =>
+      readPayouts(rewards, query),
+    ),
     {
-      ...secret,
-      method: 'GET',
-      path: endpoints.payouts,
-      summary: 'Payouts, newest first',
-      query: payoutsQuery,
-      answer: answers.payouts,
-      handle: ({ url }) => withQuery(payoutsQuery, url, async (query) => answer(await readPayouts(rewards, query))),
-    },
-    {
-      ...secret,
-      method: 'GET',
-      path: `${endpoints.payouts}/{id}`,
-      summary: 'One payout, line by line',
-      answer: answers.payoutDetail,
+      ...record(`${endpoints.payouts}/{id}`, 'One payout, line by line', answers.payoutDetail),
       handle: async ({ url }) => found(await readPayout(rewards, readLastPart(url))),
     },
+    readingRow(
+      endpoints.rewardsExport,
+      'Every line of every payout, as csv or json',
+      exportQuery,
+      { type: 'text/csv' },
+      ({ format }) => exportRewards(rewards, downloads, format),
+    ),
+    readingRow(endpoints.refunds, 'Refunds, newest first', refundsQuery, { answer: answers.refunds }, (query) =>
+      readRefunds(rewards, query.limit),
+    ),
     {
-      ...secret,
-      method: 'GET',
-      path: endpoints.rewardsExport,
-      summary: 'Every line of every payout, as csv or json',
-      query: exportQuery,
-      type: 'text/csv',
-      handle: ({ url }) => withQuery(exportQuery, url, ({ format }) => exportRewards(rewards, downloads, format)),
+      ...record(endpoints.refunds, 'Refund a payment that was never redeemed, or its surplus', answers.refund),
+      method: 'POST',
+      body: refundBody,
+      handle: ({ request }) => orderRefund(rewards, cursors, request),
     },
+    readingRow(
+      endpoints.settlement,
+      'Conversions into the settlement token',
+      settlementQuery,
+      { answer: answers.settlement },
+      (query) => readSettlement({ ...rewards, settlement }, query),
+    ),
   ]
 }
 
-function refundRows(rewards: RewardsParts, cursors: Cursors): readonly Row[] {
-  return [
-    {
-      ...secret,
-      method: 'GET',
-      path: endpoints.refunds,
-      summary: 'Refunds, newest first',
-      query: refundsQuery,
-      answer: answers.refunds,
-      handle: ({ url }) =>
-        withQuery(refundsQuery, url, async (query) => answer(await readRefunds(rewards, query.limit))),
-    },
-    {
-      ...secret,
-      method: 'POST',
-      path: endpoints.refunds,
-      summary: 'Refund a payment that was never redeemed, or its surplus',
-      body: refundBody,
-      answer: answers.refund,
-      handle: ({ request }) => orderRefund(rewards, cursors, request),
-    },
-  ]
+/** An endpoint without a query. */
+function record(path: string, summary: string, answer: z.ZodType) {
+  return { method: 'GET', path, summary, isPrivate: true, answer }
 }
 
 /** The last part of a path; empty if it cannot be decoded. */
@@ -189,15 +139,6 @@ function readLastPart({ pathname }: URL): string {
 
 function found(value: object | undefined): Response {
   return value ? answer(value) : problem('not_found', { detail: 'No record has this id. Use an id from the list.' })
-}
-
-function withQuery<Shape extends z.ZodRawShape>(
-  schema: z.ZodObject<Shape>,
-  url: URL,
-  handle: (query: z.output<z.ZodObject<Shape>>) => Promise<Response>,
-): Response | Promise<Response> {
-  const reading = readQuery(schema, url.searchParams)
-  return reading.kind === 'problems' ? problem('query_invalid', { problems: reading.problems }) : handle(reading.input)
 }
 
 async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Request): Promise<Response> {
