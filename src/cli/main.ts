@@ -17,7 +17,7 @@ import { addServiceCommands } from './commands/services.ts'
 import { addSetupCommands } from './commands/setup.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { findExitCode, nameFlags } from './payment-errors.ts'
-import type { Commands, Run } from './run.ts'
+import type { Commands, Run, Work } from './run.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
 const jsonText = 'print JSON (default if stdout is not a terminal)'
@@ -30,14 +30,14 @@ export async function main(argv: readonly string[]): Promise<number> {
     return report(createTerminal(undefined), error)
   }
   let exitCode: ExitCode = exitCodes.ok
-  const run =
-    <Args extends readonly unknown[]>(load: () => Promise<(terminal: Terminal, ...args: Args) => Promise<ExitCode>>) =>
-    async (...args: [...Args, Command]): Promise<void> => {
+  const run: Run =
+    (load, name) =>
+    async (...args) => {
       const command = args.at(-1) as Command
       const terminal = createTerminal(command.optsWithGlobals()['json'] as boolean | undefined)
       try {
-        const work = await load()
-        exitCode = await work(terminal, ...(args.slice(0, -1) as unknown as Args))
+        const work = (await load())[name] as Work
+        exitCode = await work(terminal, ...(args.slice(0, -1) as never[]))
       } catch (error) {
         exitCode = report(terminal, error)
       }
@@ -60,7 +60,8 @@ function createProgram(run: Run): Command {
     .configureOutput({ outputError: (text, write) => write(text) })
   const command: Commands['command'] = (name, description, parent = program, json = jsonText) =>
     parent.command(name).description(description).option('--json', json).exitOverride()
-  const commands: Commands = { program, command, run }
+  const group: Commands['group'] = (name, description) => program.command(name).description(description).exitOverride()
+  const commands: Commands = { program, command, group, run }
   program.commandsGroup('Run a service:')
   addServiceCommands(commands)
   program.commandsGroup('Pay:')

@@ -8,7 +8,6 @@ import { parseUnits } from '../core/money/money.ts'
 import {
   isTokenCode,
   type Mint,
-  type Network,
   splTokenProgram,
   type TokenCode,
   token2022Program,
@@ -17,17 +16,12 @@ import {
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, usage } from './output.ts'
 import { readPassphrase } from './passphrase.ts'
+import type { Flags, NodeFlags } from './run.ts'
 
-export interface BuyerOptions {
-  readonly request?: string
+export interface BuyerOptions extends NodeFlags, Flags<'request' | 'data' | 'timeout', 'allowHttp'> {
   readonly header: readonly string[]
-  readonly data?: string
   readonly token: readonly string[]
-  readonly rpc: readonly string[]
   readonly mint: readonly string[]
-  readonly allowHttp?: boolean
-  readonly network?: Network
-  readonly timeout?: string
 }
 
 export function readUrl(text: string): URL {

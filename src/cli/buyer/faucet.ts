@@ -5,12 +5,9 @@ import { findLocalnets } from '../../host/home.ts'
 import { runningLocalnet } from '../network.ts'
 import { CommandError, type ExitCode, type Terminal, usage } from '../output.ts'
 import { openWallet, readToken, readUrl } from '../payment-options.ts'
+import type { Flags } from '../run.ts'
 
-interface FaucetOptions {
-  readonly token?: string
-  readonly amount?: string
-  readonly url?: string
-}
+type FaucetOptions = Flags<'token' | 'amount' | 'url'>
 
 export async function faucet(terminal: Terminal, given: string | undefined, options: FaucetOptions): Promise<ExitCode> {
   if (options.amount !== undefined && options.token === undefined) throw usage('--amount needs --token.')

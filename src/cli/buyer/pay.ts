@@ -12,22 +12,17 @@ import { findLocalnet, findLocalnets } from '../../host/home.ts'
 import { readMegabytes, readWhole } from '../numbers.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, usage } from '../output.ts'
 import { type BuyerOptions, openPurse, readLimits, readRequest, readUrl } from '../payment-options.ts'
+import type { Flags } from '../run.ts'
 import { type Body, canHaveParts, checkWritable, writeResource } from './output-file.ts'
 import { brokenOff, exhausted, unsaved } from './pay-errors.ts'
 import { describe, type Paid, remember } from './pay-messages.ts'
 import { showProgress } from './progress.ts'
 import { ask, unknownPayment } from './unpaid-request.ts'
 
-interface PayOptions extends BuyerOptions {
-  readonly include?: boolean
-  readonly output?: string
+interface PayOptions
+  extends BuyerOptions,
+    Flags<'output' | 'wallet' | 'prepay', 'include' | 'sig' | 'dryRun' | 'json' | 'buyMore'> {
   readonly max: readonly string[]
-  readonly sig?: boolean
-  readonly dryRun?: boolean
-  readonly wallet?: string
-  readonly json?: boolean
-  readonly prepay?: string
-  readonly buyMore?: boolean
 }
 
 export async function pay(terminal: Terminal, address: string, options: PayOptions): Promise<ExitCode> {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type CheckOptions, checkPayment } from '../../compose/check-payment.ts'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
-import { type MintTable, type Network, parseNodes } from '../../core/money/tokens.ts'
+import { type MintTable, parseNodes } from '../../core/money/tokens.ts'
 import { refusals } from '../../core/payment/refusals.ts'
 import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
 import type { Plan } from '../../gateway/config/plan.ts'
@@ -14,17 +14,9 @@ import { readSubject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
 import { readToken } from '../payment-options.ts'
+import type { Flags, NodeFlags } from '../run.ts'
 
-interface VerifyCommandOptions {
-  readonly recipient?: string
-  readonly amount?: string
-  readonly token?: string
-  readonly payer?: string
-  readonly rpc: readonly string[]
-  readonly network?: Network
-  /** The configuration file of the paid service. */
-  readonly config?: string
-}
+type VerifyCommandOptions = NodeFlags & Flags<'recipient' | 'amount' | 'token' | 'payer' | 'config'>
 
 const labels: readonly (readonly [keyof Verdict['checks'], string])[] = [
   ['exists', 'the transaction is on chain and succeeded'],

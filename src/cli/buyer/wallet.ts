@@ -1,10 +1,10 @@
 /** `paystile wallet`: creates a wallet and shows its address and balances. */
 import { agentWalletPath } from '../../client/agent-wallet.ts'
-import type { Network } from '../../core/money/tokens.ts'
 import { readBalances } from '../balances.ts'
 import { chooseNetwork } from '../network.ts'
 import { CommandError, type ExitCode, type Terminal, table } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
+import type { NodeFlags } from '../run.ts'
 import { listNodes } from '../test-network.ts'
 
 export async function newWallet(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
@@ -27,16 +27,7 @@ export async function showWallet(terminal: Terminal, file: string | undefined): 
   return terminal.result({ ok: true, address, keyFile: path }, [address])
 }
 
-interface BalanceOptions {
-  readonly rpc: readonly string[]
-  readonly network?: Network
-}
-
-export async function showBalance(
-  terminal: Terminal,
-  file: string | undefined,
-  options: BalanceOptions,
-): Promise<ExitCode> {
+export async function showBalance(terminal: Terminal, file: string | undefined, options: NodeFlags): Promise<ExitCode> {
   const { address } = await openWallet(file ?? agentWalletPath(), false)
   const network = chooseNetwork(options.network)
   const balances = await readBalances(address, network, listNodes(network, options.rpc))

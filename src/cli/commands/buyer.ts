@@ -3,7 +3,9 @@ import { type Commands, networkOption, nodeOption, repeatable, serviceNetwork } 
 
 const usualWallet = 'default: PAYSTILE_WALLET, else ~/.paystile/wallet.json'
 
-export function addBuyerCommands({ program, command, run }: Commands): void {
+const loadWallet = () => import('../buyer/wallet.ts')
+
+export function addBuyerCommands({ program, command, group, run }: Commands): void {
   const buyer = (name: string, description: string, json?: string) =>
     command(name, description, program, json)
       .argument('<url>', 'address of the resource')
@@ -41,11 +43,11 @@ export function addBuyerCommands({ program, command, run }: Commands): void {
     .option('--sig', "prove the payment with the wallet's signature instead of a secret")
     .option('--dry-run', 'run all checks without paying')
     .option('--timeout <seconds>', 'seconds to wait for payment and resource (default: 120)')
-    .action(run(async () => (await import('../buyer/pay.ts')).pay))
+    .action(run(() => import('../buyer/pay.ts'), 'pay'))
 
   buyer('quote', 'show the price of a resource')
     .option('--timeout <seconds>', 'seconds to wait for the response (default: 60)')
-    .action(run(async () => (await import('../buyer/quote.ts')).quote))
+    .action(run(() => import('../buyer/quote.ts'), 'quote'))
 
   command('verify', 'check a payment on chain; the payment stays usable')
     .argument('<tx>', 'transaction signature')
@@ -57,25 +59,25 @@ export function addBuyerCommands({ program, command, run }: Commands): void {
     .option('--config <file>', 'configuration of the paid service (default: paystile.yaml in this directory)')
     .addOption(nodeOption())
     .addOption(networkOption(serviceNetwork))
-    .action(run(async () => (await import('../buyer/verify.ts')).verify))
+    .action(run(() => import('../buyer/verify.ts'), 'verify'))
 
-  const wallet = program.command('wallet').description('create or show the wallet that pays').exitOverride()
+  const wallet = group('wallet', 'create or show the wallet that pays')
   command('new', 'create a wallet and its key file', wallet)
     .argument('[file]', `key file to create (${usualWallet})`)
-    .action(run(async () => (await import('../buyer/wallet.ts')).newWallet))
+    .action(run(loadWallet, 'newWallet'))
   command('show', 'show the address of the wallet', wallet)
     .argument('[file]', `key file (${usualWallet})`)
-    .action(run(async () => (await import('../buyer/wallet.ts')).showWallet))
+    .action(run(loadWallet, 'showWallet'))
   command('balance', 'show the balances of the wallet', wallet)
     .argument('[file]', `key file (${usualWallet})`)
     .addOption(nodeOption())
     .addOption(networkOption())
-    .action(run(async () => (await import('../buyer/wallet.ts')).showBalance))
+    .action(run(loadWallet, 'showBalance'))
 
   command('faucet', 'get test tokens from a localnet, or from the faucet of a service')
     .argument('[address]', 'address that receives the tokens (default: your wallet, created if missing)')
     .option('--token <code>', 'token: SOL, USDC or NATIVE (default: all three)')
     .option('--amount <decimal>', "amount; needs --token (default: the faucet's)")
     .option('--url <url>', 'address of a faucet (default: every localnet on this machine)')
-    .action(run(async () => (await import('../buyer/faucet.ts')).faucet))
+    .action(run(() => import('../buyer/faucet.ts'), 'faucet'))
 }

@@ -8,7 +8,7 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--slot-ms <number>', 'slot time of the chain in milliseconds (default: 400)')
     .option('--alone', 'run without simulated customers')
     .option('--time-lapse', 'simulate seven days of sales and rewards in the first minute')
-    .action(run(async () => (await import('../demo/demo.ts')).demo))
+    .action(run(() => import('../demo/demo.ts'), 'demo'))
 
   command('serve', 'run a gateway that charges for your API')
     .argument('[file]', 'configuration file (default: paystile.yaml, else paystile.config.ts, in this directory)')
@@ -17,18 +17,18 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--watch', 'reload the file and .env at every change (without --watch: at SIGHUP)')
     .option('--check', 'check the file and exit')
     .option('--schema', 'print the JSON Schema of the file, for editors')
-    .action(run(async () => (await import('../operator/serve.ts')).serve))
+    .action(run(() => import('../operator/serve.ts'), 'serve'))
 
   command('worker', 'send payouts, conversions and refunds for a gateway, with keys that the gateway does not need')
     .argument('[file]', 'configuration file of the gateway (default: as for serve)')
     .option('--dry-run', 'list the payees of the next payout without paying them')
-    .action(run(async () => (await import('../operator/worker.ts')).worker))
+    .action(run(() => import('../operator/worker.ts'), 'worker'))
 
   command('localnet', 'run a Solana chain for development, with a faucet, on this machine')
     .option('--port <number>', 'port of JSON-RPC; WebSocket uses the next port (default: 8899, or a free pair)')
     .option('--keep', 'keep the chain for the next start')
     .option('--slot-ms <number>', 'slot time in milliseconds (default: 400)')
-    .action(run(async () => (await import('../operator/localnet.ts')).localnet))
+    .action(run(() => import('../operator/localnet.ts'), 'localnet'))
 
   command('desk', 'run a desk that exchanges test tokens, for conversions on localnet and devnet')
     .option('--key <file>', 'key file of the wallet that trades (on localnet: created if omitted)')
@@ -39,5 +39,5 @@ export function addServiceCommands({ command, run }: Commands): void {
     .addOption(repeatable('--mint <CODE=address:decimals>', 'mint of a token', 'the known mints of the network'))
     .addOption(nodeOption())
     .addOption(networkOption('localnet or devnet (default: PAYSTILE_NETWORK, else a localnet that runs here)'))
-    .action(run(async () => (await import('../operator/desk.ts')).desk))
+    .action(run(() => import('../operator/desk.ts'), 'desk'))
 }

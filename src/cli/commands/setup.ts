@@ -1,7 +1,7 @@
 /** Commands for setup: write a configuration, check it, create test tokens. */
 import { type Commands, networkOption, nodeOption } from '../run.ts'
 
-export function addSetupCommands({ program, command, run }: Commands): void {
+export function addSetupCommands({ command, group, run }: Commands): void {
   command('init', 'write paystile.yaml and a secret, for `serve`')
     .argument('[directory]', 'target directory (default: this one)')
     .option('--upstream <url>', 'address of your API, such as http://127.0.0.1:3000')
@@ -12,16 +12,16 @@ export function addSetupCommands({ program, command, run }: Commands): void {
     .addOption(networkOption('Solana network (with --yes: localnet by default)'))
     .option('--yes', 'ask no questions; use defaults for missing options')
     .option('--force', 'replace an existing paystile.yaml; never replaces the secret in .env')
-    .action(run(async () => (await import('../setup/init.ts')).init))
+    .action(run(() => import('../setup/init.ts'), 'init'))
 
   command('doctor', 'check the setup of a service, and print the fix of each problem')
     .argument('[file]', 'configuration file (default: paystile.yaml in this directory, else the PAYSTILE_ variables)')
-    .action(run(async () => (await import('../doctor/doctor.ts')).doctor))
+    .action(run(() => import('../doctor/doctor.ts'), 'doctor'))
 
-  const mints = program.command('mints').description('create your own test tokens').exitOverride()
+  const mints = group('mints', 'create your own test tokens')
   command('create', 'create test USDC and test NATIVE, and print the lines for paystile.yaml', mints)
     .argument('[file]', 'key file of the wallet that issues the tokens and pays the fees (default: your wallet)')
     .addOption(nodeOption())
     .addOption(networkOption('devnet or localnet (default: devnet)'))
-    .action(run(async () => (await import('../setup/mints.ts')).createMints))
+    .action(run(() => import('../setup/mints.ts'), 'createMints'))
 }

@@ -6,6 +6,7 @@ import { readBalances } from '../balances.ts'
 import { isFree, type OwnChain, startOwnChain, untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, type Terminal } from '../output.ts'
+import type { Flags } from '../run.ts'
 import { type Crowd, isOfCrowd, startCrowd } from './crowd.ts'
 import { type Economy, openEconomy } from './economy.ts'
 import { createDemoLog, type DemoReady, describeEvent, welcomeLines } from './messages.ts'
@@ -14,13 +15,7 @@ import { resources } from './resources.ts'
 import { openShop, type Shop } from './shop.ts'
 import { passWeek } from './time-lapse.ts'
 
-interface DemoOptions {
-  readonly port?: string
-  readonly slotMs?: string
-  readonly keep?: boolean
-  readonly alone?: boolean
-  readonly timeLapse?: boolean
-}
+type DemoOptions = Flags<'port' | 'slotMs', 'keep' | 'alone' | 'timeLapse'>
 
 const usualPort = 8402
 

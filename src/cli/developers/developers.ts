@@ -11,14 +11,11 @@ import { viewKeyFile } from '../../host/keys/key-file.ts'
 import { createDocumentReader } from '../../host/net/developer-documents.ts'
 import { CommandError, type ExitCode, type Terminal, table, usage } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
+import type { Flags } from '../run.ts'
 import { askService, postToService, readOrigin, type ServiceView } from './service.ts'
 
-interface ServiceOptions {
-  readonly service?: string
-}
-interface WalletOptions extends ServiceOptions {
-  readonly wallet?: string
-}
+type ServiceOptions = Flags<'service'>
+type WalletOptions = Flags<'service' | 'wallet'>
 
 /** Prints the document itself, so that the output can be saved as the file. */
 export async function showDocument(terminal: Terminal, options: WalletOptions): Promise<ExitCode> {

@@ -9,12 +9,11 @@ import { type AdoptionParts, adoptTransaction, dropPlanned, type Receipt } from 
 import { createPauseSwitch } from '../../workers/payouts/pause.ts'
 import { createWalletCheck, type UnknownTransaction } from '../../workers/payouts/unknown-transactions.ts'
 import { CommandError, counted, type ExitCode, type Terminal, usage } from '../output.ts'
+import type { Flags } from '../run.ts'
 import { type ServiceOptions, withService } from './service.ts'
 import { readPayer } from './worker.ts'
 
-interface AdoptOptions extends ServiceOptions {
-  readonly dryRun?: boolean
-}
+type AdoptOptions = ServiceOptions & Flags<never, 'dryRun'>
 
 interface Found {
   readonly wallet: string

@@ -3,15 +3,14 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Discrepancy } from '../../core/payouts/discrepancy.ts'
 import { type ExitCode, exitCodes, type Terminal, table, usage } from '../output.ts'
 import { readToken } from '../payment-options.ts'
+import type { Flags } from '../run.ts'
 import { type LedgerOptions, withLedger } from './ledger.ts'
 
 export async function auditBooks(terminal: Terminal, options: LedgerOptions): Promise<ExitCode> {
   return withLedger(options, async (ledger) => tell(terminal, await ledger.books.audit(), {}))
 }
 
-interface RebuildOptions extends LedgerOptions {
-  readonly token?: string
-}
+type RebuildOptions = LedgerOptions & Flags<'token'>
 
 export async function rebuildBooks(terminal: Terminal, options: RebuildOptions): Promise<ExitCode> {
   const asked = options.token === undefined ? undefined : readToken(options.token)

@@ -17,18 +17,12 @@ import { chooseNetwork } from '../network.ts'
 import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
 import { readMint } from '../payment-options.ts'
+import type { Flags, NodeFlags } from '../run.ts'
 import { listNodes, readChain, type TestNetwork } from '../test-network.ts'
 import { type DeskServer, listenForDesk } from './desk-server.ts'
 
-interface DeskCommandOptions {
-  readonly key?: string
-  readonly port?: string
-  readonly host?: string
-  readonly spread?: string
-  readonly rates?: string
+interface DeskCommandOptions extends NodeFlags, Flags<'key' | 'port' | 'host' | 'spread' | 'rates'> {
   readonly mint: readonly string[]
-  readonly rpc: readonly string[]
-  readonly network?: Network
 }
 
 const usualPort = 8403

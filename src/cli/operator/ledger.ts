@@ -16,11 +16,9 @@ import { type Environment, openKeyring, type ServiceConfig } from '../../paywall
 import { readSubject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
 import { CommandError, usage } from '../output.ts'
+import type { Flags, NetworkFlags } from '../run.ts'
 
-export interface LedgerOptions {
-  readonly ledger?: string
-  readonly network?: Network
-}
+export type LedgerOptions = NetworkFlags & Flags<'ledger'>
 
 /**
  * Opens the ledger for the duration of `work`. It is the ledger of a service that is started here: by `paystile.yaml`

@@ -2,12 +2,9 @@
 import { startOwnChain, untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, table } from '../output.ts'
+import type { Flags } from '../run.ts'
 
-interface LocalnetCommandOptions {
-  readonly port?: string
-  readonly slotMs?: string
-  readonly keep?: boolean
-}
+type LocalnetCommandOptions = Flags<'port' | 'slotMs', 'keep'>
 
 export async function localnet(terminal: Terminal, options: LocalnetCommandOptions): Promise<ExitCode> {
   const chain = await startOwnChain({

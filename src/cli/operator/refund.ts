@@ -16,11 +16,10 @@ import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { advanceRefund, planRefund, type RefundParts } from '../../workers/payouts/refunds.ts'
 import { CommandError, type ExitCode, type Terminal, usage } from '../output.ts'
 import { readPassphrase } from '../passphrase.ts'
+import type { Flags } from '../run.ts'
 import { type ServiceOptions, withService } from './service.ts'
 
-interface RefundOptions extends ServiceOptions {
-  readonly key?: string
-}
+type RefundOptions = ServiceOptions & Flags<'key'>
 
 const pauseMs = 1_000
 /** Longer than a transaction can remain valid. */

@@ -14,15 +14,10 @@ import type { Pricing } from '../../paywall/config/pricing.ts'
 import { untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table } from '../output.ts'
+import type { Flags } from '../run.ts'
 import { followChanges, type Reloads } from './config-changes.ts'
 
-interface ServeOptions {
-  readonly port?: string
-  readonly host?: string
-  readonly check?: boolean
-  readonly schema?: boolean
-  readonly watch?: boolean
-}
+type ServeOptions = Flags<'port' | 'host', 'check' | 'schema' | 'watch'>
 
 export async function serve(terminal: Terminal, file: string | undefined, options: ServeOptions): Promise<ExitCode> {
   if (options.schema) {

@@ -13,13 +13,10 @@ import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { readSubject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
 import { CommandError, type Terminal, usage } from '../output.ts'
+import type { Flags, NetworkFlags } from '../run.ts'
 import { whyHidden } from './ledger.ts'
 
-export interface ServiceOptions {
-  readonly config?: string
-  readonly ledger?: string
-  readonly network?: Network
-}
+export type ServiceOptions = NetworkFlags & Flags<'config' | 'ledger'>
 
 /** Opens the service for the duration of `work`. Its messages go to stderr. */
 export async function withService<Result>(

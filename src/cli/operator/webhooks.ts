@@ -11,11 +11,11 @@ import { readSubject, type Subject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
 import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, short, type Terminal, table, usage } from '../output.ts'
+import type { Flags, NetworkFlags } from '../run.ts'
 import { type LedgerOptions, withLedger } from './ledger.ts'
 
-interface ListOptions extends LedgerOptions {
+interface ListOptions extends LedgerOptions, Flags<'most'> {
   readonly state?: LedgerEvent['state']
-  readonly most?: string
 }
 
 export async function listEvents(terminal: Terminal, options: ListOptions): Promise<ExitCode> {
@@ -44,11 +44,7 @@ export async function resendEvent(terminal: Terminal, id: string, options: Ledge
   return terminal.result({ ok: true, id }, [`${id} will be sent again within seconds.`])
 }
 
-interface TestOptions {
-  readonly url?: string
-  readonly allowPrivate?: boolean
-  readonly network?: Network
-}
+type TestOptions = NetworkFlags & Flags<'url', 'allowPrivate'>
 
 /** Needs no ledger: the receiver gets a test message with a valid signature. */
 export async function testWebhook(terminal: Terminal, options: TestOptions): Promise<ExitCode> {

@@ -14,15 +14,14 @@ import type { AccountKey } from '../../paywall/config/kinds.ts'
 import { type PayoutPreview, preview } from '../../workers/payouts/plan.ts'
 import { untilStopped } from '../local-chain.ts'
 import { counted, type ExitCode, exitCodes, short, type Terminal, table, usage } from '../output.ts'
+import type { Flags } from '../run.ts'
 import { watchOnly } from '../watch-only.ts'
 import { whyHidden } from './ledger.ts'
 import { findFile, readSecrets } from './serve.ts'
 import { withService } from './service.ts'
 import { findWaiting, waitingFacts, waitingLines } from './unpaid-payees.ts'
 
-interface WorkerOptions {
-  readonly dryRun?: boolean
-}
+type WorkerOptions = Flags<never, 'dryRun'>
 
 export async function worker(terminal: Terminal, file: string | undefined, options: WorkerOptions): Promise<ExitCode> {
   if (options.dryRun) return dryRun(terminal, file)

@@ -6,6 +6,7 @@ import { initAgentWallet } from '../../client/agent-wallet.ts'
 import { formatPlace } from '../../gateway/config/place.ts'
 import { readPlan } from '../../gateway/config/plan.ts'
 import { CommandError, type ExitCode, type Terminal, table, usage } from '../output.ts'
+import type { Flags } from '../run.ts'
 import {
   type Answers,
   type Checked,
@@ -20,16 +21,7 @@ import {
 import { configName, configText, usualPort, type Written, writeFiles } from './init-files.ts'
 import { askAll, type Prompts } from './init-questions.ts'
 
-interface InitOptions {
-  readonly upstream?: string
-  readonly path?: string
-  readonly price?: string
-  readonly token?: string
-  readonly recipient?: string
-  readonly network?: string
-  readonly yes?: boolean
-  readonly force?: boolean
-}
+type InitOptions = Flags<'upstream' | 'path' | 'price' | 'token' | 'recipient' | 'network', 'yes' | 'force'>
 
 const defaults = { upstream: 'http://127.0.0.1:3000', path: '/api/*', price: '0.01', network: 'localnet' } as const
 

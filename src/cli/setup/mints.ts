@@ -7,18 +7,10 @@ import { createWallClock } from '../../host/clock.ts'
 import { createHttpTransport } from '../../host/net/transport.ts'
 import { CommandError, type ExitCode, type Terminal, usage } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
+import type { NodeFlags } from '../run.ts'
 import { listNodes, readChain } from '../test-network.ts'
 
-interface MintsOptions {
-  readonly network?: Network
-  readonly rpc: readonly string[]
-}
-
-export async function createMints(
-  terminal: Terminal,
-  file: string | undefined,
-  options: MintsOptions,
-): Promise<ExitCode> {
+export async function createMints(terminal: Terminal, file: string | undefined, options: NodeFlags): Promise<ExitCode> {
   const network = options.network ?? 'devnet'
   if (network === 'mainnet') throw usage('mainnet has no test tokens. Use --network devnet or localnet.')
   const wallet = await openWallet(file ?? agentWalletPath(), false)
