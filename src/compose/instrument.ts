@@ -35,7 +35,7 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
     rewards: ledger.rewards,
     outgoing: ledger.outgoing,
     rates: ledger.rates,
-    settlements: ledger.settlements,
+    submissions: ledger.submissions,
     peek: timed('peek', (tx) => ledger.peek(tx)),
     take: (order) =>
       trace.span('paystile.ledger.take', { 'paystile.registers': order.payment !== undefined }, async (note) => {

@@ -13,7 +13,7 @@ import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
 import { createOutgoingWallet } from '../chain/wallets/outgoing-wallet.ts'
 import { createPaymentDrafts } from '../chain/wallets/payment-drafts.ts'
-import { createSubmissions, encodeWire } from '../chain/wallets/submissions.ts'
+import { createSubmitter, encodeWire } from '../chain/wallets/submitter.ts'
 import { createWalletHistory } from '../chain/wallets/wallet-history.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
@@ -46,7 +46,7 @@ import { createUsageCounters } from '../paywall/runtime/usage-counters.ts'
 import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.ts'
 import { startFinality } from '../workers/finality.ts'
 import type { Loop } from '../workers/loop.ts'
-import { startSettlements } from '../workers/settlements.ts'
+import { startSubmissionOutcomes } from '../workers/submissions.ts'
 import { openFaucetSource } from './faucet.ts'
 import { observeChain, observeLedger } from './instrument.ts'
 import { type NetworkContext, openNetwork, type Stops } from './network.ts'
@@ -203,22 +203,22 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const networkParts = createNetworkParts(config, context, host, stops)
     let worker: Loop | undefined
     // Only services that send transactions for others have outcomes to record.
-    const startSubmissions = (): Promise<void> => {
-      const { submissions, sealer } = networkParts
-      worker ??= startSettlements({
-        settlements: ledger.settlements,
+    const startSubmitter = (): Promise<void> => {
+      const { submitter, sealer } = networkParts
+      worker ??= startSubmissionOutcomes({
+        submissions: ledger.submissions,
         sealer,
         clock,
         log,
-        readState: submissions.readState,
+        readState: submitter.readState,
       })
-      return submissions.start()
+      return submitter.start()
     }
     stops.push(async () => worker?.stop())
     const service: Runtime = createRuntime(config, {
       ...createLedgerParts(ledger, host, stops, (tx) => service.changes.note(encodeBase58(tx))),
       ...networkParts,
-      submissions: { ...networkParts.submissions, start: startSubmissions },
+      submitter: { ...networkParts.submitter, start: startSubmitter },
       chain: observeChain(chain, trace),
       ledger,
       trace,
@@ -290,8 +290,8 @@ function createNetworkParts(
   RuntimeParts,
   keyof ReturnType<typeof createLedgerParts> | 'chain' | 'ledger' | 'trace' | 'meter' | 'clockCheck'
 > {
-  const submissions = createSubmissions({ rpc, genesis, verifier, clock })
-  stops.push(submissions.stop)
+  const submitter = createSubmitter({ rpc, genesis, verifier, clock })
+  stops.push(submitter.stop)
   const opener = createOpener({ rpc, clock, genesis })
   stops.push(opener.stop)
   const { transport, get, post } = http
@@ -311,9 +311,9 @@ function createNetworkParts(
     sealer: createSealer(keyring.outgoingKey),
     openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => openWallet(key) }),
     paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
-    submissions,
+    submitter,
     encodeWire,
-    openSponsor: createSponsors({ network, rpc, clock, log, meter, keyring, submissions, openWallet }, stops),
+    openSponsor: createSponsors({ network, rpc, clock, log, meter, keyring, submitter, openWallet }, stops),
     checkoutFiles: readCheckoutFiles(),
     tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
     testPayer: openTestPayer(testMoney),

@@ -4,12 +4,12 @@ import { readFunds } from '../chain/accounts/balances.ts'
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { createWallet } from '../chain/keys/keypair.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
-import type { RunningSponsor } from '../chain/wallets/submissions.ts'
-import { createSponsor } from '../chain/wallets/submissions.ts'
+import type { RunningSponsor } from '../chain/wallets/submitter.ts'
+import { createSponsor } from '../chain/wallets/submitter.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
 import type { Network } from '../core/money/tokens.ts'
 import type { Meter } from '../core/observability/metrics.ts'
-import type { Submissions } from '../core/ports/sponsor.ts'
+import type { Submitter } from '../core/ports/sponsor.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
@@ -24,7 +24,7 @@ interface SponsorParts {
   readonly log: Log
   readonly meter: Meter
   readonly keyring: Keyring
-  readonly submissions: Submissions
+  readonly submitter: Submitter
   readonly openWallet: (key: AccountKey) => Promise<Wallet>
 }
 
@@ -41,7 +41,7 @@ interface Slot {
 /** Routes with the same key share a sponsor. */
 export function createSponsors(parts: SponsorParts, stops: Stops): (config: SponsorConfig) => SponsorHandle {
   const opened = new Map<AccountKey | undefined, Slot>()
-  const { log, meter, submissions } = parts
+  const { log, meter, submitter } = parts
   const open = (key: AccountKey | undefined, floor: bigint) => {
     const slot: Slot = { sponsor: undefined, ready: Promise.resolve() }
     let wasLow = false
@@ -75,10 +75,10 @@ export function createSponsors(parts: SponsorParts, stops: Stops): (config: Spon
       rest: () => {
         restsUntil = parts.clock.monotonic() + restMs
       },
-      ready: async () => void (await Promise.all([slot.ready, submissions.start()])),
+      ready: async () => void (await Promise.all([slot.ready, submitter.start()])),
       isOffering: () =>
         (slot.sponsor?.balance() ?? -1n) >= floor &&
-        submissions.recent() !== undefined &&
+        submitter.recent() !== undefined &&
         parts.clock.monotonic() >= restsUntil,
     }
   }

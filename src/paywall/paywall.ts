@@ -188,7 +188,7 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
   const probe = startProbe(runtime, config)
   const sponsor = config.sponsor && runtime.openSponsor(config.sponsor)
   state.dialects = joinDialects(openDialects(config, runtime, sponsor))
-  if (state.dialects !== nativeOnly) void runtime.submissions.start()
+  if (state.dialects !== nativeOnly) void runtime.submitter.start()
   const route = createRoute(runtime, config, state.dialects, probe)
   const free = config.free && createFreeCounter(config.free, clock)
   // The same object, because a paywall may be paused or closed before its service has started.
@@ -230,14 +230,14 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
 /** The other protocols in which the route sells. */
 function openDialects(
   { mpp, publicUrl }: RouteConfig,
-  { submissions, config }: Runtime,
+  { submitter, config }: Runtime,
   handle: SponsorHandle | undefined,
 ): readonly ForeignDialect[] {
   const sponsor = handle && {
     get address() {
       return handle.current()?.address ?? ''
     },
-    recent: submissions.recent,
+    recent: submitter.recent,
     isOffering: handle.isOffering,
   }
   const realm = publicUrl === undefined ? config.service : new URL(publicUrl).host

@@ -194,7 +194,7 @@ async function expectSettledOnce({ business, credential, payer, next }: Crash): 
 
 describe('a server that dies while it settles a payment', () => {
   const points = [
-    ['after the record and before the transaction is sent', 'after', 'settlements.open'],
+    ['after the record and before the transaction is sent', 'after', 'submissions.open'],
     ['after the transaction is sent and before the payment is registered', 'before', 'take'],
   ] as const
 
@@ -253,7 +253,7 @@ describe('a server that dies while it settles a payment', () => {
   )
 
   it('and never sent the transaction: once it can no longer land, the payer gets a challenge and pays again', async () => {
-    const { business, credential, payer, next } = await crash('after', 'settlements.open')
+    const { business, credential, payer, next } = await crash('after', 'submissions.open')
     fixture.world.localnet.advanceSlots(500)
     const response = await presentAfterHold(() => present(`${next.url}/data`, credential))
     expect([response.status, hasChallenge(response)]).toEqual([402, true])
@@ -562,11 +562,11 @@ describe('a payment whose request gave up', () => {
     expect(payment).toMatchObject({ status: 'pending', state: 'unclaimed', endpoint: '/data', units: priceUnits })
     fixture.world.localnet.advance(20, 1)
     await eventually(
-      () => ledger.settlements.sums(0),
+      () => ledger.submissions.sums(0),
       ({ open }) => open === 0n,
       1_000,
     )
-    expect(await ledger.settlements.sums(0)).toEqual({ spent: feeLamports, lost: 0n, open: 0n })
+    expect(await ledger.submissions.sums(0)).toEqual({ spent: feeLamports, lost: 0n, open: 0n })
     fixture.world.localnet.advanceSlots(500)
     // The node no longer knows the status, but the record does.
     node.behave(bend('getSignatureStatuses', (result: object) => ({ ...result, value: [null] })))

@@ -1,4 +1,4 @@
-/** How PostgreSQL finds payables, outgoing transactions and settlements: by an index, so that old rows cost nothing. */
+/** How PostgreSQL finds payables, outgoing transactions and submissions: by an index, so that old rows cost nothing. */
 import { expect, it, onTestFinished } from 'vitest'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { Database } from '../../src/ledger/postgres/database.ts'
@@ -9,7 +9,7 @@ import { postgresServer } from '../harness/database.ts'
 import { accrualOf, accrue, partner, planOf } from './payables-fixture.ts'
 import { createTestClock, identity } from './payments.ts'
 
-it('PostgreSQL scans no whole table for payables, outgoing transactions and settlements', async () => {
+it('PostgreSQL scans no whole table for payables, outgoing transactions and submissions', async () => {
   const url = await postgresServer().place()
   const clock = createTestClock()
   await (await openLedger(url, { clock, identity })).close()
@@ -27,7 +27,7 @@ it('PostgreSQL scans no whole table for payables, outgoing transactions and sett
     query: record(database.query),
     transact: (work) => database.transact((query) => work(record(query))),
   }
-  const { rewards, outgoing: dispatches, settlements } = createPorts(createPostgresStore(recording, 0), clock)
+  const { rewards, outgoing: dispatches, submissions } = createPorts(createPostgresStore(recording, 0), clock)
   await accrue(rewards, accrualOf({ 'partner:partner-wallet': 5n, 'developer:d': 7n }))
   const line = { ...partner, from: 0, through: 1, gross: 5n, units: 5n, opening: 0n }
   const after = { at: 1, id: 'a' }
@@ -35,7 +35,7 @@ it('PostgreSQL scans no whole table for payables, outgoing transactions and sett
   asked.clear()
   const [tx, message] = [new Uint8Array(64), new Uint8Array(32)]
   const names = { request: 'r', payer: 'p', client: 'c', sealed: '' }
-  await settlements.open(
+  await submissions.open(
     { tx, message, ...names, slot: 1, lamports: 1n, heldUntil: 0, at: 0 },
     { perDay: 1n, lostPerDay: 1n, failuresPerPayer: 1, failuresPerClient: 1 },
   )
@@ -48,7 +48,7 @@ it('PostgreSQL scans no whole table for payables, outgoing transactions and sett
     ...[dispatches.list({ most: 5, state: 'landed' }), dispatches.list({ most: 5, kind: 'refund', state: 'landed' })],
     ...[dispatches.findByLockKeys(['refund/a', 'refund/b']), dispatches.linesOf(partner, 5)],
     ...[dispatches.planned(0), dispatches.signings(0), dispatches.lines('a')],
-    ...[settlements.find(tx), settlements.listOpen(1, 5), settlements.sums(0), settlements.forget(1)],
+    ...[submissions.find(tx), submissions.listOpen(1, 5), submissions.sums(0), submissions.forget(1)],
   ]
   await Promise.all(reads)
   const plans = await database.transact(async (query) => {

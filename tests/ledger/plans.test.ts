@@ -34,7 +34,7 @@ async function plansOf(use: (ledger: ReturnType<typeof createSqliteLedger>) => P
 }
 
 // What ripens is counted row by row: it is what was paid within a day or so.
-const dues = 'accruals|spendings|shares|shared|part|payees|kept|dispatches|payout_lines|signings|settlements'
+const dues = 'accruals|spendings|shares|shared|part|payees|kept|dispatches|payout_lines|signings|submissions'
 const tables = new RegExp(
   `^SCAN (payments|payers|seen|other|sightings|unclaimed|rollups|notices|shelf|usage|grants|${dues})\\b`,
 )
@@ -203,34 +203,34 @@ describe('a statement on a SQLite ledger', () => {
     ).toEqual([])
   })
 
-  it('finds settlements and their sums by indexes', async () => {
-    const plans = await plansOf(async ({ settlements }) => {
+  it('finds submissions and their sums by indexes', async () => {
+    const plans = await plansOf(async ({ submissions }) => {
       const { tx } = createPayment()
       const names = { request: 'r', payer: 'p', client: 'c', sealed: '' }
-      const settlement = { tx, message: new Uint8Array(32), ...names, slot: 1, lamports: 1n, heldUntil: 0, at: 0 }
-      await settlements.open(settlement, { perDay: 1n, lostPerDay: 1n, failuresPerPayer: 1, failuresPerClient: 1 })
-      await settlements.find(tx)
-      await settlements.hold(tx, 1)
-      await settlements.listOpen(1, 5)
-      await settlements.close(tx, 'landed', 1n)
-      await settlements.sums(0)
-      await settlements.forget(1)
+      const submission = { tx, message: new Uint8Array(32), ...names, slot: 1, lamports: 1n, heldUntil: 0, at: 0 }
+      await submissions.open(submission, { perDay: 1n, lostPerDay: 1n, failuresPerPayer: 1, failuresPerClient: 1 })
+      await submissions.find(tx)
+      await submissions.hold(tx, 1)
+      await submissions.listOpen(1, 5)
+      await submissions.close(tx, 'landed', 1n)
+      await submissions.sums(0)
+      await submissions.forget(1)
     })
-    const own = plans.filter(({ sql }) => /\bsettlements\b/.test(sql))
+    const own = plans.filter(({ sql }) => /\bsubmissions\b/.test(sql))
     expect(own.filter(({ steps }) => steps.some(isWholeScan))).toEqual([])
     const indexes = (part: string) => {
       const { steps } = own.find(({ sql }) => sql.includes(part)) ?? expect.fail(part)
       return steps.flatMap((step) => /USING ((?:COVERING )?INDEX \w+)/.exec(step)?.[1]?.replace('INDEX ', '') ?? [])
     }
-    const [byTx, byMessage] = ['sqlite_autoindex_settlements_1', 'sqlite_autoindex_settlements_2']
-    const summed = ['COVERING settlements_closed', 'COVERING settlements_closed', 'settlements_open']
+    const [byTx, byMessage] = ['sqlite_autoindex_submissions_1', 'sqlite_autoindex_submissions_2']
+    const summed = ['COVERING submissions_closed', 'COVERING submissions_closed', 'submissions_open']
     expect(indexes('OR message = ?')).toEqual([byTx, byMessage])
     expect(indexes('AS open_of_request')).toEqual([
-      ...['settlements_request', 'settlements_payer', 'COVERING settlements_failed_payer'],
-      ...['COVERING settlements_failed_client', ...summed],
+      ...['submissions_request', 'submissions_payer', 'COVERING submissions_failed_payer'],
+      ...['COVERING submissions_failed_client', ...summed],
     ])
     expect(indexes('SELECT (SELECT coalesce')).toEqual(summed)
-    expect(indexes('ORDER BY at, tx')).toEqual(['settlements_open'])
-    expect(indexes('DELETE FROM settlements')).toEqual([`COVERING ${byTx}`, 'settlements_closed'])
+    expect(indexes('ORDER BY at, tx')).toEqual(['submissions_open'])
+    expect(indexes('DELETE FROM submissions')).toEqual([`COVERING ${byTx}`, 'submissions_closed'])
   })
 })

@@ -6,18 +6,13 @@
  */
 
 import { isFields } from '../../core/encoding/fields.ts'
+import type { Posting } from '../../core/payouts/outgoing-wallet.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { describeError, readCount } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'
 import type { Lifetime, SignedPayment } from './message.ts'
 import { readSignatureState, readStatus } from './signature-state.ts'
-
-export type Submission =
-  | { readonly kind: 'sent' }
-  /** The node reports that it did not forward it, with the reason. Only expiry proves that the payment never lands. */
-  | { readonly kind: 'rejected'; readonly why: string }
-  | { readonly kind: 'unknown'; readonly why: string }
 
 export type PaymentFate =
   | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
@@ -58,7 +53,7 @@ export async function readRecentSlot({ call }: Rpc, blockhash: string): Promise<
 }
 
 /** Sends the payment to a node, which simulates it first, so a payment that would fail costs nothing. */
-export async function submit(rpc: Pick<Rpc, 'call'>, payment: SignedPayment): Promise<Submission> {
+export async function submit(rpc: Pick<Rpc, 'call'>, payment: SignedPayment): Promise<Posting> {
   const answer = await send(rpc, payment, { preflightCommitment: 'confirmed' })
   if (answer.kind === 'unavailable') return { kind: 'unknown', why: answer.why }
   if (answer.kind === 'answered') {

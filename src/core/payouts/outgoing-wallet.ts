@@ -95,6 +95,7 @@ export interface OutgoingWallet {
   read(signature: string): Promise<Effect | undefined>
 }
 
+/** `rejected`: the node reports that it did not forward it. Only expiry proves that it never lands. */
 export type Posting = { readonly kind: 'sent' } | { readonly kind: 'rejected' | 'unknown'; readonly why: string }
 
 /** A final transaction that names a wallet and has memos. */

@@ -11,7 +11,7 @@ import type { Journal, RateJournal } from './journal.ts'
 import type { KeyValueStore } from './kv.ts'
 import type { LedgerEvents } from './outbox.ts'
 import type { Books } from './reports.ts'
-import type { Settlements } from './sponsor.ts'
+import type { Submissions } from './sponsor.ts'
 
 /** The ledger's record of a payment. Wallets appear as pseudonyms only. */
 export interface PaymentRecord {
@@ -112,7 +112,7 @@ export interface Ledger {
   /** Accepted rates. */
   readonly rates: RateJournal
   /** Transactions that the service sends for the clients of other protocols. */
-  readonly settlements: Settlements
+  readonly submissions: Submissions
   peek(tx: Uint8Array): Promise<PaymentStatus | undefined>
   /** Registers a payment and takes a grant in one atomic step. */
   take(take: Take): Promise<Taken>

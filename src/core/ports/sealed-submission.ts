@@ -1,4 +1,4 @@
-/** The encrypted part of a settlement's record: the requestId, and the transaction that can be sent again. */
+/** The encrypted part of a submission's record: the requestId, and the transaction that can be sent again. */
 import type { Sealer } from '../payouts/ports/outgoing.ts'
 import type { SignedDraft } from './payment-drafts.ts'
 

@@ -44,10 +44,10 @@ export type SubmissionTrial =
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** The chain's view of a sent transaction. */
-export type SentState = SettlementOutcome | 'open'
+export type SentState = SubmissionOutcome | 'open'
 
 /** Reads submitted transactions, sends them, and reads their outcome. It holds no key. */
-export interface Submissions {
+export interface Submitter {
   /** Reads blockhashes from now on. Resolves after the first reading. Further calls change nothing. */
   start(): Promise<void>
   /** `sponsor` is the only wallet whose signature may be missing. */
@@ -75,10 +75,10 @@ export type SponsorSigning =
   | { readonly kind: 'unavailable'; readonly why: string }
 
 /** `landed` and `failed` cost the fee. `expired`: it never landed and can no longer land. */
-export type SettlementOutcome = 'landed' | 'failed' | 'expired'
+export type SubmissionOutcome = 'landed' | 'failed' | 'expired'
 
 /** A transaction that the service sends for another, recorded before it is sent. */
-export interface Settlement {
+export interface Submission {
   /** The 64 bytes of its first signature. */
   readonly tx: Uint8Array
   /** SHA-256 of its message. Signatures of one message can differ, but the chain executes it once. */
@@ -101,7 +101,7 @@ export interface Settlement {
   readonly at: number
 }
 
-export interface SettlementLimits {
+export interface SubmissionLimits {
   /** Lamports that landed or may still land, within a day. */
   readonly perDay: bigint
   /** Lamports of transactions that failed or may still fail, within a day. */
@@ -112,20 +112,20 @@ export interface SettlementLimits {
   readonly failuresPerClient: number
 }
 
-export interface RecordedSettlement {
-  readonly settlement: Settlement
-  readonly outcome: SettlementOutcome | undefined
+export interface RecordedSubmission {
+  readonly submission: Submission
+  readonly outcome: SubmissionOutcome | undefined
 }
 
-export type SettlementOpening =
+export type SubmissionOpening =
   | { readonly kind: 'opened' }
   /** The same transaction was recorded before. */
-  | ({ readonly kind: 'known' } & RecordedSettlement)
+  | ({ readonly kind: 'known' } & RecordedSubmission)
   /** Another transaction for this requestId, or of this payer, may still land. */
   | { readonly kind: 'other'; readonly of: 'request' | 'payer' }
   | { readonly kind: 'exceeded'; readonly limit: 'day' | 'lost' | 'payer' | 'client' }
 
-/** The sums of settlements recorded since a time, in lamports. */
+/** The sums of submissions recorded since a time, in lamports. */
 export interface SponsoredSums {
   readonly spent: bigint
   readonly lost: bigint
@@ -133,18 +133,18 @@ export interface SponsoredSums {
   readonly open: bigint
 }
 
-export interface Settlements {
+export interface Submissions {
   /** Records a transaction before it is sent, in one step with the checks of the limits. */
-  open(settlement: Settlement, limits: SettlementLimits): Promise<SettlementOpening>
-  find(tx: Uint8Array): Promise<Settlement | undefined>
+  open(submission: Submission, limits: SubmissionLimits): Promise<SubmissionOpening>
+  find(tx: Uint8Array): Promise<Submission | undefined>
   /** The record of a message, whatever signatures it has. */
-  findMessage(message: Uint8Array): Promise<RecordedSettlement | undefined>
+  findMessage(message: Uint8Array): Promise<RecordedSubmission | undefined>
   /** Extends the hold, or ends it with 0. */
   hold(tx: Uint8Array, heldUntil: number): Promise<void>
   /** Records the outcome once; a later call changes nothing. `lamports` is the actual fee. */
-  close(tx: Uint8Array, outcome: SettlementOutcome, lamports: bigint): Promise<void>
+  close(tx: Uint8Array, outcome: SubmissionOutcome, lamports: bigint): Promise<void>
   /** Transactions without an outcome that were recorded before a time, the oldest first. */
-  listOpen(before: number, most: number): Promise<readonly Settlement[]>
+  listOpen(before: number, most: number): Promise<readonly Submission[]>
   sums(since: number): Promise<SponsoredSums>
   /** Deletes transactions with an outcome that were recorded before a time. Returns their number. */
   forget(before: number): Promise<number>

@@ -10,8 +10,8 @@ import { createPostgresDialect } from './sql-dialect.ts'
  * from the lock of the schema.
  */
 const payablesLock = 7_402_402_403
-/** A transaction that opens a settlement holds it, so that the limits count every settlement opened before. */
-const settlementsLock = 7_402_402_404
+/** A transaction that opens a submission holds it, so that the limits count every submission opened before. */
+const submissionsLock = 7_402_402_404
 
 /** How long a rebuild of the books waits for running registrations. */
 const aloneMs = 60_000
@@ -26,8 +26,8 @@ export function createPostgresStore(database: Database, lane: number): SqlStore 
     })
   let number = 0
   // One transaction at a time: each that waited for the lock would keep a connection from the payments.
-  const settling = createBatch((works: readonly (() => Work<unknown>)[]) =>
-    transactUnder(settlementsLock, async (query) => {
+  const openings = createBatch((works: readonly (() => Work<unknown>)[]) =>
+    transactUnder(submissionsLock, async (query) => {
       const results: unknown[] = []
       for (const work of works) results.push(await run(work(), query))
       return results
@@ -39,7 +39,7 @@ export function createPostgresStore(database: Database, lane: number): SqlStore 
     write: each,
     transact: (work) => database.transact((query) => run(work(), query)),
     transactPayables: (work) => transactUnder(payablesLock, (query) => run(work(), query)),
-    transactSettlements: <Result>(work: () => Work<Result>) => settling.run(`${++number}`, work) as Promise<Result>,
+    transactSubmissions: <Result>(work: () => Work<Result>) => openings.run(`${++number}`, work) as Promise<Result>,
     transactAlone: (work) =>
       database.transact(async (query) => {
         await query('LOCK TABLE paystile_payments IN EXCLUSIVE MODE', [], { timeoutMs: aloneMs })

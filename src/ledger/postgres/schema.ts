@@ -166,9 +166,9 @@ export const steps: readonly string[] = [
   netStep,
   // Transactions that the service sends for others. Of one requestId and of one payer, one at a time may be without an
   // outcome. The limits count failures by payer and client address, and add up fees. Fees are stored as sums of ten
-  // minutes too, because a day can have many settlements.
+  // minutes too, because a day can have many submissions.
   `
-  CREATE TABLE paystile_settlements (
+  CREATE TABLE paystile_submissions (
     tx bytea PRIMARY KEY CHECK (length(tx) = 64),
     message bytea NOT NULL UNIQUE CHECK (length(message) = 32),
     request text NOT NULL,
@@ -181,14 +181,14 @@ export const steps: readonly string[] = [
     at bigint NOT NULL,
     outcome text CHECK (outcome IN ('landed', 'failed', 'expired'))
   );
-  CREATE TABLE paystile_settlement_sums (at bigint PRIMARY KEY, spent bigint NOT NULL, lost bigint NOT NULL)
+  CREATE TABLE paystile_submission_sums (at bigint PRIMARY KEY, spent bigint NOT NULL, lost bigint NOT NULL)
     WITH (fillfactor = 50);
-  CREATE UNIQUE INDEX paystile_settlements_request ON paystile_settlements (request) WHERE outcome IS NULL;
-  CREATE UNIQUE INDEX paystile_settlements_payer ON paystile_settlements (payer) WHERE outcome IS NULL;
-  CREATE INDEX paystile_settlements_open ON paystile_settlements (at, tx) WHERE outcome IS NULL;
-  CREATE INDEX paystile_settlements_closed ON paystile_settlements (outcome, at, lamports) WHERE outcome IS NOT NULL;
-  CREATE INDEX paystile_settlements_failed_payer ON paystile_settlements (payer, at) WHERE outcome = 'failed';
-  CREATE INDEX paystile_settlements_failed_client ON paystile_settlements (client, at) WHERE outcome = 'failed'`,
+  CREATE UNIQUE INDEX paystile_submissions_request ON paystile_submissions (request) WHERE outcome IS NULL;
+  CREATE UNIQUE INDEX paystile_submissions_payer ON paystile_submissions (payer) WHERE outcome IS NULL;
+  CREATE INDEX paystile_submissions_open ON paystile_submissions (at, tx) WHERE outcome IS NULL;
+  CREATE INDEX paystile_submissions_closed ON paystile_submissions (outcome, at, lamports) WHERE outcome IS NOT NULL;
+  CREATE INDEX paystile_submissions_failed_payer ON paystile_submissions (payer, at) WHERE outcome = 'failed';
+  CREATE INDEX paystile_submissions_failed_client ON paystile_submissions (client, at) WHERE outcome = 'failed'`,
 ]
 
 /** The migration of a ledger with many payments takes long, once. */

@@ -8,13 +8,13 @@ import { createKeyValueStore } from './key-value-store.ts'
 import { createOutgoingTransactions } from './payables/outgoing-transactions.ts'
 import { createRewards } from './payables/rewards.ts'
 import { createRateJournal } from './rates.ts'
-import { createSettlements } from './settlements.ts'
+import { createSubmissions } from './submissions.ts'
 import type { SqlStore } from './work.ts'
 
 export function createPorts(
   store: SqlStore,
   clock: Clock,
-): Pick<Ledger, 'journal' | 'books' | 'kv' | 'events' | 'rewards' | 'outgoing' | 'rates' | 'settlements'> {
+): Pick<Ledger, 'journal' | 'books' | 'kv' | 'events' | 'rewards' | 'outgoing' | 'rates' | 'submissions'> {
   return {
     journal: createJournal(store, clock),
     books: createBooks(store, clock),
@@ -23,6 +23,6 @@ export function createPorts(
     rewards: createRewards(store, clock),
     outgoing: createOutgoingTransactions(store, clock),
     rates: createRateJournal(store, clock),
-    settlements: createSettlements(store, clock),
+    submissions: createSubmissions(store, clock),
   }
 }

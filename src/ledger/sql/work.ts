@@ -141,7 +141,7 @@ export interface SqlStore {
   /** Commits all statements or none, with exclusive access to payables and outgoing transactions. */
   transactPayables<Result>(work: () => Work<Result>): Promise<Result>
   /** All statements or none, while no other transaction of this kind runs on any server. */
-  transactSettlements<Result>(work: () => Work<Result>): Promise<Result>
+  transactSubmissions<Result>(work: () => Work<Result>): Promise<Result>
   /** Reads one consistent state while other transactions write. */
   snapshot<Result>(work: () => Work<Result>): Promise<Result>
   /** Commits all statements or none, while no payment can be registered. */

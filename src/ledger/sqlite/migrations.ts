@@ -244,9 +244,9 @@ export const steps: readonly string[] = [
   netStep,
   // Transactions that the service sends for others. Of one requestId and of one payer, one at a time may be without an
   // outcome. The limits count failures by payer and client address, and add up fees. Fees are stored as sums of ten
-  // minutes too, because a day can have many settlements.
+  // minutes too, because a day can have many submissions.
   `
-  CREATE TABLE settlements (
+  CREATE TABLE submissions (
     tx BLOB NOT NULL PRIMARY KEY CHECK (length(tx) = 64),
     message BLOB NOT NULL UNIQUE CHECK (length(message) = 32),
     request TEXT NOT NULL,
@@ -259,17 +259,17 @@ export const steps: readonly string[] = [
     at INTEGER NOT NULL,
     outcome TEXT CHECK (outcome IN ('landed', 'failed', 'expired'))
   ) STRICT;
-  CREATE TABLE settlement_sums (
+  CREATE TABLE submission_sums (
     at INTEGER PRIMARY KEY,
     spent INTEGER NOT NULL,
     lost INTEGER NOT NULL
   ) STRICT;
-  CREATE UNIQUE INDEX settlements_request ON settlements (request) WHERE outcome IS NULL;
-  CREATE UNIQUE INDEX settlements_payer ON settlements (payer) WHERE outcome IS NULL;
-  CREATE INDEX settlements_open ON settlements (at, tx) WHERE outcome IS NULL;
-  CREATE INDEX settlements_closed ON settlements (outcome, at, lamports) WHERE outcome IS NOT NULL;
-  CREATE INDEX settlements_failed_payer ON settlements (payer, at) WHERE outcome = 'failed';
-  CREATE INDEX settlements_failed_client ON settlements (client, at) WHERE outcome = 'failed';
+  CREATE UNIQUE INDEX submissions_request ON submissions (request) WHERE outcome IS NULL;
+  CREATE UNIQUE INDEX submissions_payer ON submissions (payer) WHERE outcome IS NULL;
+  CREATE INDEX submissions_open ON submissions (at, tx) WHERE outcome IS NULL;
+  CREATE INDEX submissions_closed ON submissions (outcome, at, lamports) WHERE outcome IS NOT NULL;
+  CREATE INDEX submissions_failed_payer ON submissions (payer, at) WHERE outcome = 'failed';
+  CREATE INDEX submissions_failed_client ON submissions (client, at) WHERE outcome = 'failed';
   `,
 ]
 

@@ -16,7 +16,7 @@ export function createSqliteStore(file: SqliteFile): SqlStore {
     transact,
     // A writer has exclusive access in any case.
     transactPayables: transact,
-    transactSettlements: transact,
+    transactSubmissions: transact,
     transactAlone: (work) => file.writeAlone(() => run(work(), ask)),
     async snapshot(work) {
       if (file.isInMemory) return file.read(() => run(work(), ask))

@@ -14,7 +14,7 @@ import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
-import type { Settlement } from '../../core/ports/sponsor.ts'
+import type { Submission } from '../../core/ports/sponsor.ts'
 import { hashClaim, proofText } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import { nameEndpoint } from '../config/endpoint.ts'
@@ -184,12 +184,12 @@ async function register(
       return refuse('chain_unavailable', { detail: 'The clock of this server is wrong. Try again later.' })
     return refuse('payment_expired', { detail: 'The time to claim this payment has ended.' })
   }
-  const settlement = await findSettlement(claim)
+  const submission = await findSubmission(claim)
   // Its data is public as soon as it lands, but it belongs to the request that submitted it.
-  if (settlement && settlement.heldUntil > runtime.clock.now()) return refuse('payment_in_progress')
+  if (submission && submission.heldUntil > runtime.clock.now()) return refuse('payment_in_progress')
   const { notAfter, ...terms } = await quoteFor(claim, request, recipient)
   // The service recorded and sent it before the quote expired, so it is on time whenever it lands.
-  const quote = claim.via || settlement?.request === name ? terms : { ...terms, notAfter }
+  const quote = claim.via || submission?.request === name ? terms : { ...terms, notAfter }
   const verdict = await readForGrant(claim, quote, wasReverted)
   if (verdict.kind === 'refused') {
     notePending(claim, request, recipient, name, verdict.code)
@@ -226,10 +226,10 @@ async function register(
 }
 
 /** The record of a transaction that the service sent for another request. */
-async function findSettlement({ routeRuntime, proof, via }: Claim): Promise<Settlement | undefined> {
+async function findSubmission({ routeRuntime, proof, via }: Claim): Promise<Submission | undefined> {
   const { runtime, dialects } = routeRuntime
   if (via || dialects.requestHeaders.length === 0) return undefined
-  return runtime.ledger.settlements.find(proof.txBytes)
+  return runtime.ledger.submissions.find(proof.txBytes)
 }
 
 /**

@@ -66,8 +66,8 @@ async function findSubmitted(
   for (const { signature, memos } of effects) {
     const tx = decodeSignature(signature)
     if (!tx || !memos.some(isShortMemo)) continue
-    const settlement = await ledger.settlements.find(tx)
-    const submission = settlement && openSubmission(sealer, settlement.sealed, signature)
+    const record = await ledger.submissions.find(tx)
+    const submission = record && openSubmission(sealer, record.sealed, signature)
     if (submission) found.set(signature, submission.requestId)
   }
   return found

@@ -19,9 +19,9 @@ import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
 import { openSubmission, sealSubmission } from '../../core/ports/sealed-submission.ts'
 import type {
-  RecordedSettlement,
-  Settlement,
-  SettlementOpening,
+  RecordedSubmission,
+  Submission,
+  SubmissionOpening,
   SubmittedTransaction,
 } from '../../core/ports/sponsor.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
@@ -76,9 +76,9 @@ export async function settlePayment(
 
 /** A transaction that can no longer land is over, and its client may pay again. */
 async function refusePending({ runtime }: RouteRuntime, { proof, signed }: Submitted): Promise<Refusal> {
-  if ((await runtime.submissions.readState(signed)) !== 'expired') return refuse('settlement_pending')
+  if ((await runtime.submitter.readState(signed)) !== 'expired') return refuse('settlement_pending')
   try {
-    await runtime.ledger.settlements.close(proof.txBytes, 'expired', 0n)
+    await runtime.ledger.submissions.close(proof.txBytes, 'expired', 0n)
     return refuse('quote_expired')
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
@@ -95,12 +95,12 @@ async function recordOutcome(
   { proof, lamports }: Submitted,
   admission: Admission | Refusal,
 ): Promise<void> {
-  const { settlements } = runtime.ledger
+  const { submissions } = runtime.ledger
   try {
     if (admission.kind === 'admitted') {
-      if (admission.first) await settlements.close(proof.txBytes, 'landed', lamports)
-    } else if (admission.code === 'tx_failed') await settlements.close(proof.txBytes, 'failed', lamports)
-    else if (unseen.includes(admission.code)) await settlements.hold(proof.txBytes, 0)
+      if (admission.first) await submissions.close(proof.txBytes, 'landed', lamports)
+    } else if (admission.code === 'tx_failed') await submissions.close(proof.txBytes, 'failed', lamports)
+    else if (unseen.includes(admission.code)) await submissions.hold(proof.txBytes, 0)
   } catch (error) {
     // The worker records it later.
     if (!(error instanceof LedgerUnavailable)) throw error
@@ -150,7 +150,7 @@ interface Submitted {
   readonly lamports: bigint
 }
 
-type Submission =
+type SubmissionResult =
   | { readonly kind: 'submitted'; readonly submitted: Submitted }
   /** `tx` is a fact only of a transaction that was recorded and may have been sent: it is the sponsor's signature. */
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly facts: RefusalFacts }
@@ -160,16 +160,16 @@ async function submitTransaction(
   routeRuntime: RouteRuntime,
   incoming: Incoming,
   credential: Credential,
-): Promise<Submission> {
+): Promise<SubmissionResult> {
   const { runtime, route, sponsor } = routeRuntime
-  const reading = runtime.submissions.read(credential.transaction, sponsor?.current()?.address)
+  const reading = runtime.submitter.read(credential.transaction, sponsor?.current()?.address)
   if (reading.kind === 'invalid') return refused(breaksRule(reading.why))
   const { transaction } = reading
   const requestId = credential.requestId ?? transaction.memos[0] ?? ''
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
   const visit = runtime.rateLimit.enter(address, requestId)
   if (!visit) return refused(refuse('rate_limited'), { requestId })
-  let submission: Submission | undefined
+  let submission: SubmissionResult | undefined
   try {
     submission = await submitChecked(routeRuntime, incoming, { transaction, requestId, address })
     return submission
@@ -183,13 +183,13 @@ async function submitTransaction(
 }
 
 /** A repetition, and an outage, are not the client's fault. */
-function isUseful(submission: Submission): boolean {
+function isUseful(submission: SubmissionResult): boolean {
   if (submission.kind === 'submitted') return true
   const { status } = refusals[submission.refusal.code]
   return status === 409 || status === 503
 }
 
-function refused(refusal: Refusal, facts: RefusalFacts = {}): Submission {
+function refused(refusal: Refusal, facts: RefusalFacts = {}): SubmissionResult {
   return { kind: 'refused', refusal, facts }
 }
 
@@ -208,7 +208,7 @@ async function submitChecked(
   routeRuntime: RouteRuntime,
   incoming: Incoming,
   { transaction, requestId, address }: ReadSubmission,
-): Promise<Submission> {
+): Promise<SubmissionResult> {
   const { runtime } = routeRuntime
   const { payer } = transaction
   const facts = { requestId, payer }
@@ -217,29 +217,29 @@ async function submitChecked(
   if (!transaction.memos.some((memo) => isMemoOf(requestId, memo))) return refused(refuse('memo_mismatch'), facts)
   const wrong = await checkPayment(routeRuntime, incoming, request, transaction)
   if (wrong) return refused(wrong, facts)
-  const known = await runtime.ledger.settlements.findMessage(transaction.message)
+  const known = await runtime.ledger.submissions.findMessage(transaction.message)
   if (known) return continueKnown(routeRuntime, known, facts)
   const untimely = await checkTime(routeRuntime, request, transaction)
   if (untimely) {
     // Meanwhile, another request may have sent the same transaction.
-    const sent = await runtime.ledger.settlements.findMessage(transaction.message)
+    const sent = await runtime.ledger.submissions.findMessage(transaction.message)
     return sent ? continueKnown(routeRuntime, sent, facts) : refused(untimely, facts)
   }
   const signed = await completeSignature(routeRuntime, transaction)
   if ('kind' in signed) return refused(signed, facts)
   const lamports = transaction.feePayer === payer ? 0n : transaction.fee
   const submitted = { proof: createProof(signed.signature, requestId, payer), signed, lamports }
-  const { settlements } = runtime.ledger
-  const settlement = describeSettlement(runtime, transaction, submitted, address)
-  const opening = await settlements.open(settlement, routeRuntime.route.config.sponsor?.limits ?? unsponsoredLimits)
+  const { submissions } = runtime.ledger
+  const submission = describeSubmission(runtime, transaction, submitted, address)
+  const opening = await submissions.open(submission, routeRuntime.route.config.sponsor?.limits ?? unsponsoredLimits)
   if (opening.kind === 'known') return continueKnown(routeRuntime, opening, facts)
   if (opening.kind !== 'opened') return refused(refuseOpening(routeRuntime, opening), facts)
   const stop = followTransaction(routeRuntime, submitted)
-  const posting = await runtime.submissions.send(signed).finally(stop)
+  const posting = await runtime.submitter.send(signed).finally(stop)
   if (posting.kind !== 'rejected') return { kind: 'submitted', submitted }
   // The record stays open, because the node may have forwarded the transaction all the same.
   runtime.log.warn('submission.rejected', { tx: signed.signature, why: posting.why })
-  await settlements.hold(settlement.tx, 0)
+  await submissions.hold(submission.tx, 0)
   return refused(refuse('settlement_pending'), facts)
 }
 
@@ -249,24 +249,24 @@ async function submitChecked(
  */
 async function continueKnown(
   { runtime }: RouteRuntime,
-  { settlement, outcome }: RecordedSettlement,
+  { submission, outcome }: RecordedSubmission,
   facts: { readonly requestId: string; readonly payer: string },
-): Promise<Submission> {
-  const tx = encodeBase58(settlement.tx)
-  const sealed = openSubmission(runtime.sealer, settlement.sealed, tx)
+): Promise<SubmissionResult> {
+  const tx = encodeBase58(submission.tx)
+  const sealed = openSubmission(runtime.sealer, submission.sealed, tx)
   if (sealed?.requestId !== facts.requestId) return refused(refuse('payment_replay'), facts)
   if (outcome === 'failed') return refused(refuse('tx_failed'), facts)
   if (outcome === 'expired') return refused(refuse('quote_expired'), facts)
   const now = runtime.clock.now()
-  if (outcome === undefined && settlement.heldUntil > now) return refused(refuse('payment_in_progress'), facts)
+  if (outcome === undefined && submission.heldUntil > now) return refused(refuse('payment_in_progress'), facts)
   const submitted = {
     proof: createProof(tx, facts.requestId, facts.payer),
     signed: sealed,
-    lamports: settlement.lamports,
+    lamports: submission.lamports,
   }
   if (outcome === undefined) {
-    await runtime.ledger.settlements.hold(settlement.tx, now + holdMs)
-    await runtime.submissions.send(sealed)
+    await runtime.ledger.submissions.hold(submission.tx, now + holdMs)
+    await runtime.submitter.send(sealed)
   }
   return { kind: 'submitted', submitted }
 }
@@ -276,12 +276,12 @@ function createProof(tx: string, requestId: string, payer: string): Proof {
   return { tx, txBytes: txBytes ?? new Uint8Array(), requestId, payer, payerBytes: payerBytes ?? new Uint8Array() }
 }
 
-function describeSettlement(
+function describeSubmission(
   { clock, pseudonyms, sealer }: RouteRuntime['runtime'],
   { message }: SubmittedTransaction,
   { proof, signed, lamports }: Submitted,
   address: string,
-): Settlement {
+): Submission {
   const now = clock.now()
   const { requestId, txBytes, payerBytes } = proof
   return {
@@ -337,7 +337,7 @@ async function checkTime(
   // Anybody can send a complete transaction, so its client gets no new challenge.
   const expired = refuse(signature === undefined ? 'quote_expired' : 'payment_expired')
   if (Math.floor(runtime.clock.now() / 1000) > issuedAt + ttlSeconds) return expired
-  const trial = await runtime.submissions.simulate(bytes)
+  const trial = await runtime.submitter.simulate(bytes)
   if (trial.kind === 'succeeds') return undefined
   runtime.log.info('submission.refused', { why: trial.why })
   if (trial.kind === 'unavailable') return refuse('chain_unavailable')
@@ -351,7 +351,7 @@ async function completeSignature(
   { runtime, sponsor }: RouteRuntime,
   transaction: SubmittedTransaction,
 ): Promise<SignedDraft | Refusal> {
-  const recent = runtime.submissions.recent()
+  const recent = runtime.submitter.recent()
   if (!recent) return refuse('chain_unavailable')
   const slot = recent.slot + youngerSlots
   if (transaction.signature !== undefined)
@@ -366,7 +366,7 @@ async function completeSignature(
 
 function refuseOpening(
   { runtime, sponsor }: RouteRuntime,
-  opening: Extract<SettlementOpening, { kind: 'other' | 'exceeded' }>,
+  opening: Extract<SubmissionOpening, { kind: 'other' | 'exceeded' }>,
 ): Refusal {
   if (opening.kind === 'other')
     return opening.of === 'request'
@@ -381,12 +381,12 @@ function refuseOpening(
 
 /** Sends it again from time to time, and keeps it reserved for this request. The returned function ends that. */
 function followTransaction({ runtime }: RouteRuntime, { proof, signed }: Submitted): () => void {
-  const { submissions, ledger, clock, log } = runtime
+  const { submitter, ledger, clock, log } = runtime
   const timer = setInterval(() => {
-    ledger.settlements
+    ledger.submissions
       .hold(proof.txBytes, clock.now() + holdMs)
       .catch((error) => log.error('ledger.unavailable', { why: String(error) }))
-    void submissions.send(signed)
+    void submitter.send(signed)
   }, resendMs)
   timer.unref?.()
   return () => clearInterval(timer)

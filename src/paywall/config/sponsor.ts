@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { parseDecimal } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
-import type { SettlementLimits } from '../../core/ports/sponsor.ts'
+import type { SubmissionLimits } from '../../core/ports/sponsor.ts'
 import type { AccountKey } from './kinds.ts'
 import { accountKey, decimal } from './kinds.ts'
 
@@ -13,7 +13,7 @@ export interface SponsorConfig {
   readonly floor: bigint
   /** The lowest price that it sponsors, in lamports. */
   readonly leastPrice: bigint
-  readonly limits: SettlementLimits
+  readonly limits: SubmissionLimits
 }
 
 export const sponsorOption = z.union(
@@ -43,7 +43,7 @@ const usual = { perDay: '0.1', lostPerDay: '0.005', floor: '0.02' } as const
 const failures = { failuresPerPayer: 3, failuresPerClient: 10 }
 
 /** If the payer pays the fee, only failures are limited. */
-export const unsponsoredLimits: SettlementLimits = { perDay: 0n, lostPerDay: 0n, ...failures }
+export const unsponsoredLimits: SubmissionLimits = { perDay: 0n, lostPerDay: 0n, ...failures }
 
 /** Reads the option. Problems are added to the list. */
 export function readSponsor(

@@ -15,7 +15,7 @@ import type { Venue } from '../../core/payouts/venue.ts'
 import type { Chain, Opening } from '../../core/ports/chain.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { PaymentDrafts } from '../../core/ports/payment-drafts.ts'
-import type { Sponsor, Submissions } from '../../core/ports/sponsor.ts'
+import type { Sponsor, Submitter } from '../../core/ports/sponsor.ts'
 import type { Keyring } from '../../core/protocol/keyring.ts'
 import { createPseudonyms, type Pseudonyms } from '../../core/protocol/pseudonyms.ts'
 import { type Encode, isAuthentic, type OpenedRequest, sealContext } from '../../core/protocol/request-id.ts'
@@ -71,7 +71,7 @@ export interface RuntimeParts {
     readonly key: AccountKey
   }) => Promise<Opening>
   /** Transactions that clients of other protocols submit. */
-  readonly submissions: Submissions
+  readonly submitter: Submitter
   /** Encodes a transaction for a node. */
   readonly encodeWire: (bytes: Uint8Array) => string
   /** The wallet that pays network fees for these clients. Routes with the same key share it. */

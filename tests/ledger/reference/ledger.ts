@@ -31,7 +31,7 @@ import { createReferenceJournal } from './journal.ts'
 import { createReferenceOutgoing } from './outgoing-transactions.ts'
 import { createReferenceRates } from './rates.ts'
 import { createReferenceRewards, ripen } from './rewards.ts'
-import { createReferenceSettlements } from './settlements.ts'
+import { createReferenceSubmissions } from './submissions.ts'
 import type { ReferenceEntry } from './tables.ts'
 import { createRoom, formatKey } from './tables.ts'
 
@@ -66,7 +66,7 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
     rewards: createReferenceRewards(room, now),
     outgoing: createReferenceOutgoing(room, now),
     rates: createReferenceRates(now),
-    settlements: createReferenceSettlements(now),
+    submissions: createReferenceSubmissions(now),
     async peek(tx) {
       checkTx(tx)
       const time = now()

@@ -1,15 +1,16 @@
-/** Settlements: transactions that the service sends for others, and the limits on them. The same in every store. */
+/** Submissions: transactions that the service sends for others, and the limits on them. The same in every store. */
 import { deepEqual } from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { mapLimit } from '../../src/core/collections/map-limit.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import type {
-  Settlement,
-  SettlementLimits,
-  SettlementOpening,
-  SettlementOutcome,
-  Settlements,
+  Submission,
+  SubmissionLimits,
+  SubmissionOpening,
+  SubmissionOutcome,
+  Submissions,
 } from '../../src/core/ports/sponsor.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
@@ -27,7 +28,7 @@ const dayMs = 24 * hourMs
 const fee = 10_001n
 const many = Array.from({ length: 20 }, (_, index) => index)
 
-const wide: SettlementLimits = {
+const wide: SubmissionLimits = {
   perDay: 10n ** 15n,
   lostPerDay: 10n ** 15n,
   failuresPerPayer: 99,
@@ -35,7 +36,7 @@ const wide: SettlementLimits = {
 }
 
 /** Of a transaction, a requestId, a payer and a client of its own. */
-function createSettlement(changes: Partial<Settlement> = {}): Settlement {
+function createSubmission(changes: Partial<Submission> = {}): Submission {
   const tx = new Uint8Array(randomBytes(64))
   const name = Buffer.from(tx).toString('hex')
   return {
@@ -53,7 +54,7 @@ function createSettlement(changes: Partial<Settlement> = {}): Settlement {
   }
 }
 
-function countKinds(openings: readonly SettlementOpening[]): Readonly<Record<string, number>> {
+function countKinds(openings: readonly SubmissionOpening[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const opening of openings) {
     const detail = opening.kind === 'other' ? opening.of : opening.kind === 'exceeded' ? opening.limit : ''
@@ -63,40 +64,40 @@ function countKinds(openings: readonly SettlementOpening[]): Readonly<Record<str
   return counts
 }
 
-describe.each(stores)('settlements of the %s ledger', (_name, open) => {
+describe.each(stores)('submissions of the %s ledger', (_name, open) => {
   const desk = useDesk(open)
-  const settlements = () => desk.ledger.settlements
-  const opened = async (changes: Partial<Settlement> = {}): Promise<Settlement> => {
-    const settlement = createSettlement({ at: desk.clock.now(), ...changes })
-    expect(await settlements().open(settlement, wide)).toEqual({ kind: 'opened' })
-    return settlement
+  const submissions = () => desk.ledger.submissions
+  const opened = async (changes: Partial<Submission> = {}): Promise<Submission> => {
+    const submission = createSubmission({ at: desk.clock.now(), ...changes })
+    expect(await submissions().open(submission, wide)).toEqual({ kind: 'opened' })
+    return submission
   }
-  const closed = async (outcome: SettlementOutcome, changes: Partial<Settlement> = {}): Promise<Settlement> => {
-    const settlement = await opened(changes)
-    await settlements().close(settlement.tx, outcome, settlement.lamports)
-    return settlement
+  const closed = async (outcome: SubmissionOutcome, changes: Partial<Submission> = {}): Promise<Submission> => {
+    const submission = await opened(changes)
+    await submissions().close(submission.tx, outcome, submission.lamports)
+    return submission
   }
-  const tryOpen = (limits: Partial<SettlementLimits>, changes: Partial<Settlement> = {}) =>
-    settlements().open(createSettlement({ at: desk.clock.now(), ...changes }), { ...wide, ...limits })
+  const tryOpen = (limits: Partial<SubmissionLimits>, changes: Partial<Submission> = {}) =>
+    submissions().open(createSubmission({ at: desk.clock.now(), ...changes }), { ...wide, ...limits })
 
   it('are found as they were recorded', async () => {
-    const settlement = await opened({ request: 'ü\ud800', lamports: 10n ** 12n })
-    expect(await settlements().find(settlement.tx)).toEqual(settlement)
-    expect(await settlements().find(createSettlement().tx)).toBeUndefined()
+    const submission = await opened({ request: 'ü\ud800', lamports: 10n ** 12n })
+    expect(await submissions().find(submission.tx)).toEqual(submission)
+    expect(await submissions().find(createSubmission().tx)).toBeUndefined()
   })
 
   it('keep times of a fraction of a millisecond as whole ones', async () => {
     const { tx } = await opened({ at: startOfTests + 0.5, heldUntil: startOfTests + 0.5 })
-    expect(await settlements().find(tx)).toMatchObject({ at: startOfTests, heldUntil: startOfTests + 1 })
-    await settlements().hold(tx, startOfTests + 1.5)
-    expect(await settlements().find(tx)).toMatchObject({ heldUntil: startOfTests + 2 })
-    expect(await settlements().listOpen(startOfTests + 0.5, 9)).toHaveLength(1)
-    expect(await settlements().sums(startOfTests - 0.5)).toEqual({ spent: 0n, lost: 0n, open: fee })
-    expect(await settlements().forget(startOfTests + 0.5)).toBe(0)
+    expect(await submissions().find(tx)).toMatchObject({ at: startOfTests, heldUntil: startOfTests + 1 })
+    await submissions().hold(tx, startOfTests + 1.5)
+    expect(await submissions().find(tx)).toMatchObject({ heldUntil: startOfTests + 2 })
+    expect(await submissions().listOpen(startOfTests + 0.5, 9)).toHaveLength(1)
+    expect(await submissions().sums(startOfTests - 0.5)).toEqual({ spent: 0n, lost: 0n, open: fee })
+    expect(await submissions().forget(startOfTests + 0.5)).toBe(0)
   })
 
   it('refuse values that no transaction has', async () => {
-    const wrong: readonly Partial<Settlement>[] = [
+    const wrong: readonly Partial<Submission>[] = [
       { tx: new Uint8Array(63) },
       { message: new Uint8Array(31) },
       { slot: 0.5 },
@@ -107,30 +108,30 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
     ]
     for (const changes of wrong) await expect(tryOpen({}, changes)).rejects.toThrow(RangeError)
     const { tx } = await opened()
-    await expect(settlements().close(tx, 'landed', -1n)).rejects.toThrow(RangeError)
-    await expect(settlements().hold(tx, Number.NaN)).rejects.toThrow(RangeError)
-    await expect(settlements().find(new Uint8Array(1))).rejects.toThrow(RangeError)
+    await expect(submissions().close(tx, 'landed', -1n)).rejects.toThrow(RangeError)
+    await expect(submissions().hold(tx, Number.NaN)).rejects.toThrow(RangeError)
+    await expect(submissions().find(new Uint8Array(1))).rejects.toThrow(RangeError)
     for (const time of [Number.NaN, Number.POSITIVE_INFINITY]) {
-      await expect(settlements().listOpen(time, 1)).rejects.toThrow(RangeError)
-      await expect(settlements().sums(time)).rejects.toThrow(RangeError)
-      await expect(settlements().forget(time)).rejects.toThrow(RangeError)
+      await expect(submissions().listOpen(time, 1)).rejects.toThrow(RangeError)
+      await expect(submissions().sums(time)).rejects.toThrow(RangeError)
+      await expect(submissions().forget(time)).rejects.toThrow(RangeError)
     }
   })
 
   it('are known by their transaction or by their message, with their outcome', async () => {
-    const settlement = await opened()
-    const known = { kind: 'known', settlement, outcome: undefined }
-    const sameTx = createSettlement({ tx: settlement.tx })
-    const sameMessage = createSettlement({ message: settlement.message })
-    for (const again of [settlement, sameTx, sameMessage]) expect(await settlements().open(again, wide)).toEqual(known)
-    await settlements().close(settlement.tx, 'landed', 7n)
-    for (const again of [settlement, sameTx, sameMessage])
-      expect(await settlements().open(again, wide)).toEqual({
+    const submission = await opened()
+    const known = { kind: 'known', submission, outcome: undefined }
+    const sameTx = createSubmission({ tx: submission.tx })
+    const sameMessage = createSubmission({ message: submission.message })
+    for (const again of [submission, sameTx, sameMessage]) expect(await submissions().open(again, wide)).toEqual(known)
+    await submissions().close(submission.tx, 'landed', 7n)
+    for (const again of [submission, sameTx, sameMessage])
+      expect(await submissions().open(again, wide)).toEqual({
         kind: 'known',
-        settlement: { ...settlement, lamports: 7n },
+        submission: { ...submission, lamports: 7n },
         outcome: 'landed',
       })
-    expect(await settlements().find(sameMessage.tx)).toBeUndefined()
+    expect(await submissions().find(sameMessage.tx)).toBeUndefined()
   })
 
   it('are known by the transaction before the message', async () => {
@@ -139,16 +140,16 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
       [one, other],
       [other, one],
     ] as const)
-      expect(await settlements().open({ ...tx, message: message.message }, wide)).toMatchObject({
+      expect(await submissions().open({ ...tx, message: message.message }, wide)).toMatchObject({
         kind: 'known',
-        settlement: { tx: tx.tx },
+        submission: { tx: tx.tx },
       })
   })
 
   it('are known whatever the limits are', async () => {
-    const settlement = await opened()
+    const submission = await opened()
     const none = { perDay: 0n, lostPerDay: 0n, failuresPerPayer: 0, failuresPerClient: 0 }
-    expect(await settlements().open(settlement, none)).toMatchObject({ kind: 'known' })
+    expect(await submissions().open(submission, none)).toMatchObject({ kind: 'known' })
   })
 
   it.each(['landed', 'failed', 'expired'] as const)(
@@ -163,7 +164,7 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
       expect(await tryOpen(none, { payer })).toEqual({ kind: 'other', of: 'payer' })
       desk.clock.advance(2 * dayMs)
       expect(await tryOpen({}, { payer })).toEqual({ kind: 'other', of: 'payer' })
-      await settlements().close(tx, outcome, 0n)
+      await submissions().close(tx, outcome, 0n)
       expect(await tryOpen({}, { request, payer })).toEqual({ kind: 'opened' })
     },
   )
@@ -217,7 +218,7 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
     // An open one may still land, whenever it was recorded.
     expect(await tryOpen({ perDay: 39n }, { lamports: 10n })).toEqual({ kind: 'exceeded', limit: 'day' })
     expect(await tryOpen({ perDay: 40n }, { lamports: 10n })).toEqual({ kind: 'opened' })
-    await settlements().close(open.tx, 'expired', 0n)
+    await submissions().close(open.tx, 'expired', 0n)
     expect(await tryOpen({ perDay: 20n }, { lamports: 10n })).toEqual({ kind: 'opened' })
   })
 
@@ -235,35 +236,35 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
 
   it('that were refused leave nothing behind', async () => {
     const { request } = await opened()
-    const refused = [createSettlement({ request }), createSettlement()]
-    await settlements().open(refused[0] ?? expect.fail(), wide)
-    await settlements().open(refused[1] ?? expect.fail(), { ...wide, perDay: 0n })
-    for (const { tx } of refused) expect(await settlements().find(tx)).toBeUndefined()
-    expect(await settlements().sums(0)).toEqual({ spent: 0n, lost: 0n, open: fee })
+    const refused = [createSubmission({ request }), createSubmission()]
+    await submissions().open(refused[0] ?? expect.fail(), wide)
+    await submissions().open(refused[1] ?? expect.fail(), { ...wide, perDay: 0n })
+    for (const { tx } of refused) expect(await submissions().find(tx)).toBeUndefined()
+    expect(await submissions().sums(0)).toEqual({ spent: 0n, lost: 0n, open: fee })
   })
 
   it('are closed once, with the fee that was paid', async () => {
     const { tx } = await opened()
-    await settlements().close(tx, 'failed', 5_000n)
-    for (const outcome of ['landed', 'failed', 'expired'] as const) await settlements().close(tx, outcome, 1n)
-    expect(await settlements().sums(startOfTests)).toEqual({ spent: 0n, lost: 5_000n, open: 0n })
-    expect(await settlements().listOpen(startOfTests + 1, 9)).toEqual([])
-    await settlements().close(createSettlement().tx, 'landed', 1n)
-    expect(await settlements().sums(0)).toEqual({ spent: 0n, lost: 5_000n, open: 0n })
+    await submissions().close(tx, 'failed', 5_000n)
+    for (const outcome of ['landed', 'failed', 'expired'] as const) await submissions().close(tx, outcome, 1n)
+    expect(await submissions().sums(startOfTests)).toEqual({ spent: 0n, lost: 5_000n, open: 0n })
+    expect(await submissions().listOpen(startOfTests + 1, 9)).toEqual([])
+    await submissions().close(createSubmission().tx, 'landed', 1n)
+    expect(await submissions().sums(0)).toEqual({ spent: 0n, lost: 5_000n, open: 0n })
   })
 
   it('are held until a time, which can be set anew, also after they were closed', async () => {
     const [one, other] = [await opened(), await opened()]
-    const heldUntil = async ({ tx }: Settlement) => (await settlements().find(tx))?.heldUntil
+    const heldUntil = async ({ tx }: Submission) => (await submissions().find(tx))?.heldUntil
     for (const until of [startOfTests + 60_000, 0, startOfTests + 1]) {
-      await settlements().hold(one.tx, until)
+      await submissions().hold(one.tx, until)
       expect([await heldUntil(one), await heldUntil(other)]).toEqual([until, other.heldUntil])
     }
-    await settlements().close(one.tx, 'landed', fee)
-    await settlements().hold(one.tx, 0)
+    await submissions().close(one.tx, 'landed', fee)
+    await submissions().hold(one.tx, 0)
     expect(await heldUntil(one)).toBe(0)
-    await settlements().hold(createSettlement().tx, 1)
-    expect(await settlements().listOpen(startOfTests + 1, 9)).toEqual([other])
+    await submissions().hold(createSubmission().tx, 1)
+    expect(await submissions().listOpen(startOfTests + 1, 9)).toEqual([other])
   })
 
   it('list those without an outcome before a time, the oldest first', async () => {
@@ -271,14 +272,14 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
     const oldest = await opened({ at: startOfTests + 1 })
     await closed('landed', { at: startOfTests + 2 })
     const middle = await opened({ at: startOfTests + 2 })
-    expect(await settlements().listOpen(startOfTests + 4, 9)).toEqual([oldest, middle, newest])
-    expect(await settlements().listOpen(startOfTests + 3, 9)).toEqual([oldest, middle])
-    expect(await settlements().listOpen(startOfTests + 4, 1)).toEqual([oldest])
-    expect(await settlements().listOpen(startOfTests + 4, 0)).toEqual([])
+    expect(await submissions().listOpen(startOfTests + 4, 9)).toEqual([oldest, middle, newest])
+    expect(await submissions().listOpen(startOfTests + 3, 9)).toEqual([oldest, middle])
+    expect(await submissions().listOpen(startOfTests + 4, 1)).toEqual([oldest])
+    expect(await submissions().listOpen(startOfTests + 4, 0)).toEqual([])
   })
 
   it('add up what was spent and lost since a time, and what is reserved at any time', async () => {
-    expect(await settlements().sums(0)).toEqual({ spent: 0n, lost: 0n, open: 0n })
+    expect(await submissions().sums(0)).toEqual({ spent: 0n, lost: 0n, open: 0n })
     for (const [index, at] of [startOfTests, startOfTests + 5].entries()) {
       await closed('landed', { at, lamports: 1n + BigInt(index) })
       await closed('failed', { at, lamports: 10n + BigInt(index) })
@@ -286,9 +287,9 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
       await opened({ at, lamports: 10n ** 12n })
     }
     const open = 2n * 10n ** 12n
-    expect(await settlements().sums(startOfTests)).toEqual({ spent: 3n, lost: 21n, open })
-    expect(await settlements().sums(startOfTests + 1)).toEqual({ spent: 2n, lost: 11n, open })
-    expect(await settlements().sums(startOfTests + 6)).toEqual({ spent: 0n, lost: 0n, open })
+    expect(await submissions().sums(startOfTests)).toEqual({ spent: 3n, lost: 21n, open })
+    expect(await submissions().sums(startOfTests + 1)).toEqual({ spent: 2n, lost: 11n, open })
+    expect(await submissions().sums(startOfTests + 6)).toEqual({ spent: 0n, lost: 0n, open })
   })
 
   it('forget those with an outcome before a time', async () => {
@@ -296,23 +297,23 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
     const old = await Promise.all(outcomes.map((outcome) => closed(outcome)))
     const open = await opened()
     const recent = await closed('landed', { at: startOfTests + 1 })
-    expect(await settlements().forget(startOfTests)).toBe(0)
-    expect(await settlements().forget(startOfTests + 1)).toBe(3)
-    expect(await settlements().forget(startOfTests + 1)).toBe(0)
-    for (const { tx } of old) expect(await settlements().find(tx)).toBeUndefined()
-    for (const { tx } of [open, recent]) expect(await settlements().find(tx)).toBeDefined()
+    expect(await submissions().forget(startOfTests)).toBe(0)
+    expect(await submissions().forget(startOfTests + 1)).toBe(3)
+    expect(await submissions().forget(startOfTests + 1)).toBe(0)
+    for (const { tx } of old) expect(await submissions().find(tx)).toBeUndefined()
+    for (const { tx } of [open, recent]) expect(await submissions().find(tx)).toBeDefined()
   })
 
   it('forget any number at once', async () => {
-    const all = Array.from({ length: 1_001 }, () => createSettlement({ lamports: 0n }))
-    await Promise.all(all.map((settlement) => settlements().open(settlement, wide)))
-    await Promise.all(all.map(({ tx }) => settlements().close(tx, 'landed', 0n)))
-    expect(await settlements().forget(startOfTests + 1)).toBe(1_001)
+    const all = Array.from({ length: 1_001 }, () => createSubmission({ lamports: 0n }))
+    await Promise.all(all.map((submission) => submissions().open(submission, wide)))
+    await mapLimit(all, 20, ({ tx }) => submissions().close(tx, 'landed', 0n))
+    expect(await submissions().forget(startOfTests + 1)).toBe(1_001)
   })
 
   it('of one transaction at once open one, and the others know it', async () => {
-    const settlement = createSettlement()
-    const openings = await Promise.all(many.map(() => settlements().open(settlement, wide)))
+    const submission = createSubmission()
+    const openings = await Promise.all(many.map(() => submissions().open(submission, wide)))
     expect(countKinds(openings)).toEqual({ opened: 1, known: 19 })
   })
 
@@ -321,12 +322,12 @@ describe.each(stores)('settlements of the %s ledger', (_name, open) => {
     await desk.ledger.close()
     const calls = [
       () => tryOpen({}),
-      () => settlements().find(tx),
-      () => settlements().hold(tx, 0),
-      () => settlements().close(tx, 'landed', 0n),
-      () => settlements().listOpen(0, 1),
-      () => settlements().sums(0),
-      () => settlements().forget(0),
+      () => submissions().find(tx),
+      () => submissions().hold(tx, 0),
+      () => submissions().close(tx, 'landed', 0n),
+      () => submissions().listOpen(0, 1),
+      () => submissions().sums(0),
+      () => submissions().forget(0),
     ]
     for (const call of calls) await expect(call()).rejects.toThrow(LedgerUnavailable)
   })
@@ -336,23 +337,23 @@ describe.each(places)('servers on one %s ledger that send for others', (_name, m
   const openMany = async () => {
     const place = await make()
     const ledgers = await Promise.all([1, 2, 3, 4].map(() => place.open()))
-    const serverOf = (index: number): Settlements => ledgers[index % 4]?.settlements ?? expect.fail()
-    const openAll = (all: readonly Settlement[], limits: SettlementLimits) =>
-      Promise.all(all.map((settlement, index) => serverOf(index).open(settlement, limits)))
+    const serverOf = (index: number): Submissions => ledgers[index % 4]?.submissions ?? expect.fail()
+    const openAll = (all: readonly Submission[], limits: SubmissionLimits) =>
+      Promise.all(all.map((submission, index) => serverOf(index).open(submission, limits)))
     return { clock: place.clock, serverOf, openAll }
   }
 
   it('open one of 20 that are the same transaction, or the same message', async () => {
     const { openAll } = await openMany()
-    const settlement = createSettlement()
+    const submission = createSubmission()
     const same = await openAll(
-      many.map(() => settlement),
+      many.map(() => submission),
       wide,
     )
     expect(countKinds(same)).toEqual({ opened: 1, known: 19 })
-    const { message } = createSettlement()
+    const { message } = createSubmission()
     const signatures = await openAll(
-      many.map(() => createSettlement({ message })),
+      many.map(() => createSubmission({ message })),
       wide,
     )
     expect(countKinds(signatures)).toEqual({ opened: 1, known: 19 })
@@ -361,12 +362,12 @@ describe.each(places)('servers on one %s ledger that send for others', (_name, m
   it('open one of 20 transactions for one request, and one of 20 of one payer', async () => {
     const { openAll } = await openMany()
     const ofRequest = await openAll(
-      many.map(() => createSettlement({ request: 'one' })),
+      many.map(() => createSubmission({ request: 'one' })),
       wide,
     )
     expect(countKinds(ofRequest)).toEqual({ opened: 1, 'other request': 19 })
     const ofPayer = await openAll(
-      many.map(() => createSettlement({ payer: 'one' })),
+      many.map(() => createSubmission({ payer: 'one' })),
       wide,
     )
     expect(countKinds(ofPayer)).toEqual({ opened: 1, 'other payer': 19 })
@@ -375,12 +376,12 @@ describe.each(places)('servers on one %s ledger that send for others', (_name, m
   it('keep the budget of a day to the lamport', async () => {
     const { openAll, serverOf } = await openMany()
     const exact = await openAll(
-      many.map(() => createSettlement()),
+      many.map(() => createSubmission()),
       { ...wide, perDay: 7n * fee },
     )
     expect(countKinds(exact)).toEqual({ opened: 7, 'exceeded day': 13 })
     const less = await openAll(
-      many.map(() => createSettlement()),
+      many.map(() => createSubmission()),
       { ...wide, perDay: 10n * fee - 1n },
     )
     expect(countKinds(less)).toEqual({ opened: 2, 'exceeded day': 18 })
@@ -398,7 +399,7 @@ describe.each(places)('servers on one %s ledger that send for others', (_name, m
       )
       landed += Math.ceil(open.length / 2)
       const openings = openAll(
-        many.map(() => createSettlement()),
+        many.map(() => createSubmission()),
         limits,
       )
       await Promise.all([...closing, openings])
@@ -411,7 +412,7 @@ describe.each(places)('servers on one %s ledger that send for others', (_name, m
 
   it('record one outcome of those that several report at once', async () => {
     const { openAll, serverOf } = await openMany()
-    const all = many.map(() => createSettlement())
+    const all = many.map(() => createSubmission())
     await openAll(all, wide)
     const outcomes = ['landed', 'failed', 'expired'] as const
     await Promise.all(
@@ -427,7 +428,7 @@ describe.each(places)('servers on one %s ledger that send for others', (_name, m
   })
 })
 
-it('PostgreSQL: settlements that wait for another server keep no payment waiting', async () => {
+it('PostgreSQL: submissions that wait for another server keep no payment waiting', async () => {
   const database = await postgresServer().copy(templateDatabase)
   const ledger = await openLedger(database.url, { clock: createTestClock(), identity })
   const other = openDatabase(database.url, 5_000)
@@ -439,7 +440,7 @@ it('PostgreSQL: settlements that wait for another server keep no payment waiting
     await query('SELECT pg_advisory_xact_lock($1)', [7_402_402_404])
     let isAnyOpened = false
     const waiting = many.map(async () => {
-      const opening = await ledger.settlements.open(createSettlement(), wide)
+      const opening = await ledger.submissions.open(createSubmission(), wide)
       isAnyOpened = true
       return opening
     })
@@ -450,18 +451,18 @@ it('PostgreSQL: settlements that wait for another server keep no payment waiting
   expect(countKinds(await Promise.all(openings.waiting))).toEqual({ opened: 20 })
 })
 
-describe.each(places)('a %s ledger of the version before settlements', (_name, make) => {
-  it('records settlements from then on, and keeps them', async () => {
+describe.each(places)('a %s ledger of the version before submissions', (_name, make) => {
+  it('records submissions from then on, and keeps them', async () => {
     const payment = createPayment()
     const place = await make({ schema: 9, kept: [{ payment }], seen: [] })
     const ledger = await place.open()
-    const settlement = createSettlement()
-    expect(await ledger.settlements.open(settlement, wide)).toEqual({ kind: 'opened' })
-    await ledger.settlements.close(settlement.tx, 'landed', 7n)
+    const submission = createSubmission()
+    expect(await ledger.submissions.open(submission, wide)).toEqual({ kind: 'opened' })
+    await ledger.submissions.close(submission.tx, 'landed', 7n)
     await ledger.close()
     const again = await place.open()
-    expect(await again.settlements.find(settlement.tx)).toEqual({ ...settlement, lamports: 7n })
-    expect(await again.settlements.sums(0)).toEqual({ spent: 7n, lost: 0n, open: 0n })
+    expect(await again.submissions.find(submission.tx)).toEqual({ ...submission, lamports: 7n })
+    expect(await again.submissions.sums(0)).toEqual({ spent: 7n, lost: 0n, open: 0n })
     expect((await again.peek(payment.tx))?.state).toBe('open')
   })
 })
@@ -477,7 +478,7 @@ type Step =
       readonly client: number
       readonly lamports: bigint
     }
-  | { readonly act: 'close'; readonly which: number; readonly outcome: SettlementOutcome; readonly lamports: bigint }
+  | { readonly act: 'close'; readonly which: number; readonly outcome: SubmissionOutcome; readonly lamports: bigint }
   | { readonly act: 'hold'; readonly which: number; readonly ms: number }
   | { readonly act: 'forget' | 'list' | 'sums' | 'wait'; readonly ms: number }
 
@@ -498,7 +499,7 @@ const story: fc.Arbitrary<readonly Step[]> = fc.array(
       weight: 9,
       arbitrary: fc.record({
         ...{ act: fc.constant('close' as const), which, lamports },
-        outcome: fc.constantFrom<SettlementOutcome[]>('landed', 'failed', 'failed', 'expired'),
+        outcome: fc.constantFrom<SubmissionOutcome[]>('landed', 'failed', 'failed', 'expired'),
       }),
     },
     { weight: 1, arbitrary: fc.record({ act: fc.constant('hold' as const), which, ms }) },
@@ -506,11 +507,11 @@ const story: fc.Arbitrary<readonly Step[]> = fc.array(
   ),
   { minLength: 30, maxLength: 60, size: 'max' },
 )
-const narrow: SettlementLimits = { perDay: 20n, lostPerDay: 14n, failuresPerPayer: 2, failuresPerClient: 3 }
+const narrow: SubmissionLimits = { perDay: 20n, lostPerDay: 14n, failuresPerPayer: 2, failuresPerClient: 3 }
 
 /** `told` are the transactions of the story, the newest first. */
-function createFromStep(step: Extract<Step, { act: 'open' }>, told: readonly Settlement[], now: number): Settlement {
-  const fresh = createSettlement()
+function createFromStep(step: Extract<Step, { act: 'open' }>, told: readonly Submission[], now: number): Submission {
+  const fresh = createSubmission()
   return {
     ...fresh,
     tx: told[step.tx ?? -1]?.tx ?? fresh.tx,
@@ -525,60 +526,60 @@ function createFromStep(step: Extract<Step, { act: 'open' }>, told: readonly Set
 
 async function perform(
   step: Exclude<Step, { act: 'open' }>,
-  settlements: Settlements,
-  told: readonly Settlement[],
+  submissions: Submissions,
+  told: readonly Submission[],
   now: number,
 ): Promise<unknown> {
-  const { tx } = told['which' in step ? step.which : 0] ?? createSettlement()
+  const { tx } = told['which' in step ? step.which : 0] ?? createSubmission()
   switch (step.act) {
     case 'close':
-      return settlements.close(tx, step.outcome, step.lamports)
+      return submissions.close(tx, step.outcome, step.lamports)
     case 'hold':
-      return settlements.hold(tx, now + step.ms)
+      return submissions.hold(tx, now + step.ms)
     case 'forget':
-      return settlements.forget(now - step.ms)
+      return submissions.forget(now - step.ms)
     case 'list':
-      return settlements.listOpen(now - step.ms, 3)
+      return submissions.listOpen(now - step.ms, 3)
     case 'sums':
-      return settlements.sums(now - step.ms)
+      return submissions.sums(now - step.ms)
     case 'wait':
-      return settlements.find(tx)
+      return submissions.find(tx)
   }
 }
 
 /** Leaves nothing of the story before. */
-async function clear(settlements: Settlements): Promise<void> {
+async function clear(submissions: Submissions): Promise<void> {
   const ever = Number.MAX_SAFE_INTEGER
-  for (const { tx } of await settlements.listOpen(ever, 99)) await settlements.close(tx, 'expired', 0n)
-  await settlements.forget(ever)
+  for (const { tx } of await submissions.listOpen(ever, 99)) await submissions.close(tx, 'expired', 0n)
+  await submissions.forget(ever)
 }
 
 const databases = stores.filter(([name]) => name !== 'reference')
 
-describe.each(databases)('a story of settlements in the %s ledger', (_name, open) => {
+describe.each(databases)('a story of submissions in the %s ledger', (_name, open) => {
   it('goes as in the reference', async () => {
     const clock = createTestClock()
     const shelf = await open(clock)
     onTestFinished(() => shelf.clear())
-    const { settlements } = shelf.ledger
-    const openings: SettlementOpening[] = []
+    const { submissions } = shelf.ledger
+    const openings: SubmissionOpening[] = []
     await fc.assert(
       fc.asyncProperty(story, async (steps) => {
-        await clear(settlements)
-        const reference = createReferenceLedger({ clock }).settlements
-        const told: Settlement[] = []
+        await clear(submissions)
+        const reference = createReferenceLedger({ clock }).submissions
+        const told: Submission[] = []
         for (const step of steps) {
           if (step.act === 'wait') clock.advance(step.ms)
           const now = clock.now()
           if (step.act === 'open') {
-            const settlement = createFromStep(step, told, now)
-            const opening = await settlements.open(settlement, narrow)
-            deepEqual(opening, await reference.open(settlement, narrow))
-            if (opening.kind === 'opened') told.unshift(settlement)
+            const submission = createFromStep(step, told, now)
+            const opening = await submissions.open(submission, narrow)
+            deepEqual(opening, await reference.open(submission, narrow))
+            if (opening.kind === 'opened') told.unshift(submission)
             openings.push(opening)
-          } else deepEqual(await perform(step, settlements, told, now), await perform(step, reference, told, now))
+          } else deepEqual(await perform(step, submissions, told, now), await perform(step, reference, told, now))
         }
-        deepEqual(await settlements.sums(0), await reference.sums(0))
+        deepEqual(await submissions.sums(0), await reference.sums(0))
       }),
       { numRuns: size(50, 300) },
     )

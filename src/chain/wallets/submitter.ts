@@ -1,7 +1,7 @@
 /** Sends the transactions that clients of other protocols submit, and signs them as sponsor. */
 import { getBase64Decoder } from '@solana/kit'
 import { isFields } from '../../core/encoding/fields.ts'
-import type { Sponsor, Submissions } from '../../core/ports/sponsor.ts'
+import type { Sponsor, Submitter } from '../../core/ports/sponsor.ts'
 import type { Clock, Verifier } from '../../core/runtime.ts'
 import { readFunds } from '../accounts/balances.ts'
 import type { Wallet } from '../keys/keypair.ts'
@@ -15,7 +15,7 @@ import { readFate, readLifetime, submit } from '../send/send.ts'
 import { withoutSignatures } from './payment-drafts.ts'
 import { readSubmission } from './submission.ts'
 
-export interface SubmissionParts {
+export interface SubmitterParts {
   readonly rpc: Rpc
   readonly genesis: string
   readonly verifier: Verifier
@@ -26,11 +26,11 @@ const refreshMs = 2_000
 /** A blockhash is valid for about a minute. */
 const staleMs = 20_000
 
-export interface RunningSubmissions extends Submissions {
+export interface RunningSubmitter extends Submitter {
   stop(): void
 }
 
-export function createSubmissions({ rpc, genesis, verifier, clock }: SubmissionParts): RunningSubmissions {
+export function createSubmitter({ rpc, genesis, verifier, clock }: SubmitterParts): RunningSubmitter {
   const blockhashes = createRefresh<Lifetime>(() => readLifetime(rpc), clock)
   return {
     start: blockhashes.start,
@@ -73,7 +73,7 @@ const balanceMs = 10_000
 
 /** `onBalance` is called with every balance that was read. */
 export function createSponsor(
-  { rpc, clock }: Pick<SubmissionParts, 'rpc' | 'clock'>,
+  { rpc, clock }: Pick<SubmitterParts, 'rpc' | 'clock'>,
   wallet: Wallet,
   onBalance: (lamports: bigint) => void,
 ): RunningSponsor {

@@ -2,13 +2,13 @@
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Sealer } from '../core/payouts/ports/outgoing.ts'
 import { openSubmission } from '../core/ports/sealed-submission.ts'
-import type { SentState, Settlement, Settlements, Submissions } from '../core/ports/sponsor.ts'
+import type { SentState, Submission, Submissions, Submitter } from '../core/ports/sponsor.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 
-export interface SettlementsParts extends Pick<Submissions, 'readState'> {
-  readonly settlements: Settlements
+export interface SubmissionsParts extends Pick<Submitter, 'readState'> {
+  readonly submissions: Submissions
   readonly sealer: Sealer
   readonly clock: Clock
   readonly log: Log
@@ -24,9 +24,9 @@ const keptMs = 40 * 24 * hourMs
 /** After this time without an outcome, the fee counts as paid. */
 const longestOpenMs = 24 * hourMs
 
-export function startSettlements({ settlements, sealer, clock, log, readState }: SettlementsParts): Loop {
+export function startSubmissionOutcomes({ submissions, sealer, clock, log, readState }: SubmissionsParts): Loop {
   let forgottenAt = Number.NEGATIVE_INFINITY
-  const readOutcome = async ({ tx, sealed }: Settlement): Promise<SentState> => {
+  const readOutcome = async ({ tx, sealed }: Submission): Promise<SentState> => {
     const name = encodeBase58(tx)
     const submission = openSubmission(sealer, sealed, name)
     if (submission) return readState(submission)
@@ -35,15 +35,15 @@ export function startSettlements({ settlements, sealer, clock, log, readState }:
   }
   const work = async (): Promise<void> => {
     const now = clock.now()
-    for (const settlement of await settlements.listOpen(now - patienceMs, most)) {
-      const { tx, at, lamports } = settlement
-      const state = await readOutcome(settlement)
-      if (state !== 'open') await settlements.close(tx, state, state === 'expired' ? 0n : lamports)
-      else if (at < now - longestOpenMs) await settlements.close(tx, 'landed', lamports)
+    for (const submission of await submissions.listOpen(now - patienceMs, most)) {
+      const { tx, at, lamports } = submission
+      const state = await readOutcome(submission)
+      if (state !== 'open') await submissions.close(tx, state, state === 'expired' ? 0n : lamports)
+      else if (at < now - longestOpenMs) await submissions.close(tx, 'landed', lamports)
     }
     if (clock.monotonic() - forgottenAt < hourMs) return
     forgottenAt = clock.monotonic()
-    await settlements.forget(now - keptMs)
+    await submissions.forget(now - keptMs)
   }
   return startLoop({ name: 'submissions', everyMs, work, log })
 }

@@ -1,5 +1,5 @@
-/** Settlements by the rules: which may be opened, and which values the ledger accepts. */
-import type { Settlement, SettlementLimits, SettlementOpening, SponsoredSums } from '../../core/ports/sponsor.ts'
+/** Submissions by the rules: which may be opened, and which values the ledger accepts. */
+import type { SponsoredSums, Submission, SubmissionLimits, SubmissionOpening } from '../../core/ports/sponsor.ts'
 import { checkTx, demand } from './grants.ts'
 import { computeStart, dayMs, hourMs } from './totals.ts'
 
@@ -8,13 +8,13 @@ const messageBytes = 32
 const largestFee = 10n ** 12n
 
 /** The earliest times that count towards the limits. */
-export interface SettlementPeriods {
+export interface SubmissionPeriods {
   readonly hour: number
   readonly day: number
 }
 
-/** The records that decide whether a settlement may be opened, as of one moment. */
-export interface SettlementFacts {
+/** The records that decide whether a submission may be opened, as of one moment. */
+export interface SubmissionFacts {
   readonly openOfRequest: number
   readonly openOfPayer: number
   readonly failuresOfPayer: number
@@ -25,7 +25,7 @@ export interface SettlementFacts {
 /** Fees are stored as sums of such a period. */
 const sumMs = 600_000
 
-/** The start of the period to which a settlement belongs. */
+/** The start of the period to which a submission belongs. */
 export function computeSumStart(at: number): number {
   return computeStart(at, sumMs)
 }
@@ -35,16 +35,16 @@ export function computeSumEnd(time: number): number {
   return computeStart(time + sumMs - 1, sumMs)
 }
 
-export function computePeriods(now: number): SettlementPeriods {
+export function computePeriods(now: number): SubmissionPeriods {
   return { hour: now - hourMs, day: now - dayMs }
 }
 
-/** For a transaction that is not recorded yet. The payer pays for a settlement of 0 lamports, so no budget applies. */
+/** For a transaction that is not recorded yet. The payer pays for a submission of 0 lamports, so no budget applies. */
 export function judgeOpening(
-  { lamports, client }: Settlement,
-  limits: SettlementLimits,
-  { openOfRequest, openOfPayer, failuresOfPayer, failuresOfClient, sums }: SettlementFacts,
-): SettlementOpening {
+  { lamports, client }: Submission,
+  limits: SubmissionLimits,
+  { openOfRequest, openOfPayer, failuresOfPayer, failuresOfClient, sums }: SubmissionFacts,
+): SubmissionOpening {
   if (openOfRequest > 0) return { kind: 'other', of: 'request' }
   if (openOfPayer > 0) return { kind: 'other', of: 'payer' }
   if (failuresOfPayer >= limits.failuresPerPayer) return { kind: 'exceeded', limit: 'payer' }
@@ -56,14 +56,14 @@ export function judgeOpening(
   return { kind: 'opened' }
 }
 
-/** The settlement with times as databases store them: in whole milliseconds. */
-export function checkSettlement(settlement: Settlement): Settlement {
-  const { tx, message, slot, lamports, heldUntil, at } = settlement
+/** The submission with times as databases store them: in whole milliseconds. */
+export function checkSubmission(submission: Submission): Submission {
+  const { tx, message, slot, lamports, heldUntil, at } = submission
   checkTx(tx)
   demand(message.length === messageBytes, 'a message is named by the 32 bytes of its hash')
   demand(Number.isSafeInteger(slot), 'a slot is a whole number')
   checkFee(lamports)
-  return { ...settlement, heldUntil: checkTime(heldUntil), at: checkTime(Math.floor(at)) }
+  return { ...submission, heldUntil: checkTime(heldUntil), at: checkTime(Math.floor(at)) }
 }
 
 export function checkFee(lamports: bigint): void {
