@@ -1,4 +1,5 @@
 /** The results of a read-only inspection of a ledger. */
+import type { SponsoredSums } from '../core/ports/sponsor.ts'
 import type { LedgerIdentity } from './identity.ts'
 
 /** The known part of the identity. The fingerprint is missing if the secret is unknown. */
@@ -24,4 +25,6 @@ export interface LedgerFacts {
   readonly freeBytes?: number
   /** The lead of the database's clock over this machine's. */
   readonly aheadMs?: number
+  /** Fees paid for others within the last 24 hours. Missing if the schema is older. */
+  readonly sponsored?: SponsoredSums
 }

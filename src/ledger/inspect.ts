@@ -5,14 +5,16 @@ import { LedgerConfigurationError } from './identity.ts'
 import type { KnownIdentity, LedgerInspection } from './inspect-answers.ts'
 import { requireSqlite } from './sqlite/binary.ts'
 
-export async function inspectLedger(url: string, identity: KnownIdentity): Promise<LedgerInspection> {
+/** `now` is the time in milliseconds since 1970. */
+export async function inspectLedger(url: string, identity: KnownIdentity, now: number): Promise<LedgerInspection> {
   const place = parseLedgerUrl(url)
   try {
     if (place?.kind === 'sqlite') {
       await requireSqlite()
-      return await (await import('./sqlite/inspect.ts')).inspectFile(place.path, identity)
+      return await (await import('./sqlite/inspect.ts')).inspectFile(place.path, identity, now)
     }
-    if (place?.kind === 'postgres') return await (await import('./postgres/inspect.ts')).inspectServer(url, identity)
+    if (place?.kind === 'postgres')
+      return await (await import('./postgres/inspect.ts')).inspectServer(url, identity, now)
     if (place?.kind === 'memory') return { kind: 'new', facts: { name: 'memory:' } }
     const why = 'this version does not support the type of the ledger'
     return { kind: 'bad', why, remedy: undefined, facts: { name: 'unknown' } }

@@ -57,7 +57,7 @@ it('a paywall with a SQLite ledger names SQLite', async () => {
 it('an inspection of a SQLite ledger names SQLite', async () => {
   const code = `
     import { inspectLedger } from './dist/ledger/inspect.js'
-    process.stdout.write(JSON.stringify(await inspectLedger('sqlite:none.sqlite', {})))`
+    process.stdout.write(JSON.stringify(await inspectLedger('sqlite:none.sqlite', {}, 0)))`
   expect(JSON.parse(await printed(withoutSqlite, code))).toMatchObject({
     kind: 'bad',
     why: `The SQLite ledger needs @photostructure/sqlite, ${noBuild}; use a PostgreSQL ledger (postgres:) or a supported machine.`,

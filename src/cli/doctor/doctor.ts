@@ -6,6 +6,7 @@ import { relative } from 'node:path'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { createRedact } from '../../core/observability/redact.ts'
+import type { SponsoredSums } from '../../core/ports/sponsor.ts'
 import { fileNames } from '../../gateway/config/file.ts'
 import { createIdentity } from '../../host/keys/ed25519.ts'
 import { createHttpTransport } from '../../host/net/transport.ts'
@@ -19,6 +20,7 @@ import { checkRates } from './rates.ts'
 import { checkRecipients } from './recipient.ts'
 import { checkKeys, checkSecrets } from './secrets.ts'
 import { checkSettlement } from './settlement.ts'
+import { checkSponsor } from './sponsor.ts'
 import { checkStore } from './store.ts'
 import { readSubject, type Subject } from './subject.ts'
 import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './web.ts'
@@ -74,6 +76,7 @@ async function examineService(
   const { routes, plan } = subject
   let context: NetworkFacts = { rpc: undefined, genesis: undefined }
   let aheadMs: number | undefined
+  let sponsored: SponsoredSums | undefined
   let isServing = false
   const [first] = routes
   if (first) {
@@ -91,9 +94,11 @@ async function examineService(
         owes: plan?.service.rewards !== undefined || routes.some(({ config }) => config.route.conversion),
       })
       aheadMs = report.aheadMs
+      sponsored = report.sponsored
       return report.findings
     })
     await add('clock', () => checkClock(network, context, aheadMs))
+    await add('sponsor', () => checkSponsor(routes, { rpc: context.rpc, sponsored }, http.get))
     const charged = routes.map(({ config }) => config.route)
     if (plan) {
       await add('rates', () => checkRates(charged, http.get))

@@ -46,8 +46,9 @@ function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
 export function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
   const paths = new Map<string, string>()
   for (const { config } of routes) {
-    const { accountKey, conversion } = config.route
+    const { accountKey, conversion, sponsor } = config.route
     if (typeof accountKey === 'string') paths.set('accountKey', accountKey)
+    if (typeof sponsor?.key === 'string') paths.set('sponsor.key', sponsor.key)
     if (typeof conversion?.key === 'string') paths.set('settlementKey', conversion.key)
   }
   const faucetKey = plan?.service.faucetKey ?? environment['PAYSTILE_FAUCET_KEY']

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import type { TokenCode } from '../../core/money/tokens.ts'
 import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
+import type { SponsoredSums } from '../../core/ports/sponsor.ts'
+import { createWallClock } from '../../host/clock.ts'
 import { localLedgerFile, localnetDirectory } from '../../host/home.ts'
 import { inspectLedger } from '../../ledger/inspect.ts'
 import type { LedgerFacts } from '../../ledger/inspect-answers.ts'
@@ -15,6 +17,8 @@ const [leastFree, littleFree] = [100_000_000, 1_000_000_000]
 export interface StoreReport {
   readonly findings: readonly Finding[]
   readonly aheadMs: number | undefined
+  /** Undefined if it is unknown. */
+  readonly sponsored?: SponsoredSums | undefined
 }
 
 export async function checkStore(
@@ -43,7 +47,7 @@ export async function checkStore(
     ...(genesis !== undefined && { genesis }),
     ...(reportToken !== undefined && { reportToken }),
   }
-  const inspection = await inspectLedger(url, identity)
+  const inspection = await inspectLedger(url, identity, createWallClock().now())
   if (inspection.kind === 'unavailable') {
     return none(fail(inspection.why, 'start the database, or correct ledger in the configuration (PAYSTILE_LEDGER)'))
   }
@@ -55,7 +59,8 @@ export async function checkStore(
     return { findings: [fail(inspection.why, mend), ...room], aheadMs: facts.aheadMs }
   }
   const words = inspection.kind === 'new' ? `${facts.name} will be created at the first start` : goodWords(facts)
-  return { findings: [ok(words), ...room, ...relative], aheadMs: facts.aheadMs }
+  const { aheadMs, sponsored } = facts
+  return { findings: [ok(words), ...room, ...relative], aheadMs, sponsored }
 }
 
 /** A service with payouts that loses its ledger loses the record of payables and payouts. */

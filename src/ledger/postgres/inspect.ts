@@ -1,12 +1,14 @@
 /** Inspects a PostgreSQL ledger. All statements only read. */
 import { checkIdentity, LedgerConfigurationError } from '../identity.ts'
 import type { KnownIdentity, LedgerInspection } from '../inspect-answers.ts'
+import { formatSums, readSums } from '../rules/submissions.ts'
+import { dayMs } from '../rules/totals.ts'
 import { type Database, grantRights, openDatabase } from './database.ts'
 import { checkDurability, readMeta, steps } from './schema.ts'
 
 const timeoutMs = 5_000
 
-export async function inspectServer(url: string, identity: KnownIdentity): Promise<LedgerInspection> {
+export async function inspectServer(url: string, identity: KnownIdentity, now: number): Promise<LedgerInspection> {
   const database = openDatabase(url, timeoutMs)
   const { name } = database
   const facts = { name }
@@ -23,7 +25,7 @@ export async function inspectServer(url: string, identity: KnownIdentity): Promi
         const why = `The ledger ${name} gives this user too few rights`
         return { kind: 'bad', why, remedy: grantRights, facts: known }
       }
-      return { kind: 'good', facts: { ...known, ...(await look(database, identity)), latest: steps.length } }
+      return { kind: 'good', facts: { ...known, ...(await look(database, identity, now)), latest: steps.length } }
     } catch (error) {
       if (error instanceof LedgerConfigurationError)
         return { kind: 'bad', why: error.problem, remedy: error.remedy, facts: known }
@@ -34,7 +36,7 @@ export async function inspectServer(url: string, identity: KnownIdentity): Promi
   }
 }
 
-async function look(database: Database, identity: KnownIdentity) {
+async function look(database: Database, identity: KnownIdentity, now: number) {
   const { version, remembered } = await readMeta(database.name, database.query)
   checkIdentity(database.name, remembered, {
     ...identity,
@@ -44,7 +46,11 @@ async function look(database: Database, identity: KnownIdentity) {
   const [row] = await database.query(
     "SELECT reltuples::bigint AS n FROM pg_class WHERE oid = to_regclass('paystile_payments')",
   )
-  return { version, payments: Math.max(0, Number(row?.['n'] ?? 0)) }
+  const payments = Math.max(0, Number(row?.['n'] ?? 0))
+  // A ledger with an older schema may lack the table.
+  if (version < steps.length) return { version, payments }
+  const [sums] = await database.query(formatSums('paystile_submissions', now - dayMs))
+  return { version, payments, sponsored: readSums(sums) }
 }
 
 /** The database's time minus this machine's, at the middle of the query. */

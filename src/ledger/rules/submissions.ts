@@ -76,3 +76,15 @@ export function checkTime(time: number): number {
   demand(Number.isSafeInteger(whole), 'a time is a number of milliseconds')
   return whole
 }
+
+/** The statement that an inspection reads the sums with. The columns are `spent`, `lost` and `open`. */
+export function formatSums(table: string, since: number): string {
+  const sum = (condition: string) => `(SELECT coalesce(sum(lamports), 0) FROM ${table} WHERE ${condition})`
+  const closed = (outcome: 'landed' | 'failed') => sum(`outcome = '${outcome}' AND at >= ${checkTime(since)}`)
+  return `SELECT ${closed('landed')} AS spent, ${closed('failed')} AS lost, ${sum('outcome IS NULL')} AS open`
+}
+
+export function readSums(row: Readonly<Record<string, unknown>> | undefined): SponsoredSums {
+  const read = (name: string) => BigInt(String(row?.[name] ?? 0))
+  return { spent: read('spent'), lost: read('lost'), open: read('open') }
+}

@@ -5,12 +5,14 @@ import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { checkIdentity, LedgerConfigurationError, type Remembered } from '../identity.ts'
 import type { KnownIdentity, LedgerFacts, LedgerInspection } from '../inspect-answers.ts'
+import { formatSums, readSums } from '../rules/submissions.ts'
+import { dayMs } from '../rules/totals.ts'
 import { checkOrigin, steps } from './migrations.ts'
 
 /** Larger files are checked only for the coarsest damage. */
 const longestWholeCheck = 200_000_000
 
-export function inspectFile(given: string, identity: KnownIdentity): LedgerInspection {
+export function inspectFile(given: string, identity: KnownIdentity, now: number): LedgerInspection {
   const path = resolve(given)
   let facts: LedgerFacts = { name: path }
   const bad = (why: string, remedy: string | undefined): LedgerInspection => ({ kind: 'bad', why, remedy, facts })
@@ -34,7 +36,7 @@ export function inspectFile(given: string, identity: KnownIdentity): LedgerInspe
     facts = { ...facts, version, latest: steps.length, payments: countPayments(db) }
     checkIdentityOf(db, path, identity)
     const damage = findDamage(db, stats.size)
-    if (damage === undefined) return { kind: 'good', facts }
+    if (damage === undefined) return { kind: 'good', facts: { ...facts, ...readSponsored(db, version, now) } }
     return bad(`The ledger ${path} is damaged (${damage})`, 'stop the service and restore it from a backup')
   } catch (error) {
     if (error instanceof LedgerConfigurationError) return bad(error.problem, error.remedy)
@@ -88,6 +90,13 @@ function checkIdentityOf(db: DatabaseSyncInstance, path: string, identity: Known
 function countPayments(db: DatabaseSyncInstance): number {
   const row = db.prepare('SELECT count(*) AS number FROM payments').get() as { readonly number: number }
   return Number(row.number)
+}
+
+/** A ledger with an older schema may lack the table. */
+function readSponsored(db: DatabaseSyncInstance, version: number, now: number): Pick<LedgerFacts, 'sponsored'> {
+  if (version < steps.length) return {}
+  const row = db.prepare(formatSums('submissions', now - dayMs)).get()
+  return { sponsored: readSums(row as Readonly<Record<string, unknown>> | undefined) }
 }
 
 function findDamage(db: DatabaseSyncInstance, size: number): string | undefined {

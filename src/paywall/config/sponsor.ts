@@ -35,8 +35,8 @@ export const sponsorOption = z.union(
   { error: 'must be the path of a key file, { key, perDay, lostPerDay, floor, minMargin }, or true on localnet' },
 )
 
-/** Two signatures, and the priority fee of x402 clients. */
-const usualFee = 10_001
+/** Two signatures, and the priority fee of x402 clients, in lamports. */
+export const usualFee = 10_001n
 const usualMargin = 2
 
 const usual = { perDay: '0.1', lostPerDay: '0.005', floor: '0.02' } as const
@@ -65,6 +65,6 @@ export function readSponsor(
   }
   const [perDay, lostPerDay, floor] = [read('perDay'), read('lostPerDay'), read('floor')]
   const { minMargin = usualMargin } = { minMargin: undefined, ...given }
-  const leastPrice = BigInt(Math.ceil(minMargin * usualFee))
+  const leastPrice = BigInt(Math.ceil(minMargin * Number(usualFee)))
   return { key: given.key, floor, leastPrice, limits: { perDay, lostPerDay, ...failures } }
 }
