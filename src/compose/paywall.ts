@@ -200,7 +200,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     stops.push(clockCheck.stop)
     const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
-    const networkParts = createNetworkParts(config, context, host, stops)
+    const networkParts = createNetworkParts(config, context, { ...host, ledger }, stops)
     let worker: Loop | undefined
     // Only services that send transactions for others have outcomes to record.
     const startSubmitter = (): Promise<void> => {
@@ -284,7 +284,7 @@ function createLedgerParts(
 function createNetworkParts(
   { network }: ServiceConfig,
   { rpc, genesis, urls, keyring, prepareRecipient }: NetworkContext,
-  { http, verifier, clock, log, meter }: HostParts,
+  { http, verifier, clock, log, meter, ledger }: HostParts & { readonly ledger: Ledger },
   stops: Stops,
 ): Omit<
   RuntimeParts,
@@ -292,6 +292,7 @@ function createNetworkParts(
 > {
   const submitter = createSubmitter({ rpc, genesis, verifier, clock })
   stops.push(submitter.stop)
+  const sponsors = createSponsors({ network, rpc, clock, log, meter, keyring, submitter, ledger, openWallet }, stops)
   const opener = createOpener({ rpc, clock, genesis })
   stops.push(opener.stop)
   const { transport, get, post } = http
@@ -313,7 +314,8 @@ function createNetworkParts(
     paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
     submitter,
     encodeWire,
-    openSponsor: createSponsors({ network, rpc, clock, log, meter, keyring, submitter, openWallet }, stops),
+    openSponsor: sponsors.open,
+    listSponsors: sponsors.list,
     checkoutFiles: readCheckoutFiles(),
     tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
     testPayer: openTestPayer(testMoney),

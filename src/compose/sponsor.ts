@@ -7,9 +7,12 @@ import type { Rpc } from '../chain/rpc/rpc.ts'
 import type { RunningSponsor } from '../chain/wallets/submitter.ts'
 import { createSponsor } from '../chain/wallets/submitter.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
+import { formatUnits } from '../core/money/money.ts'
 import type { Network } from '../core/money/tokens.ts'
+import { solDecimals } from '../core/money/tokens.ts'
 import type { Meter } from '../core/observability/metrics.ts'
-import type { Submitter } from '../core/ports/sponsor.ts'
+import type { Ledger } from '../core/ports/ledger.ts'
+import type { SponsorNotice, SponsorShortage, SponsorState, Submitter } from '../core/ports/sponsor.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
@@ -25,11 +28,13 @@ interface SponsorParts {
   readonly meter: Meter
   readonly keyring: Keyring
   readonly submitter: Submitter
+  readonly ledger: Pick<Ledger, 'events' | 'kv'>
   readonly openWallet: (key: AccountKey) => Promise<Wallet>
 }
 
 const testLamports = 10_000_000_000
 const restMs = 60_000
+const hourMs = 3_600_000
 const [mostTries, pauseMs] = [100, 20]
 
 interface Slot {
@@ -38,23 +43,19 @@ interface Slot {
   ready: Promise<void>
 }
 
+export interface Sponsors {
+  readonly open: (config: SponsorConfig) => SponsorHandle
+  /** The sponsors of all routes whose keys are open. */
+  readonly list: () => readonly SponsorState[]
+}
+
 /** Routes with the same key share a sponsor. */
-export function createSponsors(parts: SponsorParts, stops: Stops): (config: SponsorConfig) => SponsorHandle {
+export function createSponsors(parts: SponsorParts, stops: Stops): Sponsors {
   const opened = new Map<AccountKey | undefined, Slot>()
-  const { log, meter, submitter } = parts
-  const open = (key: AccountKey | undefined, floor: bigint) => {
+  const states = new Map<AccountKey | undefined, () => SponsorState | undefined>()
+  const { clock, log, meter, submitter } = parts
+  const openSlot = (key: AccountKey | undefined, onBalance: (lamports: bigint) => void): Slot => {
     const slot: Slot = { sponsor: undefined, ready: Promise.resolve() }
-    let wasLow = false
-    const onBalance = (lamports: bigint): void => {
-      meter.set('paystile_sponsor_lamports', Number(lamports))
-      if (lamports < floor && !wasLow)
-        log.warn('sponsor.low', {
-          lamports: Number(lamports),
-          floor: Number(floor),
-          why: 'x402 is not offered until the wallet has more SOL',
-        })
-      wasLow = lamports < floor
-    }
     slot.ready = openSponsorWallet(parts, key)
       .then((wallet) => {
         slot.sponsor = createSponsor(parts, wallet, onBalance)
@@ -66,21 +67,71 @@ export function createSponsors(parts: SponsorParts, stops: Stops): (config: Spon
       )
     return slot
   }
-  return ({ key, floor }) => {
-    const slot = opened.get(key) ?? open(key, floor)
+  const open = (config: SponsorConfig): SponsorHandle => {
+    const { key, floor, limits } = config
+    let [restsUntil, wasLow] = [0, false]
+    const isResting = () => clock.monotonic() < restsUntil
+    const onBalance = (lamports: bigint): void => {
+      meter.set('paystile_sponsor_lamports', Number(lamports))
+      const isLow = lamports < floor
+      meter.set('paystile_sponsor_low', isLow || isResting() ? 1 : 0)
+      if (isLow && !wasLow) {
+        const why = 'x402 is not offered until the wallet has more SOL'
+        log.warn('sponsor.low', { lamports: Number(lamports), floor: Number(floor), why })
+        notify('balance', lamports)
+      }
+      wasLow = isLow
+    }
+    const notify = (reason: SponsorShortage, lamports: bigint): void => {
+      const sponsor = slot.sponsor?.address
+      if (sponsor !== undefined) void notifyShortage(parts, createNotice(sponsor, reason, lamports, config))
+    }
+    const slot = opened.get(key) ?? openSlot(key, onBalance)
     opened.set(key, slot)
-    let restsUntil = 0
+    const isOffering = () =>
+      (slot.sponsor?.balance() ?? -1n) >= floor && submitter.recent() !== undefined && !isResting()
+    states.set(key, () => {
+      const sponsor = slot.sponsor
+      return (
+        sponsor && { address: sponsor.address, balance: sponsor.balance(), floor, limits, isOffering: isOffering() }
+      )
+    })
     return {
       current: () => slot.sponsor,
-      rest: () => {
-        restsUntil = parts.clock.monotonic() + restMs
+      rest: (limit) => {
+        restsUntil = clock.monotonic() + restMs
+        meter.set('paystile_sponsor_low', 1)
+        notify(limit, slot.sponsor?.balance() ?? 0n)
       },
       ready: async () => void (await Promise.all([slot.ready, submitter.start()])),
-      isOffering: () =>
-        (slot.sponsor?.balance() ?? -1n) >= floor &&
-        submitter.recent() !== undefined &&
-        parts.clock.monotonic() >= restsUntil,
+      isOffering,
     }
+  }
+  const list = () => {
+    return [...states.values()].flatMap((read) => read() ?? [])
+  }
+  return { open, list }
+}
+
+function createNotice(
+  sponsor: string,
+  reason: SponsorShortage,
+  lamports: bigint,
+  { floor, limits }: SponsorConfig,
+): SponsorNotice {
+  const limit = { balance: floor, day: limits.perDay, lost: limits.lostPerDay }[reason]
+  const format = (units: bigint) => formatUnits(units, solDecimals)
+  return { sponsor, reason, balance: format(lamports), limit: format(limit) }
+}
+
+/** At most once an hour for each reason, whichever server notices it. */
+async function notifyShortage({ clock, log, ledger }: SponsorParts, notice: SponsorNotice): Promise<void> {
+  try {
+    const name = `sponsor.low/${notice.sponsor}/${notice.reason}`
+    if (!(await ledger.kv.put(name, '', clock.now() + hourMs))) return
+    await ledger.events.notify('sponsor.low', new TextEncoder().encode(JSON.stringify(notice)))
+  } catch (error) {
+    log.error('ledger.unavailable', { why: error instanceof Error ? error.message : String(error) })
   }
 }
 

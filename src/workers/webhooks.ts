@@ -10,6 +10,7 @@ import type { Meter } from '../core/observability/metrics.ts'
 import type { PaymentListItem } from '../core/payment/history.ts'
 import type { LedgerEvent, LedgerEvents, Posted } from '../core/ports/outbox.ts'
 import type { Books } from '../core/ports/reports.ts'
+import type { SponsorNotice } from '../core/ports/sponsor.ts'
 import { formatWebhook, retryDelay, type Webhook, type WebhookMessage } from '../core/ports/webhooks.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 
@@ -123,12 +124,21 @@ async function describeData(
   { books, describe, describeDispatch }: WebhooksParts,
   { kind, tx }: LedgerEvent,
 ): Promise<object> {
+  if (kind === 'sponsor.low') return parseNotice(new TextDecoder().decode(tx))
   if (!kind.startsWith('payment.')) {
     const id = new TextDecoder().decode(tx)
     return (await describeDispatch?.(id)) ?? { id }
   }
   const payment = await books.findPayment(tx)
   return payment ? describe(payment) : { tx: encodeBase58(tx) }
+}
+
+function parseNotice(text: string): Partial<SponsorNotice> {
+  try {
+    return JSON.parse(text) as SponsorNotice
+  } catch {
+    return {}
+  }
 }
 
 /** Sends one event and records the result. `gone`: the receiver answered 410 and gets no more until the next start. */

@@ -17,15 +17,17 @@ export function createFakeEvents(clock: Clock): FakeEvents {
     if (row) rows.set(id, { ...row, ...changes })
     return row !== undefined
   }
+  const write: FakeEvents['write'] = (kind, tx = new Uint8Array(64).fill(7)) => {
+    written += 1
+    const id = `n${written}`
+    const state = 'waiting' as const
+    rows.set(id, { id, kind, target: '', tx, at: clock.now(), attempts: 0, state, why: '', due: clock.now() })
+    return id
+  }
   return {
     rows,
-    write: (kind, tx = new Uint8Array(64).fill(7)) => {
-      written += 1
-      const id = `n${written}`
-      const state = 'waiting' as const
-      rows.set(id, { id, kind, target: '', tx, at: clock.now(), attempts: 0, state, why: '', due: clock.now() })
-      return id
-    },
+    write,
+    notify: async (kind, about) => void write(kind, about),
     start: async () => {},
     sweep: async () => 0,
     spread: async (listeners, most) => {

@@ -56,6 +56,10 @@ export const metrics = {
     'gauge',
     'Balance of the wallet that pays network fees for x402 and MPP clients, in lamports.',
   ],
+  paystile_sponsor_low: [
+    'gauge',
+    'Set to 1 while the sponsor pays no fees: its balance is below the floor, or a limit is reached.',
+  ],
   paystile_payout_native: ['gauge', 'Balance of the outgoing wallet for payouts, in whole NATIVE.'],
   paystile_rewards_owed: ['gauge', 'Rewards that are owed and not in progress, in whole NATIVE, by role.'],
 } as const satisfies Record<string, readonly ['counter' | 'gauge' | 'histogram', string]>

@@ -14,6 +14,7 @@ export const ledgerEventKinds = [
   'reward.paid',
   'settlement.converted',
   'refund.sent',
+  'sponsor.low',
 ] as const
 export type LedgerEventKind = (typeof ledgerEventKinds)[number]
 
@@ -26,7 +27,7 @@ export interface LedgerEvent {
   readonly kind: LedgerEventKind
   /** The name of the listener. Empty until the event was distributed to the listeners. */
   readonly target: string
-  /** The payment. For an outgoing transaction, its id in ASCII. */
+  /** The payment. For an outgoing transaction, its id in ASCII. For `sponsor.low`, a `SponsorNotice` in JSON. */
   readonly tx: Uint8Array
   readonly at: number
   /** The number of attempts with a recorded result. */
@@ -43,8 +44,8 @@ export interface EventListener {
 }
 
 /**
- * Events are written in the same transaction as the change that they report, after any server called `start` on this
- * ledger. Without listeners, no events are written.
+ * Events of payments are written in the same transaction as the change that they report, after any server called
+ * `start` on this ledger. Without listeners, no events are written.
  */
 export interface LedgerEvents {
   /** Payments that expired before the start cause no events. */
@@ -54,6 +55,8 @@ export interface LedgerEvents {
    * a commit may still be in flight. Returns their number, which can exceed `most` if several expired at the same time.
    */
   sweep(most: number): Promise<number>
+  /** Records a notice of the service itself. */
+  notify(kind: 'sponsor.low', about: Uint8Array): Promise<void>
   /**
    * Copies each new event to every listener that wants its kind, in one step. Returns the number of new events. Each
    * listener has its own copies, so that a failing or slow listener does not delay others.

@@ -125,6 +125,28 @@ export type SubmissionOpening =
   | { readonly kind: 'other'; readonly of: 'request' | 'payer' }
   | { readonly kind: 'exceeded'; readonly limit: 'day' | 'lost' | 'payer' | 'client' }
 
+/** The reason why a sponsor pays no more fees: its balance is below the floor, or a limit of 24 hours is reached. */
+export type SponsorShortage = 'balance' | 'day' | 'lost'
+
+/** For the operator: a sponsor stopped paying fees. Amounts are in SOL. */
+export interface SponsorNotice {
+  readonly sponsor: string
+  readonly reason: SponsorShortage
+  readonly balance: string
+  /** The floor of the balance, or the limit that is reached. */
+  readonly limit: string
+}
+
+/** A sponsor for the operator, in lamports. */
+export interface SponsorState {
+  readonly address: string
+  /** Undefined if no node has answered yet. */
+  readonly balance: bigint | undefined
+  readonly floor: bigint
+  readonly limits: SubmissionLimits
+  readonly isOffering: boolean
+}
+
 /** The sums of submissions recorded since a time, in lamports. */
 export interface SponsoredSums {
   readonly spent: bigint

@@ -43,6 +43,7 @@ export function createEvents(store: SqlStore, clock: Clock): LedgerEvents {
       }
       return written
     },
+    notify: (kind, about) => store.transact(() => writeEvents(dialect, [{ tx: about, kind }], readTime(clock))),
     spread: (listeners, most) =>
       store.transact(function* () {
         const fresh = yield* all<Pick<EventRow, 'id' | 'kind'>>(sql`SELECT id, kind FROM {notices}

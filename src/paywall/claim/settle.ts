@@ -375,7 +375,7 @@ function refuseOpening(
   if (opening.limit === 'payer' || opening.limit === 'client')
     return refuse('rate_limited', { detail: 'Too many payments of this client failed.' })
   if (sponsor?.isOffering()) runtime.log.warn('sponsor.limit_reached', { limit: opening.limit })
-  sponsor?.rest()
+  sponsor?.rest(opening.limit)
   return refuse('sponsor_exhausted')
 }
 

@@ -15,7 +15,7 @@ import type { Venue } from '../../core/payouts/venue.ts'
 import type { Chain, Opening } from '../../core/ports/chain.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { PaymentDrafts } from '../../core/ports/payment-drafts.ts'
-import type { Sponsor, Submitter } from '../../core/ports/sponsor.ts'
+import type { Sponsor, SponsorState, Submitter } from '../../core/ports/sponsor.ts'
 import type { Keyring } from '../../core/protocol/keyring.ts'
 import { createPseudonyms, type Pseudonyms } from '../../core/protocol/pseudonyms.ts'
 import { type Encode, isAuthentic, type OpenedRequest, sealContext } from '../../core/protocol/request-id.ts'
@@ -76,6 +76,7 @@ export interface RuntimeParts {
   readonly encodeWire: (bytes: Uint8Array) => string
   /** The wallet that pays network fees for these clients. Routes with the same key share it. */
   readonly openSponsor: (config: SponsorConfig) => SponsorHandle
+  readonly listSponsors: () => readonly SponsorState[]
   /** Opens the wallet of a key for outgoing transactions. */
   readonly openOutgoingWallet: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
   /** Opens the history of a wallet: its transactions on chain. */
@@ -112,7 +113,7 @@ export interface SponsorHandle {
   /** Whether it can pay a fee now: its balance is above the floor, and a recent blockhash is known. */
   isOffering(): boolean
   /** A limit is reached: it is not offered for a minute. */
-  rest(): void
+  rest(limit: 'day' | 'lost'): void
 }
 
 /**

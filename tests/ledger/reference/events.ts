@@ -74,6 +74,9 @@ export function createReferenceEvents(room: Room, now: () => number): LedgerEven
       const expired = sweepUnclaimed(most, time)
       return expired + (expired < most ? sweepUndelivered(most - expired, time) : 0)
     },
+    async notify(kind, about) {
+      tell(room, [kind], about, now())
+    },
     async spread(listeners, most) {
       now()
       const fresh = [...notices.values()].filter(({ target, state }) => target === '' && state === 'waiting')
