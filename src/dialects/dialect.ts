@@ -11,7 +11,9 @@ import type { Proof } from '../core/protocol/proof.ts'
 export interface Credential {
   readonly transaction: Uint8Array
   /** Undefined if the memo of the transaction names it. */
-  readonly requestId: string | undefined
+  readonly requestId?: string | undefined
+  /** It names no challenge, neither itself nor by its memo. The service quotes the request anew. */
+  readonly isUnnamed?: true
 }
 
 export type Reading =
@@ -51,15 +53,15 @@ export interface Settled {
 export interface Dialect {
   /** Undefined if the request carries nothing in this dialect. */
   read(incoming: Incoming): Reading | undefined
-  /** Prepares an offer once; the result answers every unpaid request. */
-  prepare(offer: Offer): (parts: ChallengeParts) => Answer
+  /** Prepares an offer once; the result answers every unpaid request. `members` are further JSON members of the body. */
+  prepare(offer: Offer): (parts: ChallengeParts, members?: string) => Answer
   /** `wording` replaces the status and the problem type, for a request in another dialect. */
   refusal(refusal: Refusal, facts?: RefusalFacts, wording?: Omit<ForeignRefusal, 'headers'>): Answer
 }
 
 /** Another protocol: it adds headers to the answers of the native dialect. */
 export interface ForeignDialect {
-  readonly name: 'x402' | 'mpp'
+  readonly name: 'x402' | 'x402-v1' | 'mpp'
   /** Its request headers. Caches vary by them, browsers may send them, and the gateway keeps them from the upstream. */
   readonly requestHeaders: readonly string[]
   /** Its response headers, which scripts of other origins may read. */
@@ -70,6 +72,8 @@ export interface ForeignDialect {
   isWanted(incoming: Incoming): boolean
   /** Prepares the headers that it adds to a 402. Undefined if it cannot sell the offer. */
   prepare(offer: Offer): ((parts: ChallengeParts) => HeaderPairs) | undefined
+  /** Prepares the JSON members that it adds to the body of a 402, if its challenge is there. */
+  prepareMembers?(offer: Offer): ((parts: ChallengeParts) => string) | undefined
   /** For a request in this dialect. */
   refusal(refusal: Refusal, facts: RefusalFacts): ForeignRefusal
   /** Whether a refusal is answered with a fresh challenge: nothing was signed, and the client may pay again. */

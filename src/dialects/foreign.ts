@@ -3,10 +3,12 @@ import type { HeaderPairs, Incoming } from '../core/http/http.ts'
 import type { Mint, TokenCode } from '../core/money/tokens.ts'
 import { findMint } from '../core/money/tokens.ts'
 import { isOneRequest } from '../core/payment/allowance.ts'
-import type { Refusal, RefusalRow } from '../core/payment/refusals.ts'
+import type { Refusal, RefusalCode, RefusalRow } from '../core/payment/refusals.ts'
 import { refusals } from '../core/payment/refusals.ts'
 import type { Offer } from '../core/protocol/challenge.ts'
 import { acceptHeader } from '../core/protocol/proof.ts'
+import type { X402Entry } from '../core/protocol/x402.ts'
+import type { RefusalFacts } from './dialect.ts'
 
 /** The wallet that pays the network fee for clients. */
 export interface FeePayer {
@@ -48,6 +50,11 @@ export function listPrices({ allowance, acceptedMints, amounts, mints }: Offer):
   })
 }
 
+/** The prices that x402 can express: it knows only tokens with a mint. */
+export function listMintPrices(offer: Offer): readonly X402Entry[] {
+  return listPrices(offer).flatMap(({ mint, units }) => (mint ? [{ mint: mint.address, units }] : []))
+}
+
 /**
  * The status of a refusal. Clients of other protocols know 402 as the final refusal of a payment, and do not pay again
  * after a 503.
@@ -61,4 +68,19 @@ export function foreignStatus(refusal: Refusal): number {
 /** After these refusals nothing was signed or sent. A client that gets a challenge may pay again, and mppx does. */
 export function isFreshRefusal({ code }: Refusal): boolean {
   return code === 'proof_malformed' || code === 'quote_expired'
+}
+
+/** The reasons of x402 for refusals. */
+export interface RefusalReasons extends Readonly<Partial<Record<RefusalCode, string>>> {
+  /** For an outage while nothing is signed. */
+  readonly unavailable: string
+  /** For an outage after the service has signed. */
+  readonly pending: string
+}
+
+/** Undefined if the refusal is not about the payment. */
+export function findReason(reasons: RefusalReasons, refusal: Refusal, { tx }: RefusalFacts): string | undefined {
+  const reason = reasons[refusal.code]
+  if (reason !== undefined || foreignStatus(refusal) !== 503) return reason
+  return tx === undefined ? reasons.unavailable : reasons.pending
 }

@@ -31,7 +31,10 @@ export const nativeOnly: Dialects = {
     const reading = native.read(incoming)
     return reading && { reading, via: undefined }
   },
-  prepare: native.prepare,
+  prepare: (offer) => {
+    const answerWith = native.prepare(offer)
+    return (parts) => answerWith(parts)
+  },
   refusal: (refusal, facts) => native.refusal(refusal, facts),
   requestHeaders: [],
   responseHeaders: [],
@@ -55,17 +58,22 @@ export function joinDialects(foreign: readonly ForeignDialect[]): Dialects {
     },
     prepare: (offer) => {
       const answerWith = own.prepare(offer)
-      const additions = foreign.flatMap((dialect) => {
-        const write = dialect.prepare(offer)
-        return write ? [{ isWanted: dialect.isWanted, write }] : []
+      const additions = foreign.flatMap(({ isWanted, prepare, prepareMembers }) => {
+        const [write, writeMembers] = [prepare(offer), prepareMembers?.(offer)]
+        return write || writeMembers ? [{ isWanted, write, writeMembers }] : []
       })
-      if (additions.length === 0) return answerWith
+      if (additions.length === 0) return (parts) => answerWith(parts)
       return (parts, incoming) => {
-        const answer = answerWith(parts)
         // Only bare proofs can be made from the transactions of other protocols.
-        if (parts.proof !== 'bare') return answer
+        if (parts.proof !== 'bare') return answerWith(parts)
         const varying: HeaderPairs[number][] = []
-        for (const { isWanted, write } of additions) if (isWanted(incoming)) varying.push(...write(parts))
+        let members = ''
+        for (const { isWanted, write, writeMembers } of additions) {
+          if (!isWanted(incoming)) continue
+          if (write) varying.push(...write(parts))
+          if (writeMembers) members = writeMembers(parts)
+        }
+        const answer = answerWith(parts, members)
         return varying.length === 0 ? answer : { ...answer, varying }
       }
     },

@@ -26,8 +26,9 @@ export function createNative(varyBy: readonly string[] = []): Dialect {
       const write = prepareChallenge(offer)
       let length = 0
       let headers = headersFor(length)
-      return (parts) => {
-        const body = write(parts)
+      return (parts, members = '') => {
+        const own = write(parts)
+        const body = members === '' ? own : `${own.slice(0, -1)},${members}}`
         // Challenges of a route have few lengths, and consecutive ones mostly the same.
         if (body.length !== length) {
           length = body.length

@@ -2,8 +2,8 @@
  * The dialect of x402 version 2. It sells only for SPL tokens, and only while the sponsor pays the network fee: x402 has
  * no other way on Solana.
  */
+import type { Incoming } from '../core/http/http.ts'
 import type { Network } from '../core/money/tokens.ts'
-import type { Refusal, RefusalCode } from '../core/payment/refusals.ts'
 import { refusals } from '../core/payment/refusals.ts'
 import { mppAcceptHeader, parseMppAccept } from '../core/protocol/mpp.ts'
 import type { X402Required } from '../core/protocol/x402.ts'
@@ -15,9 +15,9 @@ import {
   x402ResponseHeader,
   x402SignatureHeader,
 } from '../core/protocol/x402.ts'
-import type { ForeignDialect, RefusalFacts } from './dialect.ts'
-import type { FeePayer } from './foreign.ts'
-import { foreignStatus, isFreshRefusal, isNativeClient, listPrices, noHeaders } from './foreign.ts'
+import type { ForeignDialect } from './dialect.ts'
+import type { FeePayer, RefusalReasons } from './foreign.ts'
+import { findReason, foreignStatus, isFreshRefusal, isNativeClient, listMintPrices, noHeaders } from './foreign.ts'
 
 export interface X402Parts {
   readonly network: Network
@@ -26,6 +26,11 @@ export interface X402Parts {
 
 const signatureName = x402SignatureHeader.toLowerCase()
 const acceptName = mppAcceptHeader.toLowerCase()
+
+/** Whether the client of an unpaid request may speak x402, in any version. */
+export function readsX402(incoming: Incoming): boolean {
+  return !isNativeClient(incoming) && parseMppAccept(incoming.header(acceptName)) !== 'only_charge'
+}
 
 export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
   return {
@@ -41,11 +46,11 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
       return { kind: 'credential', credential: { transaction: reading.transaction, requestId: reading.requestId } }
     },
 
-    isWanted: (incoming) => !isNativeClient(incoming) && parseMppAccept(incoming.header(acceptName)) !== 'only_charge',
+    isWanted: readsX402,
 
     prepare: (offer) => {
       const { recipient, description } = offer
-      const entries = listPrices(offer).flatMap(({ mint, units }) => (mint ? [{ mint: mint.address, units }] : []))
+      const entries = listMintPrices(offer)
       if (entries.length === 0 || offer.isUnsponsored) return undefined
       let recentBlockhash: string | undefined
       let write: X402Required | undefined
@@ -63,7 +68,7 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
 
     refusal: (refusal, facts) => {
       const status = foreignStatus(refusal)
-      const errorReason = findReason(refusal, facts, status)
+      const errorReason = findReason(reasons, refusal, facts)
       if (errorReason === undefined) return { status, headers: noHeaders }
       const errorMessage = refusal.detail ?? refusals[refusal.code].title
       const settlement = { ...facts, success: false as const, network, errorReason, errorMessage }
@@ -77,7 +82,7 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
 }
 
 /** The reasons of the reference implementation, as in @x402/svm and x402. */
-const reasons: Readonly<Partial<Record<RefusalCode, string>>> = {
+const reasons: RefusalReasons = {
   proof_malformed: 'invalid_payload',
   quote_expired: 'payment_expired',
   payment_expired: 'payment_expired',
@@ -103,11 +108,6 @@ const reasons: Readonly<Partial<Record<RefusalCode, string>>> = {
   settlement_pending: 'settlement_pending',
   tx_not_found: 'settlement_pending',
   tx_not_final: 'settlement_pending',
-}
-
-/** Undefined if the refusal is not about the payment. */
-function findReason({ code }: Refusal, { tx }: RefusalFacts, status: number): string | undefined {
-  if (status !== 503) return reasons[code]
-  // Nothing is pending before the service has signed.
-  return reasons[code] ?? (tx === undefined ? 'unexpected_settle_error' : 'settlement_pending')
+  unavailable: 'unexpected_settle_error',
+  pending: 'settlement_pending',
 }

@@ -11,6 +11,7 @@ import type { ForeignDialect } from '../dialects/dialect.ts'
 import { joinDialects, nativeOnly } from '../dialects/join.ts'
 import { createMpp } from '../dialects/mpp.ts'
 import { createX402 } from '../dialects/x402.ts'
+import { createX402V1 } from '../dialects/x402-v1.ts'
 import { createActions } from './checkout/actions.ts'
 import { createVisitors } from './checkout/visitor.ts'
 import { watchRoute } from './claim/observed-payments.ts'
@@ -229,7 +230,7 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
 
 /** The other protocols in which the route sells. */
 function openDialects(
-  { mpp, publicUrl }: RouteConfig,
+  { x402, mpp, publicUrl }: RouteConfig,
   { submitter, config }: Runtime,
   handle: SponsorHandle | undefined,
 ): readonly ForeignDialect[] {
@@ -241,8 +242,10 @@ function openDialects(
     isOffering: handle.isOffering,
   }
   const realm = publicUrl === undefined ? config.service : new URL(publicUrl).host
+  const { network } = config
   return [
-    ...(sponsor ? [createX402({ network: config.network, sponsor })] : []),
+    ...(sponsor && x402 ? [createX402({ network, sponsor })] : []),
+    ...(sponsor && x402?.v1 ? [createX402V1({ network, sponsor })] : []),
     ...(mpp ? [createMpp({ sponsor, realm, push: mpp.push })] : []),
   ]
 }

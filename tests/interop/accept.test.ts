@@ -8,7 +8,7 @@ import { postgresServer } from '../harness/database.ts'
 import { cells } from '../harness/length.ts'
 import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import { openShop, type Shop, useTemporaryHome } from '../harness/shop.ts'
-import { type PaidResponse, type Payer, payWithMppx, payWithPayKit, payWithX402 } from './clients.ts'
+import { type PaidResponse, type Payer, payWithMppx, payWithPayKit, payWithX402, payWithX402V1 } from './clients.ts'
 
 const home = useTemporaryHome()
 let world: LocalnetFixture
@@ -28,6 +28,7 @@ afterAll(async () => {
 type Pay = (url: string, payer: Payer) => Promise<PaidResponse>
 const clients: readonly (readonly [name: string, pay: Pay])[] = [
   ['@x402/fetch', payWithX402],
+  ['x402-fetch (v1)', payWithX402V1],
   ['mppx with @solana/mpp', payWithMppx],
   ['pay-kit over x402', (url, payer) => payWithPayKit(url, { ...payer, protocol: 'x402' })],
   ['pay-kit over MPP', (url, payer) => payWithPayKit(url, { ...payer, protocol: 'mpp' })],
@@ -43,7 +44,7 @@ const places = adapters.flatMap(([adapter, serve], row) =>
 describe.each(places)('%s', (_name, serve, ledger, row) => {
   let shop: Shop
   beforeAll(async () => {
-    const options = { ledger: await ledger(), sponsor: true } as const
+    const options = { ledger: await ledger(), sponsor: true, x402: { v1: true } } as const
     shop = await openShop(world, serve, () => ({ body: 'the secret' }), options)
   })
   afterAll(() => shop.close())

@@ -31,6 +31,8 @@ export interface Replica extends Shop {
 /** One business: a recipient, a sponsor, a ledger, and the deliveries of all its replicas. */
 export interface Business {
   readonly sponsor: KeyPairSigner
+  /** The secret of its requestIds. */
+  readonly secret: string
   /** The targets that were served, in order. */
   readonly served: string[]
   /** Unless `isSponsored`, it speaks only the native protocol. */
@@ -85,6 +87,7 @@ export async function createAttackFixture(): Promise<AttackFixture> {
         if (!sponsor) throw new Error('no replica is open yet')
         return sponsor as unknown as KeyPairSigner
       },
+      secret,
       served,
       open: async ({ sponsor: limits, ...options } = {}, isSponsored = true) => {
         sponsor = await key
@@ -97,7 +100,10 @@ export async function createAttackFixture(): Promise<AttackFixture> {
             rpc: node.url,
             waitSeconds: 5,
             endpoint: 'GET /data',
-            ...(isSponsored && { sponsor: { key: sponsor, ...(typeof limits === 'object' && limits) } }),
+            ...(isSponsored && {
+              sponsor: { key: sponsor, ...(typeof limits === 'object' && limits) },
+              x402: { v1: true },
+            }),
             ...options,
           },
           serveNode,
@@ -148,8 +154,15 @@ export function isOfferingX402(response: Response): boolean {
   return response.headers.has('payment-required')
 }
 
-export function hasChallenge({ headers }: Response): boolean {
-  return headers.has('payment-required') || headers.has('www-authenticate')
+/** Whether a response asks for a payment, in any protocol. */
+export async function hasChallenge(response: Response): Promise<boolean> {
+  const { headers } = response
+  if (headers.has('payment-required') || headers.has('www-authenticate')) return true
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  return typeof body === 'object' && body !== null && ('accepts' in body || 'acceptedMints' in body)
 }
 
 /** Lets an unmodified client sign a payment, and keeps the credential from the server. */
@@ -163,14 +176,20 @@ export async function holdCredential(url: string, payer: Payer, pay: Pay = payWi
   }
   const { credentials } = await pay(url, { ...payer, fetch: keeping })
   const [value = ''] = credentials
-  const header = value.startsWith('Payment ') ? 'authorization' : 'payment-signature'
-  return { header, value, requestId, payer: payer.signer.address }
+  return { header: findHeader(value), value, requestId, payer: payer.signer.address }
+}
+
+function findHeader(credential: string): string {
+  if (credential.startsWith('Payment ')) return 'authorization'
+  const { x402Version } = JSON.parse(Buffer.from(credential, 'base64').toString()) as { x402Version: number }
+  return x402Version === 1 ? 'x-payment' : 'payment-signature'
 }
 
 /** Whether a call of `fetch` carries a credential. */
 export function isPaid(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): boolean {
   const { headers } = new Request(input instanceof Request ? input.clone() : input, init)
-  return headers.has('payment-signature') || (headers.get('authorization') ?? '').startsWith('Payment ')
+  if (headers.has('payment-signature') || headers.has('x-payment')) return true
+  return (headers.get('authorization') ?? '').startsWith('Payment ')
 }
 
 export function present(

@@ -6,6 +6,10 @@ import { isLong } from '../harness/length.ts'
 // The short run draws the same cases every time. The long run draws new ones, and prints the seed of a failure.
 if (!isLong) fc.configureGlobal({ seed: 402 })
 
+// The first access loads Node's own fetch. If the undici package came first, Node's fetch would use the package's
+// connections, which refuse the requests of older clients.
+void globalThis.Request
+
 const before = { ...process.env }
 const directory = process.cwd()
 

@@ -72,6 +72,8 @@ export interface Quote {
   readonly options: readonly PaymentOption[]
   /** The last second, since 1970, in which the payment can land. Undefined if the quote's time is unknown. */
   readonly notAfter?: number
+  /** The service recorded the transaction for this requestId before it was sent. The record takes the place of the memo. */
+  readonly isRecorded?: boolean
 }
 
 export interface Payer {
@@ -95,11 +97,16 @@ export interface Late {
 /** Checks a transaction against the quote that it claims to pay. Returns the first rule that fails. */
 export function judge(effect: Effect, quote: Quote, payer?: Payer): Paid | Late | Refusal {
   if (effect.failed) return refuse('tx_failed')
-  if (!effect.memos.some((memo) => isMemoOf(quote.requestId, memo))) return refuse('memo_mismatch')
+  if (!isTied(quote, effect)) return refuse('memo_mismatch')
   const paid = findPayment(effect, quote, payer)
   if (paid.kind === 'refused') return paid
   if (quote.notAfter !== undefined && effect.blockTime > quote.notAfter) return { kind: 'late', paid }
   return paid
+}
+
+/** Whether memos tie a transaction, or one transfer in it, to the quote. */
+function isTied({ requestId, isRecorded = false }: Quote, { memos }: Pick<Effect, 'memos'>): boolean {
+  return isRecorded || memos.some((memo) => isMemoOf(requestId, memo))
 }
 
 function findPayment(effect: Effect, quote: Quote, payer: Payer | undefined): Paid | Refusal {
@@ -147,11 +154,12 @@ function judgeOption(
 
 function judgePayer(
   effect: Effect,
-  { recipient, requestId }: Quote,
+  quote: Quote,
   option: PaymentOption,
   arrived: readonly Transfer[],
   { address, signer }: Payer,
 ): Paid | Refusal {
+  const { recipient } = quote
   const sent = arrived.filter((transfer) => transfer.authority === address)
   if (sent.length === 0) return refuse('payer_mismatch')
   if (address === recipient || sent.some((transfer) => transfer.sourceOwner === recipient)) {
@@ -161,7 +169,7 @@ function judgePayer(
   if (signer !== undefined && !sent.every((transfer) => speaksFor(signer, transfer))) {
     return refuse('payer_mismatch', { detail: 'The signer of the proof did not sign the payment.' })
   }
-  const meant = sent.filter(({ memos }) => memos.some((memo) => isMemoOf(requestId, memo)))
+  const meant = sent.filter((transfer) => isTied(quote, transfer))
   if (meant.length === 0) {
     return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment. Another program wrote it.' })
   }

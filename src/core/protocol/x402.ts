@@ -15,7 +15,7 @@ export const x402SignatureHeader = 'PAYMENT-SIGNATURE'
 export const x402ResponseHeader = 'PAYMENT-RESPONSE'
 
 /** About the life of a blockhash. */
-const maxTimeoutSeconds = 60
+export const maxTimeoutSeconds = 60
 
 /** CAIP-2 ids. Clients know no other ids, so a localnet presents itself as devnet, and never as mainnet. */
 export const x402Networks: Readonly<Record<Network, string>> = {
@@ -116,14 +116,14 @@ export type X402Settlement = { readonly network: Network; readonly payer?: strin
     }
 )
 
-/** Writes `PAYMENT-RESPONSE`. */
-export function formatX402Settlement(settlement: X402Settlement): string {
+/** Writes `PAYMENT-RESPONSE`. The versions name networks differently. */
+export function formatX402Settlement(settlement: X402Settlement, names = x402Networks): string {
   const { success, network, payer, tx } = settlement
   const error = success ? {} : { errorReason: settlement.errorReason, errorMessage: settlement.errorMessage }
-  const json = asciiJson({ success, ...error, transaction: tx ?? '', network: x402Networks[network], payer })
+  const json = asciiJson({ success, ...error, transaction: tx ?? '', network: names[network], payer })
   return encodeBase64(json, 'standard')
 }
 
-function malformed(why: string): X402Reading {
-  return { kind: 'malformed', why }
+function malformed(why: string) {
+  return { kind: 'malformed', why } as const
 }

@@ -189,7 +189,7 @@ async function register(
   if (submission && submission.heldUntil > runtime.clock.now()) return refuse('payment_in_progress')
   const { notAfter, ...terms } = await quoteFor(claim, request, recipient)
   // The service recorded and sent it before the quote expired, so it is on time whenever it lands.
-  const quote = claim.via || submission?.request === name ? terms : { ...terms, notAfter }
+  const quote = claim.via || submission?.request === name ? { ...terms, isRecorded: true } : { ...terms, notAfter }
   const verdict = await readForGrant(claim, quote, wasReverted)
   if (verdict.kind === 'refused') {
     notePending(claim, request, recipient, name, verdict.code)

@@ -104,7 +104,10 @@ export async function judgePayment(
   const recipients = sole === undefined ? recipientsIn(effect) : [sole]
   const recipient = recipients.find((candidate) => isSealed(parts, request, candidate)) ?? recipients[0] ?? ''
   const sealed: Check = !parts.keyring ? 'unchecked' : isSealed(parts, request, recipient) ? 'passed' : 'failed'
-  const quote = await quoteFor(parts, requestId, request, recipient, payment)
+  const quote = {
+    ...(await quoteFor(parts, requestId, request, recipient, payment)),
+    isRecorded: await isRecorded(parts, txBytes, requestId),
+  }
   const verdict = judge(effect, quote, payer === undefined ? undefined : { address: payer })
   if (verdict.kind === 'refused')
     return { ...fail(verdict.code, { sealed, ...checksFor(verdict.code) }), ...landing(effect) }
@@ -155,6 +158,13 @@ function isSealed(parts: VerdictParts, request: OpenedRequest | undefined, recip
   const bytes = decodeAddress(recipient)
   if (!request || !key || !bytes) return false
   return isAuthentic(request, prepareHmac(key, sealContext(parts.network, parts.service, bytes)))
+}
+
+/** Whether the service sent the transaction itself, for this requestId. */
+async function isRecorded({ ledger, keyring }: VerdictParts, tx: Uint8Array, requestId: string): Promise<boolean> {
+  if (!keyring) return false
+  const submission = await ledger?.submissions.find(tx)
+  return submission?.request === createPseudonyms(keyring.pseudonymKey).request(requestId)
 }
 
 async function quoteFor(

@@ -2,7 +2,7 @@
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { findDecimals, findMint, type TokenCode } from '../../core/money/tokens.ts'
-import { isMemoOf, isShortMemo } from '../../core/payment/memo.ts'
+import { isShortMemo } from '../../core/payment/memo.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { computeCredit, type Effect, isSignedByOwner, type Transfer } from '../../core/payment/verify.ts'
 import type { Journal, Mark, Sighting } from '../../core/ports/journal.ts'
@@ -57,20 +57,26 @@ export async function recordObservations(
   }
 }
 
-/** The requestIds of transactions with a short memo, which the service itself recorded and sent. */
+/** The requestIds of transactions that the service itself recorded and sent. */
 async function findSubmitted(
   { ledger, sealer }: Runtime,
   effects: readonly Effect[],
 ): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
-  for (const { signature, memos } of effects) {
+  for (const effect of effects) {
+    const { signature } = effect
     const tx = decodeSignature(signature)
-    if (!tx || !memos.some(isShortMemo)) continue
+    if (!tx || !mayBeSubmitted(effect)) continue
     const record = await ledger.submissions.find(tx)
     const submission = record && openSubmission(sealer, record.sealed, signature)
     if (submission) found.set(signature, submission.requestId)
   }
   return found
+}
+
+/** The memo has only the end of the requestId, or nothing: then another wallet, the sponsor, paid the fee. */
+function mayBeSubmitted({ memos, transfers, feePayer }: Effect): boolean {
+  return memos.some(isShortMemo) || transfers.every(({ authority }) => authority !== feePayer)
 }
 
 interface Seen {
@@ -130,10 +136,8 @@ function arrivalOf(
   // A transfer that the recipient signed, such as a conversion, is not a payment that could be refunded.
   if (isSignedByOwner(effect, recipient)) return undefined
   const received = computeCredit(effect, recipient, asset, authority)
-  const purposes = transfer.memos.flatMap((memo) => {
-    const requestId = submitted !== undefined && isMemoOf(submitted, memo) ? submitted : memo
-    return purposeOf(runtime, requestId, token) ?? []
-  })
+  const requestIds = submitted === undefined ? transfer.memos : [submitted]
+  const purposes = requestIds.flatMap((requestId) => purposeOf(runtime, requestId, token) ?? [])
   return { transfer, account, received, purposes }
 }
 

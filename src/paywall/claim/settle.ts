@@ -9,9 +9,6 @@
 import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { readClientAddress, unknownAddress } from '../../core/http/client-address.ts'
 import type { Incoming } from '../../core/http/http.ts'
-import { computeGross } from '../../core/money/transfer-fee.ts'
-import { isOneRequest } from '../../core/payment/allowance.ts'
-import { isMemoOf } from '../../core/payment/memo.ts'
 import type { Refusal, RefusalCode } from '../../core/payment/refusals.ts'
 import { refusals, refuse } from '../../core/payment/refusals.ts'
 import { judge } from '../../core/payment/verify.ts'
@@ -25,7 +22,6 @@ import type {
   SubmittedTransaction,
 } from '../../core/ports/sponsor.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
-import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { Credential, ForeignDialect, Reading, RefusalFacts } from '../../dialects/dialect.ts'
 import { unsponsoredLimits } from '../config/sponsor.ts'
@@ -33,6 +29,7 @@ import { paymentOptions } from '../quote/requirements.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 import type { Admission } from './admit.ts'
 import { admit } from './admit.ts'
+import { breaksRule, checkTime, findPurpose } from './check-submission.ts'
 import type { Claim } from './verify-on-chain.ts'
 
 /** How long a crashed server holds a payment for its request. The running one extends it. */
@@ -165,13 +162,13 @@ async function submitTransaction(
   const reading = runtime.submitter.read(credential.transaction, sponsor?.current()?.address)
   if (reading.kind === 'invalid') return refused(breaksRule(reading.why))
   const { transaction } = reading
-  const requestId = credential.requestId ?? transaction.memos[0] ?? ''
+  const { requestId } = credential
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-  const visit = runtime.rateLimit.enter(address, requestId)
+  const visit = runtime.rateLimit.enter(address, requestId ?? encodeBase58(transaction.message))
   if (!visit) return refused(refuse('rate_limited'), { requestId })
   let submission: SubmissionResult | undefined
   try {
-    submission = await submitChecked(routeRuntime, incoming, { transaction, requestId, address })
+    submission = await submitChecked(routeRuntime, incoming, { credential, transaction, address })
     return submission
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
@@ -180,6 +177,13 @@ async function submitTransaction(
   } finally {
     visit.leave(!submission || isUseful(submission))
   }
+}
+
+interface ReadSubmission {
+  readonly credential: Credential
+  readonly transaction: SubmittedTransaction
+  /** The client's address. */
+  readonly address: string
 }
 
 /** A repetition, and an outage, are not the client's fault. */
@@ -193,30 +197,17 @@ function refused(refusal: Refusal, facts: RefusalFacts = {}): SubmissionResult {
   return { kind: 'refused', refusal, facts }
 }
 
-function breaksRule(why: string): Refusal {
-  return refuse('transaction_invalid', { detail: `The submitted transaction breaks the rule ${why}.` })
-}
-
-interface ReadSubmission {
-  readonly transaction: SubmittedTransaction
-  readonly requestId: string
-  /** The client's address. */
-  readonly address: string
-}
-
 async function submitChecked(
   routeRuntime: RouteRuntime,
   incoming: Incoming,
-  { transaction, requestId, address }: ReadSubmission,
+  { credential, transaction, address }: ReadSubmission,
 ): Promise<SubmissionResult> {
   const { runtime } = routeRuntime
   const { payer } = transaction
+  const purpose = await findPurpose(routeRuntime, incoming, credential, transaction)
+  if (purpose.kind === 'refused') return refused(purpose, { requestId: credential.requestId, payer })
+  const { requestId, request } = purpose
   const facts = { requestId, payer }
-  const request = openRequest(requestId)
-  if (!request) return refused(refuse('unknown_request'), facts)
-  if (!transaction.memos.some((memo) => isMemoOf(requestId, memo))) return refused(refuse('memo_mismatch'), facts)
-  const wrong = await checkPayment(routeRuntime, incoming, request, transaction)
-  if (wrong) return refused(wrong, facts)
   const known = await runtime.ledger.submissions.findMessage(transaction.message)
   if (known) return continueKnown(routeRuntime, known, facts)
   const untimely = await checkTime(routeRuntime, request, transaction)
@@ -296,54 +287,6 @@ function describeSubmission(
     heldUntil: now + holdMs,
     at: now,
   }
-}
-
-/** Whether it pays this request: its seal, its terms, and the money that it moves. */
-async function checkPayment(
-  { runtime, route, probe }: RouteRuntime,
-  incoming: Incoming,
-  request: OpenedRequest,
-  { transfers, payer, memos }: SubmittedTransaction,
-): Promise<Refusal | undefined> {
-  const recognition = runtime.recognise(request)
-  if (recognition.kind !== 'sealed') return refuse('unknown_request')
-  const { recipient } = recognition
-  if (request.proof !== 'bare' || !isOneRequest(request.allowance)) return refuse('claim_required')
-  const terms = await route.findTerms(incoming, request, recipient)
-  if (terms.kind === 'refused') return terms
-  if (payer === recipient) return refuse('self_payment')
-  const [transfer, ...others] = transfers
-  if (!transfer || others.length > 0) return breaksRule('one_transfer')
-  if (memos.length > 1) return breaksRule('one_memo')
-  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
-  const option = options.find(({ asset }) => asset === transfer.asset)
-  if (!option) return refuse('wrong_mint')
-  if (option.destination !== transfer.destination) return refuse('wrong_destination')
-  const { token, decimals, units } = option
-  const required = computeGross(units, probe.offered().get(token)?.fees ?? []) ?? units
-  if (transfer.units >= required) return undefined
-  return refuse('underpaid', { shortfall: { token, decimals, required, received: transfer.units } })
-}
-
-/**
- * Whether a new transaction is in time and would succeed now. Nothing is signed or recorded before this check, so a
- * payer without funds costs nothing and blocks nothing.
- */
-async function checkTime(
-  { runtime }: RouteRuntime,
-  { issuedAt, ttlSeconds }: OpenedRequest,
-  { bytes, signature }: SubmittedTransaction,
-): Promise<Refusal | undefined> {
-  // Anybody can send a complete transaction, so its client gets no new challenge.
-  const expired = refuse(signature === undefined ? 'quote_expired' : 'payment_expired')
-  if (Math.floor(runtime.clock.now() / 1000) > issuedAt + ttlSeconds) return expired
-  const trial = await runtime.submitter.simulate(bytes)
-  if (trial.kind === 'succeeds') return undefined
-  runtime.log.info('submission.refused', { why: trial.why })
-  if (trial.kind === 'unavailable') return refuse('chain_unavailable')
-  return trial.isStale
-    ? expired
-    : refuse('tx_failed', { detail: 'The transaction would fail, for example for lack of funds.' })
 }
 
 /** The complete transaction: with the sponsor's signature, or as the payer signed it. */

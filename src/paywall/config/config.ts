@@ -46,6 +46,8 @@ export interface RouteConfig {
   readonly accountKey: AccountKey | undefined
   /** Pays network fees for clients of other protocols. */
   readonly sponsor: SponsorConfig | undefined
+  /** Undefined if x402 is not accepted. */
+  readonly x402: { readonly v1: boolean } | undefined
   /** Undefined if MPP is not accepted. */
   readonly mpp: { readonly push: boolean } | undefined
   /** Undefined without conversion. */
@@ -171,6 +173,8 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, problems)
   const sponsor = readSponsor(read.sponsor, read.network, problems)
+  if (read.x402 !== undefined && read.x402 !== false && !sponsor)
+    problems.push('x402: needs a wallet that pays the network fees (option sponsor)')
   const conversion = readConversion(read, { acceptedMints, mints, rates }, problems)
   if (problems.length > 0) return { kind: 'problems', problems }
   const { recipient, retired } = read
@@ -185,6 +189,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
       allowedTraits,
       accountKey: read.accountKey,
       sponsor,
+      x402: readX402(read.x402, sponsor !== undefined),
       mpp: readMpp(read.mpp, sponsor !== undefined),
       conversion,
       verifyOnChain: read.verifyOnChain,
@@ -216,6 +221,11 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
     log: read.log,
   })
   return { kind: 'config', config }
+}
+
+function readX402(option: ParsedOptions['x402'], isSponsored: boolean): RouteConfig['x402'] {
+  if (option === false || !isSponsored) return undefined
+  return { v1: typeof option === 'object' && option.v1 === true }
 }
 
 function readMpp(option: ParsedOptions['mpp'], isSponsored: boolean): RouteConfig['mpp'] {

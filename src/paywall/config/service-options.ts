@@ -145,6 +145,14 @@ export const sharedShape = {
    */
   sponsor: sponsorOption.optional(),
   /**
+   * Accepts x402, with `sponsor`. `{ v1: true }` also accepts version 1, whose payments name no challenge: the request is
+   * priced when its payment arrives.
+   *
+   * @defaultValue `true` with `sponsor`
+   * @see [x402 and MPP](x402-and-mpp.md#x402)
+   */
+  x402: z.union([flag, z.strictObject({ v1: flag.optional() })], { error: 'must be true, false or { v1 }' }).optional(),
+  /**
    * Accepts MPP. `{ push: true }` also accepts transactions that the client has sent itself; any reader of the chain can
    * copy such a proof. Without `sponsor`, the payer pays the network fee.
    *

@@ -38,6 +38,9 @@ describe('the option sponsor', () => {
     [{ sponsor: { budget: 1 } }, 'sponsor'],
     [{ sponsor: true, network: 'devnet', secret: `1:${'s'.repeat(40)}` }, 'sponsor.key: devnet needs the key'],
     [{ mpp: { pull: true } }, 'mpp'],
+    [{ x402: { v2: true } }, 'x402'],
+    [{ x402: true, sponsor: undefined }, 'x402'],
+    [{ x402: { v1: true }, sponsor: undefined }, 'x402'],
   ])('refuses %j', (options, problem) => {
     expect(() => read(options)).toThrow(problem)
   })
@@ -47,5 +50,14 @@ describe('the option sponsor', () => {
     expect(read({ mpp: true })).toMatchObject({ sponsor: undefined, mpp: { push: false } })
     expect(read({ sponsor: true, mpp: false }).mpp).toBeUndefined()
     expect(read({ mpp: { push: true } }).mpp).toEqual({ push: true })
+  })
+
+  it('turns x402 on, and its first version only on request', () => {
+    expect(read({}).x402).toBeUndefined()
+    expect(read({ x402: false }).x402).toBeUndefined()
+    expect(read({ sponsor: true }).x402).toEqual({ v1: false })
+    expect(read({ sponsor: true, x402: true }).x402).toEqual({ v1: false })
+    expect(read({ sponsor: true, x402: { v1: true } }).x402).toEqual({ v1: true })
+    expect(read({ sponsor: true, x402: false }).x402).toBeUndefined()
   })
 })

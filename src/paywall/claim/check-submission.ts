@@ -1,0 +1,138 @@
+/**
+ * Checks a submitted transaction before the sponsor signs it: the request that it pays for, the money that it moves, and
+ * its time. Nothing is written here.
+ */
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Incoming } from '../../core/http/http.ts'
+import { computeGross } from '../../core/money/transfer-fee.ts'
+import { isOneRequest } from '../../core/payment/allowance.ts'
+import { isMemoOf } from '../../core/payment/memo.ts'
+import type { Refusal } from '../../core/payment/refusals.ts'
+import { refuse } from '../../core/payment/refusals.ts'
+import { openSubmission } from '../../core/ports/sealed-submission.ts'
+import type { SubmittedTransaction } from '../../core/ports/sponsor.ts'
+import type { OpenedRequest } from '../../core/protocol/request-id.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import type { Credential } from '../../dialects/dialect.ts'
+import { paymentOptions } from '../quote/requirements.ts'
+import type { RouteRuntime } from '../quote/route-runtime.ts'
+
+/** The quote that a submitted transaction pays. */
+export type SubmissionPurpose =
+  | { readonly kind: 'quoted'; readonly requestId: string; readonly request: OpenedRequest }
+  | Refusal
+
+/** Finds the quote that a transaction pays, and checks that it pays this request. */
+export async function findPurpose(
+  routeRuntime: RouteRuntime,
+  incoming: Incoming,
+  credential: Credential,
+  transaction: SubmittedTransaction,
+): Promise<SubmissionPurpose> {
+  if (credential.isUnnamed) return findUnnamedPurpose(routeRuntime, incoming, transaction)
+  const requestId = credential.requestId ?? transaction.memos[0] ?? ''
+  if (openRequest(requestId) && !transaction.memos.some((memo) => isMemoOf(requestId, memo)))
+    return refuse('memo_mismatch')
+  return checkPurpose(routeRuntime, incoming, requestId, transaction)
+}
+
+/**
+ * The transaction names no quote, so it gets one of this moment, and the record ties them together. It must lack the
+ * sponsor's signature: then it cannot have been sent before, as a payment for something else.
+ */
+async function findUnnamedPurpose(
+  routeRuntime: RouteRuntime,
+  incoming: Incoming,
+  transaction: SubmittedTransaction,
+): Promise<SubmissionPurpose> {
+  const { runtime } = routeRuntime
+  const known = await runtime.ledger.submissions.findMessage(transaction.message)
+  if (known) {
+    const { tx, sealed } = known.submission
+    const requestId = openSubmission(runtime.sealer, sealed, encodeBase58(tx))?.requestId
+    if (requestId === undefined) return refuse('payment_replay')
+    const purpose = await checkPurpose(routeRuntime, incoming, requestId, transaction)
+    // Two equal payments with one blockhash are one transaction, which pays for the first request.
+    return purpose.kind === 'refused' && purpose.code === 'binding_mismatch' ? refuse('payment_replay') : purpose
+  }
+  if (transaction.signature !== undefined) return breaksRule('fee_payer')
+  const requestId = await quoteNow(routeRuntime, incoming)
+  return typeof requestId === 'string' ? checkPurpose(routeRuntime, incoming, requestId, transaction) : requestId
+}
+
+/** The requestId of a new quote for this request. */
+async function quoteNow({ runtime, route, probe }: RouteRuntime, incoming: Incoming): Promise<string | Refusal> {
+  if (probe.state() !== 'good') return refuse('not_priced')
+  try {
+    const quoted = await route.quote(incoming)
+    return quoted.kind === 'refused' ? quoted : quoted.requestId
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    runtime.log.error('price.failed', { target: incoming.target, why })
+    return refuse('not_priced')
+  }
+}
+
+async function checkPurpose(
+  routeRuntime: RouteRuntime,
+  incoming: Incoming,
+  requestId: string,
+  transaction: SubmittedTransaction,
+): Promise<SubmissionPurpose> {
+  const request = openRequest(requestId)
+  if (!request) return refuse('unknown_request')
+  const wrong = await checkPayment(routeRuntime, incoming, request, transaction)
+  return wrong ?? { kind: 'quoted', requestId, request }
+}
+
+export function breaksRule(why: string): Refusal {
+  return refuse('transaction_invalid', { detail: `The submitted transaction breaks the rule ${why}.` })
+}
+
+/** Whether it pays this request: its seal, its terms, and the money that it moves. */
+async function checkPayment(
+  { runtime, route, probe }: RouteRuntime,
+  incoming: Incoming,
+  request: OpenedRequest,
+  { transfers, payer, memos }: SubmittedTransaction,
+): Promise<Refusal | undefined> {
+  const recognition = runtime.recognise(request)
+  if (recognition.kind !== 'sealed') return refuse('unknown_request')
+  const { recipient } = recognition
+  if (request.proof !== 'bare' || !isOneRequest(request.allowance)) return refuse('claim_required')
+  const terms = await route.findTerms(incoming, request, recipient)
+  if (terms.kind === 'refused') return terms
+  if (payer === recipient) return refuse('self_payment')
+  const [transfer, ...others] = transfers
+  if (!transfer || others.length > 0) return breaksRule('one_transfer')
+  if (memos.length > 1) return breaksRule('one_memo')
+  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
+  const option = options.find(({ asset }) => asset === transfer.asset)
+  if (!option) return refuse('wrong_mint')
+  if (option.destination !== transfer.destination) return refuse('wrong_destination')
+  const { token, decimals, units } = option
+  const required = computeGross(units, probe.offered().get(token)?.fees ?? []) ?? units
+  if (transfer.units >= required) return undefined
+  return refuse('underpaid', { shortfall: { token, decimals, required, received: transfer.units } })
+}
+
+/**
+ * Whether a new transaction is in time and would succeed now. Nothing is signed or recorded before this check, so a
+ * payer without funds costs nothing and blocks nothing.
+ */
+export async function checkTime(
+  { runtime }: RouteRuntime,
+  { issuedAt, ttlSeconds }: OpenedRequest,
+  { bytes, signature }: SubmittedTransaction,
+): Promise<Refusal | undefined> {
+  // Anybody can send a complete transaction, so its client gets no new challenge.
+  const expired = refuse(signature === undefined ? 'quote_expired' : 'payment_expired')
+  if (Math.floor(runtime.clock.now() / 1000) > issuedAt + ttlSeconds) return expired
+  const trial = await runtime.submitter.simulate(bytes)
+  if (trial.kind === 'succeeds') return undefined
+  runtime.log.info('submission.refused', { why: trial.why })
+  if (trial.kind === 'unavailable') return refuse('chain_unavailable')
+  return trial.isStale
+    ? expired
+    : refuse('tx_failed', { detail: 'The transaction would fail, for example for lack of funds.' })
+}
