@@ -3,7 +3,8 @@
  * prices.
  */
 import { z } from 'zod'
-import type { MintTable } from '../core/money/tokens.ts'
+import { parseDecimal } from '../core/money/money.ts'
+import { findDecimals, findMint, type MintTable } from '../core/money/tokens.ts'
 import { refusals } from '../core/payment/refusals.ts'
 import type { CatalogEntry } from '../paywall/runtime/catalog.ts'
 import { problemBody } from './http/answers.ts'
@@ -139,7 +140,10 @@ function paidOperation({ service, mints }: DiscoveryParts, entry: CatalogEntry):
     tags: ['paid'],
     security: [{ paymentProof: [] }],
     ...(parameters.length > 0 && { parameters }),
-    'x-payment-info': { price, token, per, acceptedMints, mints: minted(entry, mints()), network, recipient },
+    'x-payment-info': {
+      ...chargeOf(entry),
+      ...{ price, token, per, acceptedMints, mints: minted(entry, mints()), network, recipient },
+    },
     responses: {
       200: { description: 'The resource' },
       402: {
@@ -150,6 +154,15 @@ function paidOperation({ service, mints }: DiscoveryParts, entry: CatalogEntry):
       409: problemAnswer(refusals.payment_replay.title),
     },
   }
+}
+
+/** The members that MPP defines: the amount in base units. It sells only single requests. */
+function chargeOf({ price, token, per, mints }: CatalogEntry): Json {
+  if (per.unit !== 'request' || per.amount !== 1) return {}
+  const [decimals, mint] = [findDecimals(token, mints), findMint(token, mints)]
+  if (decimals === undefined || (!mint && token !== 'SOL')) return {}
+  const units = price === undefined ? undefined : parseDecimal(price, decimals)
+  return { method: 'solana', intent: 'charge', currency: mint?.address ?? 'sol', amount: units?.toString() ?? null }
 }
 
 function minted({ acceptedMints }: CatalogEntry, mints: MintTable): Json {

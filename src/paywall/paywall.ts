@@ -241,7 +241,7 @@ function openDialects(
     recent: submitter.recent,
     isOffering: handle.isOffering,
   }
-  const realm = publicUrl === undefined ? config.service : new URL(publicUrl).host
+  const realm = publicUrl === undefined ? config.service : new URL(publicUrl).hostname
   const { network } = config
   return [
     ...(sponsor && x402 ? [createX402({ network, sponsor })] : []),

@@ -505,6 +505,10 @@ describe('discovery', () => {
     const { body } = await json(house.visit('/openapi.json'))
     expect(body.openapi).toBe('3.1.0')
     expect(body.paths['/data'].get['x-payment-info']).toEqual({
+      method: 'solana',
+      intent: 'charge',
+      currency: shop.world.usdc.address,
+      amount: '10000',
       price: '0.01',
       token: 'USDC',
       per: { unit: 'request', amount: 1 },
