@@ -13,6 +13,7 @@
 
 const questions = ['summary', 'feed', 'payers', 'problems', 'series']
 const frameworks = /** @type {const} */ (['node', 'hono', 'express', 'fastify'])
+const protocols = ['x402', 'mpp']
 const stores = /** @type {const} */ (['sqlite', 'postgres'])
 const ledgerKinds = ['1', '1-watched', '20', '20-watched']
 
@@ -50,6 +51,15 @@ export const benchmarks = [
         (await import('./benchmarks/unpaid.mjs')).benchUnpaid(setting, unpaid, framework),
     }),
   ),
+  {
+    names: ['reach/unpaid-to-peer', 'reach/unpaid-to-native'],
+    run: async (setting, { reachUnpaid }) =>
+      (await import('./benchmarks/reach-unpaid.mjs')).benchReachUnpaid(setting, reachUnpaid),
+  },
+  {
+    names: protocols.flatMap((name) => ['to-native', 'to-peer', 'cpu-to-peer'].map((part) => `reach/${name}-${part}`)),
+    run: async (setting, { reach }) => (await import('./benchmarks/reach.mjs')).benchReach(setting, reach),
+  },
   {
     names: ['memory/unpaid-200k'],
     run: async (setting, { memory }) => (await import('./benchmarks/memory.mjs')).benchMemory(setting, memory),

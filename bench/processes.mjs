@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
  * @typedef {{
  *   export: typeof import('./parts/export.mjs'),
  *   localnet: typeof import('./parts/localnet.mjs'),
+ *   'peer-server': typeof import('./parts/peer-server.mjs'),
  *   'payout-worker': typeof import('./parts/payout-worker.mjs'),
  *   postgres: typeof import('./parts/postgres.mjs'),
  *   proxy: typeof import('./parts/proxy.mjs'),

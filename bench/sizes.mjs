@@ -17,6 +17,8 @@ const usual = {
   metered: { rounds: 6, bytes: 256 * mebibyte },
   gateway: { starts: 3, warmUp: 2_500, rounds: 12, requests: 400 },
   unpaid: { starts: 3, warmUp: 6_000, rounds: 12, requests: 400 },
+  reach: { warmUp: 12, rounds: 24 },
+  reachUnpaid: { starts: 2, warmUp: 2_500, rounds: 8, requests: 300 },
   // The name of the result says 200k.
   memory: { warmUp: 40_000, requests: 200_000 },
   stream: { listeners: 1_000, warmUp: 10, payments: 40 },
@@ -36,6 +38,8 @@ const smallest = {
   metered: { rounds: 1, bytes: 2 * mebibyte },
   gateway: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
   unpaid: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
+  reach: { warmUp: 0, rounds: 1 },
+  reachUnpaid: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
   memory: { warmUp: 0, requests: 100 },
   stream: { listeners: 10, warmUp: 0, payments: 2 },
   payouts: { payees: 20, rounds: 1, transfers: 4 },

@@ -59,6 +59,20 @@ export function row(name, unit, ours, baseline, ratios = divide(ours, baseline))
   }
 }
 
+/**
+ * For values that chance makes long or short, as slots do, and for small differences: a ratio of medians, with the spread
+ * of our values.
+ *
+ * @param {string} name
+ * @param {string} unit
+ * @param {readonly number[]} ours
+ * @param {readonly number[]} baseline
+ * @returns {Row}
+ */
+export function compareMedians(name, unit, ours, baseline) {
+  return { ...row(name, unit, ours, baseline, [median(ours) / median(baseline)]), spread: spread(ours) }
+}
+
 /** @param {readonly number[]} values */
 function sort(values) {
   return [...values].sort((left, right) => left - right)

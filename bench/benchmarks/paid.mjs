@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fetchWith402, initAgentWallet } from '../../dist/client/index.js'
 import { readKeyFile } from '../../dist/host/keys/key-file.js'
 import { createKitSender } from '../kit.mjs'
-import { median, round, row, spread } from '../statistics.mjs'
+import { compareMedians, median, round } from '../statistics.mjs'
 
 /** @typedef {{ pay: number, confirm: number, verify: number, serve: number }} Phases */
 
@@ -44,13 +44,13 @@ export async function benchPaid(setting, { warmUp, rounds }) {
     phases.push(parts)
   }
   await server.stop()
-  const result = row('paid/end-to-end', 'ms', ours, bare, [median(ours) / median(bare)])
+  const result = compareMedians('paid/end-to-end', 'ms', ours, bare)
   const usual = (/** @type {keyof Phases} */ name) => round(median(phases.map((parts) => parts[name])), 1)
   const parts = { pay: usual('pay'), confirm: usual('confirm'), verify: usual('verify'), serve: usual('serve') }
   say(
     `paid/end-to-end: ${result.ratio} of kit's sendAndConfirm (medians of ${rounds}); in ms: ${JSON.stringify(parts)}`,
   )
-  return [{ ...result, spread: spread(ours), phases: parts }]
+  return [{ ...result, phases: parts }]
 }
 
 /**

@@ -81,25 +81,9 @@ export function startX402V1Server({ rpcUrl, mint, recipient, sponsor }: Seller):
 }
 
 /** mppx with @solana/mpp. Unless `sponsored`, the client pays the fee. */
-export async function startMppServer(
-  { rpcUrl, mint, recipient, sponsor }: Seller,
-  { sponsored }: { readonly sponsored: boolean },
-): Promise<PeerServer> {
-  const node = await startConfirmedNode(rpcUrl)
-  const method = solana.charge({
-    recipient,
-    currency: mint,
-    decimals: 6,
-    network: 'devnet',
-    rpcUrl: node.url,
-    ...(sponsored && { signer: sponsor }),
-  })
-  const mppx = Mppx.create({ methods: [method], realm: 'interop', secretKey: 's'.repeat(32) })
-  const charge = Mppx.toNodeListener(mppx.charge({ amount: priceUnits, currency: mint }))
-  const server = await listen(async (request, response) => {
-    const result = await charge(request, response)
-    if (result.status !== 402) response.end('paid')
-  })
+export async function startMppServer(seller: Seller, options: { readonly sponsored: boolean }): Promise<PeerServer> {
+  const node = await startConfirmedNode(seller.rpcUrl)
+  const server = await serveMpp({ ...seller, rpcUrl: node.url }, options)
   return {
     url: server.url,
     async close() {
@@ -109,6 +93,27 @@ export async function startMppServer(
   }
 }
 
+/** As `startMppServer`, with a node that simulates at `confirmed` by default. */
+export function serveMpp(
+  { rpcUrl, mint, recipient, sponsor }: Seller,
+  { sponsored }: { readonly sponsored: boolean },
+): Promise<PeerServer> {
+  const method = solana.charge({
+    recipient,
+    currency: mint,
+    decimals: 6,
+    network: 'devnet',
+    rpcUrl,
+    ...(sponsored && { signer: sponsor }),
+  })
+  const mppx = Mppx.create({ methods: [method], realm: 'interop', secretKey: 's'.repeat(32) })
+  const charge = Mppx.toNodeListener(mppx.charge({ amount: priceUnits, currency: mint }))
+  return listen(async (request, response) => {
+    const result = await charge(request, response)
+    if (result.status !== 402) response.end('paid')
+  })
+}
+
 /**
  * A node that simulates at `confirmed` where the caller names no commitment.
  *
@@ -116,13 +121,18 @@ export async function startMppServer(
  */
 async function startConfirmedNode(rpcUrl: string): Promise<PeerServer> {
   return listen(async (request, response) => {
-    const call = JSON.parse(await readBody(request)) as { method: string; params: [unknown, object?] }
-    const option = { sendTransaction: 'preflightCommitment', simulateTransaction: 'commitment' }[call.method]
-    const params = option === undefined ? call.params : [call.params[0], { [option]: 'confirmed', ...call.params[1] }]
-    const body = JSON.stringify({ ...call, params })
+    const body = confirmByDefault(await readBody(request))
     const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
     response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(await answer.text())
   })
+}
+
+/** The call to a node, at `confirmed` where it names no commitment to simulate at. */
+export function confirmByDefault(body: string): string {
+  const call = JSON.parse(body) as { method: string; params: [unknown, object?] }
+  const option = { sendTransaction: 'preflightCommitment', simulateTransaction: 'commitment' }[call.method]
+  if (option === undefined) return body
+  return JSON.stringify({ ...call, params: [call.params[0], { [option]: 'confirmed', ...call.params[1] }] })
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
