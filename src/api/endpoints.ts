@@ -36,10 +36,11 @@ export interface TableParts {
 const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' } as const
 
 export function routeTable(parts: TableParts): readonly Row[] {
+  const { service } = parts.routes
   const rows = [
     ...paymentRows(parts),
     ...analyticsRows(parts),
-    ...rewardsRows({ ...parts, settlement: parts.routes.settlement, log: parts.routes.service.log }),
+    ...rewardsRows({ ...parts, settlement: parts.routes.settlement, sponsor: service, log: service.log }),
     ...developerRows(parts.routes.developers),
     ...healthRows(parts),
     ...discoveryRows(parts),

@@ -112,6 +112,7 @@ describe('GET /api/rewards', () => {
     '/api/rewards/export',
     '/api/refunds',
     '/api/settlement',
+    '/api/sponsor',
   ])('T133: %s is for owners', async (path) => {
     expect((await house.visit(path)).status).toBe(401)
     expect((await house.visit(path, shop.payer.address)).status).toBe(403)

@@ -33,6 +33,7 @@ describe('sponsor.low', () => {
     )
     const sponsor = business.sponsor.address
     expect(await readNotices(ledger)).toEqual([{ sponsor, reason: 'balance', balance: '1', limit: '2' }])
+    expect(await one?.metrics()).toContain('paystile_sponsor_low 1')
   })
 
   it.each([

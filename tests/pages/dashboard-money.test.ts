@@ -85,6 +85,7 @@ it('the sample responses have the shape of the service', () => {
     '/api/rewards/payees': answers.payees,
     '/api/refunds': answers.refunds,
     '/api/settlement': answers.settlement,
+    '/api/sponsor': answers.sponsor,
   }
   for (const [path, give] of Object.entries(outgoingAnswers('name', now()))) {
     const schema =
@@ -231,7 +232,7 @@ describe('settlement', () => {
     await page.getByRole('alert').getByText('No process converts for this wallet.').waitFor()
     const row = page.getByRole('row').filter({ hasText: 'Converted' })
     expect((await row.innerText()).replace(/\s+/g, ' ')).toMatch(
-      /2\.000005 SOL 300\.00 USDC 299\.40 USDC 0\.2% less Converted \/api\/weather 5VERv8…kQUW/,
+      /2\.000005 SOL 300\.00 USDC 299\.40 USDC 0\.2% less Converted 5VERv8…kQUW/,
     )
     await row.getByRole('link').click()
     const drawer = page.getByRole('dialog', { name: 'Conversion' })
@@ -240,6 +241,15 @@ describe('settlement', () => {
     )
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
+  })
+
+  it('shows the balance of the sponsor, and its fees against the limits', async () => {
+    const page = await visitHistory('/settlement')
+    const card = page.getByRole('region', { name: 'Network fees for x402 and MPP clients' })
+    await card.getByRole('alert').getByText('Send SOL to its address.').waitFor()
+    expect((await card.innerText()).replace(/\s+/g, ' ')).toMatch(
+      /Balance 0\.018 SOL, floor 0\.02 SOL .*Paid in 24 hours 0\.0210021 of 0\.1\d? SOL .*Lost in 24 hours 0\.0045 of 0\.005 SOL/,
+    )
   })
 
   it('is one sentence where nothing is converted', async () => {

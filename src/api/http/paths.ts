@@ -18,6 +18,7 @@ export const endpoints = {
   rewardsExport: '/api/rewards/export',
   refunds: '/api/refunds',
   settlement: '/api/settlement',
+  sponsor: '/api/sponsor',
   signIn: '/sign-in',
   signOut: '/sign-out',
   webhooks: '/webhooks',

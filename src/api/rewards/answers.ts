@@ -107,6 +107,25 @@ const conversion = z
     received: optional.meta({ description: 'Received amount, read from the chain.' }),
   })
   .meta({ id: 'Conversion' })
+export const sponsor = z
+  .strictObject({
+    isOn: z.boolean().meta({ description: 'Whether this server pays network fees for others.' }),
+    spent: decimal.meta({ description: 'Fees of payments that landed within 24 hours, in SOL, of all servers.' }),
+    lost: decimal.meta({ description: 'Fees of transactions that failed within 24 hours, in SOL, of all servers.' }),
+    underWay: decimal.meta({ description: 'Fees of transactions without an outcome, in SOL.' }),
+    sponsors: z.array(
+      z.strictObject({
+        wallet: z.string(),
+        balance: optional.meta({ description: 'In SOL. Null before a node has answered.' }),
+        floor: decimal.meta({ description: 'The balance below which it pays nothing.' }),
+        perDay: decimal.meta({ description: 'The limit of `spent`.' }),
+        lostPerDay: decimal.meta({ description: 'The limit of `lost`.' }),
+        isOffering: z.boolean().meta({ description: 'Whether it pays fees now.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'Sponsor' })
+
 export const settlement = z
   .strictObject({
     isOn: z.boolean().meta({ description: 'Whether this service converts payments.' }),

@@ -14,6 +14,7 @@ import { limit, noQuery } from '../http/queries.ts'
 import { type Row, readingRow } from '../http/route.ts'
 import * as answers from '../rewards/answers.ts'
 import { noSettlement, readSettlement, type SettlementView } from '../rewards/settlement.ts'
+import { readSponsor, type SponsorParts } from '../rewards/sponsor.ts'
 import {
   formatRefundTransaction,
   parseMark,
@@ -58,6 +59,7 @@ const refundBody = z
 export interface RewardsTableParts {
   readonly rewards: RewardsParts
   readonly settlement: SettlementView | undefined
+  readonly sponsor: SponsorParts
   readonly cursors: Cursors
   readonly log: Log
 }
@@ -65,7 +67,13 @@ export interface RewardsTableParts {
 /** Limit of concurrent downloads. */
 const mostDownloads = 2
 
-export function rewardsRows({ rewards, settlement = noSettlement, cursors, log }: RewardsTableParts): readonly Row[] {
+export function rewardsRows({
+  rewards,
+  settlement = noSettlement,
+  sponsor,
+  cursors,
+  log,
+}: RewardsTableParts): readonly Row[] {
   const downloads = createDownloads(mostDownloads, log)
   return [
     readingRow(
@@ -118,6 +126,13 @@ export function rewardsRows({ rewards, settlement = noSettlement, cursors, log }
       settlementQuery,
       { answer: answers.settlement },
       (query) => readSettlement({ ...rewards, settlement }, query),
+    ),
+    readingRow(
+      endpoints.sponsor,
+      'The wallet that pays network fees for x402 and MPP clients',
+      noQuery,
+      { answer: answers.sponsor },
+      () => readSponsor(sponsor),
     ),
   ]
 }

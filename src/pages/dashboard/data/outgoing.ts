@@ -24,6 +24,8 @@ export type Refunds = z.output<typeof answers.refunds>
 /** In a list beside the payment itself, its transaction is missing. */
 export type Refund = Omit<Refunds['refunds'][number], 'payment'> & { readonly payment?: string }
 
+export type Sponsor = z.output<typeof answers.sponsor>
+
 export type Settlement = z.output<typeof answers.settlement>
 export type SettlementWallet = Settlement['wallets'][number]
 export type Conversion = Settlement['conversions'][number]

@@ -15,6 +15,7 @@ import { CsvButton } from '../elements/export.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
 import { Notice, When } from '../elements/states.tsx'
 import { ConversionDrawer, ConversionsTable } from '../tables/conversions.tsx'
+import { SponsorCards } from '../tables/sponsor.tsx'
 import { ScreenHead } from './shell.tsx'
 
 const everyMs = 5_000
@@ -31,41 +32,44 @@ export function Settlement() {
       <ScreenHead title="Settlement">
         {!isBare && <CsvButton name="conversions" rows={() => createCells(value.conversions)} />}
       </ScreenHead>
-      <div class={isBare ? 'card' : undefined}>
-        <When loaded={loaded} lines={8}>
-          {(settlement) =>
-            isEmpty(settlement) ? (
-              <Off />
-            ) : (
-              <div class="stack">
-                {settlement.paused && (
-                  <div class="note note-warn" role="status">
-                    <p>
-                      <b>Conversions are paused on all servers, with payouts and refunds.</b> To resume:
-                    </p>
-                    <Command text="npx paystile rewards resume" />
-                  </div>
-                )}
-                {settlement.wallets.map((wallet) => (
-                  <Wallet key={wallet.wallet} wallet={wallet} open={openIn(settlement, wallet)} />
-                ))}
-                <Card id="conversions" title="Conversions">
-                  {settlement.conversions.length === 0 ? (
-                    <Notice title="No conversions yet">
-                      <p>The first conversion starts when a balance reaches its threshold.</p>
-                    </Notice>
-                  ) : (
-                    <>
-                      <ConversionsTable conversions={settlement.conversions} />
-                      <Pages {...turning.pages(settlement.next)} />
-                    </>
+      <div class="stack">
+        <div class={isBare ? 'card' : undefined}>
+          <When loaded={loaded} lines={8}>
+            {(settlement) =>
+              isEmpty(settlement) ? (
+                <Off />
+              ) : (
+                <div class="stack">
+                  {settlement.paused && (
+                    <div class="note note-warn" role="status">
+                      <p>
+                        <b>Conversions are paused on all servers, with payouts and refunds.</b> To resume:
+                      </p>
+                      <Command text="npx paystile rewards resume" />
+                    </div>
                   )}
-                </Card>
-                <ConversionDrawer conversions={settlement.conversions} />
-              </div>
-            )
-          }
-        </When>
+                  {settlement.wallets.map((wallet) => (
+                    <Wallet key={wallet.wallet} wallet={wallet} open={openIn(settlement, wallet)} />
+                  ))}
+                  <Card id="conversions" title="Conversions">
+                    {settlement.conversions.length === 0 ? (
+                      <Notice title="No conversions yet">
+                        <p>The first conversion starts when a balance reaches its threshold.</p>
+                      </Notice>
+                    ) : (
+                      <>
+                        <ConversionsTable conversions={settlement.conversions} />
+                        <Pages {...turning.pages(settlement.next)} />
+                      </>
+                    )}
+                  </Card>
+                  <ConversionDrawer conversions={settlement.conversions} />
+                </div>
+              )
+            }
+          </When>
+        </div>
+        <SponsorCards follows={pulse} />
       </div>
     </>
   )

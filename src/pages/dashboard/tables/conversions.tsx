@@ -58,7 +58,7 @@ const columns: readonly Column<Conversion>[] = [
   },
   { name: 'Against the quote', class: 'wide', cell: (one) => <Slippage one={one} /> },
   stateColumn(words),
-  { name: 'Venue', class: 'wide', cell: ({ venue }) => venue },
+  { name: 'Venue', class: 'wide roomy', cell: ({ venue }) => venue },
   ...lastColumns,
 ]
 
