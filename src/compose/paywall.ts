@@ -210,7 +210,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
         sealer,
         clock,
         log,
-        readState: submitter.readState,
+        readStates: submitter.readStates,
       })
       return submitter.start()
     }

@@ -1,13 +1,13 @@
 /** Records the outcome of transactions that were sent for clients who did not wait for it. */
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Sealer } from '../core/payouts/ports/outgoing.ts'
-import { openSubmission } from '../core/ports/sealed-submission.ts'
-import type { SentState, Submission, Submissions, Submitter } from '../core/ports/sponsor.ts'
+import { openSubmission, type SealedSubmission } from '../core/ports/sealed-submission.ts'
+import type { Submission, Submissions, Submitter } from '../core/ports/sponsor.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import type { Loop } from './loop.ts'
 import { startLoop } from './loop.ts'
 
-export interface SubmissionsParts extends Pick<Submitter, 'readState'> {
+export interface SubmissionsParts extends Pick<Submitter, 'readStates'> {
   readonly submissions: Submissions
   readonly sealer: Sealer
   readonly clock: Clock
@@ -24,20 +24,24 @@ const keptMs = 40 * 24 * hourMs
 /** After this time without an outcome, the fee counts as paid. */
 const longestOpenMs = 24 * hourMs
 
-export function startSubmissionOutcomes({ submissions, sealer, clock, log, readState }: SubmissionsParts): Loop {
+export function startSubmissionOutcomes({ submissions, sealer, clock, log, readStates }: SubmissionsParts): Loop {
   let forgottenAt = Number.NEGATIVE_INFINITY
-  const readOutcome = async ({ tx, sealed }: Submission): Promise<SentState> => {
+  const openSealed = ({ tx, sealed }: Submission): SealedSubmission | undefined => {
     const name = encodeBase58(tx)
     const submission = openSubmission(sealer, sealed, name)
-    if (submission) return readState(submission)
-    log.error('submission.unreadable', { tx: name, why: 'it was recorded under another secret' })
-    return 'open'
+    if (!submission) log.error('submission.unreadable', { tx: name, why: 'it was recorded under another secret' })
+    return submission
   }
   const work = async (): Promise<void> => {
     const now = clock.now()
-    for (const submission of await submissions.listOpen(now - patienceMs, most)) {
-      const { tx, at, lamports } = submission
-      const state = await readOutcome(submission)
+    const open = (await submissions.listOpen(now - patienceMs, most)).map((one) => ({
+      ...one,
+      signed: openSealed(one),
+    }))
+    const readable = open.flatMap(({ signed }) => signed ?? [])
+    const states = await readStates(readable)
+    for (const { tx, at, lamports, signed } of open) {
+      const state = (signed && states[readable.indexOf(signed)]) ?? 'open'
       if (state !== 'open') await submissions.close(tx, state, state === 'expired' ? 0n : lamports)
       else if (at < now - longestOpenMs) await submissions.close(tx, 'landed', lamports)
     }

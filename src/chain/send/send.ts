@@ -12,7 +12,7 @@ import { describeError, readCount } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'
 import type { Lifetime, SignedPayment } from './message.ts'
-import { readSignatureState, readStatus } from './signature-state.ts'
+import { mostSignatures, readRecentStates, readSignatureState, readStatus } from './signature-state.ts'
 
 export type PaymentFate =
   | { readonly kind: 'landed'; readonly slot: number; readonly finalized: boolean }
@@ -121,6 +121,29 @@ export async function readFate(
     if (gone >= needed) return { kind: 'expired' }
   }
   return { kind: 'unknown', why: failed > 0 ? 'only one node reports that it failed' : why }
+}
+
+/**
+ * Like `readFate`, for many payments. One question to a node is enough for those that have landed, and for those that
+ * cannot have expired yet.
+ */
+export async function readFates(
+  parts: Omit<SendParts, 'clock'>,
+  payments: readonly SignedPayment[],
+): Promise<readonly PaymentFate[]> {
+  const fates: PaymentFate[] = []
+  const [node] = parts.rpc.nodes
+  for (let start = 0; start < payments.length; start += mostSignatures) {
+    const batch = payments.slice(start, start + mostSignatures)
+    const states = node ? await readRecentStates(node.call, parts.genesis, batch) : []
+    for (const [index, payment] of batch.entries()) {
+      const state = states[index]
+      if (state?.kind === 'landed') fates.push(state)
+      else if (state) fates.push({ kind: 'unknown', why: 'it may still land' })
+      else fates.push(await readFate(parts, payment))
+    }
+  }
+  return fates
 }
 
 function send(

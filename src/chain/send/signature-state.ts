@@ -120,16 +120,45 @@ export async function readStatus(
   searchTransactionHistory: boolean,
 ): Promise<{ readonly status: Status; readonly slot: number | undefined }> {
   const answer = await call('getSignatureStatuses', [[signature], { searchTransactionHistory }])
-  return { status: statusIn(resultValue(answer)), slot: resultSlot(answer) }
+  return { status: readList(resultValue(answer), 1)[0] ?? unreadable, slot: resultSlot(answer) }
 }
 
-function statusIn(value: unknown): Status {
-  if (!Array.isArray(value) || value.length !== 1) return { kind: 'unknown', why: 'the status cannot be read' }
-  const status: unknown = value[0]
+/** The most signatures in one question. */
+export const mostSignatures = 256
+
+/**
+ * Reads the recent statuses of many transactions with one question. Undefined where only `readSignatureState` can tell
+ * the state: the transaction may have failed or expired.
+ */
+export async function readRecentStates(
+  call: Call,
+  genesis: string,
+  all: readonly SignedPayment[],
+): Promise<readonly (SignatureState | undefined)[]> {
+  const signatures = all.map(({ signature }) => signature)
+  const answer = await call('getSignatureStatuses', [signatures, { searchTransactionHistory: false }])
+  const statuses = readList(resultValue(answer), all.length)
+  const slot = resultSlot(answer)
+  if ((await readGenesis(call)) !== genesis) return []
+  return all.map(({ slot: signedAt }, index) => {
+    const status = statuses[index]
+    if (status?.kind === 'landed' || status?.kind === 'processed') return status
+    return status?.kind === 'absent' && slot !== undefined && slot < signedAt + blockhashSlots ? mayLand : undefined
+  })
+}
+
+const unreadable: Status = { kind: 'unknown', why: 'the status cannot be read' }
+
+/** Empty if it is no list of this length. */
+function readList(value: unknown, length: number): readonly Status[] {
+  return Array.isArray(value) && value.length === length ? value.map(statusIn) : []
+}
+
+function statusIn(status: unknown): Status {
   if (status === null) return { kind: 'absent' }
   const slot = isFields(status) ? readCount(status['slot']) : undefined
   if (!isFields(status) || slot === undefined || status['err'] === undefined) {
-    return { kind: 'unknown', why: 'the status cannot be read' }
+    return unreadable
   }
   const finalized = status['confirmationStatus'] === 'finalized'
   if (!finalized && status['confirmationStatus'] !== 'confirmed') return { kind: 'processed' }

@@ -1,7 +1,7 @@
 /** Sends the transactions that clients of other protocols submit, and signs them as sponsor. */
 import { getBase64Decoder } from '@solana/kit'
 import { isFields } from '../../core/encoding/fields.ts'
-import type { Sponsor, Submitter } from '../../core/ports/sponsor.ts'
+import type { SentState, Sponsor, Submitter } from '../../core/ports/sponsor.ts'
 import type { Clock, Verifier } from '../../core/runtime.ts'
 import { readFunds } from '../accounts/balances.ts'
 import type { Wallet } from '../keys/keypair.ts'
@@ -11,7 +11,8 @@ import { describeFailure, resultValue } from '../rpc/results.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { Lifetime } from '../send/message.ts'
 import { signUnchanged } from '../send/message.ts'
-import { readFate, readLifetime, submit } from '../send/send.ts'
+import type { PaymentFate } from '../send/send.ts'
+import { readFate, readFates, readLifetime, submit } from '../send/send.ts'
 import { withoutSignatures } from './payment-drafts.ts'
 import { readSubmission } from './submission.ts'
 
@@ -51,11 +52,13 @@ export function createSubmitter({ rpc, genesis, verifier, clock }: SubmitterPart
       return { kind: 'fails', isStale: error === 'BlockhashNotFound', why: describeError(error) }
     },
     send: (signed) => submit(rpc, signed),
-    readState: async (signed) => {
-      const fate = await readFate({ rpc, genesis }, signed)
-      return fate.kind === 'unknown' ? 'open' : fate.kind
-    },
+    readState: async (signed) => describeFate(await readFate({ rpc, genesis }, signed)),
+    readStates: async (all) => (await readFates({ rpc, genesis }, all)).map(describeFate),
   }
+}
+
+function describeFate({ kind }: PaymentFate): SentState {
+  return kind === 'unknown' ? 'open' : kind
 }
 
 /** Encodes signed bytes for a node. */

@@ -59,6 +59,8 @@ export interface Submitter {
   /** Sends it once. A node simulates it first, and does not forward a transaction that would fail. */
   send(signed: SignedDraft): Promise<Posting>
   readState(signed: SignedDraft): Promise<SentState>
+  /** The states of many transactions, in their order. */
+  readStates(all: readonly SignedDraft[]): Promise<readonly SentState[]>
 }
 
 /** The wallet that pays network fees for others. It holds only SOL, and signs only checked transactions. */

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import type { Call } from '../rpc/rpc.ts'
+import { readFates } from './send.ts'
+
+const genesis = 'genesis'
+/** A transaction with one signer and no instructions. */
+const wire = Buffer.from([1, ...Array(64).fill(0), 1, 0, 1, 2, ...Array(64).fill(1), ...Array(32).fill(2), 0]).toString(
+  'base64',
+)
+const landed = { slot: 5, err: null, confirmationStatus: 'confirmed' }
+
+/** Answers with one status for each signature, by its name. */
+function createNode(statuses: Readonly<Record<string, unknown>>, slot: number, chain = genesis) {
+  const asked: string[] = []
+  const call: Call = async (method, params) => {
+    asked.push(method)
+    if (method === 'getGenesisHash') return { kind: 'answered', result: chain }
+    if (method !== 'getSignatureStatuses') return { kind: 'unavailable', why: 'not asked here' }
+    const [signatures] = params as readonly [readonly string[]]
+    const value = signatures.map((name) => statuses[name.replace(/\d+$/, '')] ?? null)
+    return { kind: 'answered', result: { context: { slot }, value } }
+  }
+  return { asked, call }
+}
+
+const read = (names: readonly string[], ...nodes: readonly { readonly call: Call }[]) => {
+  const [first] = nodes
+  if (!first) throw new Error('no node')
+  const rpc = { ...first, nodes: nodes.map(({ call }, index) => ({ call, name: `${index}`, failures: () => 0 })) }
+  const payments = names.map((signature) => ({ signature, wire, slot: 100 }))
+  return readFates({ rpc: rpc as unknown as Parameters<typeof readFates>[0]['rpc'], genesis }, payments)
+}
+
+describe('readFates', () => {
+  it('asks once for 256 payments, and once for the chain', async () => {
+    const node = createNode({ landed }, 200)
+    const names = Array.from({ length: 300 }, (_, index) => `landed${index}`)
+    const fates = await read(names, node)
+    expect(fates).toHaveLength(300)
+    expect(new Set(fates.map(({ kind }) => kind))).toEqual(new Set(['landed']))
+    expect(node.asked.filter((method) => method === 'getSignatureStatuses')).toHaveLength(2)
+  })
+
+  it('keeps the order, and asks no more about payments that cannot have expired yet', async () => {
+    const node = createNode({ landed, processed: { ...landed, confirmationStatus: 'processed' } }, 249)
+    const kinds = (await read(['absent', 'landed', 'processed'], node)).map(({ kind }) => kind)
+    expect(kinds).toEqual(['unknown', 'landed', 'unknown'])
+    expect(node.asked.filter((method) => method === 'getSignatureStatuses')).toHaveLength(1)
+  })
+
+  it('reads each payment that failed or may have expired by itself, at all nodes', async () => {
+    const failed = { slot: 5, err: 'InsufficientFunds', confirmationStatus: 'confirmed' }
+    const nodes = [createNode({ failed, landed }, 300), createNode({ failed: landed }, 300)]
+    const fates = await read(['failed', 'landed', 'absent'], ...nodes)
+    expect(fates.map(({ kind }) => kind)).toEqual(['landed', 'landed', 'unknown'])
+  })
+
+  it('believes no node of another chain', async () => {
+    const other = createNode({ landed: { ...landed, confirmationStatus: 'finalized' } }, 300, 'other')
+    expect((await read(['landed'], other)).map(({ kind }) => kind)).toEqual(['unknown'])
+  })
+})
