@@ -80,4 +80,6 @@ export interface ForeignDialect {
   isFresh(refusal: Refusal): boolean
   /** The headers that it adds to a paid response. */
   paid(settled: Settled): HeaderPairs
+  /** The members that it adds to the receipt. */
+  receiptMembers?(settled: Settled): Readonly<Record<string, string>>
 }

@@ -1,14 +1,11 @@
-/**
- * The dialect of MPP's charge on Solana. Its receipt is the native `Payment-Receipt`, so it adds nothing to a paid
- * response.
- */
+/** The dialect of MPP's charge on Solana. Its receipt is the native `Payment-Receipt` with the id of the challenge. */
 import { refuse } from '../core/payment/refusals.ts'
 import type { Offer } from '../core/protocol/challenge.ts'
-import type { MppCharge, MppTerms } from '../core/protocol/mpp.ts'
+import type { MppCharge, MppCredentialHeader, MppTerms } from '../core/protocol/mpp.ts'
 import {
   mppAcceptHeader,
   mppChallengeHeader,
-  mppCredentialHeader,
+  mppCredentialHeaders,
   mppProblems,
   parseMppAccept,
   parseMppCredential,
@@ -28,20 +25,26 @@ export interface MppParts {
    * copy it.
    */
   readonly push: boolean
+  /** The header that the challenge asks for, if it is not `Authorization`. */
+  readonly header?: MppCredentialHeader | undefined
 }
 
-const credentialName = mppCredentialHeader.toLowerCase()
+const credentialNames = mppCredentialHeaders.map((name) => name.toLowerCase())
 const acceptName = mppAcceptHeader.toLowerCase()
 
 export function createMpp(mpp: MppParts): ForeignDialect {
   return {
     name: 'mpp',
-    requestHeaders: [mppCredentialHeader, mppAcceptHeader],
+    requestHeaders: [...mppCredentialHeaders, mppAcceptHeader],
     responseHeaders: [mppChallengeHeader],
 
     read: (incoming) => {
-      const header = incoming.header(credentialName)
-      return header === undefined ? undefined : readCredential(header, mpp)
+      for (const name of credentialNames) {
+        const header = incoming.header(name)
+        const reading = header === undefined ? undefined : readCredential(header, mpp)
+        if (reading) return reading
+      }
+      return undefined
     },
 
     isWanted: (incoming) => !isNativeClient(incoming) && parseMppAccept(incoming.header(acceptName)) !== 'other',
@@ -59,6 +62,8 @@ export function createMpp(mpp: MppParts): ForeignDialect {
     isFresh: isFreshRefusal,
 
     paid: () => noHeaders,
+
+    receiptMembers: ({ requestId }) => ({ challengeId: requestId }),
   }
 }
 
@@ -82,7 +87,7 @@ const pushDetail =
   'This service accepts transactions that it sends itself, not signatures of sent ones. Send the payment as Payment-Proof.'
 
 /** One challenge for each token would double the header, so there is one: for the first token that has a mint, or for SOL. */
-function prepareCharge(offer: Offer, { realm, ...parts }: MppParts): MppCharge | undefined {
+function prepareCharge(offer: Offer, { realm, header, ...parts }: MppParts): MppCharge | undefined {
   const { network, recipient, isUnsponsored } = offer
   const sponsor = isUnsponsored ? undefined : parts.sponsor
   const [price] = listPrices(offer)
@@ -95,7 +100,7 @@ function prepareCharge(offer: Offer, { realm, ...parts }: MppParts): MppCharge |
     if (!write || payer !== feePayer || recent !== recentBlockhash) {
       feePayer = payer
       recentBlockhash = recent
-      const terms: MppTerms = { ...price, realm, network, recipient, feePayer, recentBlockhash }
+      const terms: MppTerms = { ...price, realm, header, network, recipient, feePayer, recentBlockhash }
       write = prepareMppCharge(terms)
     }
     return write(parts)

@@ -1,6 +1,7 @@
 /** The dialect of paystile's own protocol: the challenge is the body, the proof is `Payment-Proof`, refusals are problem+json. */
+import { asciiJson } from '../core/http/http.ts'
 import { formatProblem, type RefusalRow, refusals } from '../core/payment/refusals.ts'
-import { prepareChallenge } from '../core/protocol/challenge.ts'
+import { prepareChallenge, type RefusedPayment } from '../core/protocol/challenge.ts'
 import { acceptHeader, parseProof, proofHeader } from '../core/protocol/proof.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -27,8 +28,9 @@ export function createNative(varyBy: readonly string[] = []): Dialect {
       let length = 0
       let headers = headersFor(length)
       return (parts, members = '') => {
-        const own = write(parts)
-        const body = members === '' ? own : `${own.slice(0, -1)},${members}}`
+        let body = write(parts)
+        if (members !== '') body = `${body.slice(0, -1)},${members}}`
+        if (parts.refused) body = `${body.slice(0, -1)},${formatReason(parts.refused)}}`
         // Challenges of a route have few lengths, and consecutive ones mostly the same.
         if (body.length !== length) {
           length = body.length
@@ -40,6 +42,7 @@ export function createNative(varyBy: readonly string[] = []): Dialect {
 
     refusal: (refusal, facts, wording) => {
       const row: RefusalRow = refusals[refusal.code]
+      const retryAfter = refusal.retryAfterSeconds ?? row.retryAfterSeconds
       const body = formatProblem(refusal, { requestId: facts?.requestId, tx: facts?.tx, ...wording })
       return {
         kind: 'answer',
@@ -48,12 +51,18 @@ export function createNative(varyBy: readonly string[] = []): Dialect {
           ...challengeHeaders,
           'Content-Type': 'application/problem+json',
           'Content-Length': String(body.length),
-          ...(row.retryAfterSeconds !== undefined && { 'Retry-After': String(row.retryAfterSeconds) }),
+          ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
         },
         body,
       }
     },
   }
+}
+
+/** The members of a challenge that say why the payment in the request was refused. */
+function formatReason({ refusal, type = `urn:paystile:problem:${refusal.code}` }: RefusedPayment): string {
+  const { title } = refusals[refusal.code]
+  return asciiJson({ type, title, detail: refusal.detail ?? title, code: refusal.code }).slice(1, -1)
 }
 
 export const native = createNative()

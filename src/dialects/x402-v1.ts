@@ -51,7 +51,7 @@ export function createX402V1({ network, sponsor }: X402Parts): ForeignDialect {
           feePayer = sponsor.address
           write = prepareX402V1Members({ network, recipient, feePayer, description, entries })
         }
-        return write(parts)
+        return write(parts, parts.refused && reasons[parts.refused.refusal.code])
       }
     },
 

@@ -57,6 +57,11 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
       return (parts) => {
         if (parts.proof !== 'bare' || !sponsor.isOffering()) return noHeaders
         const recent = sponsor.recent()?.blockhash
+        if (parts.refused) {
+          const [error, feePayer] = [reasons[parts.refused.refusal.code], sponsor.address]
+          const terms = { network, recipient, feePayer, recentBlockhash: recent, description, entries, error }
+          return [[x402RequiredHeader, prepareX402Required(terms)(parts)]]
+        }
         if (!write || recent !== recentBlockhash) {
           recentBlockhash = recent
           const feePayer = sponsor.address

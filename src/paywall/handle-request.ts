@@ -7,6 +7,7 @@ import { readClientAddress } from '../core/http/client-address.ts'
 import type { Answer, Incoming } from '../core/http/http.ts'
 import { type Refusal, refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
+import type { RefusedPayment } from '../core/protocol/challenge.ts'
 import type { ForeignDialect, Reading, RefusalFacts } from '../dialects/dialect.ts'
 import { type CheckoutVisitors, isForPeople } from './checkout/visitor.ts'
 import { admit } from './claim/admit.ts'
@@ -78,8 +79,12 @@ function requestIdOf(reading: Reading): string | undefined {
   return reading.kind === 'signature' ? reading.requestId : undefined
 }
 
-/** The response to a request without a proof: usually the price. */
-function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> {
+/** The response to a request without a proof, or with a payment that was refused for good: usually the price. */
+function challenge(
+  served: ServedRoute,
+  incoming: Incoming,
+  refused?: RefusedPayment,
+): RequestOutcome | Promise<RequestOutcome> {
   const { runtime, route, probe, free, visits, dialects } = served
   const { method, target } = incoming
   if (findAdmitting(incoming.request) === served) return { kind: 'admitted', pass: undefined }
@@ -108,7 +113,7 @@ function challenge(served: ServedRoute, incoming: Incoming): RequestOutcome | Pr
     return dialects.refusal(misconfigured)
   }
   try {
-    const quoted = route.quote(incoming)
+    const quoted = route.quote(incoming, refused)
     return quoted instanceof Promise ? quoted.then(answer).catch(fail) : answer(quoted)
   } catch (error) {
     return fail(error)
@@ -229,7 +234,7 @@ function refuseVia(
 ): RequestOutcome | Promise<RequestOutcome> {
   if (!via?.isFresh(refusal)) return turnAway(served, incoming, refusal, facts, via)
   countRefusal(served, incoming, refusal)
-  return challenge(served, incoming)
+  return challenge(served, incoming, { refusal, type: via.refusal(refusal, facts).type })
 }
 
 function countRefusal(routeRuntime: RouteRuntime, incoming: Incoming, refusal: Refusal): void {

@@ -15,7 +15,7 @@ import { createX402V1 } from '../dialects/x402-v1.ts'
 import { createActions } from './checkout/actions.ts'
 import { createVisitors } from './checkout/visitor.ts'
 import { watchRoute } from './claim/observed-payments.ts'
-import type { Config, RouteConfig } from './config/config.ts'
+import { type Config, nameRealm, type RouteConfig } from './config/config.ts'
 import { createOpenWindows } from './delivery/window-cache.ts'
 import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
@@ -241,12 +241,11 @@ function openDialects(
     recent: submitter.recent,
     isOffering: handle.isOffering,
   }
-  const realm = publicUrl === undefined ? config.service : new URL(publicUrl).hostname
   const { network } = config
   return [
     ...(sponsor && x402 ? [createX402({ network, sponsor })] : []),
     ...(sponsor && x402?.v1 ? [createX402V1({ network, sponsor })] : []),
-    ...(mpp ? [createMpp({ sponsor, realm, push: mpp.push })] : []),
+    ...(mpp ? [createMpp({ sponsor, realm: nameRealm(publicUrl, config.service), ...mpp })] : []),
   ]
 }
 

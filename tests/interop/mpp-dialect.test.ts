@@ -25,6 +25,7 @@ resting.blockhash = blockhash
 resting.offering = false
 const clientPaid = createMpp({ realm, sponsor: resting, push: false })
 const pushed = createMpp({ realm, sponsor: resting, push: true })
+const elsewhere = createMpp({ realm, sponsor, push: false, header: 'Payment-Authorization' })
 const forSol = { ...offer, acceptedMints: ['SOL'], amounts: { SOL: 5_000n } } as const
 
 let node: MintNode
@@ -47,6 +48,7 @@ describe('the challenge', () => {
     ['a token', clientPaid, offer],
     ['sponsored SOL', sponsored, forSol],
     ['SOL', clientPaid, forSol],
+    ['another header', elsewhere, offer],
   ] as const)('for %s is what mppx itself would write', (_, dialect, sample) => {
     const [[, header = ''] = []] = dialect.prepare(sample)?.(parts) ?? []
     const challenge = Challenge.deserialize(header)
@@ -75,6 +77,19 @@ describe('an unmodified client of MPP', () => {
       memos: [parts.requestId],
     })
     expect(endpoint.unpaid.map((incoming) => dialect.isWanted(incoming))).toEqual([true])
+  })
+
+  it('sends the credential in the header that the challenge names', async () => {
+    const endpoint = createEndpoint(elsewhere)
+    const names: string[] = []
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      const { headers } = new Request(input, init)
+      names.push(...['authorization', 'payment-authorization'].filter((name) => headers.has(name)))
+      return endpoint.fetch(input, init)
+    }
+    expect((await pay({ ...endpoint, fetch })).response.status).toBe(200)
+    expect(names).toEqual(['payment-authorization'])
+    expect(endpoint.readings).toMatchObject([{ kind: 'credential' }])
   })
 
   it('presents the signature of a payment that it has sent', async () => {
@@ -121,6 +136,11 @@ it('has a receipt that mppx reads', () => {
     amount: '0.01',
     payer: 'pseudonym',
   } as const
-  const headers = { 'Payment-Receipt': formatReceipt(receipt, () => new Uint8Array(64)) }
-  expect(Receipt.fromResponse(new Response('', { headers }))).toMatchObject(receipt)
+  const settled = { tx: settledTx, requestId: parts.requestId, payer: offer.recipient }
+  const members = sponsored.receiptMembers?.(settled)
+  const headers = { 'Payment-Receipt': formatReceipt(receipt, () => new Uint8Array(64), members) }
+  expect(Receipt.fromResponse(new Response('', { headers }))).toMatchObject({
+    ...receipt,
+    challengeId: parts.requestId,
+  })
 })

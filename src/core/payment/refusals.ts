@@ -74,6 +74,8 @@ export interface Refusal {
   readonly shortfall?: Shortfall
   /** Overrides the table's status: a resource that does not answer in time is a 504. */
   readonly status?: 502 | 504
+  /** Overrides the table's time. */
+  readonly retryAfterSeconds?: number
   /**
    * The service cannot verify this claim. It counts against the client's rate limit, although the cause may be the
    * service.

@@ -10,6 +10,7 @@ import { formatUnits, parseDecimal } from '../money/money.ts'
 import type { Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
 import { findDecimals, findMint, isNetwork, isTokenCode, pickMints } from '../money/tokens.ts'
 import { type Allowance, isOneRequest } from '../payment/allowance.ts'
+import type { Refusal } from '../payment/refusals.ts'
 import { type ProofKind, requestIdPattern } from './request-id.ts'
 
 export interface Challenge {
@@ -65,6 +66,14 @@ export interface ChallengeParts {
   readonly proof: ProofKind
   /** Base64url. */
   readonly scope?: string
+  /** The payment in the request was refused, and the client may pay this challenge in its place. */
+  readonly refused?: RefusedPayment | undefined
+}
+
+export interface RefusedPayment {
+  readonly refusal: Refusal
+  /** The problem type in the protocol of the client, if it defines one. */
+  readonly type?: string | undefined
 }
 
 /** Prepares an offer. The returned function writes one challenge as JSON text. */

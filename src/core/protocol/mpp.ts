@@ -12,7 +12,9 @@ import type { RefusalCode } from '../payment/refusals.ts'
 import { isRecord, isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
 
 export const mppChallengeHeader = 'WWW-Authenticate'
-export const mppCredentialHeader = 'Authorization'
+/** The usual header of credentials, and one for services whose clients also need `Authorization` for other purposes. */
+export const mppCredentialHeaders = ['Payment-Authorization', 'Authorization'] as const
+export type MppCredentialHeader = (typeof mppCredentialHeaders)[number]
 export const mppAcceptHeader = 'Accept-Payment'
 
 const method = 'solana'
@@ -35,6 +37,8 @@ export interface MppTerms {
   readonly feePayer?: string | undefined
   /** Spares the client a request to a node. */
   readonly recentBlockhash?: string | undefined
+  /** The header for the credential, if it is not `Authorization`. */
+  readonly header?: MppCredentialHeader | undefined
 }
 
 export type MppCharge = (parts: { readonly requestId: string; readonly expiresAt: string }) => string
@@ -53,8 +57,9 @@ export function prepareMppCharge(terms: MppTerms): MppCharge {
     'url',
   )
   const toRequest = `", realm=${quote(terms.realm)}, method="${method}", intent="${intent}", request="`
+  const end = terms.header === undefined || terms.header === 'Authorization' ? '"' : `", header="${terms.header}"`
   return ({ requestId, expiresAt }) =>
-    `Payment id="${requestId}${toRequest}${encode([requestId])}", expires="${expiresAt}"`
+    `Payment id="${requestId}${toRequest}${encode([requestId])}", expires="${expiresAt}${end}`
 }
 
 function formatDetails({ mint, feePayer, network, recentBlockhash }: MppTerms): string {

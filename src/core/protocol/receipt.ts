@@ -45,9 +45,13 @@ export function receiptText(receipt: Receipt): Uint8Array {
   return new TextEncoder().encode(['paystile receipt v1', ...lines].join('\n'))
 }
 
-/** The value of the `Payment-Receipt` header. */
-export function formatReceipt(receipt: Receipt, sign: (text: Uint8Array) => Uint8Array): string {
-  const signed: SignedReceipt = { ...receipt, signature: encodeBase64url(sign(receiptText(receipt))) }
+/** The value of the `Payment-Receipt` header. `members` of another protocol are not signed. */
+export function formatReceipt(
+  receipt: Receipt,
+  sign: (text: Uint8Array) => Uint8Array,
+  members: Readonly<Record<string, string>> = {},
+): string {
+  const signed: SignedReceipt = { ...members, ...receipt, signature: encodeBase64url(sign(receiptText(receipt))) }
   return encodeBase64url(new TextEncoder().encode(JSON.stringify(signed)))
 }
 

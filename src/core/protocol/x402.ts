@@ -39,6 +39,8 @@ export interface X402Terms {
   readonly recentBlockhash?: string | undefined
   readonly description?: string | undefined
   readonly entries: readonly X402Entry[]
+  /** The reason for the challenge, in ASCII. */
+  readonly error?: string | undefined
 }
 
 export type X402Required = (parts: { readonly requestId: string; readonly resource: string }) => string
@@ -51,7 +53,7 @@ export type X402Required = (parts: { readonly requestId: string; readonly resour
  */
 export function prepareX402Required(terms: X402Terms): X402Required {
   const about = `,"description":${asciiJson(terms.description ?? '')},"mimeType":""},"accepts":[`
-  const constants = ['{"x402Version":2,"error":"Payment required","resource":{"url":']
+  const constants = [`{"x402Version":2,"error":"${terms.error ?? 'Payment required'}","resource":{"url":`]
   let open = about
   for (const entry of terms.entries) {
     constants.push(`${open}${formatEntry(terms, entry)}`)

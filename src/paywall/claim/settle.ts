@@ -314,7 +314,7 @@ function refuseOpening(
   if (opening.kind === 'other')
     return opening.of === 'request'
       ? refuse('payment_in_progress')
-      : refuse('rate_limited', { detail: 'Another payment of this wallet is not confirmed yet.' })
+      : refuse('rate_limited', { detail: 'Another payment of this wallet is not confirmed yet.', retryAfterSeconds: 1 })
   if (opening.limit === 'payer' || opening.limit === 'client')
     return refuse('rate_limited', { detail: 'Too many payments of this client failed.' })
   if (sponsor?.isOffering()) runtime.log.warn('sponsor.limit_reached', { limit: opening.limit })

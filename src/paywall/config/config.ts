@@ -3,10 +3,13 @@ import { ConfigurationError, type ConfigurationProblem } from '../../core/errors
 import { convertAll } from '../../core/money/spread.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, parseNodes, publicNodes } from '../../core/money/tokens.ts'
+import { isOneRequest } from '../../core/payment/allowance.ts'
 import type { Envelope } from '../../core/payment/envelope.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import { type Keyring, readKeyring } from '../../core/protocol/keyring.ts'
 import type { Log } from '../../core/runtime.ts'
+import { checkHeaderSize } from '../../dialects/header-size.ts'
+import type { MppParts } from '../../dialects/mpp.ts'
 import type { Bind } from './binding.ts'
 import { type ConversionConfig, readConversion } from './conversion.ts'
 import type { NamedEndpoint } from './endpoint.ts'
@@ -49,7 +52,7 @@ export interface RouteConfig {
   /** Undefined if x402 is not accepted. */
   readonly x402: { readonly v1: boolean } | undefined
   /** Undefined if MPP is not accepted. */
-  readonly mpp: { readonly push: boolean } | undefined
+  readonly mpp: Pick<MppParts, 'push' | 'header'> | undefined
   /** Undefined without conversion. */
   readonly conversion: ConversionConfig | undefined
   readonly verifyOnChain: boolean
@@ -220,7 +223,21 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
     onEvent: read.onEvent,
     log: read.log,
   })
-  return { kind: 'config', config }
+  const problem = checkHeaders(config)
+  return problem === undefined ? { kind: 'config', config } : { kind: 'problems', problems: [problem] }
+}
+
+function checkHeaders({ service, route }: Config): string | undefined {
+  const { pricing, mpp, x402, sponsor, ...terms } = route
+  if (pricing.per.kind !== 'allowance' || !isOneRequest(pricing.per.allowance)) return undefined
+  const realm = nameRealm(route.publicUrl, service.service)
+  const sold = { network: service.network, token: pricing.token, isSponsored: sponsor !== undefined }
+  return checkHeaderSize({ ...terms, ...sold, hasX402: x402 !== undefined, mpp: mpp && { ...mpp, realm } })
+}
+
+/** The name of the service in MPP. */
+export function nameRealm(publicUrl: string | undefined, service: string): string {
+  return publicUrl === undefined ? service : new URL(publicUrl).hostname
 }
 
 function readX402(option: ParsedOptions['x402'], isSponsored: boolean): RouteConfig['x402'] {
@@ -230,7 +247,8 @@ function readX402(option: ParsedOptions['x402'], isSponsored: boolean): RouteCon
 
 function readMpp(option: ParsedOptions['mpp'], isSponsored: boolean): RouteConfig['mpp'] {
   if (option === false || (option === undefined && !isSponsored)) return undefined
-  return { push: typeof option === 'object' && option.push === true }
+  const { push = false, header } = typeof option === 'object' ? option : {}
+  return { push, header }
 }
 
 type OptionsRead = Complete<ParsedOptions>

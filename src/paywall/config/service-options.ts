@@ -4,6 +4,7 @@ import { isHttpUrl } from '../../core/http/http.ts'
 import { networks } from '../../core/money/tokens.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
+import { mppCredentialHeaders } from '../../core/protocol/mpp.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { PaywallEvent } from './events.ts'
 import { accountKey, callback, flag, label, list, type OptionsInput, token, url } from './kinds.ts'
@@ -154,13 +155,16 @@ export const sharedShape = {
   x402: z.union([flag, z.strictObject({ v1: flag.optional() })], { error: 'must be true, false or { v1 }' }).optional(),
   /**
    * Accepts MPP. `{ push: true }` also accepts transactions that the client has sent itself; any reader of the chain can
-   * copy such a proof. Without `sponsor`, the payer pays the network fee.
+   * copy such a proof. `{ header: 'Payment-Authorization' }` asks for credentials in that header, for clients that also send
+   * another `Authorization`. Without `sponsor`, the payer pays the network fee.
    *
    * @defaultValue `true` with `sponsor`
    * @see [x402 and MPP](x402-and-mpp.md)
    */
   mpp: z
-    .union([flag, z.strictObject({ push: flag.optional() })], { error: 'must be true, false or { push }' })
+    .union([flag, z.strictObject({ push: flag.optional(), header: z.enum(mppCredentialHeaders).optional() })], {
+      error: 'must be true, false or { push, header }',
+    })
     .optional(),
   /**
    * Called for every challenge, refusal, verified payment and ended delivery, and for changes of payments on chain. Its

@@ -38,6 +38,12 @@ describe('the option sponsor', () => {
     [{ sponsor: { budget: 1 } }, 'sponsor'],
     [{ sponsor: true, network: 'devnet', secret: `1:${'s'.repeat(40)}` }, 'sponsor.key: devnet needs the key'],
     [{ mpp: { pull: true } }, 'mpp'],
+    [{ mpp: { header: 'X-Pay' } }, 'mpp'],
+    [
+      { sponsor: true, acceptedMints: ['USDC', 'NATIVE'], description: 'ü'.repeat(200) },
+      'the headers of a 402 would have 4',
+    ],
+    [{ mpp: true, publicUrl: `http://${'a'.repeat(60)}.example/${'p'.repeat(3000)}`, sponsor: true }, 'shorten'],
     [{ x402: { v2: true } }, 'x402'],
     [{ x402: true, sponsor: undefined }, 'x402'],
     [{ x402: { v1: true }, sponsor: undefined }, 'x402'],
@@ -50,6 +56,8 @@ describe('the option sponsor', () => {
     expect(read({ mpp: true })).toMatchObject({ sponsor: undefined, mpp: { push: false } })
     expect(read({ sponsor: true, mpp: false }).mpp).toBeUndefined()
     expect(read({ mpp: { push: true } }).mpp).toEqual({ push: true })
+    const header = 'Payment-Authorization'
+    expect(read({ mpp: { header } }).mpp).toEqual({ push: false, header })
   })
 
   it('turns x402 on, and its first version only on request', () => {

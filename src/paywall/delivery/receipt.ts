@@ -94,7 +94,7 @@ function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string,
   } as const
   return {
     ...headers,
-    [receiptHeader]: formatReceipt(receipt, runtime.identity.sign),
+    [receiptHeader]: formatReceipt(receipt, runtime.identity.sign, claim.via?.receiptMembers?.(claim.proof)),
     [allowanceHeader]: formatLeft(admission),
   }
 }

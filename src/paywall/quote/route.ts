@@ -5,6 +5,7 @@
 import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
+import type { RefusedPayment } from '../../core/protocol/challenge.ts'
 import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
 import type { Dialects } from '../../dialects/join.ts'
 import type { BodyFacts } from '../config/binding.ts'
@@ -40,8 +41,11 @@ export interface Route {
   readonly tags: readonly Uint8Array[]
   /** The reason that nothing is sold now, in one sentence for the operator. Completed payments are still served. */
   whyClosed(): string | undefined
-  /** Synchronous, unless a provider's function is called or a body is read. Throws if these fail. */
-  quote(incoming: Incoming): Quoted | Refusal | Promise<Quoted | Refusal>
+  /**
+   * Synchronous, unless a provider's function is called or a body is read. Throws if these fail. `refused` tells the
+   * client why its payment was refused.
+   */
+  quote(incoming: Incoming, refused?: RefusedPayment): Quoted | Refusal | Promise<Quoted | Refusal>
   /** The terms of a requestId for this request, as in `TermsHistory`. */
   readonly findTerms: TermsHistory['find']
   readonly knows: TermsHistory['knows']
@@ -84,7 +88,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     accept: Accept,
     deal: QuotedPrice,
     offer: PreparedOffer,
-    body?: BodyFacts,
+    { body, refused }: QuoteFacts,
   ): Quoted => {
     const isWide = !isOneRequest(deal.allowance)
     const proof = acceptedProof(config, accept, isWide)
@@ -103,20 +107,24 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
     const scopeText = shared ? { scope: runtime.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
     const answer = offer.answerWith(
-      { requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText },
+      { requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText, refused },
       incoming,
     )
     return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
   }
-  const offerFor = (incoming: Incoming, accept: Accept, deal: QuotedPrice, body?: BodyFacts): Quoted | Refusal => {
+  const offerFor = (incoming: Incoming, accept: Accept, deal: QuotedPrice, facts: QuoteFacts): Quoted | Refusal => {
     const offer = offers.for(deal)
-    return 'code' in offer ? offer : write(incoming, accept, deal, offer, body)
+    return 'code' in offer ? offer : write(incoming, accept, deal, offer, facts)
   }
-  const deal = (incoming: Incoming, accept: Accept, body?: BodyFacts): Quoted | Refusal | Promise<Quoted | Refusal> => {
-    if (fixedDeal) return offerFor(incoming, accept, fixedDeal(accept), body)
+  const deal = (
+    incoming: Incoming,
+    accept: Accept,
+    facts: QuoteFacts,
+  ): Quoted | Refusal | Promise<Quoted | Refusal> => {
+    if (fixedDeal) return offerFor(incoming, accept, fixedDeal(accept), facts)
     return terms
-      .askPrice(incoming, accept, body)
-      .then((dealt) => ('code' in dealt ? dealt : offerFor(incoming, accept, dealt, body)))
+      .askPrice(incoming, accept, facts.body)
+      .then((dealt) => ('code' in dealt ? dealt : offerFor(incoming, accept, dealt, facts)))
   }
 
   return {
@@ -137,21 +145,30 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
       }
     },
     whyClosed: () => runtime.clockCheck.why(),
-    quote: (incoming) => {
+    quote: (incoming, refused) => {
       if (runtime.clockCheck.why() !== undefined) return clockWrong
       const accept = parseAccept(incoming.header('payment-accept'))
       const reading = terms.readBody([bind], incoming, false)
-      if (!reading) return deal(incoming, accept)
-      return reading.then((body) => ('code' in body ? body : deal(incoming, accept, body)))
+      if (!reading) return deal(incoming, accept, { refused })
+      return reading.then((body) => ('code' in body ? body : deal(incoming, accept, { body, refused })))
     },
-    listOrigins: (incoming) => {
-      if (publicOrigin !== undefined) return [publicOrigin]
-      const host = incoming.origin().replace(/^https?:/, '')
-      // Behind a proxy that terminates TLS, the service sees http while the client uses https. The host identifies the
-      // service.
-      return [`https:${host}`, `http:${host}`]
-    },
+    listOrigins: (incoming) => (publicOrigin === undefined ? listSeenOrigins(incoming) : [publicOrigin]),
   }
+}
+
+/**
+ * Behind a proxy that terminates TLS, the service sees http while the client uses https. The host identifies the
+ * service.
+ */
+function listSeenOrigins(incoming: Incoming): readonly string[] {
+  const host = incoming.origin().replace(/^https?:/, '')
+  return [`https:${host}`, `http:${host}`]
+}
+
+/** The facts of a request that a quote may need. */
+interface QuoteFacts {
+  readonly body?: BodyFacts
+  readonly refused?: RefusedPayment | undefined
 }
 
 /** If a copied proof must be useless, a client that announced nothing must sign. */
