@@ -1,67 +1,137 @@
 /** Unmodified clients of other protocols pay for one route, on every adapter and ledger. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Mint, token2022Program } from '../../src/core/money/tokens.ts'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
-import { adapters } from '../harness/adapters.ts'
+import type { GatewayConfig } from '../../src/gateway/config/schema.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
+import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { adapters, type Handler, type Serve, type Served } from '../harness/adapters.ts'
 import { postgresServer } from '../harness/database.ts'
 import { cells } from '../harness/length.ts'
 import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
+import { createMint, mintTo } from '../harness/mint.ts'
 import { openShop, type Shop, useTemporaryHome } from '../harness/shop.ts'
 import { type PaidResponse, type Payer, payWithMppx, payWithPayKit, payWithX402, payWithX402V1 } from './clients.ts'
 
 const home = useTemporaryHome()
 let world: LocalnetFixture
-let signer: KeyPairSigner
+/** Without SOL: the service pays the fees. */
+let poor: KeyPairSigner
+let rich: KeyPairSigner
+let token2022: Mint
 
 beforeAll(async () => {
   world = await createLocalnetFixture()
-  signer = await generateKeyPairSigner()
-  // No SOL: the service pays the fees.
-  await world.localnet.fund(signer.address, { USDC: 100_000_000n })
+  const issuer = await world.person()
+  token2022 = await createMint(world, issuer, { tokenProgram: token2022Program, decimals: 4 })
+  ;[poor, rich] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()])
+  await world.localnet.fund(poor.address, { USDC: 100_000_000n })
+  await world.localnet.fund(rich.address, { SOL: 10_000_000_000n, USDC: 100_000_000n })
+  await mintTo(world, token2022, issuer, { [poor.address]: 1_000_000n, [world.recipient.address]: 1n })
 })
 afterAll(async () => {
   await world.close()
   home.remove()
 })
 
-type Pay = (url: string, payer: Payer) => Promise<PaidResponse>
-const clients: readonly (readonly [name: string, pay: Pay])[] = [
-  ['@x402/fetch', payWithX402],
-  ['x402-fetch (v1)', payWithX402V1],
-  ['mppx with @solana/mpp', payWithMppx],
-  ['pay-kit over x402', (url, payer) => payWithPayKit(url, { ...payer, protocol: 'x402' })],
-  ['pay-kit over MPP', (url, payer) => payWithPayKit(url, { ...payer, protocol: 'mpp' })],
+interface Client {
+  readonly pay: (url: string, payer: Payer) => Promise<PaidResponse>
+  /** Who pays the network fee. */
+  readonly fee: 'service' | 'payer'
+  readonly options?: () => Partial<ProviderOptions>
+  readonly receipt?: object
+}
+const sponsored = { fee: 'service' } as const
+const inSol = () => ({ token: 'SOL', price: '0.001' }) as const
+const clients: readonly (readonly [name: string, client: Client])[] = [
+  ['@x402/fetch', { ...sponsored, pay: payWithX402 }],
+  ['x402-fetch (v1)', { ...sponsored, pay: payWithX402V1 }],
+  ['mppx, pull', { ...sponsored, pay: payWithMppx }],
+  ['pay-kit over x402', { ...sponsored, pay: (url, payer) => payWithPayKit(url, { ...payer, protocol: 'x402' }) }],
+  ['pay-kit over MPP', { ...sponsored, pay: (url, payer) => payWithPayKit(url, { ...payer, protocol: 'mpp' }) }],
+  ['mppx, pull, payer pays the fee', { fee: 'payer', pay: payWithMppx }],
+  ['mppx, push', { fee: 'payer', pay: (url, payer) => payWithMppx(url, { ...payer, mode: 'push' }) }],
+  ['mppx in SOL', { fee: 'payer', pay: payWithMppx, options: inSol, receipt: { amount: '0.001', token: 'SOL' } }],
+  [
+    'mppx in a token of Token-2022',
+    {
+      ...sponsored,
+      pay: payWithMppx,
+      options: () => ({ token: 'NATIVE', price: '0.5', mints: { NATIVE: token2022 } }),
+      receipt: { amount: '0.5', token: 'NATIVE' },
+    },
+  ],
 ]
 const ledgers: readonly (readonly [name: string, url: () => Promise<string>])[] = [
   ['SQLite', async () => `sqlite:${join(home.path, `${crypto.randomUUID()}.sqlite`)}`],
   ['PostgreSQL', () => postgresServer().place()],
 ]
-const places = adapters.flatMap(([adapter, serve], row) =>
-  cells(ledgers, ledgers.length, row).map(([ledger, url]) => [`${adapter} on ${ledger}`, serve, url, row] as const),
+const places: readonly (readonly [name: string, serve: Serve])[] = [...adapters, ['the gateway', serveGateway]]
+/** The short form has each client and each place at least once. */
+const purchases = clients.flatMap(([client, how], row) =>
+  cells(places, places.length, row).flatMap(([place, serve]) =>
+    cells(ledgers, ledgers.length, row).map(
+      ([ledger, url]) => [`${place} on ${ledger} sells to ${client}, for one credential`, how, serve, url] as const,
+    ),
+  ),
 )
 
-describe.each(places)('%s', (_name, serve, ledger, row) => {
-  let shop: Shop
-  beforeAll(async () => {
-    const options = { ledger: await ledger(), sponsor: true, x402: { v1: true } } as const
-    shop = await openShop(world, serve, () => ({ body: 'the secret' }), options)
-  })
-  afterAll(() => shop.close())
-
-  it.each(cells(clients, clients.length / 2, row))(
-    'sells to %s without SOL, for one credential',
-    async (_client, pay) => {
-      const { response, credentials } = await pay(`${shop.url}/data?a=1`, { rpcUrl: world.localnet.rpcUrl, signer })
-      expect([response.status, await response.text()]).toEqual([200, 'the secret'])
-      expect(credentials).toHaveLength(1)
-      expect(parseReceipt(response.headers.get('payment-receipt') ?? '')).toMatchObject({
-        amount: '0.01',
-        token: 'USDC',
-      })
-    },
-  )
+it.each(purchases)('%s', async (_name, client, serve, ledger) => {
+  const isSponsored = client.fee === 'service'
+  const shop = await openShop(world, serve, () => ({ body: 'the secret' }), {
+    ledger: await ledger(),
+    ...(isSponsored ? { sponsor: { minMargin: 0 }, x402: { v1: true } } : { mpp: { push: true } }),
+    ...client.options?.(),
+  } as Partial<ProviderOptions>)
+  try {
+    const payer = { rpcUrl: world.localnet.rpcUrl, signer: isSponsored ? poor : rich }
+    const { response, credentials } = await client.pay(`${shop.url}/data?a=1`, payer)
+    expect([response.status, await response.text()]).toEqual([200, 'the secret'])
+    expect(credentials).toHaveLength(1)
+    const expected = client.receipt ?? { amount: '0.01', token: 'USDC' }
+    expect(parseReceipt(response.headers.get('payment-receipt') ?? '')).toMatchObject(expected)
+  } finally {
+    await shop.close()
+  }
 })
+
+/** A gateway with one route, in front of the handler. */
+async function serveGateway(options: ProviderOptions, handler: Handler): Promise<Served> {
+  const upstream = createServer(async (request, response) => {
+    const visit = { header: (name: string) => request.headers[name]?.toString(), text: async () => '' }
+    const { status = 200, body } = await handler(request.url ?? '/', visit)
+    // A payment never reaches the upstream.
+    const isClean = !['authorization', 'payment-signature', 'x-payment'].some((name) => name in request.headers)
+    response.writeHead(isClean ? status : 500).end(body)
+  })
+  upstream.listen(0, '127.0.0.1')
+  await new Promise((resolve) => upstream.once('listening', resolve))
+  const { port } = upstream.address() as AddressInfo
+  const { price, ...shared } = options
+  const gateway = createGateway({
+    ...(shared as Partial<GatewayConfig>),
+    listen: { port: 0 },
+    upstream: `http://127.0.0.1:${port}`,
+    routes: [{ path: '/*', price }],
+  } as GatewayConfig)
+  const close = async () => {
+    await gateway.close()
+    upstream.closeAllConnections()
+    upstream.close()
+  }
+  return {
+    url: await gateway.listen(),
+    ready: async () => ({ ...(await gateway.readiness()) }),
+    readiness: gateway.readiness,
+    metrics: async () => '',
+    stop: close,
+    close,
+  }
+}
 
 it('offers nothing but the native challenge to paystile’s own client, and without a sponsor', async () => {
   const [, serve] = adapters[5] ?? expect.fail('no adapter')
@@ -81,7 +151,7 @@ it('offers nothing but the native challenge to paystile’s own client, and with
 it.each(adapters)('%s sells a request whose body determines the purchase', async (_name, serve) => {
   const options = { sponsor: true, bind: { body: true } } as const
   const shop = await openShop(world, serve, () => ({ body: 'the secret' }), options)
-  const payer = { rpcUrl: world.localnet.rpcUrl, signer }
+  const payer = { rpcUrl: world.localnet.rpcUrl, signer: poor }
   const { response } = await payWithX402(`${shop.url}/data`, payer, { method: 'POST', body: 'a question' })
   expect([response.status, await response.text()]).toEqual([200, 'the secret'])
   await shop.close()
@@ -91,7 +161,7 @@ it('waits for finality where the price needs it, because the client asks once', 
   const [, serve] = adapters[5] ?? expect.fail('no adapter')
   const options = { sponsor: true, finalizedFrom: 0, waitSeconds: 0.1 } as const
   const shop = await openShop(world, serve, () => ({ body: 'the secret' }), options)
-  const { response } = await payWithX402(`${shop.url}/data`, { rpcUrl: world.localnet.rpcUrl, signer })
+  const { response } = await payWithX402(`${shop.url}/data`, { rpcUrl: world.localnet.rpcUrl, signer: poor })
   expect([response.status, await response.text()]).toEqual([200, 'the secret'])
   await shop.close()
 })
