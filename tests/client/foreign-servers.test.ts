@@ -286,6 +286,15 @@ describe('an MPP challenge', () => {
     shop.close()
   })
 
+  it('is left out if it names a header that cannot exist', async () => {
+    const shop = await open((response) => response.end('ok'), {
+      'WWW-Authenticate': header(request(), ', header="a b"'),
+    })
+    const { options } = await newBuyer()
+    expect([(await fetchWith402(shop.url, options)).status, shop.credentials]).toEqual([402, []])
+    shop.close()
+  })
+
   it.each([
     ['the request has its own Authorization', { headers: { authorization: 'Bearer x' } }, '', 'declined'],
     ['it expires too soon', {}, ', expires="2020-01-01T00:00:00Z"', 'challenge_expiring'],

@@ -42,7 +42,7 @@ it.each(['deploy/docker/Dockerfile', 'deploy/systemd/paystile.service', 'docs/op
     const commands = [...text.matchAll(/\b(?:npx|env) paystile (\w+)(?: (\w+))?/g)]
     expect(commands.length).toBeGreaterThan(0)
     for (const [, command, second] of commands) {
-      const isGroup = new RegExp(`program\\s*\\.command\\('${command}'\\)`).test(sources)
+      const isGroup = new RegExp(`\\bgroup\\('${command}'`).test(sources)
       const name = isGroup ? second : command
       expect(sources).toMatch(new RegExp(`(?:command|buyer|onLedger)\\(\\s*'${name}'`))
     }

@@ -8,7 +8,7 @@ import { isFields } from '../../core/encoding/fields.ts'
 import { asciiJson } from '../../core/http/http.ts'
 import { knownMints, type Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
-import { mppChallengeHeader, mppCredentialHeader } from '../../core/protocol/mpp.ts'
+import { mppChallengeHeader } from '../../core/protocol/mpp.ts'
 import { type ForeignOffer, readText, readUnits, type Split } from './offer.ts'
 
 const longestHeader = 65_536
@@ -84,7 +84,8 @@ function readCharge(challenge: AuthParameters, wanted: Network | undefined): For
   if (feePayer === true && !isAddress(feePayerKey)) return undefined
   const expiresAt = challenge['expires'] === undefined ? undefined : Date.parse(challenge['expires'])
   if (Number.isNaN(expiresAt)) return undefined
-  const header = challenge['header'] ?? mppCredentialHeader
+  const header = challenge['header'] ?? 'Authorization'
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) return undefined
   return {
     protocol: 'mpp',
     network,

@@ -22,12 +22,12 @@ export interface VenueQuote {
 }
 
 /** `taker_balance`: the wallet holds too little of the sold token. */
-export type RefusalCode = 'taker_balance'
+export type VenueRefusalCode = 'taker_balance'
 
 export interface VenueRefusal {
   readonly kind: 'refused'
   readonly why: string
-  readonly code?: RefusalCode
+  readonly code?: VenueRefusalCode
 }
 
 export type Quoting =
