@@ -54,7 +54,7 @@ import { rememberOpen } from './open-paywalls.ts'
 import { shareRates } from './rates.ts'
 import { withSettlement } from './settlement/settlement.ts'
 import { createVenue } from './settlement/venue.ts'
-import { createSponsors } from './sponsor.ts'
+import { createSponsors, createWalletUses } from './sponsor.ts'
 import { openTestPayer } from './test-payer.ts'
 
 export { createTrace }
@@ -292,7 +292,9 @@ function createNetworkParts(
 > {
   const submitter = createSubmitter({ rpc, genesis, verifier, clock })
   stops.push(submitter.stop)
-  const sponsors = createSponsors({ network, rpc, clock, log, meter, keyring, submitter, ledger, openWallet }, stops)
+  const uses = createWalletUses(openWallet)
+  const sponsorParts = { network, rpc, clock, log, meter, keyring, submitter, ledger, openWallet, uses }
+  const sponsors = createSponsors(sponsorParts, stops)
   const opener = createOpener({ rpc, clock, genesis })
   stops.push(opener.stop)
   const { transport, get, post } = http
@@ -305,12 +307,20 @@ function createNetworkParts(
     genesis,
     inspect: createInspector(rpc, genesis),
     openOutgoingWallet: async (key, limits) =>
-      createOutgoingWallet({ rpc, genesis, verifier, clock, log, wallet: await openWallet(key), ...limits }),
+      createOutgoingWallet({
+        rpc,
+        genesis,
+        verifier,
+        clock,
+        log,
+        wallet: await uses.open(key, 'payouts, refunds or conversions'),
+        ...limits,
+      }),
     openWalletHistory: (wallet) => createWalletHistory(wallet, { rpc, genesis, verifier, clock, log }),
     openVenue: async (key, venue) =>
-      createVenue(venue, { rpc, genesis, clock, get, post, wallet: await openWallet(key) }),
+      createVenue(venue, { rpc, genesis, clock, get, post, wallet: await uses.open(key, 'settlementKey') }),
     sealer: createSealer(keyring.outgoingKey),
-    openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => openWallet(key) }),
+    openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => uses.open(key, 'accountKey') }),
     paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
     submitter,
     encodeWire,
@@ -319,7 +329,10 @@ function createNetworkParts(
     checkoutFiles: readCheckoutFiles(),
     tokenAccountOf: (owner, mint) => findTokenAccount(owner, mint.address, mint.tokenProgram),
     testPayer: openTestPayer(testMoney),
-    openFaucetSource: (options) => openFaucetSource({ ...options, ...testMoney }),
+    openFaucetSource: (options) => {
+      if (options.faucetKey !== undefined) void uses.open(options.faucetKey, 'faucetKey').catch(() => {})
+      return openFaucetSource({ ...options, ...testMoney })
+    },
     prepareRecipient,
     encode: createEncoder(),
     log,

@@ -17,7 +17,7 @@ import type { Keyring } from '../core/protocol/keyring.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { SponsorConfig } from '../paywall/config/sponsor.ts'
-import type { SponsorHandle } from '../paywall/runtime/runtime.ts'
+import type { SponsorHandle, SponsorOthers } from '../paywall/runtime/runtime.ts'
 import type { Stops } from './network.ts'
 
 interface SponsorParts {
@@ -30,6 +30,7 @@ interface SponsorParts {
   readonly submitter: Submitter
   readonly ledger: Pick<Ledger, 'events' | 'kv'>
   readonly openWallet: (key: AccountKey) => Promise<Wallet>
+  readonly uses: WalletUses
 }
 
 const testLamports = 10_000_000_000
@@ -43,8 +44,27 @@ interface Slot {
   ready: Promise<void>
 }
 
+/** The wallets of the service that have another purpose than to sponsor. */
+export interface WalletUses {
+  /** Opens a key, and remembers its purpose. */
+  open(key: AccountKey, purpose: string): Promise<Wallet>
+  find(address: string): string | undefined
+}
+
+export function createWalletUses(openWallet: (key: AccountKey) => Promise<Wallet>): WalletUses {
+  const purposes = new Map<string, string>()
+  return {
+    open: async (key, purpose) => {
+      const wallet = await openWallet(key)
+      purposes.set(wallet.address, purpose)
+      return wallet
+    },
+    find: (address) => purposes.get(address),
+  }
+}
+
 export interface Sponsors {
-  readonly open: (config: SponsorConfig) => SponsorHandle
+  readonly open: (config: SponsorConfig, others: SponsorOthers) => SponsorHandle
   /** The sponsors of all routes whose keys are open. */
   readonly list: () => readonly SponsorState[]
 }
@@ -67,7 +87,7 @@ export function createSponsors(parts: SponsorParts, stops: Stops): Sponsors {
       )
     return slot
   }
-  const open = (config: SponsorConfig): SponsorHandle => {
+  const open = (config: SponsorConfig, { recipient, accountKey }: SponsorOthers): SponsorHandle => {
     const { key, floor, limits } = config
     let [restsUntil, wasLow] = [0, false]
     const isResting = () => clock.monotonic() < restsUntil
@@ -88,8 +108,19 @@ export function createSponsors(parts: SponsorParts, stops: Stops): Sponsors {
     }
     const slot = opened.get(key) ?? openSlot(key, onBalance)
     opened.set(key, slot)
+    // Opened only for its address; the check of the account reports a key that cannot be opened.
+    const accountRead = accountKey === undefined ? undefined : parts.uses.open(accountKey, 'accountKey').catch(() => {})
+    const problem = (): string | undefined => {
+      const address = slot.sponsor?.address
+      if (address === undefined) return undefined
+      const purpose = address === recipient ? 'recipient' : parts.uses.find(address)
+      return purpose && `sponsor.key: is the wallet of ${purpose}; use a wallet of its own that holds only SOL`
+    }
     const isOffering = () =>
-      (slot.sponsor?.balance() ?? -1n) >= floor && submitter.recent() !== undefined && !isResting()
+      problem() === undefined &&
+      (slot.sponsor?.balance() ?? -1n) >= floor &&
+      submitter.recent() !== undefined &&
+      !isResting()
     states.set(key, () => {
       const sponsor = slot.sponsor
       return (
@@ -97,13 +128,14 @@ export function createSponsors(parts: SponsorParts, stops: Stops): Sponsors {
       )
     })
     return {
-      current: () => slot.sponsor,
+      current: () => (problem() === undefined ? slot.sponsor : undefined),
+      problem,
       rest: (limit) => {
         restsUntil = clock.monotonic() + restMs
         meter.set('paystile_sponsor_low', 1)
         notify(limit, slot.sponsor?.balance() ?? 0n)
       },
-      ready: async () => void (await Promise.all([slot.ready, submitter.start()])),
+      ready: async () => void (await Promise.all([slot.ready, accountRead, submitter.start()])),
       isOffering,
     }
   }

@@ -187,7 +187,7 @@ interface ListedRoute {
 function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log: Log): ListedRoute {
   const { clock, ledger } = runtime
   const probe = startProbe(runtime, config)
-  const sponsor = config.sponsor && runtime.openSponsor(config.sponsor)
+  const sponsor = config.sponsor && runtime.openSponsor(config.sponsor, config)
   state.dialects = joinDialects(openDialects(config, runtime, sponsor))
   if (state.dialects !== nativeOnly) void runtime.submitter.start()
   const route = createRoute(runtime, config, state.dialects, probe)

@@ -14,8 +14,8 @@ export async function readReadiness({ route, probe, sponsor }: ProbedRoute): Pro
   if (closed !== undefined) throw new PaystileError('not_ready', closed)
   const { offered, withheld } = await probe.result()
   await Promise.all([route.rates.ready(), sponsor?.ready()])
-  if (sponsor?.current()?.address === route.config.recipient)
-    throw new ConfigurationError(['sponsor.key: belongs to the recipient; use a wallet that holds only SOL'])
+  const problem = sponsor?.problem()
+  if (problem !== undefined) throw new ConfigurationError([problem])
   const unpriced = offered.flatMap((code) => {
     const why = whyUnpriced(route, code)
     return why === undefined ? [] : [[code, why] as const]

@@ -55,3 +55,14 @@ describe('sponsor.low', () => {
     expect(await business.paid()).toBe(0n)
   })
 })
+
+describe('the key of the sponsor', () => {
+  it('is refused at start if it is the key of another purpose', async () => {
+    const business = fixture.business()
+    await business.open()
+    const key = business.sponsor as unknown as string
+    await expect(business.open({ accountKey: key })).rejects.toThrow('sponsor.key: is the wallet of accountKey')
+    const { address: recipient } = business.sponsor
+    await expect(business.open({ recipient })).rejects.toThrow('sponsor.key: is the wallet of recipient')
+  })
+})

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { isFields } from '../../core/encoding/fields.ts'
 import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
 import { convertAll } from '../../core/money/spread.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
@@ -118,8 +119,10 @@ export function withEnvironment(options: object, environment: Environment, names
   for (const option of names) {
     const variable = fromEnvironment[option] ?? ''
     const value = environment[variable]
-    if (given[option] !== undefined || !value) continue
-    given[option] = option === 'rpc' ? parseNodes(value) : value
+    if (!value) continue
+    const completed = option === 'sponsor' ? withSponsorKey(given[option], value) : given[option]
+    if (completed !== undefined && completed === given[option]) continue
+    given[option] = completed ?? (option === 'rpc' ? parseNodes(value) : value)
     variables.set(option, variable)
   }
   /** Reports a wrong value with the name of its variable. */
@@ -130,6 +133,14 @@ export function withEnvironment(options: object, environment: Environment, names
     return { code: 'variable', message: `${option} (${variable})${problem.slice(option.length)}`, variable }
   }
   return { given, locate, variables }
+}
+
+/** The limits of a sponsor can be options while its key comes from the environment. */
+function withSponsorKey(sponsor: unknown, key: string): unknown {
+  if (sponsor === undefined || sponsor === true) return key
+  return isFields(sponsor) && !('key' in sponsor) && Object.getPrototypeOf(sponsor) === Object.prototype
+    ? { ...sponsor, key }
+    : sponsor
 }
 
 /**

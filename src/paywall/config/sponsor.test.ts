@@ -29,6 +29,17 @@ describe('the option sponsor', () => {
     expect(read({}, { PAYSTILE_SPONSOR_KEY: 'key.json' }).sponsor?.key).toBe('key.json')
   })
 
+  it('takes its limits from the option and its key from the environment', () => {
+    const environment = { PAYSTILE_SPONSOR_KEY: 'key.json' }
+    expect(read({ sponsor: { perDay: 1 } }, environment).sponsor).toMatchObject({
+      key: 'key.json',
+      limits: { perDay: 1_000_000_000n },
+    })
+    expect(read({ sponsor: true }, environment).sponsor?.key).toBe('key.json')
+    expect(read({ sponsor: { key: 'own.json' } }, environment).sponsor?.key).toBe('own.json')
+    expect(read({ sponsor: 'own.json' }, environment).sponsor?.key).toBe('own.json')
+  })
+
   it.each<[object, string]>([
     [{ sponsor: false }, 'sponsor: must be'],
     [{ sponsor: '' }, 'sponsor: must be'],

@@ -75,7 +75,8 @@ export interface RuntimeParts {
   /** Encodes a transaction for a node. */
   readonly encodeWire: (bytes: Uint8Array) => string
   /** The wallet that pays network fees for these clients. Routes with the same key share it. */
-  readonly openSponsor: (config: SponsorConfig) => SponsorHandle
+  /** The sponsor's wallet must be neither the recipient nor the wallet of another key. */
+  readonly openSponsor: (config: SponsorConfig, others: SponsorOthers) => SponsorHandle
   readonly listSponsors: () => readonly SponsorState[]
   /** Opens the wallet of a key for outgoing transactions. */
   readonly openOutgoingWallet: (key: AccountKey, limits: OutgoingWalletLimits) => Promise<OutgoingWallet>
@@ -105,9 +106,18 @@ export interface RuntimeParts {
   readonly pending: PendingPayments
 }
 
+/** The other wallets of a route. */
+export interface SponsorOthers {
+  readonly recipient: string
+  readonly accountKey: AccountKey | undefined
+}
+
 /** A sponsor whose key may still be opening. */
 export interface SponsorHandle {
+  /** Undefined, too, if its wallet has another purpose. */
   current(): Sponsor | undefined
+  /** The other purpose of its wallet, as a sentence for the operator. */
+  problem(): string | undefined
   /** Resolves when its key is open and its balance was read once, or this failed. */
   ready(): Promise<void>
   /** Whether it can pay a fee now: its balance is above the floor, and a recent blockhash is known. */
