@@ -19,8 +19,9 @@ export interface DialectEndpoint {
 
 /** Answers an unpaid request with a challenge, and a paid one with 200 or with this refusal. */
 export function createEndpoint(dialect: ForeignDialect, refusal?: Refusal, sold = offer): DialectEndpoint {
-  const write = dialect.prepare(sold)
-  if (!write) throw new Error('the dialect cannot sell the offer')
+  const [writeHeaders, writeMembers] = [dialect.prepare(sold), dialect.prepareMembers?.(sold)]
+  if (!writeHeaders && !writeMembers) throw new Error('the dialect cannot sell the offer')
+  const challenge = { headers: writeHeaders?.(parts) ?? [], body: `{${writeMembers?.(parts) ?? ''}}` }
   const [readings, unpaid]: [Reading[], Incoming[]] = [[], []]
   const fetch: typeof globalThis.fetch = (input, init) => {
     const request = new Request(input, init)
@@ -31,14 +32,14 @@ export function createEndpoint(dialect: ForeignDialect, refusal?: Refusal, sold 
     return Promise.resolve(answer(reading))
   }
   const answer = (reading: Reading | undefined): Response => {
-    if (!reading) return new Response('{}', { status: 402, headers: toHeaders(write(parts)) })
+    if (!reading) return new Response(challenge.body, { status: 402, headers: toHeaders(challenge.headers) })
     if (!refusal) {
       const headers = dialect.paid({ tx: settledTx, payer: offer.recipient, requestId: parts.requestId })
       return new Response('paid', { headers: toHeaders(headers) })
     }
     const { status, headers } = dialect.refusal(refusal, { tx: settledTx })
-    const fresh = dialect.isFresh(refusal) ? write(parts) : []
-    return new Response('{}', { status, headers: toHeaders([...headers, ...fresh]) })
+    const fresh = dialect.isFresh(refusal) ? challenge : { headers: [], body: '{}' }
+    return new Response(fresh.body, { status, headers: toHeaders([...headers, ...fresh.headers]) })
   }
   return { fetch, readings, unpaid }
 }
@@ -61,6 +62,11 @@ export async function startMintNode(tokenProgram: string): Promise<MintNode> {
   const results: Readonly<Record<string, unknown>> = {
     getAccountInfo: { context: { slot: 1 }, value: { ...account, rentEpoch: 0, space: 82 } },
     sendTransaction: settledTx,
+    getLatestBlockhash: {
+      context: { slot: 1 },
+      value: { blockhash: 'GfVcyD4kkTrj4bKc7WA9sZCin9JDbdT4Zkd3EittNR1W', lastValidBlockHeight: 200 },
+    },
+    simulateTransaction: { context: { slot: 1 }, value: { err: null, logs: [], unitsConsumed: 1_000 } },
     getSignatureStatuses: { context: { slot: 1 }, value: [{ err: null, confirmationStatus: 'confirmed', slot: 1 }] },
   }
   const server = createServer((request, response) => {

@@ -1,4 +1,5 @@
 /** x402 v1: the unmodified client buys, and its credentials, which name no challenge, buy nothing else. */
+import { PaymentRequiredV1Schema } from '@x402/core/schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SettleResponseSchema, x402ResponseSchema } from 'x402/types'
 import { decodeXPaymentResponse } from 'x402-fetch'
@@ -41,7 +42,9 @@ describe('an unmodified client of x402 v1', () => {
   it('reads our challenge and our receipt with its own schemas', async () => {
     const business = fixture.business()
     const { url } = await business.open()
-    const { error, ...challenge } = await readBody(`${url}/data`)
+    const body = await readBody(`${url}/data`)
+    expect(PaymentRequiredV1Schema.safeParse(body).error).toBeUndefined()
+    const { error, ...challenge } = body
     expect(error).toBe('X-PAYMENT header is required')
     const { accepts } = x402ResponseSchema.parse(challenge)
     expect(accepts).toMatchObject([
