@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { build } from 'vite'
 import { root } from './prepare.mjs'
 
+// With another value in the environment, Vite builds pages for development, which are larger.
+process.env['NODE_ENV'] = 'production'
+
 /** @type {import('vite').InlineConfig} */
 const common = {
   configFile: false,
