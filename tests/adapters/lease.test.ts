@@ -7,13 +7,13 @@ import { adapters, type Content, type Handler, type Serve } from '../harness/ada
 import { postgresServer } from '../harness/database.ts'
 import { cells } from '../harness/length.ts'
 import { proofOf } from '../harness/localnet-fixture.ts'
-import { codeOf, eventually, type Shop } from '../harness/shop.ts'
+import { codeOf, eventually, type Shop, standStill } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 import { createWire } from '../harness/wire.ts'
 
 const secret = `1:${'a'.repeat(32)}`
 /** In the short form, one adapter of each kind: on Node's response, with hooks of its own, on a fetch Response. */
-const chosen = cells(adapters, 2)
+const chosen = cells(adapters, 2).map(([name, serve], row) => [name, serve, row] as const)
 let fixture: ShopFixture
 beforeAll(async () => {
   fixture = await createShopFixture()
@@ -79,13 +79,9 @@ describe.each(chosen)('%s', (_name, serve) => {
   })
 })
 
-function standStill(): void {
-  for (const until = performance.now() + 150; performance.now() < until; );
-}
-
 async function* stopsInTheMiddle() {
   yield bytes('the first half, ')
-  standStill()
+  standStill(150)
   yield bytes('the secret')
 }
 
@@ -94,7 +90,7 @@ describe.each(chosen)('%s', (_name, serve) => {
     [
       'before it answered',
       () => {
-        standStill()
+        standStill(150)
         return { body: 'the secret' }
       },
     ],
@@ -123,7 +119,7 @@ describe('Next', () => {
     })
     fixture.defer(() => paid.close())
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      standStill()
+      standStill(150)
       controller.enqueue(bytes('the secret'))
     }
     const route = paid(() => new Response(new ReadableStream({ pull }, { highWaterMark: 0 })))
@@ -176,8 +172,13 @@ async function read(shop: Shop, proof: string) {
   return { got, over, pause: () => response.pause(), resume: () => response.resume() }
 }
 
+const lateAnswers: readonly (readonly [kind: string, content: Content])[] = [
+  ['with a body', { body: 'the secret' }],
+  ['without one', { status: 302, headers: { location: '/the-secret' } }],
+]
+
 // These wait for leases to end, so they wait together.
-describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve) => {
+describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve, row) => {
   it('T119: writes nothing after its lease, and another server serves the payment then', async () => {
     let isOver = false
     async function* stamps() {
@@ -224,25 +225,25 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve)
     expect(Buffer.concat(got).length).toBeLessThan(chunk.length * times)
   })
 
-  it.each<[string, Content]>([
-    ['with a body', { body: 'the secret' }],
-    ['without one', { status: 302, headers: { location: '/the-secret' } }],
-  ])('T119: nor an answer that its handler has too late, %s', async (_kind, content) => {
-    let answer = (_content: Content) => {}
-    const answered = new Promise<Content>((resolve) => {
-      answer = resolve
-    })
-    const { wire, one, takeOver } = await openPair(serve, () => answered)
-    const proof = await one.buy(fixture.payer)
-    const claim = one.claim(proof, '/data', { redirect: 'manual' }).catch(() => undefined)
-    await eventually(() => one.events.some((event) => event.kind === 'verified'), Boolean)
-    wire.cut()
-    await takeOver(proof)
-    answer(content)
-    const response = await claim
-    // The one that has no connection to break says it in words.
-    if (response) expect([response.status, response.headers.get('payment-status')]).toEqual([503, 'retry'])
-    expect(await response?.text()).not.toBe('the secret')
-    expect(await endings(one, proof)).toEqual(['not_started'])
-  })
+  it.each(cells(lateAnswers, 2, row))(
+    'T119: nor an answer that its handler has too late, %s',
+    async (_kind, content) => {
+      let answer = (_content: Content) => {}
+      const answered = new Promise<Content>((resolve) => {
+        answer = resolve
+      })
+      const { wire, one, takeOver } = await openPair(serve, () => answered)
+      const proof = await one.buy(fixture.payer)
+      const claim = one.claim(proof, '/data', { redirect: 'manual' }).catch(() => undefined)
+      await eventually(() => one.events.some((event) => event.kind === 'verified'), Boolean)
+      wire.cut()
+      await takeOver(proof)
+      answer(content)
+      const response = await claim
+      // The one that has no connection to break says it in words.
+      if (response) expect([response.status, response.headers.get('payment-status')]).toEqual([503, 'retry'])
+      expect(await response?.text()).not.toBe('the secret')
+      expect(await endings(one, proof)).toEqual(['not_started'])
+    },
+  )
 })

@@ -179,21 +179,20 @@ describe('readers with different patience', () => {
     const node = hiding()
     const chain = world.chainOf([node.script])
     const patient = chain.read(paid.signature, 3_000)
-    const start = performance.now()
     expect((await chain.read(paid.signature, 0)).kind).toBe('missing')
-    expect(performance.now() - start).toBeLessThan(300)
     node.show()
     expect((await patient).kind).toBe('found')
   })
 
   it('a reader at its time limit does not wait for the next round', async () => {
-    const chain = world.chainOf([hiding().script])
-    const patient = chain.read(paid.signature, 1_000)
-    const start = performance.now()
+    const node = hiding()
+    const chain = world.chainOf([node.script])
+    const patient = chain.read(paid.signature, 3_000)
     // The rounds are at 0, 50, 150, 350 and 750 ms.
     expect((await chain.read(paid.signature, 400)).kind).toBe('missing')
-    expect(performance.now() - start).toBeLessThan(600)
-    await patient
+    expect(node.asked()).toBeLessThanOrEqual(4)
+    node.show()
+    expect((await patient).kind).toBe('found')
   })
 
   it('a late reader does not trigger an earlier request', async () => {

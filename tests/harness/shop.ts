@@ -123,3 +123,8 @@ export function useTemporaryHome(): { readonly path: string; remove(): void } {
   process.env['PAYSTILE_HOME'] = path
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
+
+/** Blocks this process, as a long garbage collection or a paused machine does, without using the processor. */
+export function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}

@@ -38,6 +38,8 @@ describe('an unmodified @solana/web3.js', () => {
   beforeAll(async () => {
     localnet = await startLocalnet({ slotMs: 25 })
     connection = new Connection(localnet.rpcUrl, 'confirmed')
+    // It uses a blockhash for 30 seconds. On a chain with such short slots, a blockhash is valid for less than 4.
+    Object.assign(connection, { _disableBlockhashCaching: true })
     const signature = await connection.requestAirdrop(payer.publicKey, 100 * LAMPORTS_PER_SOL)
     await connection.confirmTransaction({ signature, ...(await connection.getLatestBlockhash()) })
   })
