@@ -17,6 +17,8 @@ export interface Postgres extends PostgresPlaces {
   close(): Promise<void>
 }
 
+/** Initialises a data folder that every later server of this run copies. */
+export function createTemplate(): Promise<{ remove(): void }>
 export function startPostgres(flags?: readonly string[]): Promise<Postgres>
 export function connectPostgres(port: number): PostgresPlaces
 /** A folder for short-lived files: in memory where possible. */

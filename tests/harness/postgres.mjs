@@ -23,18 +23,17 @@ const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 /** @type {typeof import('./postgres.mjs').startPostgres} */
 export async function startPostgres(flags = []) {
   const { initdb, postgres } = await findBinaries()
-  const folder = mkdtempSync(join(fastFolder(), 'paystile-postgres-'))
-  chmodSync(folder, 0o700)
-  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
+  const folder = createFolder()
   const data = join(folder, 'data')
-  const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
   /** @returns {never} */
   const discard = (/** @type {unknown} */ error) => {
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
   try {
-    execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd: folder })
+    const template = process.env[templateVariable]
+    if (template) execFileSync('cp', ['-R', '-p', template, data], { ...user, stdio: 'pipe', cwd: folder })
+    else initialize(initdb, data, folder)
   } catch (error) {
     discard(error)
   }
@@ -78,6 +77,36 @@ export async function startPostgres(flags = []) {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Names the data folder that new servers copy: initialising one takes two seconds of processor time, a copy none. */
+const templateVariable = 'PAYSTILE_TEST_POSTGRES'
+
+/** @type {typeof import('./postgres.mjs').createTemplate} */
+export async function createTemplate() {
+  const { initdb } = await findBinaries()
+  const folder = createFolder()
+  const data = join(folder, 'data')
+  initialize(initdb, data, folder)
+  process.env[templateVariable] = data
+  return {
+    remove: () => {
+      delete process.env[templateVariable]
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function createFolder() {
+  const folder = mkdtempSync(join(fastFolder(), 'paystile-postgres-'))
+  chmodSync(folder, 0o700)
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid)
+  return folder
+}
+
+function initialize(initdb, data, cwd) {
+  const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
+  execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd })
 }
 
 let places = 0

@@ -1,7 +1,7 @@
 /** Starts one PostgreSQL server for the whole run, with a template database that holds an empty ledger. */
 import type { TestProject } from 'vitest/node'
 import { openLedger } from '../../src/ledger/open.ts'
-import { type Postgres, startPostgres } from '../harness/postgres.mjs'
+import { createTemplate, type Postgres, startPostgres } from '../harness/postgres.mjs'
 import { createTestClock, identity } from '../ledger/payments.ts'
 
 declare module 'vitest' {
@@ -31,10 +31,17 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 async function startServer(): Promise<Postgres> {
+  const template = await createTemplate()
   const server = await startPostgres()
   await server.sql(`CREATE DATABASE ${templateDatabase}`)
   const url = `postgres://postgres@127.0.0.1:${server.port}/${templateDatabase}`
   await (await openLedger(url, { clock: createTestClock(), identity })).close()
   await server.sql("DELETE FROM paystile_meta WHERE key <> 'schema'", templateDatabase)
-  return server
+  return {
+    ...server,
+    close: async () => {
+      await server.close()
+      template.remove()
+    },
+  }
 }
