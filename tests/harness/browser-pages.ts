@@ -16,16 +16,23 @@ export interface Viewer {
   close(): Promise<void>
 }
 
+export interface VisitOptions extends BrowserContextOptions {
+  /** Runs in the page before its own scripts. */
+  readonly script?: string
+  /** Called before the page loads, for example to answer its requests. */
+  prepare?(page: Page): Promise<unknown>
+}
+
 export interface BrowserPages {
   /** Somebody with cookies and settings of their own. */
-  visit(url: string, options?: BrowserContextOptions & { readonly script?: string }): Promise<Viewer>
+  visit(url: string, options?: VisitOptions): Promise<Viewer>
   close(): Promise<void>
 }
 
 export async function openBrowserPages(): Promise<BrowserPages> {
   const chromium = await launchChromium()
   return {
-    visit: async (url, { script, ...options } = {}) => {
+    visit: async (url, { script, prepare, ...options } = {}) => {
       const context = await chromium.browser.newContext({
         locale: 'en-US',
         timezoneId: 'UTC',
@@ -48,6 +55,7 @@ export async function openBrowserPages(): Promise<BrowserPages> {
         if (address.origin === new URL(url).origin) asked.push(address.pathname)
         else if (!/^(data|blob):/.test(address.protocol)) complain(`asked ${request.url()}`)
       })
+      await prepare?.(page)
       await page.goto(url)
       return {
         page,

@@ -62,18 +62,18 @@ async function visitHistory(path: string, more: Readonly<Record<string, unknown>
 }
 
 async function viewHistory(path: string, more: Readonly<Record<string, unknown>> = {}): Promise<Viewer> {
-  const viewer = await dashboard.visit('/sign-in')
+  const prepare = async (page: Page) => {
+    await contractAnswers(page)
+    for (const [address, json] of Object.entries(more)) {
+      await page.route(
+        (url) => url.pathname === address,
+        (route) => route.fulfill({ json }),
+      )
+    }
+  }
+  const viewer = await dashboard.visit(path, { prepare })
   // What a test answers with trouble, or not at all.
   viewer.forgive(/status of 409|ERR_FAILED/)
-  const { page } = viewer
-  await contractAnswers(page)
-  for (const [address, json] of Object.entries(more)) {
-    await page.route(
-      (url) => url.pathname === address,
-      (route) => route.fulfill({ json }),
-    )
-  }
-  await page.goto(`${dashboard.service.url}/dashboard${path}`)
   return viewer
 }
 const now = () => new Date().toISOString()
@@ -168,15 +168,15 @@ describe('rewards', () => {
 
   it('go by the time of the service, and not by that of the browser', async () => {
     const ahead = new Date(Date.now() + 6 * 86_400_000)
-    const { page } = await dashboard.visit('/sign-in')
-    await page.route(
-      (url) => outgoingAnswers('', '')[url.pathname] !== undefined,
-      (route) => {
-        const give = outgoingAnswers('acme', ahead.toISOString())[new URL(route.request().url()).pathname]
-        return route.fulfill({ json: give?.(new URLSearchParams()), headers: { date: ahead.toUTCString() } })
-      },
-    )
-    await page.goto(`${dashboard.service.url}/dashboard/rewards`)
+    const prepare = (asking: Page) =>
+      asking.route(
+        (url) => outgoingAnswers('', '')[url.pathname] !== undefined,
+        (route) => {
+          const give = outgoingAnswers('acme', ahead.toISOString())[new URL(route.request().url()).pathname]
+          return route.fulfill({ json: give?.(new URLSearchParams()), headers: { date: ahead.toUTCString() } })
+        },
+      )
+    const { page } = await dashboard.visit('/rewards', { prepare })
     const when = page.getByRole('region', { name: 'Payouts' }).locator('tbody .when').first()
     await expect.poll(() => when.textContent().catch(() => '')).toBe('now')
   })

@@ -1,6 +1,7 @@
 /** The dashboard in a real browser, on a service that sells on a localnet. */
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../harness/shop.ts'
 import { contractAnswers } from './contract.ts'
@@ -50,10 +51,10 @@ describe('home', () => {
   })
 
   it('says when the stream is broken, and comes back by itself', async () => {
-    const viewer = await dashboard.visit('/sign-in')
+    const prepare = (page: Page) =>
+      page.route('**/analytics/stream', (route) => route.fulfill({ status: 503, body: '' }))
+    const viewer = await dashboard.visit('', { prepare })
     viewer.forgive(/ERR_FAILED|503/)
-    await viewer.page.route('**/analytics/stream', (route) => route.fulfill({ status: 503, body: '' }))
-    await viewer.page.goto(`${dashboard.service.url}/dashboard`)
     await viewer.page.getByText('Reconnecting…').waitFor()
     await viewer.page.unroute('**/analytics/stream')
     await viewer.page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
@@ -192,9 +193,7 @@ describe('the other screens', () => {
   })
 
   it('list problems by kind, with their meaning and the next step', async () => {
-    const { page } = await dashboard.visit('/sign-in')
-    await contractAnswers(page)
-    await page.goto(`${dashboard.service.url}/dashboard/problems`)
+    const { page } = await dashboard.visit('/problems', { prepare: contractAnswers })
     await page.getByRole('link', { name: 'Underpaid 3' }).click()
     await page.getByText('What to do:').waitFor()
     const problems = page.getByRole('region', { name: 'All problems' })
@@ -204,10 +203,8 @@ describe('the other screens', () => {
   })
 
   it('show net revenue, with gross and refunds beside it', async () => {
-    const { page } = await dashboard.visit('/sign-in')
-    await contractAnswers(page)
+    const { page } = await dashboard.visit('', { prepare: contractAnswers })
     const made = '100.00 earned, 11.80 refunded'
-    await page.goto(`${dashboard.service.url}/dashboard`)
     const tile = page.locator('.tile').filter({ hasText: 'Revenue' })
     await tile.getByText(made).waitFor()
     expect(await tile.locator('.tile-value').innerText()).toBe('88.20 USDC')
@@ -244,11 +241,10 @@ describe('the other screens', () => {
   })
 
   it('show the problem while the service does not respond, and continue afterwards', async () => {
-    const viewer = await dashboard.visit('/sign-in')
+    const prepare = (asking: Page) => asking.route('**/analytics?*', (route) => route.abort())
+    const viewer = await dashboard.visit('/payments', { prepare })
     viewer.forgive(/ERR_/)
     const { page } = viewer
-    await page.route('**/analytics?*', (route) => route.abort())
-    await page.goto(`${dashboard.service.url}/dashboard/payments`)
     await page.getByRole('heading', { name: 'The service does not respond' }).waitFor()
     await page.unroute('**/analytics?*')
     await page.getByRole('button', { name: 'Try again' }).click()
