@@ -63,6 +63,8 @@ class ByProject extends BaseSequencer {
 export default defineConfig({
   test: {
     pool: 'forks',
+    // Keeps compiled modules, by the hash of their source, below node_modules for the next run.
+    experimental: { fsModuleCache: true },
     isolate: false,
     setupFiles: ['tests/setup/environment.ts'],
     reporters: ['default', slowestFiles],
