@@ -12,7 +12,7 @@ import { size } from '../harness/length.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectServed, type ShopFixture, txOf } from '../harness/shop-fixture.ts'
 
-const count = size(2_000, 50_000)
+const count = size(1_000, 50_000)
 const addresses = Array.from({ length: 50 }, (_, index) => `198.51.100.${index + 1}`)
 const payers = 20
 const callers = 40

@@ -48,7 +48,7 @@ const cellsOf = (columns: readonly Moment[], isWhole: boolean): readonly Cell[] 
   const all = columns.flatMap((moment) =>
     faults.filter((fault) => isFair(fault, moment)).map((fault) => [titleOf(fault, moment), fault, moment] as const),
   )
-  const chosen = new Set(cells(all, 11))
+  const chosen = new Set(cells(all, 19))
   const firsts = new Set(faults.map((fault) => all.find((cell) => cell[1] === fault)))
   return all.filter((cell) => chosen.has(cell) || (isWhole && firsts.has(cell)))
 }

@@ -143,7 +143,7 @@ describe('a program with a drain that omits a paywall', () => {
 })
 
 describe('examples', () => {
-  it.each(cells(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'], 2))(
+  it.each(cells(['express.mjs', 'fastify.mjs', 'hono.mjs', 'node.mjs'], 4))(
     'T122: %s sells to agent.mjs, serves it after a SIGTERM, and ends with 0',
     async (file) => {
       const port = await freePort()

@@ -100,9 +100,9 @@ function readCredential({ value }: HeldCredential) {
 
 describe('a thief who reads the chain', () => {
   it.each([
-    ['x402', payWithX402, {}, size(6, 200)],
-    ['MPP', payWithMppx, {}, size(3, 30)],
-    ['MPP, where the payer pays the fee', payWithMppx, { floor: '2' }, size(3, 30)],
+    ['x402', payWithX402, {}, size(2, 200)],
+    ['MPP', payWithMppx, {}, size(1, 30)],
+    ['MPP, where the payer pays the fee', payWithMppx, { floor: '2' }, size(1, 30)],
   ] as const)(
     'gets nothing at another replica, with a proof or a credential: %s',
     async (_name, pay, sponsor, rounds) => {
