@@ -7,9 +7,10 @@ const wallet = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 const entry = { wallet, service: 'https://pay.example' }
 const servers: Server[] = []
 const readers = {
-  localnet: createDocumentReader('localnet', 400),
-  devnet: createDocumentReader('devnet', 400),
-  mainnet: createDocumentReader('mainnet', 400),
+  localnet: createDocumentReader('localnet'),
+  devnet: createDocumentReader('devnet'),
+  mainnet: createDocumentReader('mainnet'),
+  hasty: createDocumentReader('localnet', 200),
 }
 
 afterEach(() => {
@@ -107,7 +108,7 @@ describe('createDocumentReader', () => {
     }
     for (const listener of [() => {}, drip]) {
       const { port } = await host(listener)
-      expect(await readers.localnet.read(`127.0.0.1:${port}`)).toMatchObject({ kind: 'unavailable' })
+      expect(await readers.hasty.read(`127.0.0.1:${port}`)).toMatchObject({ kind: 'unavailable' })
     }
   })
 
