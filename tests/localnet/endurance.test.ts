@@ -25,12 +25,13 @@ async function memory(): Promise<number> {
 it('passes a million idle slots at once, and ten thousand one by one, in no time and no memory', async () => {
   const { bank } = chain
   const before = await memory()
-  const started = performance.now()
+  const started = process.cpuUsage()
   const first = bank.sync()
   bank.jump(1_000_000, 400_000_000)
   for (let count = 0; count < 10_000; count++) bank.jump(1, 400)
   expect(bank.sync()).toBe(first + 1_010_000)
-  expect(performance.now() - started).toBeLessThan(3_000)
+  // Of the processor's time, which other programs do not lengthen, in microseconds.
+  expect(process.cpuUsage(started).user).toBeLessThan(3_000_000)
   expect((await memory()) - before).toBeLessThan(20)
   // And every one of them is still there to be asked about.
   const { timeline } = bank
