@@ -6,7 +6,7 @@ import { readGenesis } from '../chain/rpc/genesis.ts'
 import { readNumber } from '../chain/rpc/results.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import type { ExchangeTerms } from '../chain/wallets/rfq-swap.ts'
-import type { RefusalCode } from '../core/payouts/venue.ts'
+import type { VenueRefusalCode } from '../core/payouts/venue.ts'
 
 export interface StockParts {
   readonly rpc: Rpc
@@ -18,7 +18,7 @@ const lamportsKept = 10_000_000n
 
 export type StockReading =
   | { readonly kind: 'stock'; readonly units: bigint }
-  | { readonly kind: 'short'; readonly why: string; readonly code?: RefusalCode }
+  | { readonly kind: 'short'; readonly why: string; readonly code?: VenueRefusalCode }
   | { readonly kind: 'unavailable'; readonly why: string }
 
 export interface Stock {

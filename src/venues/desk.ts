@@ -17,7 +17,7 @@ import { equalBytes } from '../core/encoding/hmac.ts'
 import { decimalsIn, fairUnits, type RateTable } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
 import { findDecimals, findMint, genesisHashes, tokenCodes } from '../core/money/tokens.ts'
-import type { RefusalCode } from '../core/payouts/venue.ts'
+import type { VenueRefusalCode } from '../core/payouts/venue.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import { createStock, type Stock, type StockParts } from './desk-stock.ts'
 import { readAmount } from './responses.ts'
@@ -47,7 +47,7 @@ export interface DeskAnswer {
 }
 
 /** A refusal in one sentence that the taker may log. */
-export function refuse(status: number, why: string, code?: RefusalCode): DeskAnswer {
+export function refuse(status: number, why: string, code?: VenueRefusalCode): DeskAnswer {
   return { status, body: { why, ...(code !== undefined && { code }) } }
 }
 
