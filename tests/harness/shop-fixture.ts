@@ -26,6 +26,8 @@ export interface ShopFixture {
   fakeNode(): Promise<FakeNode>
   /** To be done at the end, the last first. */
   defer(close: () => unknown): void
+  /** Closes all shops and nodes, so that they do not ask the chain during later tests. */
+  closeShops(): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,6 +39,9 @@ export async function createShopFixture(localnet?: LocalnetOptions): Promise<Sho
   const note = (event: string, facts?: unknown) => void logged.push(JSON.stringify({ event, facts }))
   const log: Log = { info: note, warn: note, error: note }
   const closers: (() => unknown)[] = []
+  const closeShops = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close()
+  }
   const sell: Handler = () => ({ body: 'the secret' })
   return {
     world,
@@ -55,8 +60,9 @@ export async function createShopFixture(localnet?: LocalnetOptions): Promise<Sho
       return fakeNode
     },
     defer: (close) => void closers.push(close),
+    closeShops,
     close: async () => {
-      for (const close of closers.reverse()) await close()
+      await closeShops()
       await world.close()
       home.remove()
     },

@@ -58,6 +58,8 @@ export interface AttackFixture {
   business(ledger?: string): Business
   payer(units?: bigint): Promise<Payer>
   usdc(payer: Payer): Promise<bigint>
+  /** Closes all replicas, so that they do not ask the chain during later tests. */
+  closeReplicas(): Promise<void>
   close(): Promise<void>
 }
 
@@ -146,6 +148,7 @@ export async function createAttackFixture(): Promise<AttackFixture> {
       ])
       return BigInt(value.amount)
     },
+    closeReplicas: fixture.closeShops,
     close: fixture.close,
   }
 }

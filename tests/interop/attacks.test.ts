@@ -27,6 +27,7 @@ let fixture: AttackFixture
 beforeAll(async () => {
   fixture = await createAttackFixture()
 })
+afterEach(() => fixture.closeReplicas())
 afterAll(() => fixture.close())
 
 const clients = [
