@@ -187,13 +187,22 @@ async function untilPaid() {
   let isPaid = false
   const passing = whileTimePasses(() => isPaid)
   for (const until = Date.now() + 60_000; Date.now() < until && !isPaid; await pause(200)) {
+    // A payment is shared out when it is final, so before that nothing of it is owed.
+    const isShared = await areAllShared()
     const owed = (await rewards.sums()).reduce((sum, one) => sum + one.owed, 0n)
-    isPaid = owed === 0n && (await rewards.countAccruable()) === 0 && (await outgoing.open()).length === 0
+    const isIdle = owed === 0n && (await rewards.countAccruable()) === 0 && (await outgoing.open()).length === 0
+    isPaid = isShared && isIdle
   }
   const isDone = isPaid
   isPaid = true
   await passing
   return isDone
+}
+
+async function areAllShared() {
+  const accruals = await readAll((after) => rewards.accruals(after?.number ?? 0, 200))
+  const shared = new Set(accruals.map(({ tx }) => encodeBase58(tx)))
+  return earnings.payments.every(({ tx }) => shared.has(tx))
 }
 
 async function audit() {
