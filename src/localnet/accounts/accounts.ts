@@ -16,6 +16,8 @@ export interface Accounts {
   /** The account at the end of a slot. A forgotten slot returns the state of the oldest remembered one. */
   at(address: string, slot: number): Account | undefined
   apply(slot: number, changes: Iterable<Change>): void
+  /** Replaces the remembered states of these accounts. */
+  rewrite(changes: readonly Change[]): void
   /** Reverts every slot after this one, and returns the restored accounts. */
   revert(slot: number): readonly Change[]
   /** Forgets the account states before the slots up to this one. */
@@ -89,6 +91,10 @@ export function createAccounts(): Accounts {
         put(address, account)
       }
       if (before.size > 0) undo.set(slot, before)
+    },
+    rewrite(changes) {
+      for (const before of undo.values())
+        for (const [address, account] of changes) if (before.has(address)) before.set(address, account)
     },
     revert(slot) {
       const changes = new Map<string, Account | undefined>()

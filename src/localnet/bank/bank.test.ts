@@ -13,7 +13,7 @@ import { evaluate, type Surroundings } from './evaluate.ts'
 import { createHistory } from './history.ts'
 import { submit } from './run.ts'
 import { createLedger } from './saved-state.ts'
-import { type BankParts, type Core, createCore, jump, sync } from './slots.ts'
+import { type BankParts, type Core, createCore, jump, plant, rollback, sync } from './slots.ts'
 import { createTimeline } from './timeline.ts'
 import { createVm, type Vm } from './vm.ts'
 
@@ -53,6 +53,22 @@ function transaction(serial = 0): Transaction {
   if (decoded.kind !== 'ok') throw new Error(decoded.reason)
   return decoded.value
 }
+
+describe('a planted account', () => {
+  it('is seen at every commitment at once, and survives a rollback', () => {
+    const { address } = createKeypair(newSecret())
+    const states = () => [0, core.open - 5, core.open].map((slot) => core.read(address, slot)?.lamports)
+    plant([[address, emptyAccount(programs.system, 7n)]], core)
+    expect(states()).toEqual([7n, 7n, 7n])
+    jump(3, 1_200, core)
+    plant([[address, emptyAccount(programs.system, 8n)]], core)
+    expect(states()).toEqual([8n, 8n, 8n])
+    rollback(2, core)
+    expect(states()).toEqual([8n, 8n, 8n])
+    plant([[address, undefined]], core)
+    expect(states()).toEqual([undefined, undefined, undefined])
+  })
+})
 
 describe('slots', () => {
   it('close one after the other, also when a listener takes longer than a slot', () => {

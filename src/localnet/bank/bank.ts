@@ -35,7 +35,7 @@ export interface Bank extends Pick<BankParts, 'identity' | 'timeline' | 'history
   /** The last block height at which a transaction on top of this slot can use the blockhash. Undefined if it cannot. */
   lastValidHeight(blockhash: string, slot: number): number | undefined
   latestBlockhash(slot: number): string
-  /** Changes accounts in the open slot without a transaction. */
+  /** Changes accounts without a transaction, as if they had always been so. */
   plant(changes: readonly Change[]): void
   /** Closes the open slot and advances by that many slots and milliseconds. */
   jump(slots: number, milliseconds: number): void

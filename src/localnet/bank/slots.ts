@@ -114,9 +114,11 @@ export function change(changes: readonly Change[], { store, accounts, vm, open }
   accounts.apply(open, changes)
 }
 
+/** Every commitment sees the change at once, and a rollback keeps it. */
 export function plant(changes: readonly Change[], core: Core): void {
   sync(core)
   change(changes, core)
+  core.accounts.rewrite(changes)
 }
 
 /** The last slot with a known blockhash on top of this one. An open slot has no blockhash yet. */
