@@ -12,7 +12,8 @@ let localnet: Localnet
 let seller: Seller
 let servers: Record<Kind, PeerServer>
 beforeAll(async () => {
-  localnet = await startLocalnet({ slotMs: 20 })
+  // A blockhash lives for 150 slots, and the servers of the peers take their time.
+  localnet = await startLocalnet({ slotMs: 100 })
   const [recipient, sponsor] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()])
   await localnet.fund(recipient.address, { USDC: 0n })
   await localnet.fund(sponsor.address, { SOL: 1_000_000_000n })
