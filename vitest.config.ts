@@ -5,8 +5,8 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { slowestFiles } from './tests/setup/slowest.ts'
 
-/** In this order their files start, the slow ones first. */
-const projects = ['browser', 'simulation', 'contract', 'e2e', 'isolated', 'unit'] as const
+/** In this order their files start: the slow ones first, and those that end the shared workers last. */
+const projects = ['browser', 'simulation', 'contract', 'e2e', 'unit', 'isolated'] as const
 type Project = (typeof projects)[number]
 
 const textOf = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')

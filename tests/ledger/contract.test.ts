@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import { granted, useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, leaseMs, takeOf } from './payments.ts'
-import { stores } from './stores.ts'
+import { storesWithMemory } from './stores.ts'
 
-describe.each(stores)('the %s ledger', (_name, open) => {
+describe.each(storesWithMemory)('the %s ledger', (_name, open) => {
   const desk = useDesk(open)
 
   describe('one request', () => {

@@ -1,4 +1,7 @@
-/** Every store that keeps the ledger's contract. A new store is a new row here, and nothing else. */
+/**
+ * Every store that keeps the ledger's contract. A new store is a new row here, and nothing else. The `memory:` ledger
+ * is SQLite without a file, so only the first suite of the contract repeats its tests with it.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
@@ -20,10 +23,10 @@ export type OpenShelf = (clock: Clock) => Promise<Shelf>
 
 export const stores: readonly (readonly [name: string, open: OpenShelf])[] = [
   ['reference', openReference],
-  ['memory', openMemory],
   ['sqlite', openSqlite],
   ['postgres', openPostgres],
 ]
+export const storesWithMemory: typeof stores = [...stores, ['memory', openMemory]]
 
 async function openPostgres(clock: Clock): Promise<Shelf> {
   const database = await postgresServer().copy(templateDatabase)
