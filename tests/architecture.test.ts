@@ -107,7 +107,7 @@ const rules: Readonly<Record<string, Rule>> = {
       'adapters',
       'gateway',
     ],
-    packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server', 'yaml', '@clack/prompts'],
+    packages: ['node:', 'commander', 'picocolors', 'hono', '@hono/node-server', 'yaml', 'zod', '@clack/prompts'],
   },
   '.': { folders: ['adapters', 'client', 'core', 'paywall', 'api', 'compose'], packages: [] },
 }

@@ -65,6 +65,7 @@ export default defineConfig({
           page('Put it in front of an API', 'tasks/put-it-in-front-of-an-api'),
           page('Pay from an agent', 'tasks/pay-from-an-agent'),
           page('Pay x402 and MPP servers', 'tasks/pay-x402-and-mpp-servers'),
+          page('Give an agent a budget (MCP)', 'tasks/give-an-agent-a-budget'),
           page('Restore a ledger', 'tasks/restore-a-ledger'),
           page('Test mode', 'test-mode'),
           page('Local chain', 'localnet'),

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** The `paystile` command. */
 import { realpathSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { JournalError, PaymentError } from '../client/errors.ts'
@@ -18,8 +17,8 @@ import { addSetupCommands } from './commands/setup.ts'
 import { CommandError, createTerminal, type ExitCode, exitCodes, paint, type Terminal } from './output.ts'
 import { findExitCode, nameFlags } from './payment-errors.ts'
 import type { Commands, Run, Work } from './run.ts'
+import { version } from './version.ts'
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string }
 const jsonText = 'print JSON (default if stdout is not a terminal)'
 
 /** Runs a command line and returns its exit code. */

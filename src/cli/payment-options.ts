@@ -104,7 +104,8 @@ export function readToken(code: string): TokenCode {
   throw usage(`"${code}" is not a token. Use one of ${tokenCodes.join(', ')}.`)
 }
 
-function readAmount(text: string): [TokenCode, string] {
+/** Reads `0.05 USDC`. */
+export function readAmount(text: string): [TokenCode, string] {
   const [, amount = '', code = ''] = /^\s*([0-9.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? []
   if (parseUnits(amount, 9) === undefined) throw usage(`"${text}" is not an amount. Use the form "0.05 USDC".`)
   return [readToken(code), amount]

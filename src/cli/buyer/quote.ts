@@ -5,6 +5,7 @@ import { listPermitted } from '../../client/protocols/choose.ts'
 import type { ForeignOffer } from '../../client/protocols/offer.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { readOffered } from '../../core/payment/allowance.ts'
+import type { Challenge } from '../../core/protocol/challenge.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { boughtText } from '../allowance-text.ts'
 import { readWhole } from '../numbers.ts'
@@ -13,32 +14,56 @@ import { nameFlags } from '../payment-errors.ts'
 import { type BuyerOptions, readLimits, readRequest, readUrl } from '../payment-options.ts'
 import { ask, unknownPayment } from './unpaid-request.ts'
 
+/** The price of a resource, and the reason why the limits forbid it, if they do. */
+export type Quote =
+  | { readonly kind: 'unpriced'; readonly status: number }
+  | { readonly kind: 'native'; readonly challenge: Challenge; readonly objection: string | undefined }
+  | { readonly kind: 'foreign'; readonly offers: readonly QuotedOffer[] }
+
+/** An offer in another protocol. */
+interface QuotedOffer {
+  readonly protocol: string
+  readonly price: string
+  readonly recipient: string
+  readonly network: string
+  readonly allowed: boolean
+  readonly objection: string | undefined
+}
+
+/** Requests the resource without payment. The offers are in the order in which `pay` tries them. */
+export async function readQuote(
+  url: URL,
+  request: RequestInit,
+  timeoutMs: number,
+  limits: PolicyOptions,
+): Promise<Quote> {
+  const { response, challenge, offers } = await ask(url, request, timeoutMs, limits)
+  await response.body?.cancel()
+  if (challenge) {
+    const objection = objectionTo(() => {
+      const network = checkChallenge(challenge, url, limits, createWallClock().now())
+      listCandidates(challenge, network, limits)
+    })
+    return { kind: 'native', challenge, objection }
+  }
+  if (offers.length === 0) return { kind: 'unpriced', status: response.status }
+  return { kind: 'foreign', offers: offers.map((offer) => quoteOffer(offer, url, limits)) }
+}
+
 export async function quote(terminal: Terminal, address: string, options: BuyerOptions): Promise<ExitCode> {
   const url = readUrl(address)
-  const limits = readLimits(options)
   const seconds = readWhole('--timeout', options.timeout, 1, 3600) ?? 60
-  const { response, challenge, offers } = await ask(url, readRequest(options), seconds * 1000, limits)
-  await response.body?.cancel()
-  if (!challenge && offers.length > 0) return quoteForeign(terminal, url, offers, limits)
-  if (!challenge) {
-    const { status } = response
-    const words = status === 402 ? unknownPayment : status < 400 ? 'it is free' : 'it requires no payment'
-    terminal.result({ ok: status < 400, status, challenge: null }, [`${status}: ${words}.`])
+  const found = await readQuote(url, readRequest(options), seconds * 1000, readLimits(options))
+  if (found.kind === 'foreign') return tellForeign(terminal, url, found.offers)
+  if (found.kind === 'unpriced') {
+    const { status } = found
+    terminal.result({ ok: status < 400, status, challenge: null }, [`${status}: ${describeUnpriced(status)}.`])
     return status < 400 ? exitCodes.ok : exitCodes.status
   }
-  const objection = objectionTo(() => {
-    const network = checkChallenge(challenge, url, limits, createWallClock().now())
-    listCandidates(challenge, network, limits)
-  })
-  const amounts = challenge.amounts ?? { [challenge.currency]: challenge.amount }
+  const { challenge, objection } = found
   const bought = readOffered(challenge.allowance)
   const rows = [
-    [
-      'Price',
-      Object.entries(amounts)
-        .map(([token, amount]) => `${amount} ${token}`)
-        .join('  or  '),
-    ],
+    ['Price', listPrices(challenge).join('  or  ')],
     ...(bought ? [['Buys', boughtText(bought)]] : []),
     ...(challenge.description === undefined ? [] : [['For', challenge.description]]),
     ['Pay to', challenge.recipient],
@@ -56,19 +81,29 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
   ])
 }
 
-/** The offers of a server that speaks other protocols, in the order in which `pay` tries them. */
-function quoteForeign(terminal: Terminal, url: URL, offers: readonly ForeignOffer[], limits: PolicyOptions): ExitCode {
+export function describeUnpriced(status: number): string {
+  if (status === 402) return unknownPayment
+  return status < 400 ? 'it is free' : 'it requires no payment'
+}
+
+/** The price in each accepted token. */
+export function listPrices({ amounts, currency, amount }: Challenge): readonly string[] {
+  return Object.entries(amounts ?? { [currency]: amount }).map(([token, price]) => `${price} ${token}`)
+}
+
+function quoteOffer(offer: ForeignOffer, url: URL, limits: PolicyOptions): QuotedOffer {
   const question = { url, options: limits, payer: undefined, hasHeader: () => false, now: createWallClock().now() }
-  const quoted = offers.map((offer) => {
-    const { protocol, network, recipient, asset, units } = offer
-    let price = `${units} base units of ${asset}`
-    const objection = objectionTo(() => {
-      for (const { candidate } of listPermitted([offer], { ...question, requestId: '' }))
-        price = `${formatUnits(candidate.units, candidate.decimals)} ${candidate.token}`
-    })
-    return { protocol, price, recipient, network, allowed: objection === undefined, objection }
+  const { protocol, network, recipient, asset, units } = offer
+  let price = `${units} base units of ${asset}`
+  const objection = objectionTo(() => {
+    for (const { candidate } of listPermitted([offer], { ...question, requestId: '' }))
+      price = `${formatUnits(candidate.units, candidate.decimals)} ${candidate.token}`
   })
-  const lines = quoted.flatMap(({ protocol, price, recipient, network, objection }) => [
+  return { protocol, price, recipient, network, allowed: objection === undefined, objection }
+}
+
+function tellForeign(terminal: Terminal, url: URL, offers: readonly QuotedOffer[]): ExitCode {
+  const lines = offers.flatMap(({ protocol, price, recipient, network, objection }) => [
     ...table([
       ['Price', price],
       ['Pay to', recipient],
@@ -78,7 +113,7 @@ function quoteForeign(terminal: Terminal, url: URL, offers: readonly ForeignOffe
     ]),
     '',
   ])
-  return terminal.result({ ok: true, status: 402, challenge: null, offers: quoted }, [
+  return terminal.result({ ok: true, status: 402, challenge: null, offers }, [
     `${paint.yellow('402')} ${url.href}`,
     ...lines,
     `Pay it with: npx paystile pay ${url.href}`,

@@ -3,6 +3,13 @@ import { type Commands, networkOption, nodeOption, repeatable, serviceNetwork } 
 
 const usualWallet = 'default: PAYSTILE_WALLET, else ~/.paystile/wallet.json'
 
+const mintOption = () =>
+  repeatable(
+    '--mint <code=address>',
+    "mint of the server's own token: NATIVE=<address>:<decimals>[:token-2022]",
+    'the known mints of the network',
+  )
+
 const loadWallet = () => import('../buyer/wallet.ts')
 
 export function addBuyerCommands({ program, command, group, run }: Commands): void {
@@ -14,13 +21,7 @@ export function addBuyerCommands({ program, command, group, run }: Commands): vo
       .option('-d, --data <text>', 'request body; @file reads a file')
       .addOption(repeatable('--token <code>', 'token to pay with, the preferred one first', "the server's preference"))
       .addOption(nodeOption())
-      .addOption(
-        repeatable(
-          '--mint <code=address>',
-          "mint of the server's own token: NATIVE=<address>:<decimals>[:token-2022]",
-          'the known mints of the network',
-        ),
-      )
+      .addOption(mintOption())
       .option('--allow-http', 'allow payments over plain http to other machines')
       .addOption(networkOption('pay only on this Solana network (default: the one that the server names)'))
 
@@ -48,6 +49,24 @@ export function addBuyerCommands({ program, command, group, run }: Commands): vo
   buyer('quote', 'show the price of a resource')
     .option('--timeout <seconds>', 'seconds to wait for the response (default: 60)')
     .action(run(() => import('../buyer/quote.ts'), 'quote'))
+
+  command(
+    'mcp',
+    'let an agent buy resources over MCP, within a budget',
+    program,
+    'has no effect: stdout is the protocol',
+  )
+    .addOption(repeatable('--budget <amount>', 'required: most to spend in a UTC day, such as "1 USDC"', 'none'))
+    .addOption(repeatable('--max <amount>', 'highest price of one payment', 'the budget'))
+    .addOption(repeatable('--ask-over <amount>', 'ask the user to approve payments above this amount', 'never ask'))
+    .addOption(repeatable('--host <host>', 'host that may be requested', 'any'))
+    .addOption(repeatable('--recipient <address>', 'wallet that may be paid', 'any'))
+    .option('--wallet <file>', `key file to pay with (${usualWallet})`)
+    .addOption(nodeOption())
+    .addOption(mintOption())
+    .option('--allow-http', 'allow payments over plain http to other machines')
+    .addOption(networkOption('pay only on this Solana network (default: the one that the server names)'))
+    .action(run(() => import('../mcp/mcp.ts'), 'mcp'))
 
   command('verify', 'check a payment on chain; the payment stays usable')
     .argument('<tx>', 'transaction signature')

@@ -20,8 +20,19 @@ interface Row {
   readonly [column: string]: unknown
 }
 
+/** The journal, and its contents for the user who owns it. */
+export interface FileJournal extends Journal {
+  /** The amounts of a day that count against the budgets. */
+  spentOn(day: string): readonly Spent[]
+  /** The newest purchases first. */
+  latest(count: number): readonly Intent[]
+  findPurchase(txOrRequestId: string): Intent | undefined
+}
+
+export type Spent = Pick<Intent, 'network' | 'token' | 'units'>
+
 /** Opens or creates the journal. Throws one sentence that names the file if it is not usable. */
-export function openFileJournal(path: string): Journal {
+export function openFileJournal(path: string): FileJournal {
   const database = open(path)
   const held = new Set<string>()
   const turns = new Set<string>()
@@ -96,6 +107,12 @@ export function openFileJournal(path: string): Journal {
     end: async (requestId, { remaining, until }) => {
       queries.end.run(remaining ?? null, until ?? null, requestId)
     },
+    spentOn: (day) => (queries.day.all(day) as unknown as Row[]).map(toIntent),
+    latest: (count) => (queries.latest.all(count) as unknown as Row[]).map(toIntent),
+    findPurchase: (id) => {
+      const row = queries.purchase.get(id, id) as unknown as Row | undefined
+      return row && toIntent(row)
+    },
   }
 }
 
@@ -113,6 +130,9 @@ function prepare(database: DatabaseSyncInstance) {
        slot = coalesce(?, slot), credential = coalesce(?, credential), remaining = coalesce(?, remaining),
        until = coalesce(?, until) where request_id = ?`,
     ),
+    day: query("select * from intents where day = ? and state <> 'dead'"),
+    latest: query('select * from intents order by rowid desc limit ?'),
+    purchase: query('select * from intents where tx = ? or request_id = ?'),
     unfinished: query("select * from intents where key = ? and scope is null and state in ('signed', 'landed')"),
     hold: query('update intents set holder = ? where request_id = ?'),
     landed: query("select * from intents where scope = ? and state = 'landed' order by rowid"),
