@@ -7,6 +7,7 @@ import { fetchWith402 } from '../../src/client/index.ts'
 import { createMemoryJournal } from '../../src/client/journal/journal.ts'
 import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import type { LocalnetOptions } from '../../src/localnet/index.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 
 export interface ClientFixture extends ShopFixture {
@@ -29,8 +30,8 @@ export type Meddle = (
 
 const price = 10_000n
 
-export async function createClientFixture(): Promise<ClientFixture> {
-  const shop = await createShopFixture()
+export async function createClientFixture(localnet?: LocalnetOptions): Promise<ClientFixture> {
+  const shop = await createShopFixture(localnet)
   const { world } = shop
   const account = await world.tokenAccount(world.recipient.address, world.usdc)
   let before = 0n

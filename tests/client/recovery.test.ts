@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
-import type { Journal } from '../../src/client/journal/journal.ts'
+import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
 import type { Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
@@ -288,4 +288,51 @@ it('a payment that is bound to a header is kept for the request with that header
   expect(await fixture.received()).toBe(2)
   expect(await (await ask('small')).text()).toBe('the secret')
   expect(await fixture.received()).toBe(0)
+})
+
+describe('a payment that a fork drops after its confirmation', () => {
+  let world: ClientFixture
+  beforeAll(async () => {
+    // So that the payment is not final before it is dropped.
+    world = await createClientFixture({ slotMs: 200 })
+  })
+  afterAll(() => world.close())
+
+  /** Drops the slot of a transaction, and all slots after it. */
+  async function drop(tx: string): Promise<readonly string[]> {
+    const { rpc, localnet } = world.world
+    const [status] = (await rpc<{ value: { slot: number }[] }>('getSignatureStatuses', [[tx]])).value
+    const now = await rpc<number>('getSlot', [{ commitment: 'processed' }])
+    return localnet.rollback(now - (status?.slot ?? now) + 1)
+  }
+
+  it.each([
+    ['is sent again while it can land', 1, []],
+    ['is replaced once it can no longer land', 500, ['paying']],
+  ])('%s, at the call after the one that the server refused', async (_name, slots, expected) => {
+    const shop = await world.open({ waitSeconds: 0 })
+    let isDropped = false
+    const front = await world.front(shop.url, (request, response, pass) => {
+      const [, tx] = /tx=([^;]+)/.exec(String(request.headers['payment-proof'])) ?? []
+      if (tx === undefined || isDropped) return false
+      isDropped = true
+      drop(tx).then(
+        () => {
+          world.world.localnet.advanceSlots(slots)
+          pass()
+        },
+        () => response.destroy(),
+      )
+      return true
+    })
+    const options = world.options({ journal: createMemoryJournal(), timeoutMs: 1_000 })
+    await world.received()
+    const { facts } = await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered', /tx_not_found/)
+    expect(await world.received()).toBe(0)
+    const { text, events } = await buy(`${front}/data`, { ...options, timeoutMs: 10_000 })
+    expect(text).toBe('the secret')
+    expect(events[0]).toMatchObject({ kind: 'resumed', tx: facts.tx })
+    expect(events.map(({ kind }) => kind).filter((kind) => kind === 'paying')).toEqual(expected)
+    expect(await world.received()).toBe(1)
+  })
 })

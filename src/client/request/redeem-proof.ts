@@ -4,6 +4,7 @@
  */
 
 import { type AllowanceLeft, allowanceHeader, parseAllowanceLeft } from '../../core/payment/allowance.ts'
+import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { formatProof, proofHeader, proofText } from '../../core/protocol/proof.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
@@ -71,6 +72,8 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
     }
     const afterMs = Math.max(pause, outcome.afterMs)
     if (clock.monotonic() + afterMs > deadline) {
+      // A fork may have dropped the payment after its confirmation. The next call follows it to its outcome again.
+      if (unseen.includes(outcome.reason)) await journal.change(requestId, { state: 'signed' })
       throw new PaymentError(
         'paid_not_delivered',
         `The payment was made, but the resource was not delivered (${outcome.reason}). Call again to use the same payment.`,
@@ -81,6 +84,9 @@ export async function redeemProof(parts: RedeemProofParts, intent: Intent, url: 
     await new Promise((resolve) => setTimeout(resolve, afterMs))
   }
 }
+
+/** The server's nodes do not have the payment. */
+const unseen: readonly string[] = ['tx_not_found', 'tx_not_final'] satisfies RefusalCode[]
 
 /** A signature can become valid when the local clock is corrected, and the whole can be available if a part is not. */
 function isStillGood(code: string): boolean {
