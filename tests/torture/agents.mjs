@@ -33,6 +33,8 @@ const lines = 4
 /** What one agent buys at the same time. */
 const basket = 6
 const timeoutMs = 15_000
+/** Agents for one basket. If they cannot buy it, it cannot be bought. */
+const mostAgents = 60
 /** A payment is done by then, or nothing of it can land any more. */
 const calmMs = slotMs * 600
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -100,7 +102,14 @@ process.exit(tally.isDone && tally.doubles + tally.forgotten === 0 ? 0 : 1)
 /** Buys baskets until nothing is left. What an agent did not get is bought by the next one. */
 async function work() {
   for (let urls = left.splice(0, basket); urls.length > 0; urls = left.splice(0, basket)) {
-    for (let rest = urls; rest.length > 0; rest = urls.filter((url) => !served.has(url))) await runAgent(rest)
+    let rest = urls
+    for (let agents = 0; rest.length > 0; agents += 1) {
+      if (agents === mostAgents) throw new Error(`${mostAgents} agents could not buy ${rest.join(', ')}`)
+      await runAgent(rest)
+      rest = urls.filter((url) => !served.has(url))
+      const seconds = Math.round(performance.now() / 1000)
+      say(`${seconds} s: ${served.size} of ${tally.purchases} served, ${tally.kills} kills, ${rest.length} left here`)
+    }
   }
 }
 
