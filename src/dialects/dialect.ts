@@ -12,6 +12,8 @@ export interface Credential {
   readonly transaction: Uint8Array
   /** Undefined if the memo of the transaction names it. */
   readonly requestId?: string | undefined
+  /** The secret of the challenge, if the client echoes it. From then on, the payment is claimed with this secret only. */
+  readonly claim?: string | undefined
   /** It names no challenge, neither itself nor by its memo. The service quotes the request anew. */
   readonly isUnnamed?: true
 }
@@ -20,7 +22,12 @@ export type Reading =
   | { readonly kind: 'proof'; readonly proof: Proof }
   | { readonly kind: 'credential'; readonly credential: Credential }
   /** A transaction that the client has sent itself. The chain tells the payer. */
-  | { readonly kind: 'signature'; readonly tx: string; readonly requestId: string }
+  | {
+      readonly kind: 'signature'
+      readonly tx: string
+      readonly requestId: string
+      readonly claim?: string | undefined
+    }
   /** In another protocol the client may pay again, since neither it nor the service has sent a transaction. */
   | { readonly kind: 'malformed'; readonly why: string }
   /** The client may have paid already, so its answer is this refusal, without a challenge. */
@@ -47,6 +54,7 @@ export interface Settled {
   readonly tx: string
   readonly requestId: string
   readonly payer: string
+  readonly claim?: string
 }
 
 /** The native dialect, which writes the body of every answer. */

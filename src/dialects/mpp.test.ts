@@ -19,8 +19,11 @@ describe('the MPP dialect', () => {
     const headers = mpp.prepare(offer)?.(parts)
     expect(headers?.map(([name]) => name)).toEqual(['WWW-Authenticate'])
     const [[, value = ''] = []] = headers ?? []
-    expect(value).toMatch(new RegExp(`^Payment id="${parts.requestId}", realm="a.example", method="solana", `))
+    expect(value).toMatch(
+      new RegExp(`^Payment id="${parts.requestId}\\.[\\w-]{22}", realm="a.example", method="solana", `),
+    )
     expect(value).toMatch(/ expires="2099-01-31T00:00:00Z"$/)
+    expect(mpp.prepare(offer)?.(parts)).not.toEqual(headers)
     expect(requestIn(headers)).toMatchObject({ amount: '10000', currency: offer.mints.USDC?.address })
   })
 
@@ -82,8 +85,9 @@ describe('the MPP dialect', () => {
 })
 
 describe('a credential of MPP', () => {
+  const claim = 'AAECAwQFBgcICQoLDA0ODw'
   const echo = (realm: string) => ({
-    id: 'rid_1',
+    id: `rid_1.${claim}`,
     realm,
     method: 'solana',
     intent: 'charge',
@@ -97,13 +101,13 @@ describe('a credential of MPP', () => {
   const pushed = { type: 'signature', signature: tx }
 
   it('is a transaction to send', () => {
-    const credential = { transaction: Uint8Array.of(65), requestId: 'rid_1' }
+    const credential = { transaction: Uint8Array.of(65), requestId: 'rid_1', claim }
     expect(read(pulled)).toEqual({ kind: 'credential', credential })
     expect(read(pulled, { push: true })).toEqual({ kind: 'credential', credential })
   })
 
   it('is the signature of a sent transaction only if the service accepts that', () => {
-    expect(read(pushed, { push: true })).toEqual({ kind: 'signature', tx, requestId: 'rid_1' })
+    expect(read(pushed, { push: true })).toEqual({ kind: 'signature', tx, requestId: 'rid_1', claim })
     expect(read(pushed)).toMatchObject({ kind: 'refused', code: 'transaction_invalid' })
   })
 

@@ -1,8 +1,9 @@
 /** The dialect of MPP's charge on Solana. Its receipt is the native `Payment-Receipt` with the id of the challenge. */
 import { refuse } from '../core/payment/refusals.ts'
-import type { Offer } from '../core/protocol/challenge.ts'
+import type { ChallengeParts, Offer } from '../core/protocol/challenge.ts'
 import type { MppCharge, MppCredentialHeader, MppTerms } from '../core/protocol/mpp.ts'
 import {
+  formatMppId,
   mppAcceptHeader,
   mppChallengeHeader,
   mppCredentialHeaders,
@@ -11,6 +12,7 @@ import {
   parseMppCredential,
   prepareMppCharge,
 } from '../core/protocol/mpp.ts'
+import { createClaim } from '../core/protocol/proof.ts'
 import type { ForeignDialect, Reading } from './dialect.ts'
 import type { FeePayer } from './foreign.ts'
 import { foreignStatus, isFreshRefusal, isNativeClient, listPrices, noHeaders } from './foreign.ts'
@@ -63,15 +65,17 @@ export function createMpp(mpp: MppParts): ForeignDialect {
 
     paid: () => noHeaders,
 
-    receiptMembers: ({ requestId }) => ({ challengeId: requestId }),
+    receiptMembers: ({ requestId, claim }) => ({ challengeId: formatMppId(requestId, claim) }),
   }
 }
 
 function readCredential(header: string, { realm, push }: MppParts): Reading | undefined {
   const reading = parseMppCredential(header, realm)
   switch (reading?.kind) {
-    case 'transaction':
-      return { kind: 'credential', credential: { transaction: reading.transaction, requestId: reading.requestId } }
+    case 'transaction': {
+      const { transaction, requestId, claim } = reading
+      return { kind: 'credential', credential: { transaction, requestId, claim } }
+    }
     case 'signature':
       return push ? reading : refuse('transaction_invalid', { detail: pushDetail })
     case 'malformed':
@@ -86,15 +90,17 @@ function readCredential(header: string, { realm, push }: MppParts): Reading | un
 const pushDetail =
   'This service accepts transactions that it sends itself, not signatures of sent ones. Send the payment as Payment-Proof.'
 
+type WriteCharge = (parts: Pick<ChallengeParts, 'requestId' | 'expiresAt'>) => string
+
 /** One challenge for each token would double the header, so there is one: for the first token that has a mint, or for SOL. */
-function prepareCharge(offer: Offer, { realm, header, ...parts }: MppParts): MppCharge | undefined {
+function prepareCharge(offer: Offer, { realm, header, ...parts }: MppParts): WriteCharge | undefined {
   const { network, recipient, isUnsponsored } = offer
   const sponsor = isUnsponsored ? undefined : parts.sponsor
   const [price] = listPrices(offer)
   if (!price) return undefined
   let [feePayer, recentBlockhash]: readonly (string | undefined)[] = []
   let write: MppCharge | undefined
-  return (parts) => {
+  return ({ requestId, expiresAt }) => {
     const payer = sponsor?.isOffering() ? sponsor.address : undefined
     const recent = sponsor?.recent()?.blockhash
     if (!write || payer !== feePayer || recent !== recentBlockhash) {
@@ -103,6 +109,6 @@ function prepareCharge(offer: Offer, { realm, header, ...parts }: MppParts): Mpp
       const terms: MppTerms = { ...price, realm, header, network, recipient, feePayer, recentBlockhash }
       write = prepareMppCharge(terms)
     }
-    return write(parts)
+    return write({ requestId, expiresAt, claim: createClaim() })
   }
 }

@@ -26,6 +26,15 @@ describe('the x402 dialect', () => {
     })
   })
 
+  it('has another claim each time', () => {
+    const write = x402.prepare(offer)
+    const readClaim = () =>
+      (decode(write?.(parts)) as { accepts: { extra: { claim: string } }[] }).accepts[0]?.extra.claim
+    const claims = [readClaim(), readClaim()]
+    expect(claims).toEqual([expect.stringMatching(/^[\w-]{22}$/), expect.stringMatching(/^[\w-]{22}$/)])
+    expect(new Set(claims).size).toBe(2)
+  })
+
   it('offers USDC first, and never SOL', () => {
     const acceptedMints = ['NATIVE', 'SOL', 'USDC'] as const
     const amounts = { NATIVE: 5n, SOL: 6n, USDC: 7n }
@@ -85,12 +94,13 @@ describe('the x402 dialect', () => {
   it('reads PAYMENT-SIGNATURE only', () => {
     expect(x402.read(incomingWith({ authorization: 'Payment e30' }))).toBeUndefined()
     expect(x402.read(incomingWith({ 'payment-signature': '' }))?.kind).toBe('malformed')
-    const accepted = { scheme: 'exact', extra: { requestId: 'rid_1' } }
+    const claim = 'AAECAwQFBgcICQoLDA0ODw'
+    const accepted = { scheme: 'exact', extra: { requestId: 'rid_1', claim } }
     const payload = { x402Version: 2, accepted, payload: { transaction: 'QQ==' } }
     const header = Buffer.from(JSON.stringify(payload)).toString('base64')
     expect(x402.read(incomingWith({ 'payment-signature': header }))).toEqual({
       kind: 'credential',
-      credential: { transaction: Uint8Array.of(65), requestId: 'rid_1' },
+      credential: { transaction: Uint8Array.of(65), requestId: 'rid_1', claim },
     })
   })
 

@@ -6,6 +6,7 @@ import type { Incoming } from '../core/http/http.ts'
 import type { Network } from '../core/money/tokens.ts'
 import { refusals } from '../core/payment/refusals.ts'
 import { mppAcceptHeader, parseMppAccept } from '../core/protocol/mpp.ts'
+import { createClaim } from '../core/protocol/proof.ts'
 import type { X402Required } from '../core/protocol/x402.ts'
 import {
   formatX402Settlement,
@@ -43,7 +44,8 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
       if (header === undefined) return undefined
       const reading = parseX402Signature(header)
       if (reading.kind === 'malformed') return reading
-      return { kind: 'credential', credential: { transaction: reading.transaction, requestId: reading.requestId } }
+      const { transaction, requestId, claim } = reading
+      return { kind: 'credential', credential: { transaction, requestId, claim } }
     },
 
     isWanted: readsX402,
@@ -57,17 +59,19 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
       return (parts) => {
         if (parts.proof !== 'bare' || !sponsor.isOffering()) return noHeaders
         const recent = sponsor.recent()?.blockhash
+        const { requestId, resource } = parts
+        const own = { requestId, resource, claim: createClaim() }
         if (parts.refused) {
           const [error, feePayer] = [reasons[parts.refused.refusal.code], sponsor.address]
           const terms = { network, recipient, feePayer, recentBlockhash: recent, description, entries, error }
-          return [[x402RequiredHeader, prepareX402Required(terms)(parts)]]
+          return [[x402RequiredHeader, prepareX402Required(terms)(own)]]
         }
         if (!write || recent !== recentBlockhash) {
           recentBlockhash = recent
           const feePayer = sponsor.address
           write = prepareX402Required({ network, recipient, feePayer, recentBlockhash, description, entries })
         }
-        return [[x402RequiredHeader, write(parts)]]
+        return [[x402RequiredHeader, write(own)]]
       }
     },
 

@@ -44,7 +44,7 @@ it('the receipt of an MPP client names its challenge, and that of an x402 client
   }
   const mpp = read((await payWithMppx(`${url}/data`, payer)).response)
   expect(mpp.requestId).toEqual(expect.any(String))
-  expect(mpp.challengeId).toBe(mpp.requestId)
+  expect(mpp.challengeId).toMatch(new RegExp(`^${mpp.requestId}\\.[\\w-]{22}$`))
   expect(read((await payWithX402(`${url}/data`, payer)).response).challengeId).toBeUndefined()
 })
 

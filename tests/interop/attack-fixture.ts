@@ -37,6 +37,8 @@ export interface Business {
   readonly served: string[]
   /** Unless `isSponsored`, it speaks only the native protocol. */
   open(options?: Partial<ProviderOptions>, isSponsored?: boolean): Promise<Replica>
+  /** The next delivery fails. */
+  failNext(): void
   /** A further connection to its ledger. */
   connect(): Promise<Ledger>
   /** The lamports that the sponsor has paid so far. */
@@ -48,6 +50,8 @@ export interface HeldCredential {
   readonly header: string
   readonly value: string
   readonly requestId: string
+  /** The secret of its challenge, which the chain does not show. Undefined in x402 v1. */
+  readonly claim: string | undefined
   readonly payer: string
 }
 
@@ -75,6 +79,7 @@ export async function createAttackFixture(): Promise<AttackFixture> {
     const path = join(fixture.directory, `business-${businesses}.db`)
     const secret = `1:${'s'.repeat(32)}${businesses}`
     const served: string[] = []
+    let isFailing = false
     const key = newSigner().then(async (signer) => {
       await localnet.fund(signer.address, { SOL: sponsorLamports })
       return signer
@@ -91,6 +96,9 @@ export async function createAttackFixture(): Promise<AttackFixture> {
       },
       secret,
       served,
+      failNext: () => {
+        isFailing = true
+      },
       open: async ({ sponsor: limits, ...options } = {}, isSponsored = true) => {
         sponsor = await key
         const node = await fixture.fakeNode()
@@ -110,6 +118,9 @@ export async function createAttackFixture(): Promise<AttackFixture> {
           },
           serveNode,
           (target) => {
+            const hasFailed = isFailing
+            isFailing = false
+            if (hasFailed) throw new Error('the handler failed')
             served.push(target)
             return { body: 'the secret' }
           },
@@ -179,12 +190,33 @@ export async function holdCredential(url: string, payer: Payer, pay: Pay = payWi
   }
   const { credentials } = await pay(url, { ...payer, fetch: keeping })
   const [value = ''] = credentials
-  return { header: findHeader(value), value, requestId, payer: payer.signer.address }
+  const { accepted, challenge } = decodeCredential(value)
+  const claim = accepted?.extra.claim ?? challenge?.id.split('.')[1]
+  return { header: findHeader(value), value, requestId, claim, payer: payer.signer.address }
+}
+
+interface CredentialContent {
+  readonly x402Version?: number
+  readonly payload: { readonly transaction: string }
+  /** In x402 v2. */
+  readonly accepted?: { readonly extra: { readonly claim?: string } }
+  /** In MPP. */
+  readonly challenge?: { readonly id: string }
+}
+
+export function decodeCredential(credential: string): CredentialContent {
+  // The decoder takes both alphabets.
+  return JSON.parse(Buffer.from(credential.replace(/^Payment /, ''), 'base64').toString())
+}
+
+export function encodeCredential(content: CredentialContent): string {
+  const bytes = Buffer.from(JSON.stringify(content))
+  return content.challenge ? `Payment ${bytes.toString('base64url')}` : bytes.toString('base64')
 }
 
 function findHeader(credential: string): string {
   if (credential.startsWith('Payment ')) return 'authorization'
-  const { x402Version } = JSON.parse(Buffer.from(credential, 'base64').toString()) as { x402Version: number }
+  const { x402Version } = decodeCredential(credential)
   return x402Version === 1 ? 'x-payment' : 'payment-signature'
 }
 

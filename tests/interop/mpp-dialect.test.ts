@@ -52,11 +52,14 @@ describe('the challenge', () => {
   ] as const)('for %s is what mppx itself would write', (_, dialect, sample) => {
     const [[, header = ''] = []] = dialect.prepare(sample)?.(parts) ?? []
     const challenge = Challenge.deserialize(header)
-    expect(challenge).toMatchObject({ id: parts.requestId, realm, method: 'solana', intent: 'charge' })
+    const id = expect.stringMatching(new RegExp(`^${parts.requestId}\\.[\\w-]{22}$`))
+    expect(challenge).toMatchObject({ id, realm, method: 'solana', intent: 'charge' })
     expect(Challenge.serialize(challenge)).toBe(header)
     expect(header).toContain(`request="${PaymentRequest.serialize(challenge.request)}"`)
   })
 })
+
+const anyClaim: unknown = expect.stringMatching(/^[\w-]{22}$/)
 
 describe('an unmodified client of MPP', () => {
   it.each([
@@ -69,7 +72,7 @@ describe('an unmodified client of MPP', () => {
     const { response, payer } = await pay(endpoint)
     expect(response.status).toBe(200)
     expect(endpoint.readings).toHaveLength(1)
-    expect(endpoint.readings[0]).toMatchObject({ credential: { requestId: parts.requestId } })
+    expect(endpoint.readings[0]).toMatchObject({ credential: { requestId: parts.requestId, claim: anyClaim } })
     expect(decodeCredential(endpoint.readings[0])).toEqual({
       feePayer: feePayer ?? payer,
       blockhash,
@@ -95,7 +98,9 @@ describe('an unmodified client of MPP', () => {
   it('presents the signature of a payment that it has sent', async () => {
     const endpoint = createEndpoint(pushed)
     expect((await pay(endpoint, true)).response.status).toBe(200)
-    expect(endpoint.readings).toEqual([{ kind: 'signature', tx: settledTx, requestId: parts.requestId }])
+    expect(endpoint.readings).toEqual([
+      { kind: 'signature', tx: settledTx, requestId: parts.requestId, claim: anyClaim },
+    ])
   })
 
   it('pays once if the service does not accept signatures', async () => {
@@ -136,11 +141,12 @@ it('has a receipt that mppx reads', () => {
     amount: '0.01',
     payer: 'pseudonym',
   } as const
-  const settled = { tx: settledTx, requestId: parts.requestId, payer: offer.recipient }
+  const claim = 'AAECAwQFBgcICQoLDA0ODw'
+  const settled = { tx: settledTx, requestId: parts.requestId, claim, payer: offer.recipient }
   const members = sponsored.receiptMembers?.(settled)
   const headers = { 'Payment-Receipt': formatReceipt(receipt, () => new Uint8Array(64), members) }
   expect(Receipt.fromResponse(new Response('', { headers }))).toMatchObject({
     ...receipt,
-    challengeId: parts.requestId,
+    challengeId: `${parts.requestId}.${claim}`,
   })
 })

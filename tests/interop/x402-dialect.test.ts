@@ -57,6 +57,8 @@ describe('PAYMENT-REQUIRED', () => {
   })
 })
 
+const anyClaim: unknown = expect.stringMatching(/^[\w-]{22}$/)
+
 describe('an unmodified client of x402', () => {
   it('submits a transaction with our fee payer, blockhash and memo, and reads the settlement', async () => {
     const endpoint = createEndpoint(x402, undefined, sold)
@@ -65,7 +67,7 @@ describe('an unmodified client of x402', () => {
     expect(response.status).toBe(200)
     expect(endpoint.readings).toHaveLength(1)
     const [reading] = endpoint.readings
-    expect(reading).toMatchObject({ kind: 'credential', credential: { requestId: parts.requestId } })
+    expect(reading).toMatchObject({ kind: 'credential', credential: { requestId: parts.requestId, claim: anyClaim } })
     const transaction = decodeCredential(reading)
     expect(transaction).toEqual({
       feePayer: sponsor.address,
@@ -90,7 +92,8 @@ describe('an unmodified client of x402', () => {
     expect(decodePaymentSignatureHeader(text)).toEqual(payload)
     const reading = x402.read(incomingWith({ 'payment-signature': text }))
     const { transaction } = payload.payload as { transaction: string }
-    const credential = { transaction: Uint8Array.from(Buffer.from(transaction, 'base64')), requestId: parts.requestId }
+    const bytes = Uint8Array.from(Buffer.from(transaction, 'base64'))
+    const credential = { transaction: bytes, requestId: parts.requestId, claim: anyClaim }
     expect(reading).toEqual({ kind: 'credential', credential })
   })
 

@@ -7,6 +7,7 @@ import type { MppTerms } from './mpp.ts'
 import { mppProblems, parseMppAccept, parseMppCredential, prepareMppCharge } from './mpp.ts'
 
 const requestId = 'AQAAac3dAHgBAgMEBQYHCAkKCwwBkE4BI0VniavN7wABAgMEBQYHCAkKCwwNDg8'
+const claim = 'AAECAwQFBgcICQoLDA0ODw'
 const expiresAt = '2026-01-31T00:00:00Z'
 const mint = { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: token2022Program }
 const recentBlockhash = 'GfVcyD4kkTrj4bKc7WA9sZCin9JDbdT4Zkd3EittNR1W'
@@ -19,8 +20,10 @@ const requestIn = (challenge: string) => /request="([\w-]+)"/.exec(challenge)?.[
 
 describe('the challenge of a charge', () => {
   it('has these bytes', () => {
-    expect(prepareMppCharge({ ...terms, feePayer, recentBlockhash })({ requestId, expiresAt })).toMatchInlineSnapshot(
-      `"Payment id="AQAAac3dAHgBAgMEBQYHCAkKCwwBkE4BI0VniavN7wABAgMEBQYHCAkKCwwNDg8", realm="api.example", method="solana", intent="charge", request="eyJhbW91bnQiOiIxMDAwMCIsImN1cnJlbmN5IjoiNnIya0ZEVlV2aGdYTWg1VlpxS3BYeVdCMUh5aWFKcjFrbm5EWU1mTnBaYk0iLCJleHRlcm5hbElkIjoiQVFBQWFjM2RBSGdCQWdNRUJRWUhDQWtLQ3d3QmtFNEJJMFZuaWF2Tjd3QUJBZ01FQlFZSENBa0tDd3dORGc4IiwibWV0aG9kRGV0YWlscyI6eyJkZWNpbWFscyI6OSwiZmVlUGF5ZXIiOnRydWUsImZlZVBheWVyS2V5IjoiMndLdXBMUjlxNndYWXBwdzhHcjJOdld4S0JVcW00UFBKS2tRZm94SERCZzQiLCJuZXR3b3JrIjoibWFpbm5ldC1iZXRhIiwicmVjZW50QmxvY2toYXNoIjoiR2ZWY3lENGtrVHJqNGJLYzdXQTlzWkNpbjlKRGJkVDRaa2QzRWl0dE5SMVciLCJ0b2tlblByb2dyYW0iOiJUb2tlbnpRZEJOYkxxUDVWRWhka0FTNkVQRkxDMVBIbkJxQ1hFcFB4dUViIn0sInJlY2lwaWVudCI6IkU1NW9qYjdadndtRGcxZTdhcUNaNWNDVXQxcGRkNUtTcFIyalRubXpxTXhSIn0", expires="2026-01-31T00:00:00Z""`,
+    expect(
+      prepareMppCharge({ ...terms, feePayer, recentBlockhash })({ requestId, claim, expiresAt }),
+    ).toMatchInlineSnapshot(
+      `"Payment id="AQAAac3dAHgBAgMEBQYHCAkKCwwBkE4BI0VniavN7wABAgMEBQYHCAkKCwwNDg8.AAECAwQFBgcICQoLDA0ODw", realm="api.example", method="solana", intent="charge", request="eyJhbW91bnQiOiIxMDAwMCIsImN1cnJlbmN5IjoiNnIya0ZEVlV2aGdYTWg1VlpxS3BYeVdCMUh5aWFKcjFrbm5EWU1mTnBaYk0iLCJleHRlcm5hbElkIjoiQVFBQWFjM2RBSGdCQWdNRUJRWUhDQWtLQ3d3QmtFNEJJMFZuaWF2Tjd3QUJBZ01FQlFZSENBa0tDd3dORGc4IiwibWV0aG9kRGV0YWlscyI6eyJkZWNpbWFscyI6OSwiZmVlUGF5ZXIiOnRydWUsImZlZVBheWVyS2V5IjoiMndLdXBMUjlxNndYWXBwdzhHcjJOdld4S0JVcW00UFBKS2tRZm94SERCZzQiLCJuZXR3b3JrIjoibWFpbm5ldC1iZXRhIiwicmVjZW50QmxvY2toYXNoIjoiR2ZWY3lENGtrVHJqNGJLYzdXQTlzWkNpbjlKRGJkVDRaa2QzRWl0dE5SMVciLCJ0b2tlblByb2dyYW0iOiJUb2tlbnpRZEJOYkxxUDVWRWhka0FTNkVQRkxDMVBIbkJxQ1hFcFB4dUViIn0sInJlY2lwaWVudCI6IkU1NW9qYjdadndtRGcxZTdhcUNaNWNDVXQxcGRkNUtTcFIyalRubXpxTXhSIn0", expires="2026-01-31T00:00:00Z""`,
     )
   })
 
@@ -43,19 +46,19 @@ describe('the challenge of a charge', () => {
       { feePayer: true, feePayerKey: feePayer, network: 'mainnet-beta' },
     ],
   ])('%s is canonical JSON', (_, more, currency, methodDetails) => {
-    const challenge = prepareMppCharge({ ...terms, ...more })({ requestId, expiresAt })
+    const challenge = prepareMppCharge({ ...terms, ...more })({ requestId, claim, expiresAt })
     const request = { amount: '10000', currency, externalId: requestId, methodDetails, recipient }
     expect(decode(requestIn(challenge))).toEqual(request)
     const sortedKeys = [...Object.keys(request), ...Object.keys(methodDetails)].sort()
     expect(requestIn(challenge)).toBe(Buffer.from(JSON.stringify(request, sortedKeys)).toString('base64url'))
     expect(challenge).toBe(
-      `Payment id="${requestId}", realm="api.example", method="solana", intent="charge", ` +
+      `Payment id="${requestId}.${claim}", realm="api.example", method="solana", intent="charge", ` +
         `request="${requestIn(challenge)}", expires="${expiresAt}"`,
     )
   })
 
   it('escapes the realm', () => {
-    const challenge = prepareMppCharge({ ...terms, realm: 'a "b" \\' })({ requestId, expiresAt })
+    const challenge = prepareMppCharge({ ...terms, realm: 'a "b" \\' })({ requestId, claim, expiresAt })
     expect(challenge).toContain('realm="a \\"b\\" \\\\"')
   })
 })
@@ -63,17 +66,23 @@ describe('the challenge of a charge', () => {
 const transaction = Buffer.alloc(300, 7)
 const tx = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW'
 const request = { amount: '1', externalId: requestId, methodDetails: { network: 'devnet' } }
-const challenge = { id: requestId, realm: 'api.example', method: 'solana', intent: 'charge', request: encode(request) }
+const id = `${requestId}.${claim}`
+const challenge = { id, realm: 'api.example', method: 'solana', intent: 'charge', request: encode(request) }
 const pull = { challenge, payload: { type: 'transaction', transaction: transaction.toString('base64') } }
 const push = { challenge, payload: { type: 'signature', signature: tx } }
 const read = (value: unknown) => parseMppCredential(`Payment ${encode(value)}`, 'api.example')
 
 describe('the credential of a charge', () => {
-  const submitted = { kind: 'transaction', transaction: Uint8Array.from(transaction), requestId }
+  const submitted = { kind: 'transaction', transaction: Uint8Array.from(transaction), requestId, claim }
 
-  it('yields a transaction or a signature, with the requestId', () => {
+  it('yields a transaction or a signature, with the requestId and the claim', () => {
     expect(read(pull)).toEqual(submitted)
-    expect(read(push)).toEqual({ kind: 'signature', tx, requestId })
+    expect(read(push)).toEqual({ kind: 'signature', tx, requestId, claim })
+  })
+
+  it('yields no claim if its id has none', () => {
+    const value = { ...pull, challenge: { ...challenge, id: requestId } }
+    expect(read(value)).toEqual({ ...submitted, claim: undefined })
   })
 
   it('may have padding, more space and another case of the scheme', () => {
@@ -101,6 +110,9 @@ describe('the credential of a charge', () => {
     ['has no id', withChallenge({ id: undefined }), 'challenge.id'],
     ['has an id with a space', withChallenge({ id: 'a b', request: encode({ externalId: 'a b' }) }), 'not a requestId'],
     ['has another id', withChallenge({ id: `${requestId}A` }), 'externalId'],
+    ['has an empty claim', withChallenge({ id: `${requestId}.` }), 'claim'],
+    ['has a short claim', withChallenge({ id: `${requestId}.short` }), 'claim'],
+    ['has two claims', withChallenge({ id: `${id}.${claim}` }), 'claim'],
     ['has no externalId', withChallenge({ request: encode({}) }), 'externalId'],
   ]
 

@@ -2,14 +2,16 @@
  * MPP, method `solana`, intent `charge`: the challenge in `WWW-Authenticate: Payment`, and the credential in
  * `Authorization: Payment`.
  *
- * The id of a challenge is the requestId. Its MAC covers price, recipient, network, request and expiry, so a challenge
- * needs no MAC of its own. `externalId` is the requestId too, and clients write it as the memo.
+ * The id of a challenge is the requestId and a claim secret. The requestId's MAC covers price, recipient, network,
+ * request and expiry, so a challenge needs no MAC of its own. `externalId` is the requestId too, and clients write it as
+ * the memo. Clients echo the id, and the chain does not show the secret.
  */
 import { decodeSignature } from '../encoding/base58.ts'
 import { decodeBase64urlPadded, prepareBase64 } from '../encoding/base64.ts'
 import type { Mint, Network } from '../money/tokens.ts'
 import type { RefusalCode } from '../payment/refusals.ts'
 import { isRecord, isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
+import { isClaim } from './proof.ts'
 
 export const mppChallengeHeader = 'WWW-Authenticate'
 /** The usual header of credentials, and one for services whose clients also need `Authorization` for other purposes. */
@@ -41,7 +43,13 @@ export interface MppTerms {
   readonly header?: MppCredentialHeader | undefined
 }
 
-export type MppCharge = (parts: { readonly requestId: string; readonly expiresAt: string }) => string
+export type MppCharge = (parts: MppChargeParts) => string
+
+export interface MppChargeParts {
+  readonly requestId: string
+  readonly claim: string
+  readonly expiresAt: string
+}
 
 /**
  * Prepares the challenge of a charge. Clients write `request` anew in canonical JSON (RFC 8785), so its keys are in that
@@ -58,8 +66,13 @@ export function prepareMppCharge(terms: MppTerms): MppCharge {
   )
   const toRequest = `", realm=${quote(terms.realm)}, method="${method}", intent="${intent}", request="`
   const end = terms.header === undefined || terms.header === 'Authorization' ? '"' : `", header="${terms.header}"`
-  return ({ requestId, expiresAt }) =>
-    `Payment id="${requestId}${toRequest}${encode([requestId])}", expires="${expiresAt}${end}`
+  return ({ requestId, claim, expiresAt }) =>
+    `Payment id="${formatMppId(requestId, claim)}${toRequest}${encode([requestId])}", expires="${expiresAt}${end}`
+}
+
+/** Writes the id of a challenge. */
+export function formatMppId(requestId: string, claim: string | undefined): string {
+  return claim === undefined ? requestId : `${requestId}.${claim}`
 }
 
 function formatDetails({ mint, feePayer, network, recentBlockhash }: MppTerms): string {
@@ -77,9 +90,9 @@ function quote(text: string): string {
 }
 
 export type MppReading =
-  | { readonly kind: 'transaction'; readonly transaction: Uint8Array; readonly requestId: string }
+  | ({ readonly kind: 'transaction'; readonly transaction: Uint8Array } & MppChallengeId)
   /** A transaction that the client has sent itself. */
-  | { readonly kind: 'signature'; readonly tx: string; readonly requestId: string }
+  | ({ readonly kind: 'signature'; readonly tx: string } & MppChallengeId)
   | {
       readonly kind: 'malformed'
       readonly why: string
@@ -90,7 +103,7 @@ export type MppReading =
 /**
  * Reads the credential in `Authorization`. Undefined if the header has another scheme.
  *
- * Of the client's copy of the challenge it takes only the requestId. The requestId seals the terms.
+ * Of the client's copy of the challenge it takes only the id. The requestId in it seals the terms.
  */
 export function parseMppCredential(header: string, realm: string): MppReading | undefined {
   const [, token] = /^payment[ \t]+(.*)$/is.exec(header) ?? []
@@ -106,9 +119,13 @@ export function parseMppCredential(header: string, realm: string): MppReading | 
   return isSent ? readSignature(payload, challenge) : readTransaction(payload, challenge)
 }
 
-interface EchoedChallenge {
-  readonly kind: 'challenge'
+interface MppChallengeId {
   readonly requestId: string
+  readonly claim: string | undefined
+}
+
+interface EchoedChallenge extends MppChallengeId {
+  readonly kind: 'challenge'
   readonly isSponsored: boolean
 }
 
@@ -117,27 +134,30 @@ function readChallenge(value: unknown, realm: string): EchoedChallenge | { kind:
   if (!isRecord(value)) return wrong('it has no challenge')
   if (value['method'] !== method || value['intent'] !== intent) return wrong(`the challenge is not ${method}/${intent}`)
   if (value['realm'] !== realm) return wrong('the challenge is of another realm')
-  const { id, request: text } = { id: value['id'], request: value['request'] }
+  const { id, request: text } = value
   const request = typeof text === 'string' ? parseJsonObject(decodeBase64urlPadded(text)) : undefined
   if (!request) return wrong('challenge.request is not a JSON object in URL-safe base64')
-  if (!isRequestId(id)) return wrong('challenge.id is not a requestId')
-  if (request['externalId'] !== id) return wrong('challenge.id is not the externalId of the request')
+  const [requestId, claim, ...rest] = typeof id === 'string' ? id.split('.') : []
+  if (!isRequestId(requestId) || (claim !== undefined && !isClaim(claim)) || rest.length > 0)
+    return wrong('challenge.id is not a requestId with a claim secret')
+  if (request['externalId'] !== requestId) return wrong('challenge.id is not that of the externalId')
   const details = request['methodDetails']
-  return { kind: 'challenge', requestId: id, isSponsored: isRecord(details) && details['feePayer'] === true }
+  return { kind: 'challenge', requestId, claim, isSponsored: isRecord(details) && details['feePayer'] === true }
 }
 
-function readTransaction(payload: Readonly<Record<string, unknown>>, { requestId }: EchoedChallenge): MppReading {
+function readTransaction(payload: Readonly<Record<string, unknown>>, challenge: EchoedChallenge): MppReading {
+  const { requestId, claim } = challenge
   if (payload['type'] !== 'transaction') return malformed('payload.type is neither transaction nor signature')
   const transaction = parseTransaction(payload['transaction'])
   if (!transaction) return malformed('payload.transaction is not a transaction in base64')
-  return { kind: 'transaction', transaction, requestId }
+  return { kind: 'transaction', transaction, requestId, claim }
 }
 
 function readSignature(payload: Readonly<Record<string, unknown>>, challenge: EchoedChallenge): MppReading {
   const tx = payload['signature']
   if (typeof tx !== 'string' || !decodeSignature(tx)) return malformed('payload.signature is not a signature', true)
   if (challenge.isSponsored) return malformed('a sponsored charge needs the transaction, not its signature', true)
-  return { kind: 'signature', tx, requestId: challenge.requestId }
+  return { kind: 'signature', tx, requestId: challenge.requestId, claim: challenge.claim }
 }
 
 function malformed(why: string, isSent = false): MppReading {

@@ -1,5 +1,5 @@
 /**
- * Random bytes for requestIds. They come from a pool, because one system call per 402 would cost more than the seal.
+ * Random bytes for requestIds and claim secrets. They come from a pool, because one system call per 402 would cost more than the seal.
  */
 const pool = new Uint8Array(4096)
 let used = pool.length

@@ -5,6 +5,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { decodeAddress, decodeSignature, encodeBase58 } from '../encoding/base58.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { mostBytesAhead } from '../payment/allowance.ts'
+import { writeNonce } from './nonce.ts'
 import { requestIdPattern } from './request-id.ts'
 
 export const proofHeader = 'Payment-Proof'
@@ -60,7 +61,7 @@ function readValues(values: ReadonlyMap<ProofKey, string>): ProofReading {
   const payerBytes = decodeAddress(payer)
   if (!payerBytes) return malformed('payer is not an address')
   const [claim, ts, sig, signer] = [values.get('claim'), values.get('ts'), values.get('sig'), values.get('signer')]
-  if (claim !== undefined && !claimPattern.test(claim)) return malformed('claim is not a valid secret')
+  if (claim !== undefined && !isClaim(claim)) return malformed('claim is not a valid secret')
   if (ts !== undefined && !/^[1-9]\d{0,11}$/.test(ts)) return malformed('ts is not a time in seconds')
   const sigBytes = sig === undefined ? undefined : decodeSignature(sig)
   if (sig !== undefined && !sigBytes) return malformed('sig is not a signature')
@@ -133,6 +134,18 @@ export function formatAccept(accept: Accept): string | undefined {
 }
 
 const claimPattern = /^[A-Za-z0-9_-]{16,128}$/
+const claimBytes = 16
+
+/** Creates a claim secret for a client of another protocol, which echoes it and cannot announce one. */
+export function createClaim(): string {
+  const bytes = new Uint8Array(claimBytes)
+  writeNonce(bytes, 0, claimBytes)
+  return encodeBase64url(bytes)
+}
+
+export function isClaim(value: unknown): value is string {
+  return typeof value === 'string' && claimPattern.test(value)
+}
 
 /** Computes the hash of a claim secret that the client announces. */
 export function hashClaim(secret: string): Uint8Array {

@@ -5,6 +5,7 @@ import type { X402Terms } from './x402.ts'
 import { formatX402Settlement, parseX402Signature, prepareX402Required, x402Networks } from './x402.ts'
 
 const requestId = 'AQAAac3dAHgBAgMEBQYHCAkKCwwBkE4BI0VniavN7wABAgMEBQYHCAkKCwwNDg8'
+const claim = 'AAECAwQFBgcICQoLDA0ODw'
 const terms: X402Terms = {
   network: 'mainnet',
   recipient: 'E55ojb7ZvwmDg1e7aqCZ5cCUt1pdd5KSpR2jTnmzqMxR',
@@ -16,8 +17,8 @@ const decode = (header: string): unknown => JSON.parse(Buffer.from(header, 'base
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
 describe('PAYMENT-REQUIRED', () => {
-  it('states the terms, the requestId and the short memo', () => {
-    expect(decode(prepareX402Required(terms)({ requestId, resource }))).toEqual({
+  it('states the terms, the requestId, the claim and the short memo', () => {
+    expect(decode(prepareX402Required(terms)({ requestId, claim, resource }))).toEqual({
       x402Version: 2,
       error: 'Payment required',
       resource: { url: 'https://api.example/x', description: '', mimeType: '' },
@@ -29,7 +30,7 @@ describe('PAYMENT-REQUIRED', () => {
           asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
           payTo: terms.recipient,
           maxTimeoutSeconds: 60,
-          extra: { feePayer: terms.feePayer, requestId, memo: requestId.slice(-32) },
+          extra: { feePayer: terms.feePayer, requestId, claim, memo: requestId.slice(-32) },
         },
       ],
       extensions: {},
@@ -37,8 +38,8 @@ describe('PAYMENT-REQUIRED', () => {
   })
 
   it('has these bytes', () => {
-    expect(prepareX402Required(terms)({ requestId, resource })).toMatchInlineSnapshot(
-      `"eyJ4NDAyVmVyc2lvbiI6MiwiZXJyb3IiOiJQYXltZW50IHJlcXVpcmVkIiwicmVzb3VyY2UiOnsidXJsIjoiaHR0cHM6Ly9hcGkuZXhhbXBsZS94IiwiZGVzY3JpcHRpb24iOiIiLCJtaW1lVHlwZSI6IiJ9LCJhY2NlcHRzIjpbeyJzY2hlbWUiOiJleGFjdCIsIm5ldHdvcmsiOiJzb2xhbmE6NWV5a3Q0VXNGdjhQOE5KZFRSRXBZMXZ6cUtxWkt2ZHAiLCJhbW91bnQiOiIxMDAwMCIsImFzc2V0IjoiRVBqRldkZDVBdWZxU1NxZU0ycU4xeHp5YmFwQzhHNHdFR0drWnd5VER0MXYiLCJwYXlUbyI6IkU1NW9qYjdadndtRGcxZTdhcUNaNWNDVXQxcGRkNUtTcFIyalRubXpxTXhSIiwibWF4VGltZW91dFNlY29uZHMiOjYwLCJleHRyYSI6eyJmZWVQYXllciI6IjJ3S3VwTFI5cTZ3WFlwcHc4R3IyTnZXeEtCVXFtNFBQSktrUWZveEhEQmc0IiwicmVxdWVzdElkIjoiQVFBQWFjM2RBSGdCQWdNRUJRWUhDQWtLQ3d3QmtFNEJJMFZuaWF2Tjd3QUJBZ01FQlFZSENBa0tDd3dORGc4IiwibWVtbyI6IkJJMFZuaWF2Tjd3QUJBZ01FQlFZSENBa0tDd3dORGc4In19XSwiZXh0ZW5zaW9ucyI6e319"`,
+    expect(prepareX402Required(terms)({ requestId, claim, resource })).toMatchInlineSnapshot(
+      `"eyJ4NDAyVmVyc2lvbiI6MiwiZXJyb3IiOiJQYXltZW50IHJlcXVpcmVkIiwicmVzb3VyY2UiOnsidXJsIjoiaHR0cHM6Ly9hcGkuZXhhbXBsZS94IiwiZGVzY3JpcHRpb24iOiIiLCJtaW1lVHlwZSI6IiJ9LCJhY2NlcHRzIjpbeyJzY2hlbWUiOiJleGFjdCIsIm5ldHdvcmsiOiJzb2xhbmE6NWV5a3Q0VXNGdjhQOE5KZFRSRXBZMXZ6cUtxWkt2ZHAiLCJhbW91bnQiOiIxMDAwMCIsImFzc2V0IjoiRVBqRldkZDVBdWZxU1NxZU0ycU4xeHp5YmFwQzhHNHdFR0drWnd5VER0MXYiLCJwYXlUbyI6IkU1NW9qYjdadndtRGcxZTdhcUNaNWNDVXQxcGRkNUtTcFIyalRubXpxTXhSIiwibWF4VGltZW91dFNlY29uZHMiOjYwLCJleHRyYSI6eyJmZWVQYXllciI6IjJ3S3VwTFI5cTZ3WFlwcHc4R3IyTnZXeEtCVXFtNFBQSktrUWZveEhEQmc0IiwicmVxdWVzdElkIjoiQVFBQWFjM2RBSGdCQWdNRUJRWUhDQWtLQ3d3QmtFNEJJMFZuaWF2Tjd3QUJBZ01FQlFZSENBa0tDd3dORGc4IiwiY2xhaW0iOiJBQUVDQXdRRkJnY0lDUW9MREEwT0R3IiwibWVtbyI6IkJJMFZuaWF2Tjd3QUJBZ01FQlFZSENBa0tDd3dORGc4In19XSwiZXh0ZW5zaW9ucyI6e319"`,
     )
   })
 
@@ -52,8 +53,8 @@ describe('PAYMENT-REQUIRED', () => {
       description: 'A "weather" report for Zürich',
       entries: [...terms.entries, other],
     })
-    const extra = { feePayer: terms.feePayer, recentBlockhash, requestId, memo: requestId.slice(-32) }
-    expect(decode(write({ requestId, resource }))).toMatchObject({
+    const extra = { feePayer: terms.feePayer, recentBlockhash, requestId, claim, memo: requestId.slice(-32) }
+    expect(decode(write({ requestId, claim, resource }))).toMatchObject({
       resource: { description: 'A "weather" report for Zürich' },
       accepts: [
         { network: x402Networks.devnet, amount: '10000', asset: terms.entries[0]?.mint, extra },
@@ -66,9 +67,12 @@ describe('PAYMENT-REQUIRED', () => {
     const write = prepareX402Required(terms)
     fc.assert(
       fc.property(fc.webUrl(), fc.stringMatching(/^[\w-]{1,128}$/), (url, id) => {
-        const header = write({ requestId: id, resource: JSON.stringify(url) })
+        const header = write({ requestId: id, claim, resource: JSON.stringify(url) })
         const value = decode(header)
-        expect(value).toMatchObject({ resource: { url }, accepts: [{ extra: { requestId: id, memo: id.slice(-32) } }] })
+        expect(value).toMatchObject({
+          resource: { url },
+          accepts: [{ extra: { requestId: id, claim, memo: id.slice(-32) } }],
+        })
         expect(encode(value)).toBe(header)
       }),
       { numRuns: size(200, 2_000) },
@@ -80,13 +84,13 @@ const transaction = Buffer.alloc(300, 7)
 const payload = {
   x402Version: 2,
   resource: { url: 'https://api.example/x' },
-  accepted: { scheme: 'exact', network: x402Networks.mainnet, extra: { requestId } },
+  accepted: { scheme: 'exact', network: x402Networks.mainnet, extra: { requestId, claim } },
   payload: { transaction: transaction.toString('base64') },
 }
 
 describe('PAYMENT-SIGNATURE', () => {
-  it('yields the transaction and the requestId', () => {
-    const reading = { kind: 'credential', transaction: Uint8Array.from(transaction), requestId }
+  it('yields the transaction, the requestId and the claim', () => {
+    const reading = { kind: 'credential', transaction: Uint8Array.from(transaction), requestId, claim }
     expect(parseX402Signature(encode(payload))).toEqual(reading)
   })
 
@@ -94,9 +98,10 @@ describe('PAYMENT-SIGNATURE', () => {
     ['no extra', { scheme: 'exact' }],
     ['an empty extra', { scheme: 'exact', extra: {} }],
     ['a null extra', { scheme: 'exact', extra: null }],
-  ])('yields no requestId from %s', (_, accepted) => {
+  ])('yields no requestId and no claim from %s', (_, accepted) => {
     const reading = parseX402Signature(encode({ ...payload, accepted }))
-    expect(reading).toEqual({ kind: 'credential', transaction: Uint8Array.from(transaction), requestId: undefined })
+    const none = { requestId: undefined, claim: undefined }
+    expect(reading).toEqual({ kind: 'credential', transaction: Uint8Array.from(transaction), ...none })
   })
 
   it('takes a transaction of 1,232 bytes', () => {
@@ -123,6 +128,9 @@ describe('PAYMENT-SIGNATURE', () => {
     ['has null for a requestId', encode(withRequestId(null)), 'requestId'],
     ['has a requestId with a space', encode(withRequestId('a b')), 'requestId'],
     ['has a requestId of 129 characters', encode(withRequestId('a'.repeat(129))), 'requestId'],
+    ['has a number for a claim', encode(withClaim(1)), 'claim'],
+    ['has null for a claim', encode(withClaim(null)), 'claim'],
+    ['has a short claim', encode(withClaim('short')), 'claim'],
     ['has no payload', encode({ ...payload, payload: undefined }), 'payload.transaction'],
     ['has no transaction', encode({ ...payload, payload: {} }), 'payload.transaction'],
     ['has an empty transaction', encode(withTransaction('')), 'payload.transaction'],
@@ -147,6 +155,10 @@ describe('PAYMENT-SIGNATURE', () => {
 
 function withRequestId(id: unknown) {
   return { ...payload, accepted: { scheme: 'exact', extra: { requestId: id } } }
+}
+
+function withClaim(secret: unknown) {
+  return { ...payload, accepted: { scheme: 'exact', extra: { requestId, claim: secret } } }
 }
 
 function withTransaction(text: string) {

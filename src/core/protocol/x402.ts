@@ -2,13 +2,15 @@
  * x402 version 2, scheme `exact` on Solana: the headers `PAYMENT-REQUIRED`, `PAYMENT-SIGNATURE` and `PAYMENT-RESPONSE`.
  *
  * The client signs a transfer with the service's fee payer, and submits it with the request. `extra.requestId` carries
- * the whole requestId, because the memo has only its end. Clients echo it in `accepted`.
+ * the whole requestId, because the memo has only its end. `extra.claim` is a secret that the chain does not show. Clients
+ * echo both in `accepted`.
  */
 import { decodeBase64, encodeBase64, prepareBase64 } from '../encoding/base64.ts'
 import { asciiJson } from '../http/http.ts'
 import type { Network } from '../money/tokens.ts'
 import { shortMemo } from '../payment/memo.ts'
 import { isRecord, isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
+import { isClaim } from './proof.ts'
 
 export const x402RequiredHeader = 'PAYMENT-REQUIRED'
 export const x402SignatureHeader = 'PAYMENT-SIGNATURE'
@@ -43,7 +45,13 @@ export interface X402Terms {
   readonly error?: string | undefined
 }
 
-export type X402Required = (parts: { readonly requestId: string; readonly resource: string }) => string
+export type X402Required = (parts: X402RequiredParts) => string
+
+export interface X402RequiredParts {
+  readonly requestId: string
+  readonly claim: string
+  readonly resource: string
+}
 
 /**
  * Prepares `PAYMENT-REQUIRED`. `resource` is the absolute address as JSON, quoted and in ASCII.
@@ -61,15 +69,15 @@ export function prepareX402Required(terms: X402Terms): X402Required {
   }
   constants.push('"}}],"extensions":{}}')
   const encode = prepareBase64(constants, 'standard')
-  return ({ requestId, resource }) => {
-    const ids = `${requestId}","memo":"${shortMemo(requestId)}`
+  return ({ requestId, claim, resource }) => {
+    const ids = `${requestId}","claim":"${claim}","memo":"${shortMemo(requestId)}`
     const values = [resource]
     for (let index = 0; index < terms.entries.length; index += 1) values.push(ids)
     return encode(values)
   }
 }
 
-/** An entry up to its requestId, which the memo follows. */
+/** An entry up to its requestId, which the claim and the memo follow. */
 function formatEntry({ network, recipient, feePayer, recentBlockhash }: X402Terms, { mint, units }: X402Entry): string {
   const blockhash = recentBlockhash === undefined ? '' : `"recentBlockhash":"${recentBlockhash}",`
   return (
@@ -85,12 +93,14 @@ export type X402Reading =
       readonly transaction: Uint8Array
       /** Undefined if the client did not echo it. Then the memo names it. */
       readonly requestId: string | undefined
+      /** Undefined if the client did not echo it. */
+      readonly claim: string | undefined
     }
   | { readonly kind: 'malformed'; readonly why: string }
 
 /**
- * Reads `PAYMENT-SIGNATURE`. It takes only the transaction and the requestId: the requestId seals price, recipient and
- * network, so the client's copies of them have no meaning.
+ * Reads `PAYMENT-SIGNATURE`. It takes only the transaction, the requestId and the claim: the requestId seals price,
+ * recipient and network, so the client's copies of them have no meaning.
  */
 export function parseX402Signature(header: string): X402Reading {
   if (header.length > longestCredential) return malformed(`the header is longer than ${longestCredential} characters`)
@@ -99,12 +109,13 @@ export function parseX402Signature(header: string): X402Reading {
   if (value['x402Version'] !== 2) return malformed('x402Version is not 2')
   const [accepted, payload] = [value['accepted'], value['payload']]
   if (!isRecord(accepted) || accepted['scheme'] !== 'exact') return malformed('accepted.scheme is not exact')
-  const requestId = isRecord(accepted['extra']) ? accepted['extra']['requestId'] : undefined
+  const { requestId, claim } = isRecord(accepted['extra']) ? accepted['extra'] : {}
   if (requestId !== undefined && !isRequestId(requestId))
     return malformed('accepted.extra.requestId is not a requestId')
+  if (claim !== undefined && !isClaim(claim)) return malformed('accepted.extra.claim is not a claim secret')
   const transaction = isRecord(payload) ? parseTransaction(payload['transaction']) : undefined
   if (!transaction) return malformed('payload.transaction is not a transaction in base64')
-  return { kind: 'credential', transaction, requestId }
+  return { kind: 'credential', transaction, requestId, claim }
 }
 
 export type X402Settlement = { readonly network: Network; readonly payer?: string | undefined } & (

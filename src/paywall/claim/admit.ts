@@ -14,6 +14,7 @@ import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
+import { checkSubmitter, openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { Submission } from '../../core/ports/sponsor.ts'
 import { hashClaim, proofText } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
@@ -90,12 +91,15 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   if (known?.kind === 'refused') return known
   const unsigned = checkSignature(claim, request)
   if (unsigned) return unsigned
+  const submission = await findSubmission(claim, request)
+  const other = submission && checkReservation(claim, submission)
+  if (other) return other
   if (status && known?.kind === 'usable') {
     const recipients = recipient === undefined ? found.recipients : [recipient]
     return (await checkSigner(claim, request, recipients)) ?? take(claim, name, status)
   }
   if (recipient === undefined) return refuse('unknown_request')
-  return register(claim, request, recipient, name, status?.state === 'reverted')
+  return register(claim, request, recipient, name, status?.state === 'reverted', submission)
 }
 
 function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Refusal | undefined {
@@ -175,6 +179,7 @@ async function register(
   name: string,
   /** The chain reverted the payment before, so it must be final now. */
   wasReverted: boolean,
+  submission: Submission | undefined,
 ): Promise<Admission | Refusal> {
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route } = routeRuntime
@@ -184,7 +189,6 @@ async function register(
       return refuse('chain_unavailable', { detail: 'The clock of this server is wrong. Try again later.' })
     return refuse('payment_expired', { detail: 'The time to claim this payment has ended.' })
   }
-  const submission = await findSubmission(claim)
   // Its data is public as soon as it lands, but it belongs to the request that submitted it.
   if (submission && submission.heldUntil > runtime.clock.now()) return refuse('payment_in_progress')
   const { notAfter, ...terms } = await quoteFor(claim, request, recipient)
@@ -225,11 +229,20 @@ async function register(
   return admission
 }
 
-/** The record of a transaction that the service sent for another request. */
-async function findSubmission({ routeRuntime, proof, via }: Claim): Promise<Submission | undefined> {
+/**
+ * The record of a transaction that the service sent for another request. Only a bare requestId is paid in this way: the
+ * others have a secret or a signature of their own.
+ */
+async function findSubmission({ routeRuntime, proof, via }: Claim, request: OpenedRequest) {
   const { runtime, dialects } = routeRuntime
-  if (via || dialects.requestHeaders.length === 0) return undefined
+  if (via || request.proof !== 'bare' || dialects.requestHeaders.length === 0) return undefined
   return runtime.ledger.submissions.find(proof.txBytes)
+}
+
+/** The client that submitted the transaction shows the claim of its challenge. */
+function checkReservation({ routeRuntime, proof }: Claim, { sealed }: Submission): Refusal | undefined {
+  const opened = openSubmission(routeRuntime.runtime.sealer, sealed, proof.tx)
+  return opened ? checkSubmitter(opened, proof.claim) : refuse('payment_replay')
 }
 
 /**

@@ -3,8 +3,9 @@
  *
  * form → seal, route, binding → amount → simulation → sponsor's signature → record → send.
  *
- * After the record, no answer asks the client to pay again, unless the transaction can no longer land. The recorded
- * transaction is reserved for the request that submitted it: its data is public once it has landed.
+ * After the record, no answer asks the client to pay again, unless the transaction can no longer land. The data of the
+ * transaction is public once it has landed. So it is reserved for the request that submitted it while that request lasts,
+ * and afterwards for the client that knows the claim secret of its challenge.
  */
 import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { readClientAddress, unknownAddress } from '../../core/http/client-address.ts'
@@ -14,7 +15,7 @@ import { refusals, refuse } from '../../core/payment/refusals.ts'
 import { judge } from '../../core/payment/verify.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
-import { openSubmission, sealSubmission } from '../../core/ports/sealed-submission.ts'
+import { checkSubmitter, openSubmission, sealSubmission } from '../../core/ports/sealed-submission.ts'
 import type {
   RecordedSubmission,
   Submission,
@@ -55,7 +56,7 @@ export async function settlePayment(
   request: ForeignRequest,
   reading: Exclude<Reading, { kind: 'proof' | 'malformed' | 'refused' }>,
 ): Promise<SettledOutcome> {
-  if (reading.kind === 'signature') return settleSent(request, reading.tx, reading.requestId)
+  if (reading.kind === 'signature') return settleSent(request, reading)
   const submission = await submitTransaction(request.routeRuntime, request.incoming, reading.credential)
   if (submission.kind === 'refused') return submission
   const { proof } = submission.submitted
@@ -105,7 +106,10 @@ async function recordOutcome(
 }
 
 /** A transaction that the client has sent itself. Its payer is the wallet that the chain names. */
-async function settleSent(request: ForeignRequest, tx: string, requestId: string): Promise<SettledOutcome> {
+async function settleSent(
+  request: ForeignRequest,
+  { tx, requestId, claim: secret }: Extract<Reading, { kind: 'signature' }>,
+): Promise<SettledOutcome> {
   const { runtime, route } = request.routeRuntime
   const facts = { requestId, tx }
   const txBytes = decodeSignature(tx)
@@ -131,10 +135,9 @@ async function settleSent(request: ForeignRequest, tx: string, requestId: string
   const verdict = judge(reading.effect, { requestId, recipient, options })
   if (verdict.kind === 'refused') return { kind: 'refused', refusal: verdict, facts }
   const { payer } = verdict.kind === 'late' ? verdict.paid : verdict
-  const payerBytes = decodeAddress(payer) ?? new Uint8Array()
   // Not `via`: the service did not send it, so it is judged like any proof.
   const { via, ...own } = request
-  const claim: Claim = { ...own, proof: { tx, txBytes, requestId, payer, payerBytes } }
+  const claim: Claim = { ...own, proof: createProof(tx, requestId, payer, secret) }
   const admission = await admit(claim)
   if (admission.kind === 'admitted') return { kind: 'settled', claim: { ...claim, via }, admission }
   return { kind: 'refused', refusal: admission, facts }
@@ -207,23 +210,24 @@ async function submitChecked(
   const purpose = await findPurpose(routeRuntime, incoming, credential, transaction)
   if (purpose.kind === 'refused') return refused(purpose, { requestId: credential.requestId, payer })
   const { requestId, request } = purpose
+  const { claim } = credential
   const facts = { requestId, payer }
   const known = await runtime.ledger.submissions.findMessage(transaction.message)
-  if (known) return continueKnown(routeRuntime, known, facts)
+  if (known) return continueKnown(routeRuntime, known, facts, claim)
   const untimely = await checkTime(routeRuntime, request, transaction)
   if (untimely) {
     // Meanwhile, another request may have sent the same transaction.
     const sent = await runtime.ledger.submissions.findMessage(transaction.message)
-    return sent ? continueKnown(routeRuntime, sent, facts) : refused(untimely, facts)
+    return sent ? continueKnown(routeRuntime, sent, facts, claim) : refused(untimely, facts)
   }
   const signed = await completeSignature(routeRuntime, transaction)
   if ('kind' in signed) return refused(signed, facts)
   const lamports = transaction.feePayer === payer ? 0n : transaction.fee
-  const submitted = { proof: createProof(signed.signature, requestId, payer), signed, lamports }
+  const submitted = { proof: createProof(signed.signature, requestId, payer, claim), signed, lamports }
   const { submissions } = runtime.ledger
   const submission = describeSubmission(runtime, transaction, submitted, address)
   const opening = await submissions.open(submission, routeRuntime.route.config.sponsor?.limits ?? unsponsoredLimits)
-  if (opening.kind === 'known') return continueKnown(routeRuntime, opening, facts)
+  if (opening.kind === 'known') return continueKnown(routeRuntime, opening, facts, claim)
   if (opening.kind !== 'opened') return refused(refuseOpening(routeRuntime, opening), facts)
   const stop = followTransaction(routeRuntime, submitted)
   const posting = await runtime.submitter.send(signed).finally(stop)
@@ -242,16 +246,19 @@ async function continueKnown(
   { runtime }: RouteRuntime,
   { submission, outcome }: RecordedSubmission,
   facts: { readonly requestId: string; readonly payer: string },
+  claim: string | undefined,
 ): Promise<SubmissionResult> {
   const tx = encodeBase58(submission.tx)
   const sealed = openSubmission(runtime.sealer, submission.sealed, tx)
   if (sealed?.requestId !== facts.requestId) return refused(refuse('payment_replay'), facts)
+  const other = checkSubmitter(sealed, claim)
+  if (other) return refused(other, facts)
   if (outcome === 'failed') return refused(refuse('tx_failed'), facts)
   if (outcome === 'expired') return refused(refuse('quote_expired'), facts)
   const now = runtime.clock.now()
   if (outcome === undefined && submission.heldUntil > now) return refused(refuse('payment_in_progress'), facts)
   const submitted = {
-    proof: createProof(tx, facts.requestId, facts.payer),
+    proof: createProof(tx, facts.requestId, facts.payer, claim),
     signed: sealed,
     lamports: submission.lamports,
   }
@@ -262,9 +269,9 @@ async function continueKnown(
   return { kind: 'submitted', submitted }
 }
 
-function createProof(tx: string, requestId: string, payer: string): Proof {
-  const [txBytes, payerBytes] = [decodeSignature(tx), decodeAddress(payer)]
-  return { tx, txBytes: txBytes ?? new Uint8Array(), requestId, payer, payerBytes: payerBytes ?? new Uint8Array() }
+function createProof(tx: string, requestId: string, payer: string, claim: string | undefined): Proof {
+  const [txBytes = new Uint8Array(), payerBytes = new Uint8Array()] = [decodeSignature(tx), decodeAddress(payer)]
+  return { tx, txBytes, requestId, payer, payerBytes, ...(claim !== undefined && { claim }) }
 }
 
 function describeSubmission(
@@ -274,14 +281,14 @@ function describeSubmission(
   address: string,
 ): Submission {
   const now = clock.now()
-  const { requestId, txBytes, payerBytes } = proof
+  const { requestId, claim, txBytes, payerBytes } = proof
   return {
     tx: txBytes,
     message,
     request: pseudonyms.request(requestId),
     payer: pseudonyms.wallet(payerBytes),
     client: address === unknownAddress ? '' : pseudonyms.request(`client ${address}`),
-    sealed: sealSubmission(sealer, { requestId, ...signed }),
+    sealed: sealSubmission(sealer, { requestId, claim, ...signed }),
     slot: signed.slot,
     lamports,
     heldUntil: now + holdMs,
