@@ -1,6 +1,7 @@
 /** Finds the payment of a request, for the request types of all frameworks. */
 import type { IncomingMessage } from 'node:http'
-import { type PaymentFacts, paymentOf as readPayment } from '../paywall/delivery/admitted.ts'
+import type { PaymentFacts } from '../paywall/delivery/receipt.ts'
+import { paymentOf as readPayment } from '../paywall/handle-request.ts'
 
 /**
  * A request of Node, Express or the platform; a request of Fastify or Hono, which has it as `raw`; or Hono's context.

@@ -10,11 +10,11 @@ import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { RefusedPayment } from '../core/protocol/challenge.ts'
 import type { ForeignDialect, Reading, RefusalFacts } from '../dialects/dialect.ts'
 import { type CheckoutVisitors, isForPeople } from './checkout/visitor.ts'
-import { admit } from './claim/admit.ts'
+import { type Admission, admit } from './claim/admit.ts'
 import { settlePayment } from './claim/settle.ts'
 import type { Claim } from './claim/verify-on-chain.ts'
-import { findAdmitting, markAdmitted, paymentOf } from './delivery/admitted.ts'
 import { type Delivery, openDelivery } from './delivery/delivery.ts'
+import type { PaymentFacts, ReceiptCache } from './delivery/receipt.ts'
 import type { OpenWindows } from './delivery/window-cache.ts'
 import { clockWrong } from './quote/readiness-report.ts'
 import type { Quoted } from './quote/route.ts'
@@ -35,9 +35,32 @@ const misconfigured = refuse('not_priced', { detail: 'The service is misconfigur
 
 /** A route with the state of its clients. */
 export interface ServedRoute extends RouteRuntime {
-  readonly windows: OpenWindows
+  /** Undefined unless the route sells time. */
+  readonly windows: OpenWindows | undefined
   /** The checkout for people in a browser. Undefined without a checkout page. */
   readonly visits: CheckoutVisitors | undefined
+}
+
+/** The mark is a property of the request. A WeakMap would keep the request alive until V8's next major collection. */
+const mark = Symbol('paystile.admitted')
+
+type Marked = { [mark]?: { readonly by: RouteRuntime; readonly facts: (() => PaymentFacts) | undefined } }
+
+/**
+ * The route that admitted the request. If the same paywall is mounted twice, the second one must not treat the payment
+ * as in use by another request.
+ */
+function findAdmitting(request: object): RouteRuntime | undefined {
+  return (request as Marked)[mark]?.by
+}
+
+function markAdmitted(request: object, by: RouteRuntime, facts?: () => PaymentFacts): void {
+  ;(request as Marked)[mark] = { by, facts }
+}
+
+/** The payment of an admitted request, for its handler. Undefined for other requests. */
+export function paymentOf(request: object): PaymentFacts | undefined {
+  return (request as Marked)[mark]?.facts?.()
 }
 
 /** Decides on a request: served, asked to pay, or refused. */
@@ -48,10 +71,10 @@ export function enterRoute(served: ServedRoute, incoming: Incoming): RequestOutc
     const answer = enterPaused(served, incoming)
     if (answer) return answer
   }
-  const window = served.open && !before ? windows.find(incoming) : undefined
+  const window = served.open && !before ? windows?.find(incoming) : undefined
   if (window) {
     const claim: Claim = { routeRuntime: served, incoming, proof: window.proof }
-    return { kind: 'admitted', pass: openDelivery(claim, window.admission, window.receipts) }
+    return deliver(claim, window.admission, window.receipts)
   }
   const read = dialects.read(incoming)
   if (read === undefined) {
@@ -201,10 +224,16 @@ function redeem({ running, windows }: ServedRoute, claim: Claim): Promise<Reques
   return admit(claim)
     .then((admission): RequestOutcome => {
       if (admission.kind === 'refused') return turnAway(routeRuntime, incoming, admission, proof)
-      windows.keep(incoming, proof, admission)
-      return { kind: 'admitted', pass: openDelivery(claim, admission) }
+      windows?.keep(incoming, proof, admission)
+      return deliver(claim, admission)
     })
     .finally(done)
+}
+
+function deliver(claim: Claim, admission: Admission, receipts?: ReceiptCache): Admitted {
+  const pass = openDelivery(claim, admission, receipts)
+  markAdmitted(claim.incoming.request, claim.routeRuntime, pass.facts)
+  return { kind: 'admitted', pass }
 }
 
 /** Settles a payment that came in another protocol, and serves it like a proof. */
@@ -217,7 +246,7 @@ async function settle(
   const done = served.running.begin()
   try {
     const outcome = await settlePayment({ routeRuntime: served, incoming, via }, reading)
-    if (outcome.kind === 'settled') return { kind: 'admitted', pass: openDelivery(outcome.claim, outcome.admission) }
+    if (outcome.kind === 'settled') return deliver(outcome.claim, outcome.admission)
     return await refuseVia(served, incoming, outcome.refusal, outcome.facts, via)
   } finally {
     done()

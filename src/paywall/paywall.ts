@@ -1,6 +1,8 @@
 /**
  * The paywall decides whether a request must pay, has paid, or is refused. The adapters only translate to and from it.
  */
+
+import { createInFlight } from '../core/collections/in-flight.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import type { Answer, Incoming } from '../core/http/http.ts'
 import { createMeter } from '../core/observability/metrics.ts'
@@ -19,7 +21,7 @@ import { type Config, nameRealm, type RouteConfig } from './config/config.ts'
 import { createOpenWindows } from './delivery/window-cache.ts'
 import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
-import { answerPreflight, isPreflight, readCorsHeaders } from './quote/cors.ts'
+import { answerPreflight, readCorsHeaders } from './quote/cors.ts'
 import { createFreeCounter } from './quote/free-quota.ts'
 import { type ConcludedTerms, createRoute } from './quote/route.ts'
 import type { RouteRuntime, RouteState } from './quote/route-runtime.ts'
@@ -27,7 +29,6 @@ import type { FormerTerms } from './quote/terms.ts'
 import { nameRoute, startProbe } from './quote/token-probe.ts'
 import { createReport, readReadiness } from './readiness.ts'
 import { createCatalogEntry, type Readiness, type ReadinessReport } from './runtime/catalog.ts'
-import { createInFlight } from './runtime/in-flight.ts'
 import type { Runtime, SponsorHandle } from './runtime/runtime.ts'
 
 /** The part of a paywall that every adapter's middleware has. */
@@ -132,7 +133,8 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
   return {
     enter: (incoming) => {
-      if (config.route.cors && isPreflight(incoming)) return answerPreflight(incoming)
+      const preflight = config.route.cors && incoming.method === 'OPTIONS' && answerPreflight(incoming)
+      if (preflight) return preflight
       const runtime = handle.get()
       if (!(runtime instanceof Promise)) {
         const entry = enterRoute(openRoute(runtime), incoming)
@@ -199,7 +201,7 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
   const windows = createOpenWindows(clock, config)
   const served: ServedRoute = Object.assign(routeRuntime, { windows, visits })
 
-  const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && windows.clear()))]
+  const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && windows?.clear()))]
   if (state.listener) ends.push(runtime.listen(state.listener))
   const leaves = [runtime.catalog.add(createCatalogEntry(config), () => createReport(state, async () => served))]
   const addDesk = (tags: readonly Uint8Array[]): void => {

@@ -3,13 +3,13 @@
  * leave and come back, and deaths, pauses and outages in between. Afterwards the story is judged from outside.
  */
 import { createHash } from 'node:crypto'
+import { createInFlight } from '../../src/core/collections/in-flight.ts'
 import type { Grant, Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 import { nativeOnly } from '../../src/dialects/join.ts'
 import type { Claim } from '../../src/paywall/claim/verify-on-chain.ts'
 import { openDelivery } from '../../src/paywall/delivery/delivery.ts'
-import { createInFlight } from '../../src/paywall/runtime/in-flight.ts'
 import type { Process, Schedule } from './schedule.ts'
 import { createProcess, createSchedule } from './schedule.ts'
 import type { CreateStore } from './stores.ts'

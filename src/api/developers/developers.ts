@@ -5,13 +5,14 @@
  * Requests come from strangers. The service requests documents only from hosts in the operator's rules, in the exact
  * spelling of the rules, and limits the rate for each host.
  */
+
+import { createTokenBuckets } from '../../core/collections/token-bucket.ts'
 import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { DeveloperBook, DocumentReading, ReadDocument } from '../../core/payouts/developers.ts'
 import { developerDocumentPath } from '../../core/payouts/developers.ts'
 import type { Verification } from '../../core/payouts/ports/rewards.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import { createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 import type { Site } from '../auth/message.ts'
 import type { Sites } from '../auth/origins.ts'
 import { type Access, mayRead, turnAway, type Visitor } from '../http/access.ts'

@@ -1,7 +1,8 @@
 /** Limits how often a client address may try expensive operations. */
+
+import { type BucketRate, createTokenBuckets } from '../../core/collections/token-bucket.ts'
 import { unknownAddress } from '../../core/http/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { type BucketRate, createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 
 export interface AttemptLimit {
   /** False if the limit is reached. Failed and successful attempts count alike. */

@@ -4,12 +4,13 @@
  * On a localnet the chain's own faucet responds. On other networks a key sends small fixed amounts, with limits per
  * client address, per recipient and in total. The tokens are free, but each transfer costs SOL of the key.
  */
+
+import { type BucketRate, createTokenBuckets } from '../../core/collections/token-bucket.ts'
 import { readClientAddress } from '../../core/http/client-address.ts'
 import { knownMints, type MintTable, type Network } from '../../core/money/tokens.ts'
 import { localnetPortions, type Portions, readFaucetOrder } from '../../core/protocol/faucet-order.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { FaucetSource, Forward, Gift, Give } from '../../paywall/runtime/faucet-source.ts'
-import { type BucketRate, createTokenBuckets } from '../../paywall/runtime/token-bucket.ts'
 import type { Visitor } from '../http/access.ts'
 
 export type Faucet = (request: Request, visitor: Pick<Visitor, 'peer'>) => Promise<Response>

@@ -1,7 +1,7 @@
 /** Builds the request headers for an upstream: the forwarded client headers, the client's address, and the payment. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { PaymentFacts } from '../../paywall/delivery/admitted.ts'
+import type { PaymentFacts } from '../../paywall/delivery/receipt.ts'
 import type { Plan, RoutePlan } from '../config/plan.ts'
 import { createFilter, factHeaders, passingHeaders, rememberNames } from '../headers.ts'
 

@@ -2,7 +2,7 @@
  * Circuit breakers: whether an upstream, or one of its routes, can deliver. A priced route is paused while a breaker is
  * open, so that the gateway does not sell undeliverable responses.
  */
-import type { PaymentFacts } from '../../paywall/delivery/admitted.ts'
+import type { PaymentFacts } from '../../paywall/delivery/receipt.ts'
 
 export interface Breaker {
   /** The reason for the operator; undefined while the breaker is closed. */

@@ -9,12 +9,12 @@ import { isOneRequest } from '../../core/payment/allowance.ts'
 import { isMemoOf } from '../../core/payment/memo.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { refuse } from '../../core/payment/refusals.ts'
+import { paymentOptions } from '../../core/payment/requirements.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { SubmittedTransaction } from '../../core/ports/sponsor.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { Credential } from '../../dialects/dialect.ts'
-import { paymentOptions } from '../quote/requirements.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 
 /** The quote that a submitted transaction pays. */

@@ -5,12 +5,12 @@
  * `@defaultValue` and `@see` become the table's default and its link.
  */
 import { z } from 'zod'
+import { parseEndpoint } from '../../core/http/endpoint.ts'
 import { isUnspendable } from '../../core/money/tokens.ts'
 import { envelopes } from '../../core/payment/envelope.ts'
 import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
 import type { Bind, BoundParts } from './binding.ts'
 import { amountsOption, venueOption } from './conversion.ts'
-import { parseEndpoint } from './endpoint.ts'
 import { maxUnfinalizedOption } from './finality.ts'
 import {
   accountKey,

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createInFlight } from '../../core/collections/in-flight.ts'
 import { nativeOnly } from '../../dialects/join.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
 import type { PaywallEvent } from '../config/events.ts'
 import { createDeadlines } from '../runtime/deadlines.ts'
-import { createInFlight } from '../runtime/in-flight.ts'
 import { openDelivery } from './delivery.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000 }))

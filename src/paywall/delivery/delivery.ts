@@ -6,6 +6,7 @@
  * recorded. There may be thousands of such responses per second.
  */
 import { formatContentRange, parseContentRange } from '../../core/http/content-range.ts'
+import { nameEndpoint } from '../../core/http/endpoint.ts'
 import type { Answer, HeaderPairs } from '../../core/http/http.ts'
 import { isShared } from '../../core/payment/allowance.ts'
 import type { DeliveryOutcome, Ending } from '../../core/payment/delivery.ts'
@@ -15,10 +16,8 @@ import { refuse } from '../../core/payment/refusals.ts'
 import type { Grant } from '../../core/ports/ledger.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
-import { nameEndpoint } from '../config/endpoint.ts'
 import { readCorsHeaders } from '../quote/cors.ts'
 import { emit } from '../quote/route-runtime.ts'
-import { markAdmitted, type PaymentFacts } from './admitted.ts'
 import { type ByteQuota, createByteQuota, createFileQuota } from './byte-quota.ts'
 import { type HeldLease, holdLease, holdUntil, holdWindow } from './lease.ts'
 import {
@@ -27,6 +26,7 @@ import {
   formatReceived,
   isCrossOrigin,
   type PaidRequest,
+  type PaymentFacts,
   readFacts,
 } from './receipt.ts'
 
@@ -82,11 +82,9 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
   let body: Body = { status: undefined, quota: undefined, isWhole: true }
   let isEnded = false
   const isAlive = (): boolean => !isEnded && lease.isAlive()
-  const facts = (): PaymentFacts => readFacts(paid)
-  markAdmitted(incoming.request, routeRuntime, facts)
   return {
     envelope: routeRuntime.route.config.envelope,
-    facts,
+    facts: () => readFacts(paid),
     begin: (head) => {
       body = { status: head.status, quota: undefined, isWhole: true }
       const headers = formatHeaders(paid, head.status)

@@ -1,15 +1,29 @@
 /** The headers of a paid response: its receipt, the rest of the allowance, and `Cache-Control: private`. */
 import type { HeaderPairs } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { findDecimals } from '../../core/money/tokens.ts'
-import { allowanceHeader, formatAllowanceLeft, isOneRequest } from '../../core/payment/allowance.ts'
+import { findDecimals, type TokenCode } from '../../core/money/tokens.ts'
+import { allowanceHeader, formatAllowanceLeft, isOneRequest, type Unit } from '../../core/payment/allowance.ts'
 import { statusHeader } from '../../core/payment/delivery.ts'
 import { proofHeader } from '../../core/protocol/proof.ts'
 import { formatReceipt, receiptHeader } from '../../core/protocol/receipt.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
 import { readCorsHeaders } from '../quote/cors.ts'
-import type { PaymentFacts } from './admitted.ts'
+
+/** The payment behind a response, for its handler. */
+export interface PaymentFacts {
+  readonly tx: string
+  /** The pseudonyms of the requestId and of the payer. */
+  readonly request: string
+  readonly payer: string
+  readonly token: TokenCode
+  /** The received amount as a decimal, such as "0.01". */
+  readonly amount: string
+  /** The unit of the allowance. */
+  readonly unit: Unit
+  /** Whether the payment is for one request only. A repeated proof then asks for the same response again. */
+  readonly isOnce: boolean
+}
 
 /** The parts that all responses of one payment share. The first response creates them. */
 export interface ReceiptCache {

@@ -24,6 +24,7 @@ const admission = {
 function open(config = route()) {
   const time = { now: 10_000, monotonic: 0 }
   const windows = createOpenWindows({ now: () => time.now, monotonic: () => time.monotonic }, config)
+  if (!windows) throw new Error('this route needs no cache')
   return { time, windows }
 }
 
@@ -60,22 +61,23 @@ describe('an open window', () => {
     expect(windows.find(asking())).toBeUndefined()
   })
 
-  it.each<[string, RouteConfig, object, object]>([
-    ['signed anew each time', route(), { sig: new Uint8Array(), claim: undefined }, {}],
-    ['without a claim', route(), { claim: undefined }, {}],
-    ['with something held', route(), {}, { grant: {} }],
-    ['of requests', route(), {}, { allowance: { unit: 'request', amount: 5n } }],
-    ['bound to headers', route({ bind: { headers: ['x'] } }), {}, {}],
-    [
-      'at a route that sells requests',
-      route({ pricing: { per: { ...hour, allowance: { unit: 'request', amount: 1n } } } }),
-      {},
-      {},
-    ],
-  ])('is not remembered %s', (_name, config, otherProof, otherAdmission) => {
-    const { windows } = open(config)
+  it.each<[string, object, object]>([
+    ['signed anew each time', { sig: new Uint8Array(), claim: undefined }, {}],
+    ['without a claim', { claim: undefined }, {}],
+    ['with something held', {}, { grant: {} }],
+    ['of requests', {}, { allowance: { unit: 'request', amount: 5n } }],
+  ])('is not remembered %s', (_name, otherProof, otherAdmission) => {
+    const { windows } = open()
     windows.keep(asking(), { ...proof, ...otherProof }, { ...admission, ...otherAdmission } as Admission)
     expect(windows.find(asking())).toBeUndefined()
+  })
+
+  it.each<[string, RouteConfig]>([
+    ['whose payments are bound to headers', route({ bind: { headers: ['x'] } })],
+    ['that sells requests', route({ pricing: { per: { ...hour, allowance: { unit: 'request', amount: 1n } } } })],
+    ['with a price per request', route({ pricing: { per: { kind: 'bytes' } } })],
+  ])('is never remembered at a route %s', (_name, config) => {
+    expect(createOpenWindows({ now: () => 0, monotonic: () => 0 }, config)).toBeUndefined()
   })
 
   it('is found under a proof that opens several', () => {

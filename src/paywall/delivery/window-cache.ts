@@ -34,10 +34,12 @@ const keptMs = 1_000
 const mostWindows = 1_024
 const longestTarget = 512
 
-export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteConfig, 'bind' | 'pricing'>): OpenWindows {
-  // The cache is unused if the route does not sell time, or if the binding depends on more than method and address.
-  const { per } = pricing
-  const isUsed = per.kind === 'allowance' && per.allowance.unit === 'second' && typeof bind !== 'object'
+/** Undefined if the route does not sell time, or if its binding depends on more than method and address. */
+export function createOpenWindows(
+  clock: Clock,
+  { bind, pricing: { per } }: Pick<RouteConfig, 'bind' | 'pricing'>,
+): OpenWindows | undefined {
+  if (per.kind !== 'allowance' || per.allowance.unit !== 'second' || typeof bind === 'object') return undefined
   // By proof, then by requested address.
   const windows = new Map<string, Map<string, Kept>>()
   let count = 0
@@ -56,7 +58,7 @@ export function createOpenWindows(clock: Clock, { bind, pricing }: Pick<RouteCon
     keep: (incoming, proof, admission) => {
       // A signature has its own expiry, which a reuse would have to check again.
       const isPlain = proof.claim !== undefined && proof.sig === undefined
-      if (!isUsed || !isPlain || admission.grant || admission.allowance.unit !== 'second') return
+      if (!isPlain || admission.grant || admission.allowance.unit !== 'second') return
       const header = incoming.header('payment-proof')
       if (header === undefined || incoming.target.length > longestTarget) return
       if (count >= mostWindows) clear()

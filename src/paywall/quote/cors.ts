@@ -29,17 +29,14 @@ export function readCorsHeaders(dialects: Dialects): Readonly<Record<string, str
   return headers
 }
 
-export function isPreflight(incoming: Incoming): boolean {
-  return incoming.method === 'OPTIONS' && incoming.header('access-control-request-method') !== undefined
-}
-
-/** A preflight is free and does not affect payments. */
-export function answerPreflight(incoming: Incoming): Answer {
+/** A preflight is free and does not affect payments. Undefined for another `OPTIONS` request. */
+export function answerPreflight(incoming: Incoming): Answer | undefined {
+  const method = incoming.header('access-control-request-method')
+  if (method === undefined) return undefined
   const asked = incoming.header('access-control-request-headers') ?? ''
   const names = asked.split(',').map((name) => name.trim())
   const allowed = new Map([proofHeader, acceptHeader, 'Content-Type'].map((name) => [name.toLowerCase(), name]))
   for (const name of names) if (/^[A-Za-z0-9-]{1,64}$/.test(name)) allowed.set(name.toLowerCase(), name)
-  const method = incoming.header('access-control-request-method') ?? ''
   return {
     kind: 'answer',
     status: 204,

@@ -1,10 +1,11 @@
 /** A route that is open: the parts that its requests share, and whether it sells at this moment. */
+
+import type { InFlight } from '../../core/collections/in-flight.ts'
+import { nameEndpoint } from '../../core/http/endpoint.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import type { UsageEvent } from '../../core/ports/reports.ts'
 import type { Dialects } from '../../dialects/join.ts'
-import { nameEndpoint } from '../config/endpoint.ts'
 import type { PaywallEvent } from '../config/events.ts'
-import type { InFlight } from '../runtime/in-flight.ts'
 import { emitTo, type Runtime, type SponsorHandle } from '../runtime/runtime.ts'
 import type { FreeCounter } from './free-quota.ts'
 import type { Route } from './route.ts'

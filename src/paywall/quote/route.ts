@@ -2,6 +2,8 @@
  * A protected route: its quotes, and the binding of its requestIds. A response to an unpaid request needs no I/O and
  * stores nothing, so a flood of such requests is harmless. Only a provider's own functions may take time.
  */
+
+import { nameEndpoint } from '../../core/http/endpoint.ts'
 import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
@@ -10,7 +12,6 @@ import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
 import type { Dialects } from '../../dialects/join.ts'
 import type { BodyFacts } from '../config/binding.ts'
 import type { RouteConfig } from '../config/config.ts'
-import { nameEndpoint } from '../config/endpoint.ts'
 import type { Rates, Runtime } from '../runtime/runtime.ts'
 import { createOffers, type PreparedOffer } from './offers.ts'
 import { createRoutePricing, type QuotedPrice } from './pricing.ts'
@@ -148,7 +149,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     quote: (incoming, refused) => {
       if (runtime.clockCheck.why() !== undefined) return clockWrong
       const accept = parseAccept(incoming.header('payment-accept'))
-      const reading = terms.readBody([bind], incoming, false)
+      const reading = terms.readBody(incoming, false)
       if (!reading) return deal(incoming, accept, { refused })
       return reading.then((body) => ('code' in body ? body : deal(incoming, accept, { body, refused })))
     },

@@ -42,12 +42,8 @@ export interface FormerTerms {
 export interface RouteTerms extends QuoteTerms {
   /** The tag of a binding. `scope` covers every request of the scope. */
   tag(bind: Bind | 'scope', incoming: Incoming, body?: BodyFacts): Uint8Array
-  /** The body as far as these bindings need it; undefined, synchronously, if they do not. */
-  readBody(
-    binds: readonly (Bind | 'scope')[],
-    incoming: Incoming,
-    isPaid: boolean,
-  ): Promise<BodyFacts | Refusal> | undefined
+  /** The body as far as the binding needs it, or a former one if it is paid; undefined, synchronously, if it does not. */
+  readBody(incoming: Incoming, isPaid: boolean): Promise<BodyFacts | Refusal> | undefined
   /**
    * The price from a provider's function. A refusal if the function and the program behind it could read different
    * values.
@@ -66,11 +62,12 @@ export function createTerms(
   const scopes = [config.scope, ...config.retiredScopes]
   const binds = [bind, ...config.retiredBinds]
   const scopeTag = tags.binding('*', '*')
+  const isBodyBound = { now: bindsBody(bind), ever: binds.some(bindsBody) }
 
   const tag: RouteTerms['tag'] = (as, incoming, body) =>
     as === 'scope' ? scopeTag : tags.binding(incoming.method, boundText(as, incoming, body))
-  const readBody: RouteTerms['readBody'] = (counting, incoming, isPaid) => {
-    const isBound = counting.some((one) => one !== 'scope' && bindsBody(one))
+  const readBody: RouteTerms['readBody'] = (incoming, isPaid) => {
+    const isBound = isPaid ? isBodyBound.ever : isBodyBound.now
     const isForm = !fixedDeal && mayReadForm(bind, incoming)
     if (!isBound && !isForm) return undefined
     const { bodyLimitBytes: mostBytes, rawBody } = config
@@ -111,7 +108,7 @@ export function createTerms(
     askPrice,
     check: async (incoming, { bindingTag }) => {
       const tried = [...binds, 'request', 'path', 'scope'] as const
-      const body = await readBody(tried, incoming, true)
+      const body = await readBody(incoming, true)
       if (body && 'code' in body) return body
       const bound = tried.find((one) => equalBytes(tag(one, incoming, body), bindingTag))
       // Requests of a whole scope have no names in common.

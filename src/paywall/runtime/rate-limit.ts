@@ -3,9 +3,10 @@
  * pair of address and requestId. It never counts against a requestId or a transaction alone: these are public, and a
  * stranger could lock out the payer.
  */
+
+import { type BucketRate, createTokenBuckets } from '../../core/collections/token-bucket.ts'
 import { unknownAddress } from '../../core/http/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { type BucketRate, createTokenBuckets } from './token-bucket.ts'
 
 export interface RateLimit {
   /** Undefined if the client has exceeded its limit. */

@@ -7,6 +7,7 @@ import { equalBytes, type Hmac, prepareHmac } from '../../core/encoding/hmac.ts'
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import type { Meter } from '../../core/observability/metrics.ts'
+import type { TokenAccountOf } from '../../core/payment/requirements.ts'
 import type { Inspection } from '../../core/payment/token-rules.ts'
 import type { Asset } from '../../core/payment/verify.ts'
 import type { OutgoingWallet, OutgoingWalletLimits, WalletHistory } from '../../core/payouts/outgoing-wallet.ts'
@@ -293,5 +294,3 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     findRoute: (tag) => [...routes.values()].find((known) => equalBytes(known.tag, tag)),
   }
 }
-
-export type TokenAccountOf = (owner: string, mint: Mint) => Promise<string>

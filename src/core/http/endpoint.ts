@@ -1,5 +1,5 @@
 /** The name of a resource in analytics: the provider's name for it, or the requested path. */
-import type { Incoming } from '../../core/http/http.ts'
+import type { Incoming } from './http.ts'
 
 /** From the option `endpoint`: `GET /api/weather`, or the path alone. */
 export interface NamedEndpoint {

@@ -1,8 +1,9 @@
-/** Converts a requestId to the required payment and its deadline. */
-import { type Amounts, findDecimals, findMint, type MintTable, tokenCodes } from '../../core/money/tokens.ts'
-import type { PaymentOption } from '../../core/payment/verify.ts'
-import type { OpenedRequest } from '../../core/protocol/request-id.ts'
-import type { TokenAccountOf } from '../runtime/runtime.ts'
+/** The payment that a quote requires, and its deadlines. */
+import { type Amounts, findDecimals, findMint, type Mint, type MintTable, tokenCodes } from '../money/tokens.ts'
+import type { PaymentOption } from './verify.ts'
+
+/** The token account of an owner for a mint. */
+export type TokenAccountOf = (owner: string, mint: Mint) => Promise<string>
 
 /** Tolerance between the chain's clock and the service's. */
 const driftSeconds = 60
@@ -26,15 +27,21 @@ export async function paymentOptions(
   return options
 }
 
+/** The time of a quote, in seconds, as its requestId contains it. */
+interface QuoteTime {
+  readonly issuedAt: number
+  readonly ttlSeconds: number
+}
+
 /**
  * The last second in which the payment had to land. There is no first second: a requestId is unknown before it is
  * issued, so a payment that looks earlier only shows that the clock of the issuing server was ahead.
  */
-export function paymentWindow({ issuedAt, ttlSeconds }: OpenedRequest) {
+export function paymentWindow({ issuedAt, ttlSeconds }: QuoteTime) {
   return { notAfter: issuedAt + ttlSeconds + driftSeconds }
 }
 
 /** The time, in milliseconds, until which a payment made in time can be claimed. */
-export function claimableUntil(request: OpenedRequest, proofTtlSeconds: number): number {
-  return (paymentWindow(request).notAfter + proofTtlSeconds) * 1000
+export function claimableUntil(quote: QuoteTime, proofTtlSeconds: number): number {
+  return (paymentWindow(quote).notAfter + proofTtlSeconds) * 1000
 }

@@ -2,7 +2,8 @@
  * Token buckets by name, for rate limits. The number of buckets is bounded; the least recently used one is dropped
  * first.
  */
-import type { Clock } from '../../core/runtime.ts'
+import type { Clock } from '../runtime.ts'
+import { setNewest } from './bounded-map.ts'
 
 export interface BucketRate {
   readonly most: number
@@ -26,12 +27,7 @@ export function createTokenBuckets(clock: Clock): (name: string, rate: BucketRat
     const credit = credits.get(name) ?? { left: most, waiting: 0, at: now }
     credit.left = Math.min(most, credit.left + (now - credit.at) / 1000 / secondsEach)
     credit.at = now
-    credits.delete(name)
-    credits.set(name, credit)
-    for (const oldest of credits.keys()) {
-      if (credits.size <= mostKept) break
-      credits.delete(oldest)
-    }
+    setNewest(credits, name, credit, mostKept)
     return credit
   }
 }
