@@ -68,12 +68,17 @@ function explain(error: unknown, port: number): unknown {
   return error
 }
 
-export function isFree(port: number): Promise<boolean> {
+/** The code of the error from listening; undefined on success. */
+export function tryPort(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'))
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)))
   })
+}
+
+export async function isFree(port: number): Promise<boolean> {
+  return (await tryPort('127.0.0.1', port)) === undefined
 }
 
 /**

@@ -1,9 +1,11 @@
 /** Connects the source of test tokens: the local chain's own faucet, or a key that mints on a test network. */
+
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { readWallet } from '../chain/keys/wallet-source.ts'
 import { readGenesis } from '../chain/rpc/genesis.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { createMinter } from '../chain/wallets/test-mints.ts'
+import { parseFields } from '../core/encoding/fields.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { genesisHashes, type Network } from '../core/money/tokens.ts'
 import type { Clock, Transport } from '../core/runtime.ts'
@@ -73,10 +75,6 @@ export async function forward(
 
 /** A node that is not a paystile localnet responds in another form. */
 function isFaucetAnswer(text: string): boolean {
-  try {
-    const { signatures, error } = JSON.parse(text) as { readonly signatures?: unknown; readonly error?: unknown }
-    return Array.isArray(signatures) || typeof error === 'string'
-  } catch {
-    return false
-  }
+  const { signatures, error } = parseFields(text) ?? {}
+  return Array.isArray(signatures) || typeof error === 'string'
 }

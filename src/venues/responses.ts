@@ -2,7 +2,7 @@
  * Reads a venue's HTTP responses. Each part is unknown until it is checked. The venue's address is not revealed,
  * because it can contain a key.
  */
-import { type Fields, isFields } from '../core/encoding/fields.ts'
+import { type Fields, parseFields } from '../core/encoding/fields.ts'
 import { maxUnits } from '../core/money/money.ts'
 import type { VenueRefusal } from '../core/payouts/venue.ts'
 
@@ -22,7 +22,7 @@ export async function askVenue(
     return { kind: 'unavailable', why: 'the venue cannot be reached, or its response was too slow or too large' }
   }
   const { status, text } = answer
-  const json = parseObject(text)
+  const json = parseFields(text)
   if (status === 200 && json) return { kind: 'answered', json }
   if (status === 401 || status === 403) return { kind: 'unavailable', why: `the venue returned ${status}` }
   if (status === 429) return { kind: 'unavailable', why: 'the venue returned 429: too many requests' }
@@ -40,15 +40,6 @@ function told(json: Fields | undefined): string | undefined {
   const why = json?.['why'] ?? json?.['error'] ?? json?.['errorCode']
   if (typeof why !== 'string' || why === '') return undefined
   return `the venue says: ${why.replace(/[^\x20-\x7e]/g, ' ').slice(0, longestReason)}`
-}
-
-function parseObject(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isFields(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** A positive amount as text of its digits, in its canonical form. */

@@ -2,6 +2,7 @@
  * Links with which a spreadsheet reads an export without sign-in. A link is valid for a limited time, for the filter of
  * its creation, and until it is revoked.
  */
+import { parseFields } from '../../core/encoding/fields.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { formatPaymentFilter, type PaymentFilter, readPaymentFilter } from '../analytics/query.ts'
@@ -70,11 +71,7 @@ export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts): Links {
 }
 
 function readKept(text: string): Pick<Link, 'query' | 'owner' | 'madeAt'> | undefined {
-  try {
-    const { query, owner, madeAt } = JSON.parse(text) as Record<string, unknown>
-    if (typeof query !== 'string' || typeof owner !== 'string' || typeof madeAt !== 'string') return undefined
-    return { query, owner, madeAt }
-  } catch {
-    return undefined
-  }
+  const { query, owner, madeAt } = parseFields(text) ?? {}
+  if (typeof query !== 'string' || typeof owner !== 'string' || typeof madeAt !== 'string') return undefined
+  return { query, owner, madeAt }
 }

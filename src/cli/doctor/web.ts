@@ -1,11 +1,13 @@
 /** Checks the surroundings of the gateway: the upstream, its own port, and its public address. */
+
 import http from 'node:http'
 import https from 'node:https'
-import { createServer } from 'node:net'
 import { endpoints } from '../../api/http/paths.ts'
+import { parseFields } from '../../core/encoding/fields.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Plan, UpstreamPlan } from '../../gateway/config/plan.ts'
 import { isSelf } from '../../gateway/config/self.ts'
+import { tryPort } from '../local-chain.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
 const timeoutMs = 5_000
@@ -131,39 +133,17 @@ export async function checkPort(
 /** Whether the response comes from this service. A service that is still starting does not say. */
 function isOf({ network, service, genesis, identityKey }: ServiceMark, answer: Asked): 'own' | 'other' | 'unknown' {
   if (answer.kind === 'silent' || answer.status >= 500) return 'unknown'
-  try {
-    const told = JSON.parse(answer.body) as Readonly<Record<string, unknown>>
-    const isSame = (name: string, wanted: string | undefined) => wanted === undefined || told[name] === wanted
-    const isOwn =
-      isSame('network', network) &&
-      isSame('service', service) &&
-      isSame('genesis', genesis) &&
-      isSame('identityKey', identityKey)
-    return isOwn ? 'own' : 'other'
-  } catch {
-    return 'other'
-  }
+  const told = parseFields(answer.body) ?? {}
+  const wanted = Object.entries({ network, service, genesis, identityKey })
+  const isOwn = wanted.every(([name, value]) => value === undefined || told[name] === value)
+  return isOwn ? 'own' : 'other'
 }
 
 /** Undefined for a response that is not from paystile. */
 function readReady(answer: Asked): { readonly isReady: boolean; readonly why: string } | undefined {
   if (answer.kind === 'silent') return undefined
-  try {
-    const { ready, why } = JSON.parse(answer.body) as { readonly ready?: unknown; readonly why?: unknown }
-    if (typeof ready !== 'boolean') return undefined
-    return { isReady: ready, why: String(why ?? 'no reason given') }
-  } catch {
-    return undefined
-  }
-}
-
-/** The code of the error from listening; undefined on success. */
-function tryPort(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'unknown'))
-    probe.listen(port, host, () => probe.close(() => resolve(undefined)))
-  })
+  const { ready, why } = parseFields(answer.body) ?? {}
+  return typeof ready === 'boolean' ? { isReady: ready, why: String(why ?? 'no reason given') } : undefined
 }
 
 function formatHost(host: string): string {

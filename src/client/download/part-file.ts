@@ -3,8 +3,10 @@
  * names an ETag only while the bytes belong to it. A crash at any point therefore never leads to a file with mixed
  * content.
  */
+
 import { constants, type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { parseFields } from '../../core/encoding/fields.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { isNameAlive, processName } from '../../host/alive.ts'
 import { shareInProcess } from '../../host/process-wide.ts'
@@ -198,18 +200,13 @@ async function readText(path: string): Promise<string | undefined> {
 }
 
 function parseNote(text: string | undefined): Note | undefined {
-  try {
-    const value = JSON.parse(text ?? '') as Partial<Record<keyof Note, unknown>>
-    const { url, validator, size, holder } = value
-    if (typeof url !== 'string') return undefined
-    return {
-      url,
-      ...(typeof validator === 'string' && isValidator(validator) && { validator }),
-      ...(Number.isSafeInteger(size) && { size: Number(size) }),
-      ...(typeof holder === 'string' && { holder }),
-    }
-  } catch {
-    return undefined
+  const { url, validator, size, holder } = parseFields(text ?? '') ?? {}
+  if (typeof url !== 'string') return undefined
+  return {
+    url,
+    ...(typeof validator === 'string' && isValidator(validator) && { validator }),
+    ...(Number.isSafeInteger(size) && { size: Number(size) }),
+    ...(typeof holder === 'string' && { holder }),
   }
 }
 

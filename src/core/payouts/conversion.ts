@@ -4,6 +4,7 @@
  * A venue can be slow, wrong or hostile, and the price can move after the quote. The received amount therefore has two
  * lower bounds: the quote less the allowed slippage, and the value by the rate source.
  */
+import { parseFields } from '../encoding/fields.ts'
 import { maxUnits } from '../money/money.ts'
 import { convert, fairUnits, type RateTable, type TokenDecimals } from '../money/rates.ts'
 import { type TokenCode, tokenCodes } from '../money/tokens.ts'
@@ -131,13 +132,8 @@ export function formatConversion(about: ConversionAbout): string {
 
 /** Undefined for text that `formatConversion` did not write. */
 export function parseConversion(text: string): ConversionAbout | undefined {
-  let read: Record<string, unknown>
-  try {
-    read = JSON.parse(text) as Record<string, unknown>
-  } catch {
-    return undefined
-  }
-  if (typeof read !== 'object' || read === null) return undefined
+  const read = parseFields(text)
+  if (!read) return undefined
   const { wallet, sell, buy, venue } = read
   if (typeof wallet !== 'string' || typeof venue !== 'string') return undefined
   const tokens: readonly unknown[] = tokenCodes

@@ -2,7 +2,9 @@
  * Verifies that a host and a wallet belong to the same developer: the wallet signs a text, and the host serves a
  * document that names the wallet. Both are required. `docs/developers.md` defines both.
  */
+
 import { decodeAddress } from '../encoding/base58.ts'
+import { parseJson } from '../encoding/fields.ts'
 import { isLocalName } from '../http/http.ts'
 import type { Network } from '../money/tokens.ts'
 import type { Verification } from './ports/rewards.ts'
@@ -61,12 +63,7 @@ const mostEntries = 100
 
 /** Reads one entry or a list of entries. Undefined for other content. Unknown members of an entry are ignored. */
 export function readDeveloperDocument(text: string): readonly DeveloperEntry[] | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const value = parseJson(text)
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   return list.length <= mostEntries && list.every(isEntry) ? list : undefined
 }

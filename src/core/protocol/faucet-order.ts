@@ -1,5 +1,7 @@
 /** The request to a faucet: `{address, token?, amount?}`, with amounts as decimal text in tokens. */
+
 import { decodeAddress } from '../encoding/base58.ts'
+import { parseJson } from '../encoding/fields.ts'
 import { parseUnits } from '../money/money.ts'
 import { findDecimals, isTokenCode, type MintTable, type TokenCode } from '../money/tokens.ts'
 
@@ -32,12 +34,8 @@ const all: readonly TokenCode[] = ['SOL', 'USDC', 'NATIVE']
 
 /** Reads the body of a request. Returns text that states the problem if the body is invalid. */
 export function readFaucetOrder(body: string, portions: Portions, mints: MintTable): FaucetOrder | string {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    return 'the body is not JSON'
-  }
+  const value = parseJson(body)
+  if (value === undefined) return 'the body is not JSON'
   if (typeof value !== 'object' || value === null) return 'the body must be an object with an address'
   const { address, token, amount } = value as Record<string, unknown>
   if (typeof address !== 'string' || !decodeAddress(address)) return 'address must be a Solana address'

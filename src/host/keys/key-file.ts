@@ -2,6 +2,7 @@
  * Key files, readable by their owner only: 64 numbers in the format of Solana's own tools, or the same encrypted with a
  * passphrase. A key is returned only to an explicit read, and a key file is never overwritten.
  */
+
 import {
   closeSync,
   existsSync,
@@ -18,6 +19,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { parseJson } from '../../core/encoding/fields.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { createIdentity } from './ed25519.ts'
@@ -183,13 +185,7 @@ function load(path: string): Loaded {
 }
 
 function parse(text: string): Contents | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The error must not contain the content.
-    return undefined
-  }
+  const value = parseJson(text)
   const isByte = (item: unknown) => Number.isInteger(item) && Number(item) >= 0 && Number(item) <= 255
   if (Array.isArray(value)) {
     return value.length === 64 && value.every(isByte) ? { kind: 'plain', key: Uint8Array.from(value) } : undefined
