@@ -6,16 +6,14 @@ import { join } from 'node:path'
 import type { RewardsOption } from '../../api/rewards/option.ts'
 import { createWallet, type Wallet } from '../../chain/keys/keypair.ts'
 import { createRpc } from '../../chain/rpc/rpc.ts'
-import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { testRates } from '../../core/money/rates.ts'
-import { formatDeveloperText } from '../../core/payouts/developers.ts'
 import type { Log } from '../../core/runtime.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { makeKeyFile, withKeyFile } from '../../host/keys/key-file.ts'
 import { createHttpTransport } from '../../host/net/transport.ts'
 import type { ProviderOptions } from '../../paywall/config/options.ts'
 import { createDesk } from '../../venues/desk.ts'
-import { askService, postToService } from '../developers/service.ts'
+import { askService, signForService } from '../developers/service.ts'
 import type { OwnChain } from '../local-chain.ts'
 import { listenForDesk } from '../operator/desk-server.ts'
 
@@ -90,13 +88,8 @@ export async function openEconomy(
     document: (service) => ({ wallet: readAddress('developer'), service }),
     register: async (service) => {
       const wallet = wallets.get('developer')
-      const { genesis, time } = await askService(service)
-      const host = new URL(service).host
-      const issuedAt = Date.parse(time)
-      if (!wallet) return
-      const facts = { purpose: 'register', host, wallet: wallet.address, origin: service, genesis, issuedAt } as const
-      const signature = encodeBase58(await wallet.signMessage(new TextEncoder().encode(formatDeveloperText(facts))))
-      await postToService(service, 'register', { host, wallet: wallet.address, issuedAt: time, signature })
+      const order = { purpose: 'register', host: new URL(service).host, origin: service } as const
+      if (wallet) await signForService(wallet, order, await askService(service))
     },
     close: async () => {
       await served.close()

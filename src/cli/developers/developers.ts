@@ -1,18 +1,13 @@
 /** `paystile developers`: proves to a service that a host and a wallet belong together, and shows the status. */
 import { agentWalletPath } from '../../client/agent-wallet.ts'
-import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
-import {
-  type DeveloperPurpose,
-  developerDocumentUrl,
-  formatDeveloperText,
-  readDeveloperHost,
-} from '../../core/payouts/developers.ts'
+import { decodeAddress } from '../../core/encoding/base58.ts'
+import { type DeveloperPurpose, developerDocumentUrl, readDeveloperHost } from '../../core/payouts/developers.ts'
 import { viewKeyFile } from '../../host/keys/key-file.ts'
 import { createDocumentReader } from '../../host/net/developer-documents.ts'
 import { CommandError, type ExitCode, type Terminal, table, usage } from '../output.ts'
 import { openWallet } from '../payment-options.ts'
 import type { Flags } from '../run.ts'
-import { askService, postToService, readOrigin, type ServiceView } from './service.ts'
+import { askService, readOrigin, type ServiceView, signForService } from './service.ts'
 
 type ServiceOptions = Flags<'service'>
 type WalletOptions = Flags<'service' | 'wallet'>
@@ -91,15 +86,7 @@ async function sign(options: WalletOptions, text: string, purpose: DeveloperPurp
   const service = await askService(origin)
   expectSame(service, origin)
   const wallet = await openWallet(options.wallet ?? agentWalletPath(), false)
-  const { genesis, time } = service
-  const facts = { purpose, host, wallet: wallet.address, origin, genesis, issuedAt: Date.parse(time) }
-  const signature = await wallet.signMessage(new TextEncoder().encode(formatDeveloperText(facts)))
-  return postToService(origin, purpose, {
-    host,
-    wallet: wallet.address,
-    issuedAt: new Date(facts.issuedAt).toISOString(),
-    signature: encodeBase58(signature),
-  })
+  return signForService(wallet, { purpose, host, origin }, service)
 }
 
 /**

@@ -1,8 +1,10 @@
 /** Sends developer requests to a service. Responses are validated before use. */
+import type { Wallet } from '../../chain/keys/keypair.ts'
 import { readJson } from '../../client/read-json.ts'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
 import { isNetwork, type Network } from '../../core/money/tokens.ts'
-import type { DeveloperPurpose } from '../../core/payouts/developers.ts'
+import { type DeveloperPurpose, formatDeveloperText } from '../../core/payouts/developers.ts'
 import { CommandError, usage } from '../output.ts'
 
 export interface ServiceView {
@@ -34,7 +36,7 @@ export async function askService(origin: string): Promise<ServiceView> {
 }
 
 /** Returns the response as text by name. */
-export async function postToService(
+async function postToService(
   origin: string,
   purpose: DeveloperPurpose,
   message: object,
@@ -52,6 +54,19 @@ export async function postToService(
   const { code, detail } = body
   if (!isText(code) || !isText(detail)) throw unclear(origin, response.status)
   throw new CommandError(response.status >= 500 ? 'unreachable' : 'refused', code, detail)
+}
+
+/** Signs a message to the service with the time that the service reported, and sends it. */
+export async function signForService(
+  wallet: Wallet,
+  { purpose, host, origin }: { readonly purpose: DeveloperPurpose; readonly host: string; readonly origin: string },
+  { genesis, time }: ServiceView,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { address } = wallet
+  const text = formatDeveloperText({ purpose, host, wallet: address, origin, genesis, issuedAt: Date.parse(time) })
+  const signature = encodeBase58(await wallet.signMessage(new TextEncoder().encode(text)))
+  const issuedAt = new Date(time).toISOString()
+  return postToService(origin, purpose, { host, wallet: address, issuedAt, signature })
 }
 
 function unclear(origin: string, status: number): CommandError {
