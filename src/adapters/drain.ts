@@ -24,12 +24,10 @@ const sweepMs = 50
  * process.once('SIGTERM', () => drain(server, paid))
  */
 export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecycle, 'close'>[]): Promise<void> {
-  if (typeof server?.close !== 'function' || typeof server.prependListener !== 'function') {
+  if (typeof server?.close !== 'function' || typeof server.prependListener !== 'function')
     throw new TypeError('drain: the first argument must be the server that app.listen() returns')
-  }
-  if (!paywalls.every((paywall) => typeof paywall?.close === 'function')) {
+  if (!paywalls.every((paywall) => typeof paywall?.close === 'function'))
     throw new TypeError('drain: the arguments after the server must be paywalls: drain(server, paid)')
-  }
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const http2 = findHttp2Connections(server)
   // Tells clients to send their next request over another connection. A listener would change a server of HTTP/2

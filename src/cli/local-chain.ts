@@ -61,9 +61,8 @@ function chainToKeep(): string {
 
 function explain(error: unknown, port: number): unknown {
   const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') {
+  if (code === 'EADDRINUSE')
     return new CommandError('usage', 'port_in_use', `Port ${port} or ${port + 1} is in use. Choose others with --port.`)
-  }
   if (error instanceof LocalnetDataError) return new CommandError('usage', 'chain_data', error.message)
   return error
 }

@@ -104,9 +104,8 @@ function explain(error: unknown): Explanation | undefined {
     return { code, message: nameFlags(message), facts, exitCode: findExitCode(code) }
   }
   if (error instanceof JournalError) return new CommandError('usage', 'journal', error.message)
-  if (error instanceof ConfigurationError || error instanceof LedgerConfigurationError) {
+  if (error instanceof ConfigurationError || error instanceof LedgerConfigurationError)
     return { code: 'configuration', message: error.message, exitCode: exitCodes.usage }
-  }
   if (error instanceof TypeError && error.message === 'fetch failed') {
     const cause = error.cause as { code?: string; message?: string } | undefined
     const why = cause?.code ?? cause?.message ?? 'no connection'

@@ -73,9 +73,8 @@ async function open(urls: readonly string[], transport: Transport): Promise<Conn
       'No Solana node can be reached. Nothing was paid. Check rpc and try again.',
     )
   }
-  if (hashes.some((hash) => hash !== genesis)) {
+  if (hashes.some((hash) => hash !== genesis))
     throw new PaymentError('wrong_chain', 'The nodes in rpc belong to different chains. Use nodes of one chain.')
-  }
   return { rpc, genesis }
 }
 

@@ -88,9 +88,8 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
   const { requestId } = challenge
   const refuse = (code: PaymentError['code'], message: string) => new PaymentError(code, message, { requestId })
   const network = challenge.network ?? options.network ?? 'mainnet'
-  if (options.network !== undefined && network !== options.network) {
+  if (options.network !== undefined && network !== options.network)
     throw refuse('network_not_allowed', `The server charges on ${network}, but only ${options.network} is allowed.`)
-  }
   if (url.protocol !== 'https:' && !isLoopback(url.hostname) && !options.allowHttp) {
     throw refuse(
       'insecure_url',
@@ -103,9 +102,8 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
       `The challenge is for ${readHost(challenge.resource) ?? 'another address'}, not for ${url.host}. If that is the same service, its provider should set publicUrl.`,
     )
   }
-  if (decodeAddress(challenge.recipient) === undefined) {
+  if (decodeAddress(challenge.recipient) === undefined)
     throw refuse('recipient_not_allowed', 'The challenge names a recipient that is not a Solana address.')
-  }
   if (options.recipients && !options.recipients.includes(challenge.recipient)) {
     throw refuse(
       'recipient_not_allowed',
@@ -113,9 +111,8 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
     )
   }
   const expiry = challenge.expiresAt === undefined ? undefined : Date.parse(challenge.expiresAt)
-  if (expiry !== undefined && !(expiry - now >= shortestRemainingMs)) {
+  if (expiry !== undefined && !(expiry - now >= shortestRemainingMs))
     throw refuse('challenge_expiring', 'The challenge expires too soon to be paid safely. Send the request again.')
-  }
   return network
 }
 
@@ -193,9 +190,8 @@ export function readLimits({ token, decimals }: Candidate, options: PolicyOption
 /** Reports all problems of the options at once. */
 export function checkPolicy(options: PolicyOptions): readonly string[] {
   const problems: string[] = []
-  if (options.tokens !== undefined && !(Array.isArray(options.tokens) && options.tokens.every(isTokenCode))) {
+  if (options.tokens !== undefined && !(Array.isArray(options.tokens) && options.tokens.every(isTokenCode)))
     problems.push(`tokens must be a list of ${tokenCodes.join(', ')}`)
-  }
   if (options.network !== undefined && !isNetwork(options.network))
     problems.push(`network ${options.network} is not known`)
   problems.push(...checkMints(options.mints))

@@ -31,9 +31,8 @@ const forwardMs = 5_000
 export function openFaucetSource(settings: FaucetSettings): FaucetSource | undefined {
   const { network, genesis, rpc, faucetKey, mints, clock } = settings
   const isMainnet = network === 'mainnet' || genesis === genesisHashes.mainnet
-  if (isMainnet && faucetKey !== undefined) {
+  if (isMainnet && faucetKey !== undefined)
     throw new ConfigurationError(['faucetKey: mainnet has no faucet; remove the option'])
-  }
   if (isMainnet) return undefined
   if (faucetKey !== undefined) {
     const wallet = openKey(faucetKey)

@@ -24,9 +24,8 @@ export function readReadings(answer: unknown): Readings {
 function readOne(token: TokenCode, entry: Readonly<Record<string, unknown>>): RateReading | RateRefusal {
   const { rate, at, average, why } = entry
   if (typeof why === 'string') return { token, why }
-  if (!isRate(rate) || !(average === undefined || isRate(average)) || !(at === undefined || typeof at === 'number')) {
+  if (!isRate(rate) || !(average === undefined || isRate(average)) || !(at === undefined || typeof at === 'number'))
     return { token, why: 'the source returned a reading that is not { token, rate, at }' }
-  }
   return { token, rate, ...(at !== undefined && { at }), ...(average !== undefined && { average }) }
 }
 

@@ -25,9 +25,7 @@ export function createDeveloperBook({ rewards, kv, clock }: DeveloperBookParts):
   const alone = async <Done>(host: string, change: () => Promise<Done>): Promise<Done | 'busy'> => {
     const name = `developers:change:${host}`
     for (let attempt = 0; attempt < tries; attempt += 1) {
-      if (await kv.put(name, '', clock.now() + holdMs)) {
-        return await change().finally(() => kv.remove(name))
-      }
+      if (await kv.put(name, '', clock.now() + holdMs)) return await change().finally(() => kv.remove(name))
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
     return 'busy'

@@ -41,9 +41,7 @@ export async function xlsxStream(
 }
 
 async function* createCells(pages: Pages, columns: readonly (keyof PaymentReport)[]) {
-  for await (const page of pages) {
-    for (const record of page) yield columns.map((column) => escapeCode(record[column]))
-  }
+  for await (const page of pages) for (const record of page) yield columns.map((column) => escapeCode(record[column]))
 }
 
 /** XLSX reads `_x0041_` as a character. Text of that form gets an escaped underscore. */

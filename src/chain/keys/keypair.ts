@@ -52,9 +52,8 @@ async function signAtPlace(
 ): Promise<Uint8Array> {
   const decoding = decodeTransaction(transaction)
   const place = decoding.kind === 'transaction' ? readAccountIndex(decoding.transaction, address) : undefined
-  if (decoding.kind === 'malformed' || decoding.transaction.version === 1 || place === undefined) {
+  if (decoding.kind === 'malformed' || decoding.transaction.version === 1 || place === undefined)
     throw new TypeError("the transaction does not need this wallet's signature")
-  }
   const signed = transaction.slice()
   signed.set(await sign(decoding.transaction.message), 1 + place * signatureBytes)
   return signed

@@ -8,8 +8,7 @@ export type WalletSource = Wallet | KeySource | KitSigner
 export async function readWallet(source: unknown): Promise<Wallet | undefined> {
   if (typeof source !== 'object' || source === null) return undefined
   if ('signTransaction' in source && 'address' in source) return source as Wallet
-  if ('keyPair' in source || 'secretKey' in source || ArrayBuffer.isView(source) || Array.isArray(source)) {
+  if ('keyPair' in source || 'secretKey' in source || ArrayBuffer.isView(source) || Array.isArray(source))
     return createWallet(source as KeySource)
-  }
   return isKitSigner(source) ? walletFromSigner(source) : undefined
 }

@@ -48,9 +48,8 @@ export async function listPayments(
     const after = rows.filter(({ slot, signature }) => slot >= mark.slot && signature !== mark.signature)
     pages.push(...after)
     before = rows.at(-1)?.signature
-    if (rows.length < mostPerPage || after.length < rows.length) {
+    if (rows.length < mostPerPage || after.length < rows.length)
       return pages.filter(({ isFailed }) => !isFailed).reverse()
-    }
   }
   return undefined
 }

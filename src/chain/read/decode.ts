@@ -174,9 +174,8 @@ function findFault(transaction: Transaction, size: number): string | undefined {
   if (signatures.length !== requiredSignatures) return 'the signatures are not as many as the signers'
   if (readonlySigned >= requiredSignatures) return 'the fee payer is missing'
   if (requiredSignatures + readonlyUnsigned > keys.length) return 'the header counts missing accounts'
-  if (version === 1 && (requiredSignatures > 12 || keys.length > 64 || instructions.length > 64)) {
+  if (version === 1 && (requiredSignatures > 12 || keys.length > 64 || instructions.length > 64))
     return 'it has more parts than version 1 allows'
-  }
   let total = keys.length
   for (const { writable, readonly } of lookups) {
     if (writable.length + readonly.length === 0) return 'a lookup loads nothing'

@@ -117,9 +117,8 @@ function readActions(transaction: Transaction, context: Context): Actions | Uncl
       if (inner.under !== position) continue
       const called = context.accounts[inner.program] ?? ''
       const caller = inner.height === undefined ? undefined : frames[inner.height - 1]
-      if (inner.height !== undefined) {
+      if (inner.height !== undefined)
         frames[inner.height] = { memos: [], isBelowToken: caller?.isBelowToken !== false || tokenPrograms.has(called) }
-      }
       if (!isOfInterest(called) || inner.data.length > longestInnerData) continue
       perform(called, inner.accounts, decodeBase58(inner.data, longestInnerData), { top: accounts, caller })
     }

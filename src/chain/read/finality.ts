@@ -27,9 +27,8 @@ export async function readFinality(
   landed: readonly FinalizedSignature[],
 ): Promise<readonly Fate[]> {
   const fates: Fate[] = []
-  for (let start = 0; start < landed.length; start += mostSignatures) {
+  for (let start = 0; start < landed.length; start += mostSignatures)
     fates.push(...(await agree(nodeReaders, landed.slice(start, start + mostSignatures))))
-  }
   return fates
 }
 

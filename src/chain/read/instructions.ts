@@ -78,9 +78,8 @@ function readToken(program: string, accounts: Indices, data: Uint8Array): readon
   const roles = pick(accounts, 0, 2, 3)
   if (data[0] === transferChecked) return tokenMove(accounts, roles, accounts[1], readUnits(data, 1))
   if (program !== token2022Program) return none
-  if (data[0] === transferFeeExtension && data[1] === transferCheckedWithFee) {
+  if (data[0] === transferFeeExtension && data[1] === transferCheckedWithFee)
     return tokenMove(accounts, roles, accounts[1], readUnits(data, 2))
-  }
   if (data[0] !== confidentialExtension || !confidentialTransfers.includes(data[1])) return none
   // The number of accounts before the authority depends on the proofs, but only the owner can authorize such a
   // transfer.

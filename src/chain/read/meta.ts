@@ -57,9 +57,8 @@ export function readMeta(value: unknown, transaction: Transaction): MetaReading 
   const fee = readU64(value['fee'])
   const lamportsBefore = readList(value['preBalances'], readU64)
   const lamportsAfter = readList(value['postBalances'], readU64)
-  if (fee === undefined || lamportsBefore?.length !== total || lamportsAfter?.length !== total) {
+  if (fee === undefined || lamportsBefore?.length !== total || lamportsAfter?.length !== total)
     return unusable('the balances are not complete')
-  }
   const tokensBefore = readTokenBalances(value['preTokenBalances'], total)
   const tokensAfter = readTokenBalances(value['postTokenBalances'], total)
   if (!tokensBefore || !tokensAfter) return unusable('the token balances are not complete')

@@ -127,9 +127,8 @@ export function createNodeReader({ node, pin, verifier, clock, log }: NodeReader
     if (slot === undefined || wire === undefined) return useless('the response is not a transaction')
     const transaction = verified.get(wire) ?? authenticate(wire, verifier)
     if ('why' in transaction) return useless(transaction.why)
-    if (encodeBase58(transaction.signatures[0] ?? new Uint8Array()) !== signature) {
+    if (encodeBase58(transaction.signatures[0] ?? new Uint8Array()) !== signature)
       return useless('the node returned another transaction than requested')
-    }
     verified.set(wire, transaction)
     const blockTime = readCount(result['blockTime']) ?? (await askBlockTime(slot))
     if (blockTime === undefined) return useless('the time of the block is not known', true)

@@ -70,9 +70,7 @@ export function createSharedReads(parts: SharedReadsParts): SharedReads {
     join: async (signature, waitMs, commitment, trust) => {
       if (state.isClosed) return unavailable('the chain is closed')
       const known = state.running.get(nameRead(signature, commitment))
-      if (!known && state.running.size >= mostReads && !makeRoom(state)) {
-        return unavailable('too many pending payments')
-      }
+      if (!known && state.running.size >= mostReads && !makeRoom(state)) return unavailable('too many pending payments')
       const shared = known ?? begin(state, signature, commitment)
       if (trust !== 'doubtful') shared.isDoubtful = false
       // One reader with confidence `sure` is sufficient for all.
@@ -152,9 +150,8 @@ async function isLeftToWatcher(state: State, shared: SharedRead): Promise<boolea
   setNewest(state.asked, shared.signature, true, mostAsked)
   await pause(state, shared, Math.min(headStartMs, remainingMs(state, shared)))
   const isLeft = () => shared.isDoubtful && !shared.isEager
-  while (isLeft() && remainingMs(state, shared) > 0 && !state.isClosed && !shared.isOver) {
+  while (isLeft() && remainingMs(state, shared) > 0 && !state.isClosed && !shared.isOver)
     await pause(state, shared, remainingMs(state, shared))
-  }
   return isLeft() && watcher.isCurrent()
 }
 

@@ -98,9 +98,8 @@ export function createWatcher(parts: WatcherParts): Watcher {
     const before = subscription.connection()
     try {
       let isDone = true
-      for (const watched of addresses.values()) {
+      for (const watched of addresses.values())
         isDone = (await catchUp(watched, { ...parts, payments, isClosed: () => closed })) && isDone
-      }
       // Everything up to the start of this connection was read, and the connection reports the rest.
       if (isDone) subscription.caughtUp(before)
     } catch (error) {

@@ -154,9 +154,8 @@ function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
   if (status !== 200) return unavailable(`the node returned status ${status}`)
   // Another id means the answer to another question: a proxy or cache mixed them up.
   if (value['id'] !== id) return unavailable('the response belongs to another request')
-  if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null)) {
+  if (value['jsonrpc'] !== '2.0' || !('result' in value) || ('error' in value && error !== null))
     return unavailable('the response has neither result nor error')
-  }
   return { kind: 'answered', result: value['result'], ...(dateMs !== undefined && { dateMs }) }
 }
 

@@ -130,9 +130,8 @@ export async function attachSignature(
   if (
     signature.length !== signatureBytes ||
     !(await verifySignature(key, signature as SignatureBytes, Uint8Array.from(decoded.message)))
-  ) {
+  )
     throw new WalletFault(`${signer} did not sign the transaction`)
-  }
   const signed = transaction.slice()
   signed.set(signature, 1 + place * signatureBytes)
   return signed

@@ -88,9 +88,8 @@ async function lookAgain(
   if (slot === undefined || slot < expiry + finalitySlots) return isBehind
   // This is the last question: if the node's history starts too late now, the status may have been pruned before.
   const first = await readNumber(call, 'getFirstAvailableBlock', [])
-  if (first === undefined || first > Math.max(0, signedAt - earlierSlots)) {
+  if (first === undefined || first > Math.max(0, signedAt - earlierSlots))
     return { kind: 'open', why: 'a node does not keep enough history' } as const
-  }
   return { kind: 'gone' } as const
 }
 
@@ -157,9 +156,7 @@ function readList(value: unknown, length: number): readonly Status[] {
 function statusIn(status: unknown): Status {
   if (status === null) return { kind: 'absent' }
   const slot = isFields(status) ? readCount(status['slot']) : undefined
-  if (!isFields(status) || slot === undefined || status['err'] === undefined) {
-    return unreadable
-  }
+  if (!isFields(status) || slot === undefined || status['err'] === undefined) return unreadable
   const finalized = status['confirmationStatus'] === 'finalized'
   if (!finalized && status['confirmationStatus'] !== 'confirmed') return { kind: 'processed' }
   return status['err'] === null

@@ -29,9 +29,8 @@ export interface Failure {
 
 export async function explainFailure(call: Call, failure: Failure): Promise<Impossible> {
   const { order, batch, wallet, error, keys } = failure
-  if (error === 'AccountNotFound' || error === 'InsufficientFundsForFee') {
+  if (error === 'AccountNotFound' || error === 'InsufficientFundsForFee')
     return impossible(`${wallet} has too little SOL for the fee; send it more`)
-  }
   if (error === 'InvalidAccountForFee') return impossible(`${wallet} is not a plain wallet and cannot pay fees`)
   const position = positionIn(error)
   if (position !== undefined)
@@ -39,9 +38,8 @@ export async function explainFailure(call: Call, failure: Failure): Promise<Impo
   const poor = rentIn(error)
   if (poor === undefined) return impossible(`it would fail (${describeError(error)})`)
   const transfer = order.transfers.findIndex(({ owner }) => owner === keys[poor])
-  if (poor > 0 && !order.mint && transfer >= 0) {
+  if (poor > 0 && !order.mint && transfer >= 0)
     return impossible(`${nameTransfer(failure, transfer)} is too small to open an empty wallet`, transfer)
-  }
   return impossible(`${wallet} would keep less SOL than an account must hold; send it more`)
 }
 

@@ -57,9 +57,8 @@ async function attemptOpening(parts: SendParts, order: OpeningOrder, isStopped: 
   if (!lifetime) return { kind: 'failed', why: 'no node returned a recent blockhash' }
   const signed = await signOpening(order.recipient, order.mint, lifetime, wallet)
   const submission = await submit(parts.rpc, signed)
-  if (submission.kind === 'rejected') {
+  if (submission.kind === 'rejected')
     return { kind: 'failed', why: `${submission.why}; does ${wallet.address} hold SOL?` }
-  }
   const end = parts.clock.monotonic() + longestWaitMs
   while (!isStopped() && parts.clock.monotonic() < end) {
     const fate = await confirm(parts, signed, roundMs)

@@ -63,9 +63,8 @@ export function createOutgoingWallet(given: OutgoingWalletParts): OutgoingWallet
       const inquiry = createInquiry(signature, 'finalized')
       let finding: Finding = { kind: 'missing' }
       // Each round starts with two other nodes, so that nodes with pruned history do not hide the others.
-      for (let asked = 0; asked < nodeReaders.length && finding.kind !== 'found'; asked += 2) {
+      for (let asked = 0; asked < nodeReaders.length && finding.kind !== 'found'; asked += 2)
         finding = await inquire(inquiry, nodeReaders, { isEager: true, hedgeMs, onHedge: () => {} })
-      }
       return finding.kind === 'found' ? finding.effect : undefined
     },
   }
@@ -107,9 +106,8 @@ function faultIn({ transfers }: TransferOrder, { maxFeeLamports }: FeeTerms): st
   if (transfers.length === 0) return 'there is nothing to send'
   if (transfers.some(({ units }) => units <= 0n || units > maxUnits)) return 'an amount is out of range'
   if (transfers.some(({ owner }) => decodeAddress(owner) === undefined)) return 'an address is invalid'
-  if (maxFeeLamports !== undefined && maxFeeLamports < signatureLamports) {
+  if (maxFeeLamports !== undefined && maxFeeLamports < signatureLamports)
     return `a transaction costs at least ${signatureLamports} lamports, but the limit is ${maxFeeLamports}`
-  }
   return undefined
 }
 

@@ -54,9 +54,8 @@ export async function signPayment(order: PaymentOrder, wallet: Wallet): Promise<
   return signInstructions(instructions, order, wallet, (data) => {
     const memo = new TextEncoder().encode(order.requestId)
     // Wallets can add instructions. Without the memo, the payment could not be claimed.
-    if (!data.some((one) => equalBytes(one, memo))) {
+    if (!data.some((one) => equalBytes(one, memo)))
       throw new TypeError('the wallet removed the memo, so the payment could not be claimed')
-    }
   })
 }
 
@@ -73,9 +72,8 @@ export async function signInstructions(
   if (decoding.kind === 'malformed') throw new TypeError('the wallet did not return a transaction')
   const { signatures, keys, instructions: signed, lifetime: blockhash } = decoding.transaction
   const [signature, signer] = [signatures[0], keys[0]]
-  if (!signature || !signer || encodeBase58(signer) !== wallet.address || signature.every((byte) => byte === 0)) {
+  if (!signature || !signer || encodeBase58(signer) !== wallet.address || signature.every((byte) => byte === 0))
     throw new TypeError('the wallet did not sign the transaction')
-  }
   // The expiry is known only for the given blockhash. With another blockhash, a live payment would appear to have
   // expired.
   if (encodeBase58(blockhash) !== lifetime.blockhash) throw new TypeError('the wallet changed the blockhash')

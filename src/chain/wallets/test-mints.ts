@@ -102,9 +102,8 @@ async function giving({ recipient, units, mints }: MintingOrder, payer: string):
   const signer = createNoopSigner(address(payer))
   // Two equal orders with one blockhash would be the same transaction.
   const instructions: Instruction[] = [memoInstruction(`test money ${crypto.randomUUID()}`)]
-  if (units.SOL) {
+  if (units.SOL)
     instructions.push(getTransferSolInstruction({ source: signer, destination: address(recipient), amount: units.SOL }))
-  }
   for (const code of ['USDC', 'NATIVE'] as const) {
     const [amount, mint] = [units[code], mints[code]]
     if (amount === undefined || !mint) continue

@@ -58,9 +58,8 @@ export async function composeBatch(order: TransferOrder, wallet: string, terms: 
     if (mint && opens) add(await openInstruction(wallet, owner, mint), index)
   }
   add(memoInstruction(memo))
-  for (const [index, { owner, units: amount }] of transfers.entries()) {
+  for (const [index, { owner, units: amount }] of transfers.entries())
     add(await transferInstruction(wallet, owner, { mint, units: amount }), index)
-  }
   return { instructions, transferOf, source, destinations }
 }
 

@@ -94,9 +94,8 @@ async function sign(options: WalletOptions, text: string, purpose: DeveloperPurp
  */
 function expectSame({ service }: ServiceView, origin: string): void {
   if (service === origin) return
-  if (service === null) {
+  if (service === null)
     throw usage(`The service at ${origin} does not know its own address. Its operator must set publicUrl.`)
-  }
   throw usage(`The service at ${origin} has the address ${service}. Use that address with --service.`)
 }
 

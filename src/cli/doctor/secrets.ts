@@ -33,12 +33,10 @@ const newSecret = `add PAYSTILE_SECRET=1:$(openssl rand -base64 32) to ${envFile
 
 function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
   const path = join(directory, envFileName)
-  if (env.kind === 'unreadable') {
+  if (env.kind === 'unreadable')
     return [fail(`${path} cannot be read (${env.why})`, `give this user read access to ${path}, or remove it`)]
-  }
-  if (env.kind === 'read' && env.isOpen) {
+  if (env.kind === 'read' && env.isOpen)
     return [warn(`other users of this machine can read ${path}`, `chmod 600 ${path}`)]
-  }
   return []
 }
 

@@ -48,9 +48,8 @@ export async function checkStore(
     ...(reportToken !== undefined && { reportToken }),
   }
   const inspection = await inspectLedger(url, identity, createWallClock().now())
-  if (inspection.kind === 'unavailable') {
+  if (inspection.kind === 'unavailable')
     return none(fail(inspection.why, 'start the database, or correct ledger in the configuration (PAYSTILE_LEDGER)'))
-  }
   const { facts } = inspection
   const room = roomWords(facts)
   const relative = relativeWords(url)

@@ -162,9 +162,8 @@ export async function checkPublicUrl(
     if (network !== 'mainnet') return []
     return [warn('is not set, so receipts contain the Host header that the client sent', mend)]
   }
-  if (network === 'mainnet' && !publicUrl.startsWith('https:')) {
+  if (network === 'mainnet' && !publicUrl.startsWith('https:'))
     return [fail(`${publicUrl} is not https, so others could read proofs in transit`, mend)]
-  }
   const answer = await ask(`${publicUrl}${endpoints.wellKnown}`, 'GET')
   if (answer.kind === 'answered' && answer.status < 500) return [ok(`${publicUrl} responds (${answer.status})`)]
   const why = answer.kind === 'silent' ? answer.why : String(answer.status)

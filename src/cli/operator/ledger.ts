@@ -44,9 +44,8 @@ export async function withLedger<Result>(
     const ledger = await openLedger(url, { clock, ownClock: network !== 'localnet', identity })
     return await work(ledger).finally(() => ledger.close())
   } catch (error) {
-    if (error instanceof LedgerUnavailable) {
+    if (error instanceof LedgerUnavailable)
       throw new CommandError('unreachable', 'ledger_unavailable', sentence(error.message))
-    }
     if (error instanceof LedgerConfigurationError) throw new CommandError('usage', 'configuration', error.plainMessage)
     throw error
   }

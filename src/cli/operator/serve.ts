@@ -98,9 +98,8 @@ export function readSecrets(terminal: Terminal, directory: string): void {
 function noteSecrets(terminal: Terminal, directory: string, reading: EnvReading): void {
   const path = join(directory, envFileName)
   if (reading.kind === 'unreadable') terminal.note(`${path} cannot be read (${reading.why}), so it is ignored.`)
-  if (reading.kind === 'read' && reading.isOpen) {
+  if (reading.kind === 'read' && reading.isOpen)
     terminal.note(`Other users of this machine can read ${path}. Run: chmod 600 ${path}`)
-  }
 }
 
 interface RouteWords {

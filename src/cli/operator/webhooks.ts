@@ -56,9 +56,8 @@ export async function testWebhook(terminal: Terminal, options: TestOptions): Pro
   const data = { note: 'A test message without a payment.' }
   const message = formatWebhook({ id, kind: 'webhook.test', at: createWallClock().now() }, data)
   const posted = await poster.post(webhook, message, new AbortController().signal).finally(poster.close)
-  if (posted.kind === 'failed') {
+  if (posted.kind === 'failed')
     throw new CommandError('unreachable', 'unreachable', `The message was not delivered: ${posted.why}.`)
-  }
   const { status } = posted
   const told = status >= 200 && status < 300
   const { origin } = new URL(webhook.url)

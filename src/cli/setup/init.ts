@@ -28,9 +28,8 @@ const defaults = { upstream: 'http://127.0.0.1:3000', path: '/api/*', price: '0.
 export async function init(terminal: Terminal, given: string | undefined, options: InitOptions): Promise<ExitCode> {
   const directory = resolve(given ?? '.')
   const config = join(directory, configName)
-  if (existsSync(config) && !options.force) {
+  if (existsSync(config) && !options.force)
     throw usage(`${config} already exists. Edit it, or replace it with --force.`)
-  }
   const known = readFlags(options)
   const isPerson = !options.yes && !terminal.json && process.stdin.isTTY === true
   const answers = isPerson ? await askAll(await loadPrompts(), known) : complete(known, options.yes === true)

@@ -35,9 +35,8 @@ export async function createMints(terminal: Terminal, file: string | undefined, 
 
 function failure(result: { readonly kind: string; readonly why?: string }, address: string, network: Network) {
   const why = result.why ?? 'unknown reason'
-  if (result.kind !== 'failed') {
+  if (result.kind !== 'failed')
     return new CommandError('unreachable', 'chain_unavailable', `The mints were not created: ${why}. Try again.`)
-  }
   const source =
     network === 'localnet' ? `npx paystile faucet ${address}` : `https://faucet.solana.com for the address ${address}`
   const message = `The mints were not created: ${why}. Creating them costs about 0.003 SOL. Get some from ${source}.`

@@ -76,9 +76,8 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
     ...(description !== undefined && { description }),
     ...(allowance && { allowance }),
   }
-  if (options.approve && (await options.approve(offer)) !== true) {
+  if (options.approve && (await options.approve(offer)) !== true)
     throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
-  }
   const intent: Intent = {
     requestId,
     key: purchase.key,
@@ -131,9 +130,7 @@ async function sign({ journal, wallet }: PayParts, intent: Intent, order: Paymen
 export async function land({ rpc, clock, journal, options, tell }: PayParts, intent: Intent): Promise<Intent> {
   // Earlier versions did not record the slot. Such a payment never counts as expired.
   const { requestId, genesis, tx, wire, slot = Number.MAX_SAFE_INTEGER } = intent
-  if (tx === undefined || wire === undefined) {
-    throw new TypeError('a payment that was not signed cannot land')
-  }
+  if (tx === undefined || wire === undefined) throw new TypeError('a payment that was not signed cannot land')
   const signed = { wire, signature: tx, slot }
   const submission = await submit(rpc, signed)
   if (submission.kind === 'sent') tell({ kind: 'sent', tx })

@@ -101,9 +101,8 @@ function finish(filled: number, totalBytes: number): void {
 }
 
 function writeDigest(bytes: Uint8Array): Uint8Array {
-  for (let index = 0; index < digestBytes; index += 1) {
+  for (let index = 0; index < digestBytes; index += 1)
     bytes[index] = (state[index >> 2] as number) >>> (24 - (index & 3) * 8)
-  }
   return bytes
 }
 

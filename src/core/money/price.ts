@@ -12,15 +12,13 @@ export type PriceReading =
 export function readPrice(value: unknown, token: TokenCode, decimals: number): PriceReading {
   if (typeof value !== 'number' && typeof value !== 'string') return problem('must be a number or decimal text')
   const text = typeof value === 'number' ? formatNumber(value) : value
-  if (text === undefined || !/^-?\d+(\.\d+)?$/.test(text)) {
+  if (text === undefined || !/^-?\d+(\.\d+)?$/.test(text))
     return problem(`must be a plain decimal such as 0.01, not ${JSON.stringify(String(value))}`)
-  }
   if (text.startsWith('-') || /^0(\.0+)?$/.test(text)) return problem(`must be more than zero, not ${text}`)
   const units = parseUnits(text, decimals)
   if (units !== undefined) return { kind: 'price', units }
-  if ((text.split('.')[1]?.length ?? 0) > decimals) {
+  if ((text.split('.')[1]?.length ?? 0) > decimals)
     return problem(`${text} has more decimals than ${token} (${decimals})`)
-  }
   return problem(`${text} is not a price that ${token} can express (at most ${maxUnits} base units)`)
 }
 

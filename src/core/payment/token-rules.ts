@@ -126,9 +126,8 @@ export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { 
   if (!reading) return bad(`mints.${code}`, 'was not checked')
   const traits = traitsOf(mint, reading.mint, terms.allowed)
   if (typeof traits === 'string') return bad(`mints.${code}`, `${mint.address} ${traits}`)
-  if (terms.units !== undefined && computeGross(terms.units, traits.fees) === undefined) {
+  if (terms.units !== undefined && computeGross(terms.units, traits.fees) === undefined)
     return bad(`mints.${code}`, `${mint.address} has a transfer fee that is too high for this price`)
-  }
   return judgeAccount(terms, mint, traits, reading.account)
 }
 

@@ -139,9 +139,8 @@ function judgeOption(
     (transfer) => transfer.asset === option.asset && transfer.destination === option.destination,
   )
   if (arrived.length === 0) return undefined
-  if (arrived.some((transfer) => transfer.destinationOwner !== quote.recipient)) {
+  if (arrived.some((transfer) => transfer.destinationOwner !== quote.recipient))
     return refuse('wrong_recipient', { detail: "The recipient's token account belongs to another wallet." })
-  }
   if (payer) return judgePayer(effect, quote, option, arrived, payer)
   let refusal: Refusal | undefined
   for (const address of new Set(arrived.map((transfer) => transfer.authority))) {
@@ -162,17 +161,14 @@ function judgePayer(
   const { recipient } = quote
   const sent = arrived.filter((transfer) => transfer.authority === address)
   if (sent.length === 0) return refuse('payer_mismatch')
-  if (address === recipient || sent.some((transfer) => transfer.sourceOwner === recipient)) {
+  if (address === recipient || sent.some((transfer) => transfer.sourceOwner === recipient))
     return refuse('self_payment')
-  }
   if (sent.some((transfer) => transfer.units === undefined)) return refuse('unsupported_transfer')
-  if (signer !== undefined && !sent.every((transfer) => speaksFor(signer, transfer))) {
+  if (signer !== undefined && !sent.every((transfer) => speaksFor(signer, transfer)))
     return refuse('payer_mismatch', { detail: 'The signer of the proof did not sign the payment.' })
-  }
   const meant = sent.filter((transfer) => isTied(quote, transfer))
-  if (meant.length === 0) {
+  if (meant.length === 0)
     return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment. Another program wrote it.' })
-  }
   const explicit = sumOf(meant) - takenBack(effect, recipient, option.asset)
   const gained = computeGain(effect, recipient, option.asset)
   const credited = gained < explicit ? gained : explicit

@@ -185,9 +185,8 @@ function claimsOf(rules: RewardRules, earning: Earning, partner: Partner | undef
  */
 export function splitUnits(units: bigint, weights: readonly bigint[]): readonly bigint[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0n)
-  if (units < 0n || total <= 0n || weights.some((weight) => weight < 0n)) {
+  if (units < 0n || total <= 0n || weights.some((weight) => weight < 0n))
     throw new RangeError('units and weights must not be negative, and some weight must be positive')
-  }
   const parts = weights.map((weight) => (units * weight) / total)
   const left = Number(units - parts.reduce((sum, part) => sum + part, 0n))
   const order = weights

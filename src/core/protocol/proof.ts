@@ -52,9 +52,8 @@ export function parseProof(header: string): ProofReading {
 
 function readValues(values: ReadonlyMap<ProofKey, string>): ProofReading {
   const [tx, requestId, payer] = [values.get('tx'), values.get('requestId'), values.get('payer')]
-  if (tx === undefined || requestId === undefined || payer === undefined) {
+  if (tx === undefined || requestId === undefined || payer === undefined)
     return malformed('it needs the keys tx, requestId and payer')
-  }
   const txBytes = decodeSignature(tx)
   if (!txBytes) return malformed('tx is not a transaction signature')
   if (!requestIdPattern.test(requestId)) return malformed('requestId contains invalid characters')

@@ -69,9 +69,8 @@ export function readYaml(text: string, name: string, environment: Environment): 
     return `${name}:${line}:${col}`
   }
   const faults = [...document.errors, ...document.warnings]
-  if (faults.length > 0) {
+  if (faults.length > 0)
     throw new ConfigurationError(faults.map(({ message, pos }) => `${at(pos[0])}: ${message.split('\n')[0]}`))
-  }
   const value = unfold(document, name)
   const missing: ConfigurationProblem[] = []
   const secrets: (readonly [string, string])[] = []

@@ -9,9 +9,8 @@ export function checkTable(rows: readonly NamedRow[]): readonly OptionProblem[] 
   return rows.flatMap((row, index) => {
     const place = ['routes', index, 'path']
     const plain = decodeURIComponent(row.path).toLowerCase()
-    if (isOwnPath(plain.replace(/(.)\/$/, '$1'))) {
+    if (isOwnPath(plain.replace(/(.)\/$/, '$1')))
       return [{ place, why: `is reserved for the service itself; choose another path than ${row.path}` }]
-    }
     const first = rows.findIndex((other) => covers(other.pattern, row.pattern) && overlap(other, row).length > 0)
     const taken = first >= 0 && first < index ? overlap(rows[first] as NamedRow, row) : []
     if (taken.length === 0) return []

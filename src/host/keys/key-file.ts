@@ -177,9 +177,8 @@ function load(path: string): Loaded {
     if (file !== undefined) closeSync(file)
   }
   const contents = parse(text)
-  if (contents === undefined) {
+  if (contents === undefined)
     throw new Error(`The key file ${path} contains neither 64 numbers from 0 to 255 nor an encrypted key.`)
-  }
   const isPrivate = process.platform === 'win32' || (mode & 0o077) === 0
   return { contents, mode: mode.toString(8).padStart(4, '0'), isPrivate }
 }
@@ -187,9 +186,8 @@ function load(path: string): Loaded {
 function parse(text: string): Contents | undefined {
   const value = parseJson(text)
   const isByte = (item: unknown) => Number.isInteger(item) && Number(item) >= 0 && Number(item) <= 255
-  if (Array.isArray(value)) {
+  if (Array.isArray(value))
     return value.length === 64 && value.every(isByte) ? { kind: 'plain', key: Uint8Array.from(value) } : undefined
-  }
   const sealed = readSealedKey(value)
   return sealed && { kind: 'sealed', sealed }
 }
@@ -212,9 +210,8 @@ function readAddress(key: Uint8Array): string | undefined {
 
 /** Writes a key durably under a temporary name, and erases the given bytes. */
 function writeDraft(path: string, key: Uint8Array, address: string, passphrase: string | undefined): string {
-  if (passphrase !== undefined && passphrase.length < shortestPassphrase) {
+  if (passphrase !== undefined && passphrase.length < shortestPassphrase)
     throw new Error(`A passphrase needs at least ${shortestPassphrase} characters. Choose a longer one.`)
-  }
   const draft = `${path}.${crypto.randomUUID()}`
   const text = JSON.stringify(passphrase === undefined ? [...key] : sealKey(key, address, passphrase))
   key.fill(0)

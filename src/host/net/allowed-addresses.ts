@@ -103,9 +103,8 @@ export function createLookup(reach: Reach, resolve: LookUpAll = lookUp as LookUp
     resolve(host, { ...options, all: true }, (error, found) => {
       const [first] = found ?? []
       if (error || !first) return done(error ?? new ForbiddenAddress('the name does not resolve'), '', 4)
-      if (!found.every(({ address }) => isWithin(reach, address))) {
+      if (!found.every(({ address }) => isWithin(reach, address)))
         return done(new ForbiddenAddress('the name resolves to a private network'), '', 4)
-      }
       if (options.all) return done(null, [...found])
       done(null, first.address, first.family)
     })

@@ -57,9 +57,8 @@ export function chooseLapsed(
   const waited = lapsed.find(({ isHeld, usableUntil }) => isHeld && usableUntil > now - longestHoldMs)
   const ready = lapsed.filter(({ isHeld, usableUntil }) => !isHeld && (!waited || usableUntil < waited.usableUntil))
   const last = ready[most - 1]
-  if (last && ready.length > most) {
+  if (last && ready.length > most)
     return { told: ready.filter(({ usableUntil }) => usableUntil <= last.usableUntil), mark: last.usableUntil }
-  }
   return { told: ready, mark: waited ? waited.usableUntil - 1 : until }
 }
 

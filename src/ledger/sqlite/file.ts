@@ -180,9 +180,8 @@ function checkPlace(path: string): void {
       'create it first, or choose another file',
     )
   }
-  if (look(path)?.isDirectory()) {
+  if (look(path)?.isDirectory())
     throw new LedgerConfigurationError(`The ledger ${path} is a directory`, 'choose a file inside it')
-  }
 }
 
 function explainOpening(path: string, error: unknown): unknown {

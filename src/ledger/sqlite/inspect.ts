@@ -20,13 +20,11 @@ export function inspectFile(given: string, identity: KnownIdentity, now: number)
   if (stats?.isDirectory()) return bad(`The ledger ${path} is a directory`, 'choose a file inside it')
   const directory = dirname(path)
   const place = placeOf(directory)
-  if (place.kind === 'none') {
+  if (place.kind === 'none')
     return bad(`The ledger ${path} cannot be created`, `create the directory ${place.missing}, or choose another file`)
-  }
   facts = { name: path, freeBytes: place.freeBytes }
-  if (!canWrite(stats ? path : place.directory) || !canWrite(place.directory)) {
+  if (!canWrite(stats ? path : place.directory) || !canWrite(place.directory))
     return bad(`The ledger ${path} cannot be written`, `give this user write access to it and to ${place.directory}`)
-  }
   if (!stats) return { kind: 'new', facts }
   let db: DatabaseSyncInstance | undefined
   try {

@@ -67,9 +67,8 @@ export function resolve(
   if (typeof loaded === 'string') return { kind: 'rejected', failure: loaded, ...noRoles }
   const roles = listRoles(message, loaded)
   const locks = roles.length
-  if (new Set(roles.map(({ address }) => address)).size !== locks) {
+  if (new Set(roles.map(({ address }) => address)).size !== locks)
     return { kind: 'rejected', failure: 'AccountLoadedTwice', roles, loaded, fee: undefined }
-  }
   if (locks > maxLocks) return { kind: 'rejected', failure: 'TooManyAccountLocks', roles, loaded, fee: undefined }
   return { roles, loaded }
 }
@@ -125,9 +124,8 @@ function refusePayer(payer: Account | undefined, fee: bigint, vm: Vm): Failure |
   if (payer.lamports < kept + fee) return 'InsufficientFundsForFee'
   const exemption = vm.rentExemption(payer.data.length)
   const rest = payer.lamports - fee
-  if (rest > 0n && rest < exemption && payer.lamports >= exemption) {
+  if (rest > 0n && rest < exemption && payer.lamports >= exemption)
     return { InsufficientFundsForRent: { account_index: 0 } }
-  }
   return undefined
 }
 

@@ -23,9 +23,8 @@ export function createLedger({ db }: Store): Ledger {
   const number = (row: unknown, key: string) => Number((row as Row)[key])
   return {
     *accounts() {
-      for (const row of db.prepare('select address, account from accounts').iterate()) {
+      for (const row of db.prepare('select address, account from accounts').iterate())
         yield [String((row as Row)['address']), decodeAccount((row as Row)['account'] as Uint8Array)]
-      }
     },
     save(changes) {
       for (const [address, account] of changes) {

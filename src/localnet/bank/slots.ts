@@ -99,9 +99,8 @@ function closeSlot(core: Core): void {
     change([[identity, account]], core)
     history.addReward(core.open, { lamports: earned, postBalance: account.lamports })
   }
-  if (store.durable) {
+  if (store.durable)
     ledger.save([...accounts.changedIn(core.open)].map((address) => [address, accounts.get(address)] as const))
-  }
   store.commit()
   core.positions = 0
   core.fees = noFees
@@ -145,9 +144,8 @@ export function rollback(slots: number, core: Core): readonly string[] {
   const lost = sync(core)
   const { finalized } = computeView(lost, 0, timeline)
   const keep = lost - slots
-  if (!Number.isSafeInteger(slots) || slots < 1 || keep < finalized) {
+  if (!Number.isSafeInteger(slots) || slots < 1 || keep < finalized)
     throw new RangeError(`between 1 and ${lost - finalized} slots can be dropped: slot ${finalized} is final`)
-  }
   store.begin()
   const changes = accounts.revert(keep)
   vm.put(changes)

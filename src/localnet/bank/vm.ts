@@ -166,9 +166,8 @@ function readFailure(native: Native, error: ReturnType<Litesvm.FailedTransaction
     return { InstructionError: [error.index, 'BorshIoError'] }
   }
   if (error instanceof native.TransactionErrorDuplicateInstruction) return { DuplicateInstruction: error.index }
-  if (error instanceof native.TransactionErrorInsufficientFundsForRent) {
+  if (error instanceof native.TransactionErrorInsufficientFundsForRent)
     return { InsufficientFundsForRent: { account_index: error.accountIndex } }
-  }
   return { ProgramExecutionTemporarilyRestricted: { account_index: error.accountIndex } }
 }
 

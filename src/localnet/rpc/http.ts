@@ -33,9 +33,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
   const path = (request.url ?? '/').split('?')[0]
   if (request.method === 'OPTIONS') return reply(response, 204, '')
   if (request.method === 'GET' && path === '/health') return reply(response, 200, 'ok', 'text/plain')
-  if (request.method !== 'POST') {
+  if (request.method !== 'POST')
     return reply(response, 405, 'Used HTTP Method is not allowed. POST or OPTIONS is required\n', 'text/plain')
-  }
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     const text = 'Supplied content type is not allowed. Content-Type: application/json is required\n'
     return reply(response, 415, text, 'text/plain')

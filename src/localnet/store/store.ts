@@ -129,9 +129,7 @@ function check(db: DatabaseSyncInstance, file: string): void {
   if (tables === 0) return
   const application = db.prepare('pragma application_id').get()?.['application_id']
   const version = db.prepare('pragma user_version').get()?.['user_version']
-  if (application !== applicationId) {
-    throw new LocalnetDataError(`${file} is not a paystile localnet chain`)
-  }
+  if (application !== applicationId) throw new LocalnetDataError(`${file} is not a paystile localnet chain`)
   if (version !== schemaVersion) {
     throw new LocalnetDataError(
       `${file} was written by another version (format ${version}, this one reads ${schemaVersion})`,

@@ -126,9 +126,8 @@ export function describeFailure(failure: Failure): string {
     const [index, inner] = failure.InstructionError
     return `Error processing Instruction ${index}: ${describeInstructionFailure(inner)}`
   }
-  if ('DuplicateInstruction' in failure) {
+  if ('DuplicateInstruction' in failure)
     return `Transaction contains a duplicate instruction (${failure.DuplicateInstruction}) that is not allowed`
-  }
   if ('InsufficientFundsForRent' in failure) {
     const index = failure.InsufficientFundsForRent.account_index
     return `Transaction results in an account (${index}) with insufficient funds for rent`

@@ -212,9 +212,8 @@ function sanitize(message: Message): void {
   if (signers + readonlyOthers > keys.length) throw new Unsanitary('fewer accounts than the header counts')
   if (readonlySigners >= signers) throw new Unsanitary('the fee payer is not a writable signer')
   const looked = lookups.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, 0)
-  if (lookups.some(({ writable, readonly }) => writable.length + readonly.length === 0)) {
+  if (lookups.some(({ writable, readonly }) => writable.length + readonly.length === 0))
     throw new Unsanitary('a lookup loads nothing')
-  }
   if (keys.length + looked > 256) throw new Unsanitary('more than 256 accounts')
   for (const { program, accounts } of message.instructions) {
     if (program === 0 || program >= keys.length) throw new Unsanitary('a program index is out of bounds')
@@ -230,9 +229,8 @@ function sanitizeV1({ signers, keys, instructions, config }: Message): void {
   if (instructions.length > 64) throw new Unsanitary('more than 64 instructions')
   if (new Set(keys).size !== keys.length) throw new Unsanitary('an account is listed twice')
   const heap = config?.heapSize
-  if (heap !== undefined && (heap % 1024 !== 0 || heap < 32 * 1024 || heap > 256 * 1024)) {
+  if (heap !== undefined && (heap % 1024 !== 0 || heap < 32 * 1024 || heap > 256 * 1024))
     throw new Unsanitary('the heap size is out of bounds')
-  }
 }
 
 function readHeader(reader: Reader): [number, number, number] {

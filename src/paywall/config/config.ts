@@ -148,9 +148,8 @@ function withSponsorKey(sponsor: unknown, key: string): unknown {
  * problems.
  */
 export function readConfig(options: ProviderOptions, environment: Environment): Config {
-  if (typeof options !== 'object' || options === null) {
+  if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
-  }
   const { given, locate } = withEnvironment(options, environment)
   const reading = parseOptions(providerSchema, given)
   if (reading.kind === 'problems') throw new ConfigurationError(reading.problems.map(formatProblem).map(locate))

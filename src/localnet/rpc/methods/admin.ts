@@ -19,9 +19,8 @@ function clock({ bank }: Node): unknown {
 
 function advance(params: readonly unknown[], node: Node): unknown {
   const { seconds, slots } = readConfig(params[0])
-  if (seconds !== undefined && (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= maxSeconds))) {
+  if (seconds !== undefined && (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= maxSeconds)))
     throw wrongType(seconds, `seconds from 0 to ${maxSeconds}`)
-  }
   const count = slots === undefined ? undefined : readInteger(slots)
   if (count !== undefined && (count < 1 || count > maxSlots)) throw invalidParams(`slots must be from 1 to ${maxSlots}`)
   if (seconds === undefined && count === undefined) throw invalidParams('give seconds, slots, or both')

@@ -21,9 +21,7 @@ export function readSimulationFormat(config: Config): SimulationFormat {
   if (wanted === undefined || wanted === null) return { accounts: undefined, innerInstructions }
   const { addresses, ...rest } = readConfig(wanted)
   const format = readAccountFormat(rest, 'base64')
-  if (format.encoding === 'binary' || format.encoding === 'base58') {
-    throw invalidParams('base58 encoding not supported')
-  }
+  if (format.encoding === 'binary' || format.encoding === 'base58') throw invalidParams('base58 encoding not supported')
   if (!Array.isArray(addresses)) throw invalidParams('Invalid params: missing field `addresses`.')
   return { accounts: { addresses: addresses.map(readAddress), format }, innerInstructions }
 }

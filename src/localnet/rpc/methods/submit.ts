@@ -33,9 +33,8 @@ const maxWireText = Math.ceil((packetBytesV1 * 8) / 5)
 function readTransaction(value: unknown, encoding: WireEncoding): Transaction {
   const bytes = readWire(readText(value), encoding)
   const limit = bytes[0] === 0x81 ? packetBytesV1 : packetBytes
-  if (bytes.length > limit) {
+  if (bytes.length > limit)
     throw invalidParams(`decoded ${typeName} too large: ${bytes.length} bytes (max: ${limit} bytes)`)
-  }
   const decoded = decodeTransaction(bytes)
   if (decoded.kind === 'malformed') throw invalidParams(`failed to deserialize ${typeName}: ${decoded.reason}`)
   if (decoded.kind === 'unsanitary') throw invalidTransaction('SanitizeFailure')
@@ -120,9 +119,8 @@ function feeForMessage(params: readonly unknown[], node: Node): unknown {
   const text = readText(params[0])
   const bytes = readWire(text, 'base64')
   const decoded = decodeMessage(bytes)
-  if (decoded.kind === 'malformed') {
+  if (decoded.kind === 'malformed')
     throw invalidParams(`failed to deserialize solana_message::versions::VersionedMessage: ${decoded.reason}`)
-  }
   if (decoded.kind === 'unsanitary') throw invalidTransaction('SanitizeFailure')
   const { slot } = readBearing(readConfig(params[1]), node)
   const message = decoded.value

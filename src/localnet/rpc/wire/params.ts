@@ -24,17 +24,15 @@ export function readText(value: unknown): string {
 export function readAddress(value: unknown): string {
   const text = readText(value)
   if (text.length > 44) throw invalidParams('Invalid param: WrongSize')
-  if (decodeAddress(text) === undefined) {
+  if (decodeAddress(text) === undefined)
     throw invalidParams(/^[1-9A-HJ-NP-Za-km-z]*$/.test(text) ? 'Invalid param: WrongSize' : 'Invalid param: Invalid')
-  }
   return text
 }
 
 export function readSignature(value: unknown): string {
   const text = readText(value)
-  if (decodeSignature(text) === undefined) {
+  if (decodeSignature(text) === undefined)
     throw invalidParams(/^[1-9A-HJ-NP-Za-km-z]*$/.test(text) ? 'Invalid param: WrongSize' : 'Invalid param: Invalid')
-  }
   return text
 }
 

@@ -2,12 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { Amount } from './cells.tsx'
 
-interface FactProps {
-  readonly name: string
-  readonly children: ComponentChildren
-}
-
-export function Fact({ name, children }: FactProps) {
+export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
   return (
     <div class="fact">
       <dt>{name}</dt>

@@ -138,12 +138,7 @@ function Settings() {
   )
 }
 
-interface ScreenHeadProps {
-  readonly title: string
-  readonly children?: ComponentChildren
-}
-
-export function ScreenHead({ title, children }: ScreenHeadProps) {
+export function ScreenHead({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="screen-head">
       <h1>{title}</h1>

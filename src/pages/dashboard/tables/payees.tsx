@@ -145,12 +145,7 @@ export function PayeeDrawer({ rewards }: { readonly rewards: Rewards }) {
   )
 }
 
-interface FactsProps {
-  readonly payee: PayeeDetail
-  readonly wait: ReturnType<typeof describeWait>
-}
-
-function Facts({ payee, wait }: FactsProps) {
+function Facts({ payee, wait }: { readonly payee: PayeeDetail; readonly wait: ReturnType<typeof describeWait> }) {
   const taken = computeTaken(payee)
   const isPseudonym = payee.role === 'cashback'
   return (
