@@ -144,12 +144,7 @@ export function listCandidates(challenge: Challenge, network: Network, options: 
   return allowed
 }
 
-function readCandidate(
-  challenge: Challenge,
-  network: Network,
-  token: TokenCode,
-  options: PolicyOptions,
-): Candidate | PaymentError {
+function readCandidate(challenge: Challenge, network: Network, token: TokenCode, options: PolicyOptions) {
   const { requestId } = challenge
   const mints: MintTable = { ...knownMints[network], ...options.mints }
   const mint = findMint(token, mints)

@@ -170,10 +170,7 @@ async function chooseClock(network: Network, rpc: Parameters<typeof readChainTim
   return time === undefined ? wall : { now: () => time, monotonic: wall.monotonic }
 }
 
-async function openLedgerFor(
-  { ledgerUrl, keyring, network, service }: ReadOptions,
-  clock: Clock,
-): Promise<Ledger | undefined> {
+async function openLedgerFor({ ledgerUrl, keyring, network, service }: ReadOptions, clock: Clock) {
   if (ledgerUrl === undefined) return undefined
   if (!keyring) throw new ConfigurationError(['ledger: needs its secret (option secret or PAYSTILE_SECRET)'])
   return openLedger(ledgerUrl, { clock, identity: { network, service, fingerprint: keyring.fingerprint } })

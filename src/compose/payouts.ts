@@ -6,7 +6,6 @@ import { formatUnits } from '../core/money/money.ts'
 import { decimalsIn, hasRates } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
 import { findMint, solDecimals } from '../core/money/tokens.ts'
-import type { OutgoingWallet } from '../core/payouts/outgoing-wallet.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { RatesConfig } from '../paywall/config/rates.ts'
@@ -189,12 +188,7 @@ export async function openPayouts(
  * A wallet that sends nothing while the chain has transactions of it that the ledger does not know. Conversions need no
  * such check, because they convert a balance on chain.
  */
-async function openCheckedWallet(
-  service: Runtime,
-  key: AccountKey,
-  maxFeeLamports: bigint,
-  waits: boolean,
-): Promise<OutgoingWallet> {
+async function openCheckedWallet(service: Runtime, key: AccountKey, maxFeeLamports: bigint, waits: boolean) {
   const outgoingWallet = await service.openOutgoingWallet(key, { maxFeeLamports })
   return withWalletCheck(outgoingWallet, createWalletCheckParts(service, outgoingWallet.wallet, waits))
 }

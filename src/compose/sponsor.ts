@@ -145,12 +145,7 @@ export function createSponsors(parts: SponsorParts, stops: Stops): Sponsors {
   return { open, list }
 }
 
-function createNotice(
-  sponsor: string,
-  reason: SponsorShortage,
-  lamports: bigint,
-  { floor, limits }: SponsorConfig,
-): SponsorNotice {
+function createNotice(sponsor: string, reason: SponsorShortage, lamports: bigint, { floor, limits }: SponsorConfig) {
   const limit = { balance: floor, day: limits.perDay, lost: limits.lostPerDay }[reason]
   const format = (units: bigint) => formatUnits(units, solDecimals)
   return { sponsor, reason, balance: format(lamports), limit: format(limit) }

@@ -120,10 +120,7 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
   }
 }
 
-async function describeData(
-  { books, describe, describeDispatch }: WebhooksParts,
-  { kind, tx }: LedgerEvent,
-): Promise<object> {
+async function describeData({ books, describe, describeDispatch }: WebhooksParts, { kind, tx }: LedgerEvent) {
   if (kind === 'sponsor.low') return parseNotice(new TextDecoder().decode(tx))
   if (!kind.startsWith('payment.')) {
     const id = new TextDecoder().decode(tx)
@@ -142,12 +139,7 @@ function parseNotice(text: string): Partial<SponsorNotice> {
 }
 
 /** Sends one event and records the result. `gone`: the receiver answered 410 and gets no more until the next start. */
-async function tell(
-  parts: WebhooksParts,
-  webhook: Webhook,
-  notice: LedgerEvent,
-  signal: AbortSignal,
-): Promise<'told' | 'failed' | 'gone'> {
+async function tell(parts: WebhooksParts, webhook: Webhook, notice: LedgerEvent, signal: AbortSignal) {
   const { notices, post, clock, log, meter, random = Math.random } = parts
   const { id, kind, attempts } = notice
   const data = await describeData(parts, notice)

@@ -6,7 +6,6 @@ import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
-import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type {
@@ -90,11 +89,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
 }
 
 /** Tries each meaning of the search text and returns the first that exists. */
-async function search(
-  parts: BooksParts,
-  query: PaymentListQuery,
-  q: string | undefined,
-): Promise<readonly PaymentListItem[]> {
+async function search(parts: BooksParts, query: PaymentListQuery, q: string | undefined) {
   for (const names of q === undefined ? [{}] : interpretSearch(parts, q)) {
     if (query.payer !== undefined && 'payer' in names && names.payer !== query.payer) continue
     const found = await parts.books.listPayments({ ...query, ...names })
@@ -258,11 +253,7 @@ export function keptBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum
 }
 
 /** Always has all three keys. A value is empty if its token has an amount but unknown decimals. */
-function amountBy(
-  { decimalsOf }: Pick<BooksParts, 'decimalsOf'>,
-  sums: readonly Sum[],
-  of: (sum: Sum) => bigint,
-): Record<TokenCode, string> {
+function amountBy({ decimalsOf }: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[], of: (sum: Sum) => bigint) {
   const amounts = { NATIVE: '0', USDC: '0', SOL: '0' }
   for (const token of tokenCodes) {
     const units = sums.filter((sum) => sum.token === token).reduce((all, sum) => all + of(sum), 0n)

@@ -111,11 +111,7 @@ export function createStream(parts: StreamParts): PaymentStream {
   }
 }
 
-function openBody(
-  state: State,
-  since: PaymentListMark | undefined,
-  isAllowed: () => Promise<boolean>,
-): ReadableStream<Uint8Array> {
+function openBody(state: State, since: PaymentListMark | undefined, isAllowed: () => Promise<boolean>) {
   let beat: ReturnType<typeof setInterval> | undefined
   let subscriber: Subscriber | undefined
   const end = (): void => {

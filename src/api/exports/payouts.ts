@@ -44,10 +44,7 @@ async function* readLines(parts: RewardsParts): PagesOf<PayoutColumn> {
   }
 }
 
-async function linesOf(
-  parts: RewardsParts,
-  { id, state, changedAt, signed }: OutgoingTransaction,
-): Promise<readonly Readonly<Record<PayoutColumn, string>>[]> {
+async function linesOf(parts: RewardsParts, { id, state, changedAt, signed }: OutgoingTransaction) {
   const lines = await parts.outgoing.lines(id)
   const head = {
     timestamp: new Date(changedAt).toISOString(),

@@ -115,12 +115,7 @@ export function createExports(parts: ExportParts): Exports {
   }
 }
 
-function createBody(
-  kind: Kind,
-  format: Download,
-  pages: Pages,
-  columns: readonly PaymentColumn[],
-): ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>> {
+function createBody(kind: Kind, format: Download, pages: Pages, columns: readonly PaymentColumn[]) {
   if (format === 'xlsx') return xlsxStream(pages, columns)
   if (format === 'json') return textStream(jsonChunks(pages, columns))
   // Clients of links read UTF-8. A byte order mark would appear in their first cell.

@@ -3,7 +3,7 @@ import type { Mint } from '../../core/money/tokens.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { askAccounts, type ChainAccount } from './account.ts'
 import { findTokenAccount } from './programs.ts'
-import { accountBytes, parseTokenAccount, type TokenAccount } from './token-account.ts'
+import { accountBytes, parseTokenAccount } from './token-account.ts'
 
 export interface TokenFunds {
   readonly mint: string
@@ -56,10 +56,7 @@ export async function readFunds(rpc: Rpc, question: FundsQuestion): Promise<Fund
   }
 }
 
-function findTokens(
-  account: ChainAccount | undefined,
-  mint: Pick<Mint, 'address' | 'tokenProgram'>,
-): TokenAccount | undefined {
+function findTokens(account: ChainAccount | undefined, mint: Pick<Mint, 'address' | 'tokenProgram'>) {
   if (account?.owner !== mint.tokenProgram) return undefined
   const tokens = parseTokenAccount(account)
   return tokens?.mint === mint.address ? tokens : undefined

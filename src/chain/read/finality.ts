@@ -33,10 +33,7 @@ export async function readFinality(
 }
 
 /** Asks nodes until enough of them agree on each transaction, or all were asked. A tie stays open. */
-async function agree(
-  nodeReaders: readonly NodeReader[],
-  landed: readonly FinalizedSignature[],
-): Promise<readonly Fate[]> {
+async function agree(nodeReaders: readonly NodeReader[], landed: readonly FinalizedSignature[]) {
   const needed = Math.min(2, nodeReaders.length)
   const told: (readonly Fate[])[] = []
   const decide = (index: number): Fate => {

@@ -10,7 +10,7 @@ import type { Posting } from '../../core/payouts/outgoing-wallet.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { describeError, readCount } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
-import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'
+import type { Rpc } from '../rpc/rpc.ts'
 import type { Lifetime, SignedPayment } from './message.ts'
 import { mostSignatures, readRecentStates, readSignatureState, readStatus } from './signature-state.ts'
 
@@ -146,10 +146,6 @@ export async function readFates(
   return fates
 }
 
-function send(
-  rpc: Pick<Rpc, 'call'>,
-  payment: SignedPayment,
-  options: Readonly<Record<string, unknown>>,
-): Promise<RpcAnswer> {
+function send(rpc: Pick<Rpc, 'call'>, payment: SignedPayment, options: Readonly<Record<string, unknown>>) {
   return rpc.call('sendTransaction', [payment.wire, { encoding: 'base64', ...options }])
 }

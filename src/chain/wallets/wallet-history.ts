@@ -56,11 +56,7 @@ async function keepsHistory({ ask }: NodeReader, after: number): Promise<boolean
 }
 
 /** A transaction that no node can report in a readable form was not sent by the wallet, which sends plain transfers. */
-async function hasSent(
-  nodeReaders: readonly NodeReader[],
-  wallet: string,
-  signature: string,
-): Promise<boolean | undefined> {
+async function hasSent(nodeReaders: readonly NodeReader[], wallet: string, signature: string) {
   let isUnreadable = true
   for (const nodeReader of nodeReaders) {
     const reading = await nodeReader.read(signature, new Map(), 'finalized')
@@ -70,10 +66,7 @@ async function hasSent(
   return isUnreadable ? false : undefined
 }
 
-async function readFirstExpiry(
-  nodeReaders: readonly NodeReader[],
-  { blockhash, slot }: RecentBlockhash,
-): Promise<number | undefined> {
+async function readFirstExpiry(nodeReaders: readonly NodeReader[], { blockhash, slot }: RecentBlockhash) {
   for (const { ask } of nodeReaders) {
     const expiry = await readExpiry(ask, blockhash, slot)
     if (typeof expiry === 'number') return expiry

@@ -36,11 +36,7 @@ export async function askService(origin: string): Promise<ServiceView> {
 }
 
 /** Returns the response as text by name. */
-async function postToService(
-  origin: string,
-  purpose: DeveloperPurpose,
-  message: object,
-): Promise<Readonly<Record<string, unknown>>> {
+async function postToService(origin: string, purpose: DeveloperPurpose, message: object) {
   const response = await fetch(`${origin}/developers${purpose === 'revoke' ? '/revoke' : ''}`, {
     method: 'POST',
     redirect: 'manual',

@@ -68,11 +68,7 @@ async function examine(subject: Subject) {
 }
 
 /** All checks that need a configuration. Returns true if the service already runs. */
-async function examineService(
-  subject: Subject,
-  http: ReturnType<typeof createHttpTransport>,
-  add: Add,
-): Promise<boolean> {
+async function examineService(subject: Subject, http: ReturnType<typeof createHttpTransport>, add: Add) {
   const { routes, plan } = subject
   let context: NetworkFacts = { rpc: undefined, genesis: undefined }
   let aheadMs: number | undefined
@@ -161,10 +157,7 @@ function readNetwork({ routes }: Subject): Network | null {
 }
 
 /** The parts of the configuration that no output may contain. */
-function listSecrets({ routes, plan }: Subject): {
-  readonly secrets: readonly string[]
-  readonly addresses: readonly string[]
-} {
+function listSecrets({ routes, plan }: Subject) {
   const addresses = routes.flatMap(({ config: { service, route } }) => [
     ...service.rpc,
     ...(typeof service.ledger === 'string' ? [service.ledger] : []),
@@ -193,11 +186,7 @@ function lines({ check, level, finding, next }: NamedFinding): readonly string[]
   return next === undefined ? [line] : [line, `${' '.repeat(17)}→ ${next}`]
 }
 
-function nextSteps(
-  { file, plan, routes }: Subject,
-  findings: readonly Finding[],
-  isServing: boolean,
-): readonly string[] {
+function nextSteps({ file, plan, routes }: Subject, findings: readonly Finding[], isServing: boolean) {
   const failed = findings.filter(({ level }) => level === 'fail')
   const named = file === undefined || relative('.', file) === fileNames[0] ? '' : ` ${relative('.', file)}`
   const again = `npx paystile doctor${named}`

@@ -44,11 +44,7 @@ async function checkRate({ rates, mints }: RoutesConfig, get: Get): Promise<read
   }
 }
 
-async function checkWallet(
-  key: AccountKey | undefined,
-  native: Mint,
-  rpc: Rpc | undefined,
-): Promise<readonly Finding[]> {
+async function checkWallet(key: AccountKey | undefined, native: Mint, rpc: Rpc | undefined) {
   if (key === undefined) {
     const next = 'set rewards.key or PAYSTILE_PAYOUT_KEY where npx paystile worker runs'
     return [warn('rewards accrue, but no payout key is set', next)]

@@ -110,10 +110,7 @@ async function checkPrices(routes: readonly SubjectRoute[], get: Get): Promise<r
   }
 }
 
-async function readDollars(
-  { pricing, mints, rates }: RouteConfig,
-  open: ReturnType<typeof shareRates>['open'],
-): Promise<bigint | undefined> {
+async function readDollars({ pricing, mints, rates }: RouteConfig, open: ReturnType<typeof shareRates>['open']) {
   const { price, token, decimals, per } = pricing
   if (typeof price !== 'bigint' || per.kind !== 'allowance' || !isOneRequest(per.allowance)) return undefined
   if (token === 'USDC') return (price * 10n ** BigInt(dollarDecimals)) / 10n ** BigInt(decimals)

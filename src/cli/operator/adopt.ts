@@ -45,12 +45,7 @@ async function findUnknown(service: Runtime, wallet: string): Promise<Found> {
   return { wallet, transactions: checked.kind === 'unknown' ? checked.transactions : [] }
 }
 
-async function adoptAll(
-  terminal: Terminal,
-  service: Runtime,
-  config: RoutesConfig,
-  found: readonly Found[],
-): Promise<ExitCode> {
+async function adoptAll(terminal: Terminal, service: Runtime, config: RoutesConfig, found: readonly Found[]) {
   const { rewards, outgoing, nameOf } = createPayoutContext(service, config)
   const native = findMint('NATIVE', readMints(service, config.mints))
   if (!native) throw usage('The NATIVE token is not configured. Set its mint in mints.NATIVE.')

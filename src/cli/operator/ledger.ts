@@ -57,11 +57,7 @@ const timeoutMs = 5_000
  * The chain of a service on a localnet: the chain of its nodes. Without a described service it is the chain that runs
  * on this machine. Undefined if it is unknown and not needed.
  */
-async function findChain(
-  rpc: readonly string[],
-  config: ServiceConfig | undefined,
-  isFound: boolean,
-): Promise<string | undefined> {
+async function findChain(rpc: readonly string[], config: ServiceConfig | undefined, isFound: boolean) {
   const [url] = rpc
   if (url === undefined) return config ? undefined : findLocalnet()?.genesis
   const http = createHttpTransport()

@@ -55,11 +55,7 @@ async function unlocked(key: AccountKey | undefined): Promise<AccountKey | undef
 }
 
 /** Waits until the transaction is final, dropped, or the time is up. */
-async function follow(
-  terminal: Terminal,
-  parts: RefundParts,
-  begun: OutgoingTransaction,
-): Promise<OutgoingTransaction> {
+async function follow(terminal: Terminal, parts: RefundParts, begun: OutgoingTransaction) {
   const end = parts.clock.monotonic() + patienceMs
   let transaction = begun
   let told = ''
@@ -75,12 +71,7 @@ async function follow(
   return transaction
 }
 
-function tell(
-  terminal: Terminal,
-  service: Runtime,
-  { mints }: RoutesConfig,
-  transaction: OutgoingTransaction,
-): ExitCode {
+function tell(terminal: Terminal, service: Runtime, { mints }: RoutesConfig, transaction: OutgoingTransaction) {
   const { id, state, signed, why } = transaction
   const { payment, token, units, reason } = parseRefund(transaction.about)
   const decimals = token === 'SOL' ? solDecimals : findMint(token as TokenCode, readMints(service, mints))?.decimals

@@ -78,11 +78,7 @@ export function readX402V1Offers(body: unknown, wanted: Network | undefined): re
 }
 
 /** A localnet presents itself as devnet. It counts as a localnet only if the caller says so. */
-function findNetwork(
-  id: unknown,
-  names: Readonly<Record<Network, string>>,
-  wanted: Network | undefined,
-): Network | undefined {
+function findNetwork(id: unknown, names: Readonly<Record<Network, string>>, wanted: Network | undefined) {
   if (id === names.mainnet) return 'mainnet'
   if (id !== names.devnet) return undefined
   return wanted === 'localnet' ? 'localnet' : 'devnet'

@@ -134,12 +134,7 @@ async function holding<Result>({ journal }: PaidRequest, scope: string, work: ()
 }
 
 /** Buys an allowance and is the first to use it. Undefined if the challenge expired during the wait for others. */
-async function buy(
-  parts: ClientParts,
-  paidRequest: PaidRequest,
-  asked: ChallengeReading,
-  scope: string,
-): Promise<Redeemed | undefined> {
+async function buy(parts: ClientParts, paidRequest: PaidRequest, asked: ChallengeReading, scope: string) {
   const { journal, options } = paidRequest
   const { challenge, url } = asked
   return holding(paidRequest, scope, async () => {

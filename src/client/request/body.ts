@@ -102,10 +102,7 @@ const nearMiss = 1_048_576
  * Reads the end of a limited body before the caller asks for it. A broken connection discards data that the platform
  * has received and the caller has not read. Then it would be unknown whether it broke at the limit.
  */
-function readAhead(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  limit: number,
-): () => Promise<ReadableStreamReadResult<Uint8Array>> {
+function readAhead(reader: ReadableStreamDefaultReader<Uint8Array>, limit: number) {
   const waiting: Promise<ReadableStreamReadResult<Uint8Array>>[] = []
   let arrived = 0
   const readOne = async (): Promise<ReadableStreamReadResult<Uint8Array>> => {

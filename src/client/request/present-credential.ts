@@ -150,12 +150,7 @@ async function notDelivered({ journal }: PresentParts, { requestId }: Intent, re
 }
 
 /** The error of a purchase without a resource. It states the consequence for the money. */
-async function giveUp(
-  { journal }: PresentParts,
-  { requestId }: Intent,
-  fate: CosignedFate,
-  reply: Unserved,
-): Promise<PaymentError> {
+async function giveUp({ journal }: PresentParts, { requestId }: Intent, fate: CosignedFate, reply: Unserved) {
   const code = reply.kind === 'refused' ? 'payment_refused' : undefined
   const said =
     reply.kind === 'refused' ? `The server refused the payment (${reply.why}).` : `No delivery (${reply.why}).`

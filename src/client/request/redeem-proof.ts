@@ -93,12 +93,7 @@ function isStillGood(code: string): boolean {
   return code === 'signature_invalid' || code === 'range_mismatch'
 }
 
-async function createProof(
-  { clock, wallet }: RedeemProofParts,
-  intent: Intent,
-  url: URL,
-  skewMs: number,
-): Promise<string> {
+async function createProof({ clock, wallet }: RedeemProofParts, intent: Intent, url: URL, skewMs: number) {
   const { tx = '', requestId, payer, claim, genesis } = intent
   if (intent.proof !== 'sig') return formatProof({ tx, requestId, payer, ...(claim !== undefined && { claim }) })
   const ts = Math.floor((clock.now() + skewMs) / 1000)

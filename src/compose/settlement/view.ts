@@ -33,10 +33,7 @@ function compare(one: bigint | undefined, other: bigint | undefined): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-async function describeWallet(
-  service: Runtime,
-  { route, conversion, converter }: Converted,
-): Promise<SettlementWallet> {
+async function describeWallet(service: Runtime, { route, conversion, converter }: Converted) {
   const { recipient: wallet, mints, rates } = route
   const { rules, venue } = conversion
   const tokens = tokenCodes.filter((token) => rules.tokens.includes(token))

@@ -32,10 +32,7 @@ export function prepareX402V1Members(terms: X402Terms): X402V1Members {
 }
 
 /** An entry up to its resource, and the rest. Clients require `description` and `mimeType`. */
-function formatEntry(
-  { network, recipient, feePayer, description = '' }: X402Terms,
-  { mint, units }: X402Entry,
-): readonly [before: string, after: string] {
+function formatEntry({ network, recipient, feePayer, description = '' }: X402Terms, { mint, units }: X402Entry) {
   return [
     `{"scheme":"exact","network":"${x402V1Networks[network]}","maxAmountRequired":"${units}","resource":`,
     `,"description":${asciiJson(description)},"mimeType":"","payTo":"${recipient}",` +

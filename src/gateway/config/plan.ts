@@ -111,12 +111,7 @@ export function createPlan(config: GatewayConfig, environment: Environment): Pla
 
 type ParsedRoute = ParsedConfig['routes'][number]
 
-function readRoute(
-  data: ParsedConfig,
-  route: ParsedRoute,
-  index: number,
-  problems: OptionProblem[],
-): RoutePlan | undefined {
+function readRoute(data: ParsedConfig, route: ParsedRoute, index: number, problems: OptionProblem[]) {
   const at = (...more: Place): Place => ['routes', index, ...more]
   const before = problems.length
   const reading = parsePattern(route.path)

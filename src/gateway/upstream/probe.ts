@@ -37,11 +37,7 @@ function askPort({ origin, connectMs }: UpstreamPlan): Promise<string | undefine
   })
 }
 
-async function askPath(
-  { origin, headers, answerMs }: UpstreamPlan,
-  pool: Pool,
-  path: string,
-): Promise<string | undefined> {
+async function askPath({ origin, headers, answerMs }: UpstreamPlan, pool: Pool, path: string) {
   const headersTimeout = Math.min(answerMs, longestMs)
   try {
     const answer = await pool.request({ path, method: 'GET', headers, headersTimeout, bodyTimeout: headersTimeout })

@@ -2,7 +2,7 @@
  * Pages of payers. The work for a page is bounded for any number of payments and payers: the databases answer small
  * queries by their indexes, and this file combines the results.
  */
-import type { PayerPage, PayerQuery, PayerSum, PaymentListMark, Period, Sum } from '../../core/ports/reports.ts'
+import type { PayerPage, PayerQuery, PaymentListMark, Period, Sum } from '../../core/ports/reports.ts'
 import { checkCount, checkDays } from './periods.ts'
 import { dayMs } from './totals.ts'
 
@@ -113,11 +113,7 @@ function compareRanks(one: Omit<Ranked, 'sums'>, other: Omit<Ranked, 'sums'>): n
   return one.payer < other.payer ? -1 : one.payer > other.payer ? 1 : 0
 }
 
-async function withSpans(
-  source: PayerSource,
-  period: Required<Period>,
-  ranked: readonly Ranked[],
-): Promise<readonly PayerSum[]> {
+async function withSpans(source: PayerSource, period: Required<Period>, ranked: readonly Ranked[]) {
   const spans = await source.spans(
     period,
     ranked.map(({ payer }) => payer),

@@ -146,12 +146,7 @@ function accountNotice(topic: Topic & { kind: 'account' }, slot: number, node: N
   return [{ result: { context: { slot }, value } }]
 }
 
-function programNotice(
-  topic: Topic & { kind: 'program' },
-  address: string,
-  slot: number,
-  node: Node,
-): readonly Notice[] {
+function programNotice(topic: Topic & { kind: 'program' }, address: string, slot: number, node: Node) {
   const account = node.bank.read(address, slot)
   if (account?.owner !== topic.program || !matchesFilters(account, topic.filters)) return []
   const value = { account: accountFormatter(topic.format, slot, node)(address, account), pubkey: address }

@@ -8,7 +8,6 @@ import type {
   CheckoutToken,
   CheckoutView,
   Preparation,
-  Sending,
 } from '../../core/checkout/messages.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { decodeBase64url } from '../../core/encoding/base64url.ts'
@@ -166,12 +165,7 @@ async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly Draft
   return options.map((option) => ({ ...option, gross: unitsOf(desk, purchase, option.token) ?? option.units }))
 }
 
-async function submit(
-  desk: Desk,
-  purchase: Purchase,
-  bytes: Uint8Array | undefined,
-  incoming: Incoming,
-): Promise<Sending | Refusal> {
+async function submit(desk: Desk, purchase: Purchase, bytes: Uint8Array | undefined, incoming: Incoming) {
   const { routeRuntime, slots, states } = desk
   const { runtime } = routeRuntime
   const reading = bytes && (await runtime.paymentDrafts.read(bytes, purchase.requestId))
@@ -202,12 +196,7 @@ async function submit(
 }
 
 /** Pays like a person with a wallet, but without confirmation. */
-async function payAsTest(
-  desk: Desk,
-  purchase: Purchase,
-  token: TokenCode,
-  incoming: Incoming,
-): Promise<Sending | Refusal> {
+async function payAsTest(desk: Desk, purchase: Purchase, token: TokenCode, incoming: Incoming) {
   const { testPayer } = desk.routeRuntime.runtime
   if (!testPayer) return refuse('unknown_request', { detail: 'This network has no test money.' })
   const account = await testPayer.address()

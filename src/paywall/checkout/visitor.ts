@@ -256,10 +256,7 @@ function readState({ status }: FoundPurchase): CheckoutState['state'] {
 }
 
 /** The ticket to show again, and whether it is still valid. */
-function choose(
-  found: readonly FoundPurchase[],
-  now: number,
-): { readonly shown: FoundPurchase | undefined; readonly isGood: boolean } {
+function choose(found: readonly FoundPurchase[], now: number) {
   // A payment is on its way, or the quote is still valid. After a used payment, a new purchase starts.
   const onItsWay = found.find((one) => lasting.includes(readState(one)))
   const good = onItsWay ?? found.find((one) => now < one.purchase.expiresAt && readState(one) !== 'used')

@@ -150,11 +150,7 @@ function checkSignature({ routeRuntime, incoming, proof }: Claim, request: Opene
  * The ledger knows the payer, but not the wallets that may sign for a payer without a key, so the chain is read again.
  * Without this check, any wallet could sign for the payer of a registered payment.
  */
-async function checkSigner(
-  claim: Claim,
-  request: OpenedRequest,
-  recipients: readonly string[],
-): Promise<Refusal | undefined> {
+async function checkSigner(claim: Claim, request: OpenedRequest, recipients: readonly string[]) {
   const { signer, payer } = claim.proof
   if (request.proof !== 'sig' || signer === undefined || signer === payer) return undefined
   let refusal = refuse('payer_mismatch')

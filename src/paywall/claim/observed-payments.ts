@@ -58,10 +58,7 @@ export async function recordObservations(
 }
 
 /** The requestIds of transactions that the service itself recorded and sent. */
-async function findSubmitted(
-  { ledger, sealer }: Runtime,
-  effects: readonly Effect[],
-): Promise<ReadonlyMap<string, string>> {
+async function findSubmitted({ ledger, sealer }: Runtime, effects: readonly Effect[]) {
   const found = new Map<string, string>()
   for (const effect of effects) {
     const { signature } = effect
@@ -123,12 +120,7 @@ interface Arrival {
   readonly purposes: readonly Purpose[]
 }
 
-function arrivalOf(
-  runtime: Runtime,
-  effect: Effect,
-  transfer: Transfer,
-  submitted: string | undefined,
-): Arrival | undefined {
+function arrivalOf(runtime: Runtime, effect: Effect, transfer: Transfer, submitted: string | undefined) {
   const { asset, destination, authority } = transfer
   const account = runtime.watched.get(destination)
   if (account?.asset !== asset) return undefined

@@ -156,11 +156,7 @@ type SubmissionResult =
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly facts: RefusalFacts }
 
 /** Checks, records and sends the transaction of a credential, within the client's rate limit. */
-async function submitTransaction(
-  routeRuntime: RouteRuntime,
-  incoming: Incoming,
-  credential: Credential,
-): Promise<SubmissionResult> {
+async function submitTransaction(routeRuntime: RouteRuntime, incoming: Incoming, credential: Credential) {
   const { runtime, route, sponsor } = routeRuntime
   const reading = runtime.submitter.read(credential.transaction, sponsor?.current()?.address)
   if (reading.kind === 'invalid') return refused(breaksRule(reading.why))
@@ -297,10 +293,7 @@ function describeSubmission(
 }
 
 /** The complete transaction: with the sponsor's signature, or as the payer signed it. */
-async function completeSignature(
-  { runtime, sponsor }: RouteRuntime,
-  transaction: SubmittedTransaction,
-): Promise<SignedDraft | Refusal> {
+async function completeSignature({ runtime, sponsor }: RouteRuntime, transaction: SubmittedTransaction) {
   const recent = runtime.submitter.recent()
   if (!recent) return refuse('chain_unavailable')
   const slot = recent.slot + youngerSlots

@@ -106,13 +106,7 @@ function readVenue({ network, venue }: ConversionRead, problems: string[]): Venu
   return undefined
 }
 
-function readAmounts(
-  option: string,
-  given: Amounts,
-  mints: MintTable,
-  least: bigint,
-  problems: string[],
-): Readonly<Partial<Record<TokenCode, bigint>>> {
+function readAmounts(option: string, given: Amounts, mints: MintTable, least: bigint, problems: string[]) {
   const entries = tokenCodes.flatMap((token) => {
     const value = given?.[token]
     if (value === undefined) return []

@@ -65,12 +65,7 @@ export function readPricing(read: PricingRead, mints: MintTable, problems: strin
   return { price, token, decimals: decimals ?? 0, per }
 }
 
-function readPriceOption(
-  value: PricingRead['price'],
-  token: TokenCode,
-  decimals: number,
-  problems: string[],
-): bigint | PriceFunction {
+function readPriceOption(value: PricingRead['price'], token: TokenCode, decimals: number, problems: string[]) {
   if (typeof value === 'function') return value
   const reading = readPrice(value, token, decimals)
   if (reading.kind === 'price') return reading.units

@@ -117,11 +117,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     const offer = offers.for(deal)
     return 'code' in offer ? offer : write(incoming, accept, deal, offer, facts)
   }
-  const deal = (
-    incoming: Incoming,
-    accept: Accept,
-    facts: QuoteFacts,
-  ): Quoted | Refusal | Promise<Quoted | Refusal> => {
+  const deal = (incoming: Incoming, accept: Accept, facts: QuoteFacts) => {
     if (fixedDeal) return offerFor(incoming, accept, fixedDeal(accept), facts)
     return terms
       .askPrice(incoming, accept, facts.body)

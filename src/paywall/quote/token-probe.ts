@@ -144,11 +144,7 @@ interface Unopened {
   readonly mint: Mint
 }
 
-function judgeAll(
-  runtime: Runtime,
-  config: RouteConfig,
-  inspection: Extract<Inspection, { kind: 'seen' }>,
-): { readonly findings: Findings; readonly unopened: readonly Unopened[] } {
+function judgeAll(runtime: Runtime, config: RouteConfig, inspection: Extract<Inspection, { kind: 'seen' }>) {
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
   const unopened: Unopened[] = []

@@ -134,10 +134,7 @@ function readReceipts(effect: Effect, wallet: string): readonly Omit<Receipt, 's
 }
 
 /** The lines that settle an amount, for each role of its receiver. */
-async function settle(
-  { rewards, nameOf }: AdoptionParts,
-  { owner, units }: Pick<Receipt, 'owner' | 'units'>,
-): Promise<readonly PayoutLine[]> {
+async function settle({ rewards, nameOf }: AdoptionParts, { owner, units }: Pick<Receipt, 'owner' | 'units'>) {
   const lines: PayoutLine[] = []
   let left = units
   for (const role of rewardRoles) {

@@ -190,11 +190,7 @@ async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<n
   }
 }
 
-async function auditPayout(
-  parts: RewardAuditParts,
-  { id, signed }: OutgoingTransaction,
-  found: Findings,
-): Promise<void> {
+async function auditPayout(parts: RewardAuditParts, { id, signed }: OutgoingTransaction, found: Findings) {
   const name = `payout ${id} (transaction ${signed?.signature})`
   const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized', isAnew: true })
   if (reading.kind !== 'found') return found.unknown(`${name}: no node returns the transaction`)

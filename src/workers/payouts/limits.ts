@@ -95,11 +95,7 @@ function shortOf({ outgoingWallet, native }: PayoutsParts, held: bigint, needed:
   return `${outgoingWallet.wallet} holds ${amount(held)} NATIVE and needs ${amount(needed)}; send it more`
 }
 
-async function readHoldings({
-  outgoingWallet,
-  native,
-  meter,
-}: PayoutsParts): Promise<{ readonly lamports: bigint; readonly units: bigint } | undefined> {
+async function readHoldings({ outgoingWallet, native, meter }: PayoutsParts) {
   const holdings = await outgoingWallet.holdings([native])
   if (!holdings) return undefined
   const {

@@ -48,10 +48,7 @@ export async function takeTurns(parts: TurnParts, lines: readonly PayoutLine[], 
 }
 
 /** Sorts by the start of the wait: the earliest unpaid earning or the last payout, whichever is later. */
-async function byWaiting(
-  { rewards, outgoing }: TurnParts,
-  lines: readonly PayoutLine[],
-): Promise<readonly PayoutLine[]> {
+async function byWaiting({ rewards, outgoing }: TurnParts, lines: readonly PayoutLine[]) {
   const waits = await mapLimit(lines, askedAtOnce, async (line) => {
     const number = (await rewards.owed(line, 0n))?.through ?? line.through
     const [first] = await rewards.accruals(number - 1, 1)
@@ -68,12 +65,7 @@ const latest = 8
  * The part of a line that the available sum covers. `later`: nothing yet, but the sum will suffice; otherwise the
  * reason why it never will.
  */
-async function reduce(
-  parts: TurnParts,
-  terms: PayoutTerms,
-  line: PayoutLine,
-  left: bigint,
-): Promise<PayoutLine | string> {
+async function reduce(parts: TurnParts, terms: PayoutTerms, line: PayoutLine, left: bigint) {
   const { dailyCap } = parts.limits
   const part = draftPart(terms, line, await parts.rewards.owed(line, left))
   if (part && part.units <= left) return part

@@ -142,11 +142,7 @@ async function planAll(parts: PayoutsParts, memory: Memory, room: number): Promi
 }
 
 /** Reserves as many batches as possible. `isFull` if no more are allowed. */
-async function planBatches(
-  parts: PayoutsParts,
-  memory: Memory,
-  batches: readonly (readonly PayoutLine[])[],
-): Promise<{ readonly planned: readonly OutgoingTransaction[]; readonly isFull: boolean }> {
+async function planBatches(parts: PayoutsParts, memory: Memory, batches: readonly (readonly PayoutLine[])[]) {
   const { outgoing, limits, clock } = parts
   const since = Math.floor(clock.now()) - dayMs
   const cap = limits.dailyCap === undefined ? {} : { cap: { since, units: limits.dailyCap } }

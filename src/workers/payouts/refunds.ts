@@ -126,12 +126,7 @@ async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransac
 }
 
 /** Whether opening a token account costs more than the amount sent to it, as far as rates are known. */
-async function isDearer(
-  { outgoingWallet, rates }: RefundParts,
-  mint: Mint,
-  token: TokenCode,
-  units: bigint,
-): Promise<boolean> {
+async function isDearer({ outgoingWallet, rates }: RefundParts, mint: Mint, token: TokenCode, units: bigint) {
   const [lamports, table] = [await outgoingWallet.openingCost(mint), rates()?.table]
   if (lamports === undefined || !table) return false
   const cost = convert(

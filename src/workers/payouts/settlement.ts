@@ -125,13 +125,7 @@ async function serve(
 }
 
 /** Asks for a quote before anything is reserved, so that an unacceptable one leaves no trace. */
-async function begin(
-  parts: SettlementParts,
-  converter: Converter,
-  token: TokenCode,
-  units: bigint,
-  rests: Rests,
-): Promise<void> {
+async function begin(parts: SettlementParts, converter: Converter, token: TokenCode, units: bigint, rests: Rests) {
   const { outgoingWallet, venue, rules } = converter
   const key = formatConversionLockKey(outgoingWallet.wallet, token)
   const offer = await seek(converter, token, units)
@@ -232,11 +226,7 @@ async function sign(
 }
 
 /** Reads the amounts that actually left and arrived from the chain, regardless of the quote. */
-function readResult(
-  { outgoingWallet, mints }: Converter,
-  transaction: OutgoingTransaction,
-  effect: Effect,
-): string | undefined {
+function readResult({ outgoingWallet, mints }: Converter, transaction: OutgoingTransaction, effect: Effect) {
   const about = parseConversion(transaction.about)
   if (!about) return undefined
   const gain = (token: TokenCode) =>

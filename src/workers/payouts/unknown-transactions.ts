@@ -128,11 +128,7 @@ async function findUnknown(
 }
 
 /** The ledger must have the same signature: a transaction can be signed again under its id. */
-async function isKnown(
-  outgoing: Pick<OutgoingTransactions, 'get'>,
-  ids: readonly string[],
-  signature: string,
-): Promise<boolean> {
+async function isKnown(outgoing: Pick<OutgoingTransactions, 'get'>, ids: readonly string[], signature: string) {
   for (const id of ids) {
     const found = await outgoing.get(id)
     if (found?.signed?.signature !== signature) continue

@@ -34,12 +34,7 @@ export function formatAccount(address: string, account: Account, format: Account
   }
 }
 
-function formatData(
-  address: string,
-  account: Account,
-  { encoding, slice }: AccountFormat,
-  parse: ParseAccount,
-): unknown {
+function formatData(address: string, account: Account, { encoding, slice }: AccountFormat, parse: ParseAccount) {
   const data = slice ? account.data.subarray(slice.offset, slice.offset + slice.length) : account.data
   if (encoding === 'jsonParsed') return parse(address, account) ?? [Buffer.from(data).toString('base64'), 'base64']
   if (encoding === 'base64') return [Buffer.from(data).toString('base64'), 'base64']
