@@ -9,7 +9,7 @@
  */
 import { invalidParams } from '../wire/errors.ts'
 import type { FaultRule } from '../wire/faults.ts'
-import type { Methods, Node } from '../wire/node.ts'
+import { type Methods, method, type Node } from '../wire/node.ts'
 import { readConfig, readInteger, wrongType } from '../wire/params.ts'
 
 function clock({ bank }: Node): unknown {
@@ -62,32 +62,23 @@ function readRules(value: unknown): readonly FaultRule[] {
 }
 
 export const adminMethods: Methods = {
-  paystile_clock: { required: 0, run: (_params, node) => clock(node) },
-  paystile_advance: { required: 1, run: advance },
-  paystile_rollback: {
-    required: 1,
-    run(params, node) {
-      try {
-        return node.bank.rollback(readInteger(params[0]))
-      } catch (error) {
-        if (error instanceof RangeError) throw invalidParams(error.message)
-        throw error
-      }
-    },
-  },
-  paystile_setFaults: {
-    required: 1,
-    run(params, node) {
-      node.admin.setFaults(readRules(params[0]))
-      return true
-    },
-  },
-  paystile_silence: {
-    required: 1,
-    run(params, node) {
-      if (typeof params[0] !== 'boolean') throw wrongType(params[0], 'a boolean')
-      node.admin.silence(params[0])
-      return true
-    },
-  },
+  paystile_clock: method(0, (_params, node) => clock(node)),
+  paystile_advance: method(1, advance),
+  paystile_rollback: method(1, (params, node) => {
+    try {
+      return node.bank.rollback(readInteger(params[0]))
+    } catch (error) {
+      if (error instanceof RangeError) throw invalidParams(error.message)
+      throw error
+    }
+  }),
+  paystile_setFaults: method(1, (params, node) => {
+    node.admin.setFaults(readRules(params[0]))
+    return true
+  }),
+  paystile_silence: method(1, (params, node) => {
+    if (typeof params[0] !== 'boolean') throw wrongType(params[0], 'a boolean')
+    node.admin.silence(params[0])
+    return true
+  }),
 }

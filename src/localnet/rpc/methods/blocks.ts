@@ -1,6 +1,6 @@
 /** Methods about blocks and skipped slots. */
 import { blockNotAvailable, invalidParams, slotSkipped } from '../wire/errors.ts'
-import { type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
+import { type Methods, method, type Node, readBearing, withContext } from '../wire/node.ts'
 import { readAddress, readConfig, readInteger, wrongType } from '../wire/params.ts'
 import { formatBlock, readBlockFormat } from './block-data.ts'
 import { readBlockTime, readHistoryBearing, readHistoryConfig } from './history.ts'
@@ -104,19 +104,16 @@ function blockProduction(params: readonly unknown[], node: Node): unknown {
 }
 
 export const blockMethods: Methods = {
-  getBlock: { required: 1, run: getBlock },
-  getBlocks: { required: 1, run: getBlocks },
-  getBlocksWithLimit: { required: 2, run: getBlocksWithLimit },
-  getBlockTime: {
-    required: 1,
-    run(params, node) {
-      const slot = readInteger(params[0])
-      checkSlot(slot, node.view().confirmed, node)
-      return readBlockTime(slot, node)
-    },
-  },
-  getFirstAvailableBlock: { required: 0, run: (_params, node) => node.bank.timeline.lastUpTo(0) },
-  getRecentPrioritizationFees: { required: 0, run: recentFees },
-  getSlotLeaders: { required: 2, run: slotLeaders },
-  getBlockProduction: { required: 0, run: blockProduction },
+  getBlock: method(1, getBlock),
+  getBlocks: method(1, getBlocks),
+  getBlocksWithLimit: method(2, getBlocksWithLimit),
+  getBlockTime: method(1, (params, node) => {
+    const slot = readInteger(params[0])
+    checkSlot(slot, node.view().confirmed, node)
+    return readBlockTime(slot, node)
+  }),
+  getFirstAvailableBlock: method(0, (_params, node) => node.bank.timeline.lastUpTo(0)),
+  getRecentPrioritizationFees: method(0, recentFees),
+  getSlotLeaders: method(2, slotLeaders),
+  getBlockProduction: method(0, blockProduction),
 }

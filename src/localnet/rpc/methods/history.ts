@@ -2,7 +2,7 @@
 import { findCommitment, type View } from '../../bank/commitment.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
 import { invalidParams } from '../wire/errors.ts'
-import { type Bearing, type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
+import { type Bearing, type Methods, method, type Node, readBearing, withContext } from '../wire/node.ts'
 import {
   type Config,
   readAddress,
@@ -98,7 +98,7 @@ function findPlace(value: unknown, { bank }: Node): TransactionRecord | undefine
 }
 
 export const historyMethods: Methods = {
-  getTransaction: { required: 1, run: getTransaction },
-  getSignatureStatuses: { required: 1, run: statuses },
-  getSignaturesForAddress: { required: 1, run: signaturesForAddress },
+  getTransaction: method(1, getTransaction),
+  getSignatureStatuses: method(1, statuses),
+  getSignaturesForAddress: method(1, signaturesForAddress),
 }

@@ -14,7 +14,7 @@ import {
   type Transaction,
 } from '../../transaction/wire.ts'
 import { invalidParams, RpcError } from '../wire/errors.ts'
-import { type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
+import { type Methods, method, type Node, readBearing, withContext } from '../wire/node.ts'
 import {
   type Config,
   readBoolean,
@@ -132,7 +132,7 @@ function feeForMessage(params: readonly unknown[], node: Node): unknown {
 }
 
 export const submitMethods: Methods = {
-  sendTransaction: { required: 1, run: send },
-  simulateTransaction: { required: 1, run: simulate },
-  getFeeForMessage: { required: 1, run: feeForMessage },
+  sendTransaction: method(1, send),
+  simulateTransaction: method(1, simulate),
+  getFeeForMessage: method(1, feeForMessage),
 }

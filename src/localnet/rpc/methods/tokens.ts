@@ -6,7 +6,7 @@ import { tokenPrograms } from '../../accounts/addresses.ts'
 import { amountFormatter } from '../../parse/token-account.ts'
 import { formatTokenAmount, readMint, uiAmount } from '../../transaction/token-balances.ts'
 import { invalidParams } from '../wire/errors.ts'
-import { type Bearing, type Methods, type Node, readBearing, withContext } from '../wire/node.ts'
+import { type Bearing, type Methods, method, type Node, readBearing, withContext } from '../wire/node.ts'
 import { readAddress, readConfig } from '../wire/params.ts'
 import { readAccountFormat } from './account-data.ts'
 import { formatKeyed } from './accounts.ts'
@@ -74,32 +74,24 @@ function readNamed(params: readonly unknown[], node: Node) {
 }
 
 export const tokenMethods: Methods = {
-  getTokenAccountsByOwner: {
-    required: 2,
-    run: (params, node) => tokenAccounts(params, node, (owner, { slot }) => node.bank.accounts.tokensOf(owner, slot)),
-  },
-  getTokenAccountsByDelegate: {
-    required: 2,
-    run: (params, node) => tokenAccounts(params, node, (delegate, bearing) => delegatedTo(delegate, bearing, node)),
-  },
-  getTokenAccountBalance: {
-    required: 1,
-    run(params, node) {
-      const { account, slot } = readNamed(params, node)
-      const parties = readTokenParties(account)
-      const money = parties && amountFormatter(node.bank.read(parties.mint, slot), node.bank.timeline.timeOf(slot))
-      if (!money) throw invalidParams('Invalid param: not a Token account')
-      return withContext(slot, money(formatTokenAmount(account)))
-    },
-  },
-  getTokenSupply: {
-    required: 1,
-    run(params, node) {
-      const { account, slot } = readNamed(params, node)
-      const mint = readMint(account)
-      if (!mint) throw invalidParams('Invalid param: not a Token mint')
-      return withContext(slot, uiAmount(mint.supply, mint.decimals))
-    },
-  },
-  getTokenLargestAccounts: { required: 1, run: largest },
+  getTokenAccountsByOwner: method(2, (params, node) =>
+    tokenAccounts(params, node, (owner, { slot }) => node.bank.accounts.tokensOf(owner, slot)),
+  ),
+  getTokenAccountsByDelegate: method(2, (params, node) =>
+    tokenAccounts(params, node, (delegate, bearing) => delegatedTo(delegate, bearing, node)),
+  ),
+  getTokenAccountBalance: method(1, (params, node) => {
+    const { account, slot } = readNamed(params, node)
+    const parties = readTokenParties(account)
+    const money = parties && amountFormatter(node.bank.read(parties.mint, slot), node.bank.timeline.timeOf(slot))
+    if (!money) throw invalidParams('Invalid param: not a Token account')
+    return withContext(slot, money(formatTokenAmount(account)))
+  }),
+  getTokenSupply: method(1, (params, node) => {
+    const { account, slot } = readNamed(params, node)
+    const mint = readMint(account)
+    if (!mint) throw invalidParams('Invalid param: not a Token mint')
+    return withContext(slot, uiAmount(mint.supply, mint.decimals))
+  }),
+  getTokenLargestAccounts: method(1, largest),
 }

@@ -32,6 +32,10 @@ export interface Method {
   readonly run: (params: readonly unknown[], node: Node) => unknown
 }
 
+export function method(required: number, run: Method['run']): Method {
+  return { required, run }
+}
+
 export type Methods = Readonly<Record<string, Method>>
 
 /** The version of the VM's crates. */
