@@ -1,4 +1,5 @@
 /** Passphrases of key files: from the environment, or typed without echo. Never from an argument. */
+import { attempt } from '../core/errors/attempt.ts'
 import { passphraseVariable, shortestPassphrase, usualPassphrase, viewKeyFile } from '../host/keys/key-file.ts'
 import { CommandError, usage } from './output.ts'
 
@@ -25,11 +26,7 @@ export async function newPassphrase(): Promise<string> {
 
 /** False for an unreadable file: the reader of the file reports the problem. */
 function isEncrypted(path: string): boolean {
-  try {
-    return viewKeyFile(path).isEncrypted
-  } catch {
-    return false
-  }
+  return attempt(() => viewKeyFile(path).isEncrypted) ?? false
 }
 
 /** Questions go to stderr, because stdout may be a file. */

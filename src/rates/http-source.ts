@@ -2,7 +2,7 @@
  * Sends one request to a price service over HTTP. Its response is not trusted. Its address is not revealed, because it
  * can contain a key.
  */
-import { type Fields, isFields } from '../core/encoding/fields.ts'
+import { type Fields, parseFields } from '../core/encoding/fields.ts'
 import { rateQuestionMs } from '../core/money/rate-feed.ts'
 import { rateDecimals } from '../core/money/rates.ts'
 import type { Get } from '../core/runtime.ts'
@@ -20,17 +20,9 @@ export async function askObject({ get, url, headers, signal }: Question): Promis
   if (status === 401 || status === 403) throw new Error(`the source returned ${status}: the API key is invalid`)
   if (status === 429) throw new Error('the source returned 429: too many requests')
   if (status !== 200) throw new Error(`the source returned ${status}`)
-  const answer = parseJson(text)
-  if (!isFields(answer)) throw new Error('the source did not return prices')
+  const answer = parseFields(text)
+  if (!answer) throw new Error('the source did not return prices')
   return answer
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** An exact decimal number: `units` times ten to the power of `exponent`. */

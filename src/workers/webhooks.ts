@@ -6,6 +6,7 @@
  * that a slow or dead one does not delay others.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
+import { attempt } from '../core/errors/attempt.ts'
 import type { Meter } from '../core/observability/metrics.ts'
 import type { PaymentListItem } from '../core/payment/history.ts'
 import type { LedgerEvent, LedgerEvents, Posted } from '../core/ports/outbox.ts'
@@ -131,11 +132,7 @@ async function describeData({ books, describe, describeDispatch }: WebhooksParts
 }
 
 function parseNotice(text: string): Partial<SponsorNotice> {
-  try {
-    return JSON.parse(text) as SponsorNotice
-  } catch {
-    return {}
-  }
+  return attempt(() => JSON.parse(text) as SponsorNotice) ?? {}
 }
 
 /** Sends one event and records the result. `gone`: the receiver answered 410 and gets no more until the next start. */

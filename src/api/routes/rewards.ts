@@ -1,6 +1,7 @@
 /** The endpoints for payables and outgoing transactions, and for ordering refunds. */
 import { z } from 'zod'
 import { decodeSignature } from '../../core/encoding/base58.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import { rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { Cursors } from '../analytics/cursor.ts'
@@ -145,11 +146,7 @@ function record(path: string, summary: string, answer: z.ZodType) {
 /** The last part of a path; empty if it cannot be decoded. */
 function readLastPart({ pathname }: URL): string {
   const text = pathname.slice(pathname.lastIndexOf('/') + 1)
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
+  return attempt(() => decodeURIComponent(text)) ?? ''
 }
 
 function found(value: object | undefined): Response {

@@ -7,6 +7,7 @@
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { isFields } from '../../core/encoding/fields.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Commitment } from '../../core/ports/chain.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
@@ -161,11 +162,7 @@ function authenticate(wire: string, verifier: Verifier): Transaction | { readonl
 const base64 = getBase64Encoder()
 
 function decodeBase64(text: string): Uint8Array | undefined {
-  try {
-    return new Uint8Array(base64.encode(text))
-  } catch {
-    return undefined
-  }
+  return attempt(() => new Uint8Array(base64.encode(text)))
 }
 
 function describe(answer: Exclude<RpcAnswer, { readonly kind: 'answered' }>): string {

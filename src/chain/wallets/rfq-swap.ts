@@ -11,6 +11,7 @@ import {
 } from '@solana-program/compute-budget'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import { memoProgram } from '../accounts/programs.ts'
 import { decodeTransaction, type Transaction } from '../read/decode.ts'
 import { composeMessage, unsigned } from '../send/message.ts'
@@ -73,15 +74,11 @@ function guess({ keys, instructions, lifetime }: Transaction): ExchangeDetails |
   const [limit, price] = instructions
   const memo = instructions.find(({ program }) => encodeBase58(keys[program] ?? new Uint8Array()) === memoProgram)
   if (!limit || !price || !memo) return undefined
-  try {
-    return {
-      blockhash: encodeBase58(lifetime),
-      memo: new TextDecoder('utf-8', { fatal: true }).decode(memo.data),
-      opens: instructions.length > 5,
-      computeUnits: parseSetComputeUnitLimitInstruction({ programAddress, data: limit.data }).data.units,
-      microLamports: parseSetComputeUnitPriceInstruction({ programAddress, data: price.data }).data.microLamports,
-    }
-  } catch {
-    return undefined
-  }
+  return attempt(() => ({
+    blockhash: encodeBase58(lifetime),
+    memo: new TextDecoder('utf-8', { fatal: true }).decode(memo.data),
+    opens: instructions.length > 5,
+    computeUnits: parseSetComputeUnitLimitInstruction({ programAddress, data: limit.data }).data.units,
+    microLamports: parseSetComputeUnitPriceInstruction({ programAddress, data: price.data }).data.microLamports,
+  }))
 }

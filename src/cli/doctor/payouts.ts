@@ -3,6 +3,7 @@ import { type RoutesConfig, readRoutesConfig } from '../../api/options.ts'
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { shareRates } from '../../compose/rates.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { type Mint, solDecimals } from '../../core/money/tokens.ts'
 import type { Get } from '../../core/runtime.ts'
@@ -63,9 +64,5 @@ async function checkWallet(key: AccountKey | undefined, native: Mint, rpc: Rpc |
 
 /** The address of a key file; undefined if it cannot be read. */
 export function readAddress(path: string): string | undefined {
-  try {
-    return viewKeyFile(path).address
-  } catch {
-    return undefined
-  }
+  return attempt(() => viewKeyFile(path).address)
 }

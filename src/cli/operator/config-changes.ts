@@ -1,6 +1,7 @@
 /** Reloads a gateway's configuration at SIGHUP and, on request, whenever it or the file `.env` is saved. */
 import { realpathSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
+import { attempt } from '../../core/errors/attempt.ts'
 import { envFileName } from '../../host/env-file.ts'
 
 export interface Reloads {
@@ -61,9 +62,5 @@ export function followChanges(path: string, isWatching: boolean, reload: () => P
 
 /** The real path of a file; undefined if it does not exist. */
 function readRealPath(path: string): string | undefined {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
+  return attempt(() => realpathSync(path))
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { type RoutesConfig, type RoutesOptions, readRoutesConfig } from '../../api/options.ts'
 import { openHandle, openLog } from '../../compose/paywall.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -72,11 +73,7 @@ function findContext(network: Network, ledger: string | undefined, environment: 
 
 /** The options of a demo that runs on this chain; empty without one. */
 function demoAt(directory: string): RoutesOptions {
-  try {
-    return JSON.parse(readFileSync(localServiceFile(directory), 'utf8')) as RoutesOptions
-  } catch {
-    return {}
-  }
+  return attempt(() => JSON.parse(readFileSync(localServiceFile(directory), 'utf8')) as RoutesOptions) ?? {}
 }
 
 function logTo(terminal: Terminal): Log {

@@ -7,6 +7,7 @@ import { readRoutesConfig } from '../../api/options.ts'
 import { openRoutes } from '../../compose/api.ts'
 import { createPayoutContext, openPayouts } from '../../compose/payouts.ts'
 import { openConversionWorker } from '../../compose/settlement-worker.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { readPlanFile } from '../../gateway/config/file.ts'
 import { viewKeyFile } from '../../host/keys/key-file.ts'
@@ -104,11 +105,7 @@ function dryRun(terminal: Terminal, file: string | undefined): Promise<ExitCode>
 export function readPayer(key: AccountKey | undefined): string | undefined {
   if (typeof key === 'object') return 'address' in key && typeof key.address === 'string' ? key.address : undefined
   if (key === undefined) return undefined
-  try {
-    return viewKeyFile(key).address
-  } catch {
-    return undefined
-  }
+  return attempt(() => viewKeyFile(key).address)
 }
 
 interface Payer {

@@ -1,13 +1,10 @@
 /** An object of parsed JSON. Each field is unknown until it is checked. */
+import { attempt } from '../errors/attempt.ts'
 export type Fields = Readonly<Record<string, unknown>>
 
 /** Undefined for text that is not JSON. */
 export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return attempt(() => JSON.parse(text))
 }
 
 /** Undefined for text that is not a JSON object. */

@@ -5,6 +5,7 @@
  * It recognises secrets by their shape, so it can remove too much. A private key in base58 looks like a transaction
  * signature and is not recognised; key files are arrays of numbers.
  */
+import { attempt } from '../errors/attempt.ts'
 import type { Facts, Log } from '../runtime.ts'
 
 const gone = '[redacted]'
@@ -109,11 +110,7 @@ function listAddressSecrets(address: string): readonly string[] {
 const longPart = 12
 
 function decode(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
+  return attempt(() => decodeURIComponent(part)) ?? part
 }
 
 /** Cuts at whole words, because the patterns do not recognise half a secret. */

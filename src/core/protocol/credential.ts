@@ -1,5 +1,6 @@
 /** The parts that the credentials of x402 and MPP share. Both come from strangers, so nothing here throws. */
 import { decodeBase64 } from '../encoding/base64.ts'
+import { isFields } from '../encoding/fields.ts'
 import { requestIdPattern } from './request-id.ts'
 
 /** The longest credential header, in characters. */
@@ -19,17 +20,13 @@ export function parseJsonObject(bytes: Uint8Array | undefined): Readonly<Record<
   if (!bytes) return undefined
   try {
     const value: unknown = JSON.parse(utf8.decode(bytes))
-    return isRecord(value) ? value : undefined
+    return isFields(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function isRequestId(value: unknown): value is string {
   return typeof value === 'string' && requestIdPattern.test(value)

@@ -8,9 +8,10 @@
  */
 import { decodeSignature } from '../encoding/base58.ts'
 import { decodeBase64urlPadded, prepareBase64 } from '../encoding/base64.ts'
+import { isFields } from '../encoding/fields.ts'
 import type { Mint, Network } from '../money/tokens.ts'
 import type { RefusalCode } from '../payment/refusals.ts'
-import { isRecord, isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
+import { isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
 import { isClaim } from './proof.ts'
 
 export const mppChallengeHeader = 'WWW-Authenticate'
@@ -112,7 +113,7 @@ export function parseMppCredential(header: string, realm: string): MppReading | 
   const value = parseJsonObject(decodeBase64urlPadded(token))
   if (!value) return malformed('it is not a JSON object in URL-safe base64')
   const payload = value['payload']
-  if (!isRecord(payload)) return malformed('it has no payload')
+  if (!isFields(payload)) return malformed('it has no payload')
   const isSent = payload['type'] === 'signature'
   const challenge = readChallenge(value['challenge'], realm)
   if (challenge.kind === 'malformed') return { ...challenge, isSent }
@@ -131,7 +132,7 @@ interface EchoedChallenge extends MppChallengeId {
 
 function readChallenge(value: unknown, realm: string): EchoedChallenge | { kind: 'malformed'; why: string } {
   const wrong = (why: string) => ({ kind: 'malformed' as const, why })
-  if (!isRecord(value)) return wrong('it has no challenge')
+  if (!isFields(value)) return wrong('it has no challenge')
   if (value['method'] !== method || value['intent'] !== intent) return wrong(`the challenge is not ${method}/${intent}`)
   if (value['realm'] !== realm) return wrong('the challenge is of another realm')
   const { id, request: text } = value
@@ -142,7 +143,7 @@ function readChallenge(value: unknown, realm: string): EchoedChallenge | { kind:
     return wrong('challenge.id is not a requestId with a claim secret')
   if (request['externalId'] !== requestId) return wrong('challenge.id is not that of the externalId')
   const details = request['methodDetails']
-  return { kind: 'challenge', requestId, claim, isSponsored: isRecord(details) && details['feePayer'] === true }
+  return { kind: 'challenge', requestId, claim, isSponsored: isFields(details) && details['feePayer'] === true }
 }
 
 function readTransaction(payload: Readonly<Record<string, unknown>>, challenge: EchoedChallenge): MppReading {

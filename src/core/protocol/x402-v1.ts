@@ -4,9 +4,10 @@
  * The credential names neither a challenge nor a memo. It contains only the transaction.
  */
 import { decodeBase64 } from '../encoding/base64.ts'
+import { isFields } from '../encoding/fields.ts'
 import { asciiJson } from '../http/http.ts'
 import type { Network } from '../money/tokens.ts'
-import { isRecord, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
+import { longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
 import type { X402Entry, X402Terms } from './x402.ts'
 import { maxTimeoutSeconds } from './x402.ts'
 
@@ -52,7 +53,7 @@ export function parseX402V1Payment(header: string): X402V1Reading {
   if (value['x402Version'] !== 1) return malformed('x402Version is not 1')
   if (value['scheme'] !== 'exact') return malformed('scheme is not exact')
   const payload = value['payload']
-  const transaction = isRecord(payload) ? parseTransaction(payload['transaction']) : undefined
+  const transaction = isFields(payload) ? parseTransaction(payload['transaction']) : undefined
   if (!transaction) return malformed('payload.transaction is not a transaction in base64')
   return { kind: 'credential', transaction }
 }

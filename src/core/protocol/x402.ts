@@ -6,10 +6,11 @@
  * echo both in `accepted`.
  */
 import { decodeBase64, encodeBase64, prepareBase64 } from '../encoding/base64.ts'
+import { isFields } from '../encoding/fields.ts'
 import { asciiJson } from '../http/http.ts'
 import type { Network } from '../money/tokens.ts'
 import { shortMemo } from '../payment/memo.ts'
-import { isRecord, isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
+import { isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
 import { isClaim } from './proof.ts'
 
 export const x402RequiredHeader = 'PAYMENT-REQUIRED'
@@ -108,12 +109,12 @@ export function parseX402Signature(header: string): X402Reading {
   if (!value) return malformed('it is not a JSON object in base64 with padding')
   if (value['x402Version'] !== 2) return malformed('x402Version is not 2')
   const [accepted, payload] = [value['accepted'], value['payload']]
-  if (!isRecord(accepted) || accepted['scheme'] !== 'exact') return malformed('accepted.scheme is not exact')
-  const { requestId, claim } = isRecord(accepted['extra']) ? accepted['extra'] : {}
+  if (!isFields(accepted) || accepted['scheme'] !== 'exact') return malformed('accepted.scheme is not exact')
+  const { requestId, claim } = isFields(accepted['extra']) ? accepted['extra'] : {}
   if (requestId !== undefined && !isRequestId(requestId))
     return malformed('accepted.extra.requestId is not a requestId')
   if (claim !== undefined && !isClaim(claim)) return malformed('accepted.extra.claim is not a claim secret')
-  const transaction = isRecord(payload) ? parseTransaction(payload['transaction']) : undefined
+  const transaction = isFields(payload) ? parseTransaction(payload['transaction']) : undefined
   if (!transaction) return malformed('payload.transaction is not a transaction in base64')
   return { kind: 'credential', transaction, requestId, claim }
 }

@@ -4,6 +4,7 @@
  * The upstream gets the path unchanged. The matcher therefore does not normalize a path. It checks whether an upstream
  * could read the path differently. Such a path has no route.
  */
+import { attempt } from '../../core/errors/attempt.ts'
 
 /** A segment of a pattern: decoded text, any one segment, or (at the end) one or more of them. */
 type Segment =
@@ -82,11 +83,7 @@ function countOf(text: string): number {
 }
 
 function decodeAll(segments: readonly string[]): readonly string[] | undefined {
-  try {
-    return segments.map((segment) => decodeURIComponent(segment))
-  } catch {
-    return undefined
-  }
+  return attempt(() => segments.map((segment) => decodeURIComponent(segment)))
 }
 
 export function matches(pattern: Pattern, path: Path): boolean {

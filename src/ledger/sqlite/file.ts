@@ -4,6 +4,7 @@ import { closeSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { attempt } from '../../core/errors/attempt.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { LedgerConfigurationError } from '../identity.ts'
 import { checkDurability, checkOrigin, createSchema, migrate } from './migrations.ts'
@@ -165,11 +166,7 @@ function placeOf(path: string): string | undefined {
 
 /** Undefined if the file is missing or cannot be read. */
 function look(path: string): BigIntStats | undefined {
-  try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
+  return attempt(() => statSync(path, { bigint: true, throwIfNoEntry: false }))
 }
 
 function checkPlace(path: string): void {

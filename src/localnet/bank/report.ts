@@ -1,5 +1,6 @@
 /** The report of a transaction, with the balances before and after it, and its stored record. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import type { Account } from '../accounts/account.ts'
 import { memoPrograms } from '../accounts/addresses.ts'
 import { listTokenBalances } from '../transaction/token-balances.ts'
@@ -61,9 +62,5 @@ function formatMemo(message: Message): string | undefined {
 }
 
 function readText(data: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data)
-  } catch {
-    return undefined
-  }
+  return attempt(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data))
 }

@@ -2,6 +2,7 @@
  * The tabs of this browser that show one purchase share its cookie, so any of them could open the resource. They agree
  * on one: the tab that paid, or the tab with the highest rank among those that ask at the same time.
  */
+import { attempt } from '../../core/errors/attempt.ts'
 
 export interface Tabs {
   /** This tab sent the transaction. */
@@ -51,11 +52,7 @@ export function joinTabs(requestId: string): Tabs {
 
 /** Survives a reload and is not visible to other tabs. */
 function stored(): string | null {
-  try {
-    return sessionStorage.getItem(sentName)
-  } catch {
-    return null
-  }
+  return attempt(() => sessionStorage.getItem(sentName)) ?? null
 }
 
 function store(tx: string): void {

@@ -1,5 +1,6 @@
 /** The user's settings in this browser: theme and time zone. Also the clock for relative times. */
 import { effect, signal } from '@preact/signals'
+import { attempt } from '../../../core/errors/attempt.ts'
 import { now } from '../../look/clock.ts'
 import type { Zone } from '../../look/times.ts'
 
@@ -8,11 +9,7 @@ export type Theme = (typeof themes)[number]
 
 /** Storage may be disabled. Then a setting lasts as long as the page. */
 function recall(name: string): string | null {
-  try {
-    return localStorage.getItem(`paystile.${name}`)
-  } catch {
-    return null
-  }
+  return attempt(() => localStorage.getItem(`paystile.${name}`)) ?? null
 }
 
 function keep(name: string, value: string): void {
