@@ -3,16 +3,10 @@ import type { Config } from '../paywall/config/config.ts'
 import { openHandle, openLog } from './paywall.ts'
 import { nameConversionWorker, withSettlement } from './settlement/settlement.ts'
 
-export interface ConversionWorker {
-  /** The wallets with funds to convert. */
-  readonly wallets: readonly string[]
-  close(): Promise<void>
-}
-
 const patienceMs = 2_000
 
 /** Starts as soon as the service can start, and retries until then. Routes without a key are skipped. */
-export function openConversionWorker(configs: readonly Config[]): ConversionWorker {
+export function openConversionWorker(configs: readonly Config[]) {
   const own = new Map(
     configs.flatMap((config) => {
       const { conversion } = config.route
@@ -39,6 +33,7 @@ export function openConversionWorker(configs: readonly Config[]): ConversionWork
     return handle
   })
   return {
+    /** The wallets with funds to convert. */
     wallets: [...new Set([...own.values()].map(({ route }) => route.recipient))],
     close: async () => {
       for (const timer of timers) clearTimeout(timer)

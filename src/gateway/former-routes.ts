@@ -9,18 +9,12 @@ interface FormerRoute extends Row, ConcludedTerms {
   serves(method: string, target: string): boolean
 }
 
-export interface FormerRoutes {
-  /** Adds routes that a new configuration replaces. They issue no more quotes. */
-  conclude(routes: readonly OpenRoute[]): void
-  /** Makes the new routes honour the quotes of the former ones. */
-  honour(routes: readonly OpenRoute[]): void
-}
-
-export function createFormerRoutes(): FormerRoutes {
+export function createFormerRoutes() {
   /** Keyed by everything that distinguishes their quotes, so that a reload without such changes adds nothing. */
   const known = new Map<string, FormerRoute>()
   return {
-    conclude: (routes) => {
+    /** Adds routes that a new configuration replaces. They issue no more quotes. */
+    conclude: (routes: readonly OpenRoute[]) => {
       // Keeps the table only, because the routes hold connections.
       const rows = routes.map(({ pattern, methods }) => ({ pattern, methods }))
       const table = routes.map(({ name }) => name)
@@ -37,7 +31,8 @@ export function createFormerRoutes(): FormerRoutes {
         known.set(key, { pattern, methods, serves, ...concluded })
       }
     },
-    honour: (routes) => {
+    /** Makes the new routes honour the quotes of the former ones. */
+    honour: (routes: readonly OpenRoute[]) => {
       for (const { paywall, pattern, methods } of routes) {
         const meets = (one: FormerRoute): boolean =>
           overlaps(one.pattern, pattern) && [...one.methods].some((method) => methods.has(method))

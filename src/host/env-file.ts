@@ -31,17 +31,12 @@ export function readEnvFile(directory: string): EnvReading {
 
 type Variables = Record<string, string | undefined>
 
-/** Keeps an environment in step with the file `.env` of a directory. */
-export interface EnvFollower {
-  /** Reads the file again. The returned function reverts the changes. */
-  load(): { readonly reading: EnvReading; undo(): void }
-}
-
 /** The file never overrides variables that were set before it was first read. */
-export function followEnvFile(directory: string, environment: Variables = process.env): EnvFollower {
+export function followEnvFile(directory: string, environment: Variables = process.env) {
   const given = new Set(Object.keys(environment))
   let loaded: readonly string[] = []
   return {
+    /** Reads the file again. The returned function reverts the changes. */
     load: () => {
       const before = loaded.map((name) => [name, environment[name]] as const)
       const reading = readEnvFile(directory)

@@ -4,16 +4,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 
-export interface Listening {
-  readonly rpc: Server
-  readonly sockets: Server
-  readonly port: number
-  close(): Promise<void>
-}
-
 const attempts = 50
 
-export async function listenOnPair(port: number, onRequest: RequestListener): Promise<Listening> {
+export async function listenOnPair(port: number, onRequest: RequestListener) {
   for (let attempt = 1; ; attempt++) {
     const rpc = createServer(onRequest)
     const sockets = createServer((_request, response) => {

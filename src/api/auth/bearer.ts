@@ -8,18 +8,12 @@ import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.
 import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
 import { writeNonce } from '../../core/protocol/nonce.ts'
 
-export interface Bearers {
-  make(): { readonly token: string; readonly name: string }
-  /** The name of a token that this service issued; undefined for any other text. */
-  nameOf(token: string): string | undefined
-}
-
 const secretBytes = 32
 const tagBytes = 16
 const tokenLength = ((secretBytes + tagBytes) / 3) * 4
 
 /** `key` is `keyring.serviceKey`. A token is valid for one purpose only. */
-export function createBearers(key: Uint8Array, purpose: string): Bearers {
+export function createBearers(key: Uint8Array, purpose: string) {
   const computeMac = (part: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(`${purpose} ${part}`)))
   const [tagOf, hashOf] = [computeMac('tag'), computeMac('name')]
   const hashSecret = (secret: Uint8Array) => encodeBase64url(hashOf(secret), tagBytes)
@@ -30,7 +24,8 @@ export function createBearers(key: Uint8Array, purpose: string): Bearers {
       const token = Uint8Array.of(...secret, ...tagOf(secret).subarray(0, tagBytes))
       return { token: encodeBase64url(token), name: hashSecret(secret) }
     },
-    nameOf: (token) => {
+    /** The name of a token that this service issued; undefined for any other text. */
+    nameOf: (token: string) => {
       const bytes = token.length === tokenLength ? decodeBase64url(token) : undefined
       const secret = bytes?.subarray(0, secretBytes)
       if (!bytes || !secret) return undefined

@@ -4,17 +4,13 @@ import { type BucketRate, createTokenBuckets } from '../../core/collections/toke
 import { unknownAddress } from '../../core/http/client-address.ts'
 import type { Clock } from '../../core/runtime.ts'
 
-export interface AttemptLimit {
-  /** False if the limit is reached. Failed and successful attempts count alike. */
-  take(address: string): boolean
-}
-
 const perAddress: BucketRate = { most: 20, secondsEach: 5 }
 
-export function createAttempts(clock: Clock): AttemptLimit {
+export function createAttempts(clock: Clock) {
   const findBucket = createTokenBuckets(clock)
   return {
-    take: (address) => {
+    /** False if the limit is reached. Failed and successful attempts count alike. */
+    take: (address: string) => {
       // Clients without a known address are not limited, because they would share one limit.
       if (address === unknownAddress) return true
       const credit = findBucket(address, perAddress)

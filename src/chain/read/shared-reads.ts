@@ -19,11 +19,6 @@ export interface SharedReadsParts {
 /** The confidence that the transaction exists, by caller. */
 export type Trust = 'sure' | 'usual' | 'doubtful'
 
-export interface SharedReads {
-  join(signature: string, waitMs: number, commitment: Commitment, trust: Trust): Promise<Reading>
-  close(): void
-}
-
 /** Receives the result of each round. No call follows the last one. */
 type Reader = (reading: Reading, last: boolean) => void
 
@@ -64,10 +59,10 @@ const mostAsked = 20_000
  */
 const mostFutileRounds = 3
 
-export function createSharedReads(parts: SharedReadsParts): SharedReads {
+export function createSharedReads(parts: SharedReadsParts) {
   const state: State = { ...parts, running: new Map(), asked: new Map(), isClosed: false }
   return {
-    join: async (signature, waitMs, commitment, trust) => {
+    join: async (signature: string, waitMs: number, commitment: Commitment, trust: Trust) => {
       if (state.isClosed) return unavailable('the chain is closed')
       const known = state.running.get(nameRead(signature, commitment))
       if (!known && state.running.size >= mostReads && !makeRoom(state)) return unavailable('too many pending payments')

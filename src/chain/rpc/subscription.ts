@@ -17,18 +17,6 @@ export interface SubscriptionParts {
   readonly subscribed: () => void
 }
 
-export interface Subscription {
-  subscribe(address: string): void
-  /** The number of the connection that reports all addresses now; 0 if there is none. */
-  connection(): number
-  /** All transactions before a connection were read from lists. */
-  caughtUp(connection: number): void
-  isCurrent(): boolean
-  /** Replaces this connection with another. */
-  restart(): void
-  close(): void
-}
-
 const firstPauseMs = 500
 const longestPauseMs = 30_000
 
@@ -47,7 +35,7 @@ interface State extends SubscriptionParts {
   isClosed: boolean
 }
 
-export function createSubscription(parts: SubscriptionParts): Subscription {
+export function createSubscription(parts: SubscriptionParts) {
   const state: State = {
     ...parts,
     urls: parts.socketUrls.flat(),
@@ -63,18 +51,21 @@ export function createSubscription(parts: SubscriptionParts): Subscription {
     isClosed: false,
   }
   return {
-    subscribe: (address) => {
+    subscribe: (address: string) => {
       state.addresses.push(address)
       if (state.isOpen) ask(state, state.addresses.length - 1)
       else open(state)
       report(state)
     },
+    /** The number of the connection that reports all addresses now; 0 if there is none. */
     connection: () => (isSubscribed(state) ? state.generation : 0),
-    caughtUp: (connection) => {
+    /** All transactions before a connection were read from lists. */
+    caughtUp: (connection: number) => {
       if (connection !== 0 && connection === state.generation) state.caughtUpTo = connection
       report(state)
     },
     isCurrent: () => isCurrent(state),
+    /** Replaces this connection with another. */
     restart: () => restart(state),
     close: () => {
       state.isClosed = true

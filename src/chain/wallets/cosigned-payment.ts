@@ -28,17 +28,8 @@ export interface CosignedOrder {
   readonly microLamports: bigint
 }
 
-export interface CosignedTransaction {
-  /** The transaction with the payer's signature, base64. */
-  readonly wire: string
-  /** The payer's signature, base58. */
-  readonly signature: string
-  /** A slot at which a node knew its blockhash. */
-  readonly slot: number
-}
-
 /** Throws if the wallet changes the transaction: such servers accept only this form. */
-export async function signCosigned(order: CosignedOrder, wallet: Wallet): Promise<CosignedTransaction> {
+export async function signCosigned(order: CosignedOrder, wallet: Wallet) {
   const { lifetime, feePayer, mint, legs, computeUnits, microLamports } = order
   const instructions = [...computeBudget(computeUnits, microLamports)]
   for (const { recipient, units, memo } of legs) {
@@ -48,8 +39,11 @@ export async function signCosigned(order: CosignedOrder, wallet: Wallet): Promis
   const draft = unsigned(composeMessage(instructions, lifetime, feePayer ?? wallet.address))
   const bytes = await signUnchanged(draft, wallet)
   return {
+    /** The transaction with the payer's signature, base64. */
     wire: getBase64Decoder().decode(bytes),
+    /** The payer's signature, base58. */
     signature: readOwnSignature(bytes, wallet.address),
+    /** A slot at which a node knew its blockhash. */
     slot: lifetime.slot,
   }
 }

@@ -41,24 +41,19 @@ export interface MintingOrder {
   readonly mints: MintTable
 }
 
-export interface Minter {
-  /** Sends SOL from the key's own balance, and mints the other tokens into the recipient's accounts, which it opens. */
-  give(order: MintingOrder): Promise<TestMinting>
-  /** Creates the key's own mints if they do not exist yet. Their addresses are always the same. */
-  createMints(): Promise<{ readonly mints: MintTable; readonly made: readonly MintedCode[] } | TestMinting>
-}
-
 const confirmMs = 30_000
 const mintBytes = 82
 /** More than any of these transactions needs. */
 const mostUnits = 200_000
 
 /** Throws a `TypeError` for mainnet, which has no test money. */
-export function createMinter(parts: SendParts, wallet: Wallet): Minter {
+export function createMinter(parts: SendParts, wallet: Wallet) {
   if (parts.genesis === genesisHashes.mainnet) throw new TypeError('mainnet has no test money')
   const run = (instructions: readonly Instruction[]) => land(parts, wallet, instructions)
   return {
-    give: async (order) => run(await giving(order, wallet.address)),
+    /** Sends SOL from the key's own balance, and mints the other tokens into the recipient's accounts, which it opens. */
+    give: async (order: MintingOrder) => run(await giving(order, wallet.address)),
+    /** Creates the key's own mints if they do not exist yet. Their addresses are always the same. */
     createMints: async () => {
       const trouble = await checkChain(parts)
       if (trouble) return trouble

@@ -3,13 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type CheckOptions, checkPayment } from '../../compose/check-payment.ts'
 import { decodeSignature } from '../../core/encoding/base58.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
-import { type MintTable, parseNodes } from '../../core/money/tokens.ts'
+import { parseNodes } from '../../core/money/tokens.ts'
 import { refusals } from '../../core/payment/refusals.ts'
 import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
-import type { Plan } from '../../gateway/config/plan.ts'
 import { findLocalnet, localLedgerFile, localnetDirectory, localSecretFile } from '../../host/home.ts'
 import type { Check, Verdict } from '../../paywall/claim/check-payment.ts'
-import type { Environment, ServiceConfig } from '../../paywall/config/config.ts'
 import { readSubject } from '../doctor/subject.ts'
 import { chooseNetwork } from '../network.ts'
 import { type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
@@ -110,14 +108,7 @@ async function whereToLook(options: VerifyCommandOptions): Promise<CheckOptions>
   }
 }
 
-interface FoundService {
-  readonly environment: Environment
-  readonly plan?: Plan
-  readonly config?: ServiceConfig
-  readonly mints?: MintTable
-}
-
-async function findService(options: VerifyCommandOptions): Promise<FoundService> {
+async function findService(options: VerifyCommandOptions) {
   const { file, environment, problems, plan, routes } = await readSubject(options.config, process.env)
   const config = routes[0]?.config.service
   // With all three options, an invalid file in this directory does not matter.

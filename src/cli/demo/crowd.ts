@@ -23,12 +23,7 @@ export function isOfCrowd(target: string): boolean {
   return target.includes('?guest=')
 }
 
-export interface Guests {
-  /** One visit of a customer. Most visits buy something, some only request the price. */
-  visit(): Promise<void>
-}
-
-export function inviteGuests({ localnet }: OwnChain, url: string): Guests {
+export function inviteGuests({ localnet }: OwnChain, url: string) {
   const journal = createMemoryJournal()
   const come = async () => {
     const wallet = await createWallet(crypto.getRandomValues(new Uint8Array(32)))

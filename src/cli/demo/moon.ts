@@ -14,29 +14,20 @@ const phaseNames = [
   'waning crescent',
 ] as const
 
-export interface Moon {
-  readonly at: string
-  readonly phase: (typeof phaseNames)[number]
-  /** The illuminated part of the visible disc, 0 to 1. */
-  readonly illuminated: number
-  readonly ageDays: number
-  readonly coming: readonly { readonly phase: string; readonly at: string }[]
-  /** For the terminal, one string per line. */
-  readonly drawing: readonly string[]
-}
-
-export function moonAt(time: number): Moon {
+export function moonAt(time: number) {
   const angle = elongation(time)
   const illuminated = (1 - Math.cos(angle * degree)) / 2
   return {
     at: new Date(time).toISOString(),
     phase: phaseNames[Math.round(angle / 45) % 8] ?? 'new moon',
+    /** The illuminated part of the visible disc, 0 to 1. */
     illuminated: Math.round(illuminated * 1000) / 1000,
     ageDays: Math.round((angle / 360) * 29.530588 * 10) / 10,
     coming: [0, 90, 180, 270]
       .map((target) => ({ phase: phaseNames[target / 45] ?? '', at: nextTime(time, target) }))
       .sort((left, right) => left.at - right.at)
       .map(({ phase, at }) => ({ phase, at: new Date(at).toISOString().slice(0, 16).concat('Z') })),
+    /** For the terminal, one string per line. */
     drawing: draw(angle),
   }
 }

@@ -82,11 +82,6 @@ function ask(url: string, method: 'GET' | 'HEAD', headers: Readonly<Record<strin
 
 const longestAnswer = 10_000
 
-export interface PortReport {
-  readonly findings: readonly Finding[]
-  readonly isServing: boolean
-}
-
 /** Identifies a service. */
 export interface ServiceMark {
   readonly network: Network
@@ -98,10 +93,7 @@ export interface ServiceMark {
 }
 
 /** `mark` is undefined if nothing is sold. */
-export async function checkPort(
-  { host, port }: Pick<Plan, 'host' | 'port'>,
-  mark: ServiceMark | undefined,
-): Promise<PortReport> {
+export async function checkPort({ host, port }: Pick<Plan, 'host' | 'port'>, mark: ServiceMark | undefined) {
   if (port === 0) return { findings: [ok('any free port is used')], isServing: false }
   const code = await tryPort(host, port)
   const place = `${host}:${port}`

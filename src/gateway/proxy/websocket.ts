@@ -20,16 +20,10 @@ import { explain } from './forward.ts'
 import { findRoute, type OpenRoute, type RouteTable, serve } from './handle-request.ts'
 import { sendProblem } from './problem.ts'
 
-export interface Upgrades {
-  listener(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Ends all connections. Node's server does not track them after the upgrade. */
-  close(): void
-}
-
-export function createUpgrades(table: RouteTable): Upgrades {
+export function createUpgrades(table: RouteTable) {
   const sockets = new Set<Socket>()
   return {
-    listener: (request, duplex, head) => {
+    listener: (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
       // A server of `node:http` only has sockets of this type.
       const socket = duplex as Socket
       sockets.add(socket)
@@ -48,6 +42,7 @@ export function createUpgrades(table: RouteTable): Upgrades {
       // Whoever asks for a protocol that is not spoken gets the answer in HTTP.
       else serve(table, request, response, false)
     },
+    /** Ends all connections. Node's server does not track them after the upgrade. */
     close: () => {
       for (const socket of sockets) socket.destroySoon()
     },

@@ -75,19 +75,15 @@ const windowLength = 10
 /** A payment with a response, and its payer. */
 export type AnsweredPayment = Pick<PaymentFacts, 'tx' | 'payer'>
 
-export interface FailureWindow {
-  /** True if the route failed for too many payments. */
-  add(isFailure: boolean, payment: AnsweredPayment): boolean
-}
-
 /**
  * The last responses to payments. A payment that fails repeatedly counts once. While other payers are served, a payer
  * counts once, too, so that one payer with failing requests cannot pause a route for all.
  */
-export function createFailureWindow(): FailureWindow {
+export function createFailureWindow() {
   let answers: (AnsweredPayment & { readonly isFailure: boolean })[] = []
   return {
-    add: (isFailure, { tx, payer }) => {
+    /** True if the route failed for too many payments. */
+    add: (isFailure: boolean, { tx, payer }: AnsweredPayment) => {
       if (isFailure && answers.some((one) => one.isFailure && one.tx === tx)) return false
       answers.push({ isFailure, tx, payer })
       if (answers.length > windowLength) answers.shift()

@@ -47,17 +47,10 @@ export function createLookup(resolve: LookUp = lookUp as unknown as LookUp): Loo
 
 export const guardedLookup = createLookup()
 
-export interface Upstreams {
-  poolFor(plan: UpstreamPlan): Pool
-  close(): Promise<void>
-  /** The same after the running requests have ended. */
-  retire(): Promise<void>
-}
-
-export function createUpstreams(): Upstreams {
+export function createUpstreams() {
   const pools = new Map<string, Pool>()
   return {
-    poolFor: ({ origin, connectMs }) => {
+    poolFor: ({ origin, connectMs }: UpstreamPlan) => {
       const name = `${origin} ${connectMs}`
       const pool =
         pools.get(name) ??
@@ -73,6 +66,7 @@ export function createUpstreams(): Upstreams {
     close: async () => {
       await Promise.all([...pools.values()].map((pool) => pool.destroy()))
     },
+    /** The same after the running requests have ended. */
     retire: async () => {
       await Promise.all([...pools.values()].map((pool) => (pool.destroyed ? undefined : pool.close())))
     },

@@ -7,12 +7,6 @@ const messageBytes = 32
 /** 1,000 SOL. Far above any fee, and low enough that the sum of millions of fees fits into 63 bits. */
 const largestFee = 10n ** 12n
 
-/** The earliest times that count towards the limits. */
-export interface SubmissionPeriods {
-  readonly hour: number
-  readonly day: number
-}
-
 /** The records that decide whether a submission may be opened, as of one moment. */
 export interface SubmissionFacts {
   readonly openOfRequest: number
@@ -35,7 +29,7 @@ export function computeSumEnd(time: number): number {
   return computeStart(time + sumMs - 1, sumMs)
 }
 
-export function computePeriods(now: number): SubmissionPeriods {
+export function computePeriods(now: number) {
   return { hour: now - hourMs, day: now - dayMs }
 }
 

@@ -139,25 +139,19 @@ function sameListing(left: Account, right: Account): boolean {
   return Buffer.compare(left.data.subarray(0, 64), right.data.subarray(0, 64)) === 0
 }
 
-interface Index {
-  add(key: string, address: string): void
-  remove(key: string, address: string): void
-  of(key: string): Iterable<string>
-}
-
-function createIndex(): Index {
+function createIndex() {
   const sets = new Map<string, Set<string>>()
   return {
-    add(key, address) {
+    add(key: string, address: string) {
       const set = sets.get(key)
       if (set) set.add(address)
       else sets.set(key, new Set([address]))
     },
-    remove(key, address) {
+    remove(key: string, address: string) {
       const set = sets.get(key)
       set?.delete(address)
       if (set?.size === 0) sets.delete(key)
     },
-    of: (key) => sets.get(key) ?? [],
+    of: (key: string) => sets.get(key) ?? [],
   }
 }

@@ -25,11 +25,6 @@ export interface PreparedOffer {
   readonly price: string
 }
 
-export interface Offers {
-  /** A refusal if no accepted token currently has a price. */
-  for(deal: QuotedPrice): PreparedOffer | Refusal
-}
-
 const mostOffers = 256
 
 interface OfferParts {
@@ -47,14 +42,15 @@ interface Market {
   readonly publicUrl: string | undefined
 }
 
-export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Dialects, parts: OfferParts): Offers {
+export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Dialects, parts: OfferParts) {
   const known = new Map<string, PreparedOffer | Refusal>()
   let last: { readonly deal: QuotedPrice; readonly offer: PreparedOffer | Refusal } | undefined
   let market: Market | undefined
   const nameOf = ({ price, allowance }: QuotedPrice): string => `${price} ${allowance.unit} ${allowance.amount}`
 
   return {
-    for: (deal) => {
+    /** A refusal if no accepted token currently has a price. */
+    for: (deal: QuotedPrice) => {
       const [rates, offered] = [parts.rates.current(), parts.probe.offered()]
       // Both objects stay identical while their values are unchanged.
       const { publicUrl } = runtime

@@ -15,10 +15,6 @@ export interface PlotParts {
   readonly onPoint: (index: number | undefined) => void
 }
 
-export interface Plot {
-  destroy(): void
-}
-
 const height = 232
 const mostBars = 80
 
@@ -32,7 +28,7 @@ function readColour(place: HTMLElement, name: string): string {
   return color
 }
 
-export function drawPlot(place: HTMLElement, parts: PlotParts): Plot {
+export function drawPlot(place: HTMLElement, parts: PlotParts) {
   const { points, stepMs, formatTick, formatValue, onPoint } = parts
   const colour = (name: string) => readColour(place, name)
   const hasBars = points.length <= mostBars

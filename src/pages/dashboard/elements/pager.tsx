@@ -2,23 +2,18 @@
 import { useSignal } from '@preact/signals'
 import { Icon } from './icons.tsx'
 
-export interface Turning {
-  /** The start of the page; undefined for the first page. */
-  readonly cursor: string | undefined
-  /** The properties of `Pages`. `next` is the cursor of the next page, or null. */
-  pages(next: string | null): PagesProps
-}
-
 /** The visited pages. Another `shape` of the list starts again. */
-export function useTurning(shape = ''): Turning {
+export function useTurning(shape = '') {
   const turned = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
   const list = turned.value.shape === shape ? turned.value.list : []
   const turnTo = (next: readonly string[]) => {
     turned.value = { shape, list: next }
   }
   return {
+    /** The start of the page; undefined for the first page. */
     cursor: list.at(-1),
-    pages: (next) => ({
+    /** The properties of `Pages`. `next` is the cursor of the next page, or null. */
+    pages: (next: string | null) => ({
       number: list.length + 1,
       onBefore: list.length > 0 ? () => turnTo(list.slice(0, -1)) : undefined,
       onNext: next === null ? undefined : () => turnTo([...list, next]),
