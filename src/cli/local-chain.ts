@@ -4,17 +4,8 @@ import { createServer } from 'node:net'
 import { constants } from 'node:os'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { announceLocalnet, findLocalnets, keptLocalnets, localnetDirectory, withdrawLocalnet } from '../host/home.ts'
-import { type Localnet, LocalnetDataError, startLocalnet } from '../localnet/index.ts'
+import { LocalnetDataError, startLocalnet } from '../localnet/index.ts'
 import { CommandError } from './output.ts'
-
-export interface OwnChain {
-  readonly localnet: Localnet
-  /** Files of this chain, which are useless without it. */
-  readonly directory: string
-  /** Lets other programs of this user find the chain and its funded wallet. */
-  announce(walletFile?: string): void
-  close(): Promise<void>
-}
 
 export interface OwnChainOptions {
   readonly port?: number | undefined
@@ -24,7 +15,7 @@ export interface OwnChainOptions {
 
 const usualPort = 8899
 
-export async function startOwnChain(options: OwnChainOptions): Promise<OwnChain> {
+export async function startOwnChain(options: OwnChainOptions) {
   const port = options.port ?? ((await isFree(usualPort)) && (await isFree(usualPort + 1)) ? usualPort : 0)
   const genesisHash = options.keep ? chainToKeep() : encodeBase58(randomBytes(32))
   const directory = localnetDirectory(genesisHash)
@@ -38,8 +29,10 @@ export async function startOwnChain(options: OwnChainOptions): Promise<OwnChain>
   })
   return {
     localnet,
+    /** Files of this chain, which are useless without it. */
     directory,
-    announce: (walletFile) =>
+    /** Lets other programs of this user find the chain and its funded wallet. */
+    announce: (walletFile?: string) =>
       announceLocalnet({
         genesis: localnet.genesisHash,
         rpcUrl: localnet.rpcUrl,
@@ -51,6 +44,8 @@ export async function startOwnChain(options: OwnChainOptions): Promise<OwnChain>
     },
   }
 }
+
+export type OwnChain = Awaited<ReturnType<typeof startOwnChain>>
 
 /** The chain that was kept last, unless it runs; otherwise a new one. */
 function chainToKeep(): string {

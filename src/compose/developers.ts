@@ -1,10 +1,10 @@
 /** Connects developer verification to a service: its endpoints, and the daily check of the hosts. */
 import { createSites } from '../api/auth/origins.ts'
-import { createDevelopers, type Developers, isNamed } from '../api/developers/developers.ts'
+import { createDevelopers, isNamed } from '../api/developers/developers.ts'
 import { createDeveloperBook } from '../api/developers/registry.ts'
 import { createDocumentReader } from '../host/net/developer-documents.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
-import { type DeveloperChecks, startDeveloperChecks } from '../workers/developers.ts'
+import { startDeveloperChecks } from '../workers/developers.ts'
 
 export interface DeveloperSettings {
   /** The hosts that can be verified, as `developerHostOf` writes them. */
@@ -14,14 +14,7 @@ export interface DeveloperSettings {
   readonly trustProxy: number
 }
 
-export interface OpenDevelopers {
-  readonly developers: Developers
-  /** Starts the daily check of the hosts, in processes that run workers. */
-  startChecks(): DeveloperChecks
-  close(): Promise<void>
-}
-
-export function openDevelopers(service: Runtime, settings: DeveloperSettings): OpenDevelopers {
+export function openDevelopers(service: Runtime, settings: DeveloperSettings) {
   const { clock, log, verifier, ledger, config, genesis } = service
   const { rewards, kv } = ledger
   const { hosts, publicUrl, origins, trustProxy } = settings
@@ -31,8 +24,11 @@ export function openDevelopers(service: Runtime, settings: DeveloperSettings): O
   const common = { book, kv, clock, log, hosts, readDocument: documents.read }
   return {
     developers: createDevelopers({ ...common, ...about, verifier, network: config.network, genesis, trustProxy }),
+    /** Starts the daily check of the hosts, in processes that run workers. */
     startChecks: () =>
       startDeveloperChecks({ ...common, isNamed: (reading, wallet) => isNamed(reading, wallet, about) }),
     close: documents.close,
   }
 }
+
+export type OpenDevelopers = ReturnType<typeof openDevelopers>

@@ -9,24 +9,10 @@ import { createUpstreams } from './upstream/connections.ts'
 import { createUpstreamHealth, type UpstreamHealth } from './upstream/health.ts'
 import { createProbe } from './upstream/probe.ts'
 
-export interface RouteSet {
-  readonly routes: readonly OpenRoute[]
-  readonly paywalls: readonly Paywall[]
-  /**
-   * Probes the upstreams for the first time, for at most a second. The routes of an upstream are paused until it
-   * responds.
-   */
-  start(): Promise<void>
-  /** Releases the upstreams, after the paywalls are closed. */
-  close(): Promise<void>
-  /** Releases everything after the running responses have ended. */
-  retire(): Promise<void>
-}
-
 const patienceMs = 1_000
 
 /** Throws, and leaves nothing open, if a paywall cannot be opened. */
-export function openRouteSet(plan: Plan, log: Log): RouteSet {
+export function openRouteSet(plan: Plan, log: Log) {
   const upstreams = createUpstreams()
   const healths = new Map<string, UpstreamHealth>()
   const routes: OpenRoute[] = []
@@ -61,6 +47,10 @@ export function openRouteSet(plan: Plan, log: Log): RouteSet {
   return {
     routes,
     paywalls: paywalls(),
+    /**
+     * Probes the upstreams for the first time, for at most a second. The routes of an upstream are paused until it
+     * responds.
+     */
     start: async () => {
       const started = Promise.all([...healths.values()].map((health) => health.start()))
       let timer: ReturnType<typeof setTimeout> | undefined
@@ -69,7 +59,9 @@ export function openRouteSet(plan: Plan, log: Log): RouteSet {
       })
       await Promise.race([started, late]).finally(() => clearTimeout(timer))
     },
+    /** Releases the upstreams, after the paywalls are closed. */
     close: stop,
+    /** Releases everything after the running responses have ended. */
     retire: async () => {
       for (const health of healths.values()) health.stop()
       await Promise.all(paywalls().map((paywall) => paywall.retire()))
@@ -77,3 +69,5 @@ export function openRouteSet(plan: Plan, log: Log): RouteSet {
     },
   }
 }
+
+export type RouteSet = ReturnType<typeof openRouteSet>

@@ -15,11 +15,6 @@ export interface Delivery {
   readonly lose: boolean
 }
 
-export interface Mempool {
-  send(transaction: Transaction, delivery: Delivery, maxRetries: number | undefined): void
-  waiting(): number
-}
-
 interface Waiting {
   readonly transaction: Transaction
   readonly due: number
@@ -28,7 +23,7 @@ interface Waiting {
 
 const maxWaiting = 10_000
 
-export function createMempool(bank: Bank): Mempool {
+export function createMempool(bank: Bank) {
   let queue: Waiting[] = []
 
   function attempt({ transaction, retriesLeft }: Waiting, slot: number): void {
@@ -47,7 +42,7 @@ export function createMempool(bank: Bank): Mempool {
   })
 
   return {
-    send(transaction, { delaySlots, lose }, maxRetries) {
+    send(transaction: Transaction, { delaySlots, lose }: Delivery, maxRetries: number | undefined) {
       if (lose) return
       const slot = bank.sync()
       const waiting = { transaction, due: slot + delaySlots, retriesLeft: maxRetries ?? Number.POSITIVE_INFINITY }
@@ -57,6 +52,8 @@ export function createMempool(bank: Bank): Mempool {
     waiting: () => queue.length,
   }
 }
+
+export type Mempool = ReturnType<typeof createMempool>
 
 /** Whether a later attempt can succeed. An expired blockhash stays expired, and a transaction lands only once. */
 function canRetry(result: Submission): boolean {

@@ -34,24 +34,11 @@ export interface RateFeedParts {
   readonly onChange?: () => void
 }
 
-export interface RateFeed {
-  /**
-   * The rates of the tokens that can be offered now, without the spread. USDC is always present and worth one. The
-   * object stays the same while its content does.
-   */
-  current(): RateTable
-  /** The reason why a token is not offered, in one sentence. */
-  why(token: TokenCode): string | undefined
-  /** Resolves when the source was asked once, with any result. */
-  ready(): Promise<void>
-  stop(): void
-}
-
 /**
  * Starts to ask the source. It never throws because of the source: affected tokens are left out, and `why` gives the
  * reason.
  */
-export function createRateFeed({ source, clock, log, limits, onChange = () => {} }: RateFeedParts): RateFeed {
+export function createRateFeed({ source, clock, log, limits, onChange = () => {} }: RateFeedParts) {
   const board = createBoard(limits, log, onChange)
   let failure: string | undefined
   let isAsked = false
@@ -89,8 +76,13 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
   void first.then(later)
 
   return {
+    /**
+     * The rates of the tokens that can be offered now, without the spread. USDC is always present and worth one. The
+     * object stays the same while its content does.
+     */
     current: () => board.look(readMoment(clock)),
-    why(token) {
+    /** The reason why a token is not offered, in one sentence. */
+    why(token: TokenCode) {
       if (token === 'USDC') return undefined
       const moment = readMoment(clock)
       board.look(moment)
@@ -98,6 +90,7 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
       if (offer.kind === 'offered') return undefined
       return offer.kind === 'unread' && isAsked ? (failure ?? 'the source has no rate for this token') : offer.why
     },
+    /** Resolves when the source was asked once, with any result. */
     ready: () => first,
     stop() {
       isStopped = true
@@ -106,6 +99,8 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
     },
   }
 }
+
+export type RateFeed = ReturnType<typeof createRateFeed>
 
 /** The state of every token, and the resulting table. */
 function createBoard(limits: RateLimits, log: Log, onChange: () => void) {

@@ -22,12 +22,6 @@ export interface DeveloperCheckParts {
   readonly isNamed: (reading: DocumentReading, wallet: string) => boolean
 }
 
-export interface DeveloperChecks {
-  /** Runs one check now, of the hosts that were not checked today. */
-  run(): Promise<void>
-  stop(): Promise<void>
-}
-
 const everyMs = 3_600_000
 const firstMs = 60_000
 /**
@@ -38,7 +32,7 @@ const mostMisses = 3
 /** A verification is extended when less than half of its time is left. */
 const prolongMs = (verificationDays / 2) * dayMs
 
-export function startDeveloperChecks(parts: DeveloperCheckParts): DeveloperChecks {
+export function startDeveloperChecks(parts: DeveloperCheckParts) {
   const { book, log, hosts } = parts
   let running: Promise<void> = Promise.resolve()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -64,6 +58,7 @@ export function startDeveloperChecks(parts: DeveloperCheckParts): DeveloperCheck
   }
   later(firstMs)
   return {
+    /** Runs one check now, of the hosts that were not checked today. */
     run,
     stop: async () => {
       isStopped = true
@@ -72,6 +67,8 @@ export function startDeveloperChecks(parts: DeveloperCheckParts): DeveloperCheck
     },
   }
 }
+
+export type DeveloperChecks = ReturnType<typeof startDeveloperChecks>
 
 async function check(parts: DeveloperCheckParts, verification: Verification): Promise<void> {
   const { kv, clock, log } = parts

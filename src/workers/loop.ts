@@ -9,14 +9,7 @@ export interface LoopParts {
   readonly log: Log
 }
 
-export interface Loop {
-  /** Runs the work once, now. A failure is logged, and the next turn repeats the work. */
-  run(): Promise<void>
-  /** Resolves when the current run has ended. */
-  stop(): Promise<void>
-}
-
-export function startLoop({ name, everyMs, work, log }: LoopParts): Loop {
+export function startLoop({ name, everyMs, work, log }: LoopParts) {
   let running: Promise<void> = Promise.resolve()
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
@@ -33,7 +26,9 @@ export function startLoop({ name, everyMs, work, log }: LoopParts): Loop {
   }
   later()
   return {
+    /** Runs the work once, now. A failure is logged, and the next turn repeats the work. */
     run,
+    /** Resolves when the current run has ended. */
     stop: async () => {
       stopped = true
       clearTimeout(timer)
@@ -41,3 +36,5 @@ export function startLoop({ name, everyMs, work, log }: LoopParts): Loop {
     },
   }
 }
+
+export type Loop = ReturnType<typeof startLoop>

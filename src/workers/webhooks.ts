@@ -34,13 +34,6 @@ export interface WebhooksParts {
   readonly graceMs?: number
 }
 
-export interface WebhooksWorker {
-  /** Sends all due events once, now. */
-  run(): Promise<void>
-  /** Running sends have a moment to finish. The others are sent again by another server, or after the next start. */
-  stop(): Promise<void>
-}
-
 const everyMs = 1_000
 const sweepEveryMs = 10_000
 const spreadAtOnce = 256
@@ -50,7 +43,7 @@ const sentAtOnce = 8
 const leaseMs = 60_000
 const usualGraceMs = 2_000
 
-export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
+export function startWebhooks(parts: WebhooksParts) {
   const { notices, webhooks, clock, log, graceMs = usualGraceMs } = parts
   const gone = new AbortController()
   const timers = new Set<ReturnType<typeof setTimeout>>()
@@ -107,10 +100,12 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
   for (const webhook of webhooks) begin(webhook.name, () => serve(webhook))
 
   return {
+    /** Sends all due events once, now. */
     run: async () => {
       await enqueue('', collect)
       await Promise.all(webhooks.map((webhook) => enqueue(webhook.name, () => serve(webhook))))
     },
+    /** Running sends have a moment to finish. The others are sent again by another server, or after the next start. */
     stop: async () => {
       isStopped = true
       for (const timer of timers) clearTimeout(timer)
@@ -120,6 +115,8 @@ export function startWebhooks(parts: WebhooksParts): WebhooksWorker {
     },
   }
 }
+
+export type WebhooksWorker = ReturnType<typeof startWebhooks>
 
 async function describeData({ books, describe, describeDispatch }: WebhooksParts, { kind, tx }: LedgerEvent) {
   if (kind === 'sponsor.low') return parseNotice(new TextDecoder().decode(tx))

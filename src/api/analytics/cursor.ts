@@ -10,17 +10,11 @@ import { decodeBase64url, encodeBase64url } from '../../core/encoding/base64url.
 import { equalBytes, padToBlock, prepareHmac } from '../../core/encoding/hmac.ts'
 import type { PaymentListMark } from '../../core/ports/reports.ts'
 
-export interface Cursors {
-  write(mark: PaymentListMark): string
-  /** Returns undefined for a text that this service did not write. */
-  read(text: string): PaymentListMark | undefined
-}
-
 const tagBytes = 16
 const placeBytes = 8 + signatureBytes
 
 /** `key` is `keyring.serviceKey`, the key for the service's own endpoints. */
-export function createCursors(key: Uint8Array): Cursors {
+export function createCursors(key: Uint8Array) {
   const computeMac = (purpose: string) => prepareHmac(key, padToBlock(new TextEncoder().encode(purpose)))
   const [tagOf, streamOf] = [computeMac('cursor tag'), computeMac('cursor stream')]
 
@@ -31,14 +25,15 @@ export function createCursors(key: Uint8Array): Cursors {
   }
 
   return {
-    write: ({ at, tx }) => {
+    write: ({ at, tx }: PaymentListMark) => {
       const place = new Uint8Array(placeBytes)
       new DataView(place.buffer).setFloat64(0, at)
       place.set(tx, 8)
       const tag = tagOf(place).slice(0, tagBytes)
       return encodeBase64url(Uint8Array.of(...tag, ...veil(place, tag)))
     },
-    read: (text) => {
+    /** Returns undefined for a text that this service did not write. */
+    read: (text: string) => {
       if (text.length > 200) return undefined
       const bytes = decodeBase64url(text)
       if (bytes?.length !== tagBytes + placeBytes) return undefined
@@ -49,3 +44,5 @@ export function createCursors(key: Uint8Array): Cursors {
     },
   }
 }
+
+export type Cursors = ReturnType<typeof createCursors>

@@ -25,12 +25,6 @@ export interface StreamParts extends Pick<BooksParts, 'books' | 'cursors' | 'dec
   readonly lookMs?: number
 }
 
-export interface PaymentStream {
-  /** `isAllowed` is called with every heartbeat, because sessions end. */
-  open(request: Request, isAllowed: () => Promise<boolean>): Response
-  close(): void
-}
-
 const mostSubscribers = 2_000
 /** Limit of changed payments that wait to be sent. Beyond it, the stream reports that it skipped some. */
 const mostWaiting = 500
@@ -79,7 +73,7 @@ interface State extends StreamParts {
   stopListening: (() => void) | undefined
 }
 
-export function createStream(parts: StreamParts): PaymentStream {
+export function createStream(parts: StreamParts) {
   const state: State = {
     ...parts,
     subscribers: new Set(),
@@ -94,7 +88,8 @@ export function createStream(parts: StreamParts): PaymentStream {
     stopListening: undefined,
   }
   return {
-    open: (request, isAllowed) => {
+    /** `isAllowed` is called with every heartbeat, because sessions end. */
+    open: (request: Request, isAllowed: () => Promise<boolean>) => {
       if (state.isClosed) return problem('shutting_down')
       if (state.subscribers.size >= mostSubscribers) return problem('stream_full')
       const since = parts.cursors.read(request.headers.get('last-event-id') ?? '')
@@ -110,6 +105,8 @@ export function createStream(parts: StreamParts): PaymentStream {
     },
   }
 }
+
+export type PaymentStream = ReturnType<typeof createStream>
 
 function openBody(state: State, since: PaymentListMark | undefined, isAllowed: () => Promise<boolean>) {
   let beat: ReturnType<typeof setInterval> | undefined

@@ -7,16 +7,7 @@
 import { isLocalName } from '../../core/http/http.ts'
 import type { Site } from './message.ts'
 
-export interface Sites {
-  /** The origin that a request was sent to; undefined if none is configured and the host is not this machine. */
-  of(request: Request): Site | undefined
-  /** Whether a page of this origin belongs to the service. */
-  isOwn(origin: string, request: Request): boolean
-  /** The same without a request: a configured origin or, if none is configured, one of this machine. */
-  knows(origin: string): boolean
-}
-
-export function createSites(publicUrl: string | undefined, origins: readonly string[] = []): Sites {
+export function createSites(publicUrl: string | undefined, origins: readonly string[] = []) {
   const known = [...(publicUrl === undefined ? [] : [publicUrl]), ...origins].map((text): Site => {
     const { host, origin } = new URL(text)
     return { host, origin }
@@ -29,15 +20,20 @@ export function createSites(publicUrl: string | undefined, origins: readonly str
     return isLocalName(name) ? { host: name, origin: `${protocol}//${name}` } : undefined
   }
   return {
+    /** The origin that a request was sent to; undefined if none is configured and the host is not this machine. */
     of,
-    isOwn: (origin, request) =>
+    /** Whether a page of this origin belongs to the service. */
+    isOwn: (origin: string, request: Request) =>
       known.length > 0 ? known.some((site) => site.origin === origin) : of(request)?.origin === origin,
-    knows: (origin) =>
+    /** The same without a request: a configured origin or, if none is configured, one of this machine. */
+    knows: (origin: string) =>
       known.length > 0
         ? known.some((site) => site.origin === origin)
         : URL.canParse(origin) && new URL(origin).origin === origin && isLocalName(new URL(origin).host),
   }
 }
+
+export type Sites = ReturnType<typeof createSites>
 
 /** Plain HTTP on this machine: the only place without TLS where a cookie signs a browser in. */
 export function isPlainLoopback({ host, origin }: Site): boolean {

@@ -35,12 +35,6 @@ export interface DevelopersParts extends DeveloperMessageParts {
   readonly readDocument: ReadDocument
 }
 
-export interface Developers {
-  register(request: Request, visitor: Visitor): Promise<Response>
-  revoke(request: Request, visitor: Visitor, access: () => Promise<Access>): Promise<Response>
-  list(request: Request, access: () => Promise<Access>): Promise<Response>
-}
-
 /**
  * A developer who has just published the document retries and needs a fresh read. So a host may be read again
  * immediately a few times. Beyond that, the last result is returned for `freshMs`, so that the service does not flood
@@ -49,7 +43,7 @@ export interface Developers {
 const looksPerHost = { most: 5, secondsEach: 5 }
 const freshMs = 5_000
 
-export function createDevelopers(parts: DevelopersParts): Developers {
+export function createDevelopers(parts: DevelopersParts) {
   const { book, clock, sites } = parts
   const attempts = createAttempts(clock)
   const mayTry = (request: Request, { peer }: Visitor): boolean => {
@@ -62,14 +56,14 @@ export function createDevelopers(parts: DevelopersParts): Developers {
     readDocument: shareReadings(parts.readDocument, clock),
   }
   return {
-    register: async (request, visitor) => {
+    register: async (request: Request, visitor: Visitor) => {
       if (!mayTry(request, visitor)) return tooMany()
       const body = await readPosted(request, developerBody)
       if (body instanceof Response) return body
       const site = sites.of(request)
       return site ? register(desk, body, site) : problem('sign_in_unconfigured')
     },
-    revoke: async (request, visitor, access) => {
+    revoke: async (request: Request, visitor: Visitor, access: () => Promise<Access>) => {
       if (!mayTry(request, visitor)) return tooMany()
       const body = await readPosted(request, revokeBody)
       if (body instanceof Response) return body
@@ -84,7 +78,7 @@ export function createDevelopers(parts: DevelopersParts): Developers {
       const why = desk.messages.doubt('revoke', message, site)
       return why === undefined ? revokeFor(desk, host, message) : refuse(why)
     },
-    list: async (request, access) => {
+    list: async (request: Request, access: () => Promise<Access>) => {
       const [verified, who] = await Promise.all([book.all(), access()])
       const { id, network, genesis, hosts } = parts
       return answer({
@@ -100,6 +94,8 @@ export function createDevelopers(parts: DevelopersParts): Developers {
     },
   }
 }
+
+export type Developers = ReturnType<typeof createDevelopers>
 
 interface Desk extends DevelopersParts {
   readonly messages: DeveloperMessages

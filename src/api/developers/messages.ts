@@ -16,20 +16,14 @@ export interface DeveloperMessageParts {
   readonly genesis: string
 }
 
-export interface DeveloperMessages {
-  /** The reason to reject the message, as text; undefined for a valid message. */
-  doubt(purpose: DeveloperPurpose, body: DeveloperBody, site: Site): string | undefined
-  /** Marks a valid message as used. False if it was used before. */
-  use(purpose: DeveloperPurpose, body: DeveloperBody): Promise<boolean>
-}
-
 const lifeMs = 5 * 60_000
 /** Tolerance for a developer's clock that is ahead. */
 const skewMs = 60_000
 
-export function createDeveloperMessages({ kv, clock, verifier, genesis }: DeveloperMessageParts): DeveloperMessages {
+export function createDeveloperMessages({ kv, clock, verifier, genesis }: DeveloperMessageParts) {
   return {
-    doubt: (purpose, { host, wallet, issuedAt, ...proof }, { origin }) => {
+    /** The reason to reject the message, as text; undefined for a valid message. */
+    doubt: (purpose: DeveloperPurpose, { host, wallet, issuedAt, ...proof }: DeveloperBody, { origin }: Site) => {
       const now = clock.now()
       if (issuedAt <= now - lifeMs) return 'the message is older than five minutes'
       if (issuedAt > now + skewMs) return 'the time of the message is in the future; check the clock'
@@ -40,7 +34,10 @@ export function createDeveloperMessages({ kv, clock, verifier, genesis }: Develo
         ? undefined
         : `the signature does not match the wallet and the message for ${origin}`
     },
-    use: (purpose, { host, wallet, issuedAt }) =>
+    /** Marks a valid message as used. False if it was used before. */
+    use: (purpose: DeveloperPurpose, { host, wallet, issuedAt }: DeveloperBody) =>
       kv.put(`developers:${purpose}:${wallet}:${issuedAt}:${host}`, '', issuedAt + lifeMs),
   }
 }
+
+export type DeveloperMessages = ReturnType<typeof createDeveloperMessages>

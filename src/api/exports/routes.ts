@@ -32,22 +32,13 @@ export interface ExportParts extends RecordParts {
   readonly sheets?: SheetsPort | undefined
 }
 
-export interface Exports {
-  /** Whether the request has a link, which replaces the sign-in. */
-  hasLink(request: Request): boolean
-  /** For `/api/analytics/export`. `owner` is the signed-in wallet, or '' on the machine itself. */
-  handle(request: Request, owner: string): Promise<Response>
-  /** For `/api/analytics/links` and below. */
-  handleLinks(request: Request): Promise<Response>
-}
-
 const exportFormats = ['csv', 'json', 'xlsx', 'sheets'] as const satisfies readonly (Download | 'sheets')[]
 
 /** Limits of concurrent downloads. They are separate, so that a leaked link cannot block the owner. */
 const mostAtOnce = { owner: 4, link: 2 } as const
 type Kind = keyof typeof mostAtOnce
 
-export function createExports(parts: ExportParts): Exports {
+export function createExports(parts: ExportParts) {
   const { books, decimalsOf, outgoing, kv, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
   const links = createLinks({ kv, clock, key, ttlSeconds: linkTtlSeconds })
   const downloads: Readonly<Record<Kind, Downloads>> = {
@@ -84,8 +75,10 @@ export function createExports(parts: ExportParts): Exports {
   }
 
   return {
-    hasLink: (request) => request.method === 'GET' && new URL(request.url).searchParams.has('link'),
-    handle: async (request, owner) => {
+    /** Whether the request has a link, which replaces the sign-in. */
+    hasLink: (request: Request) => request.method === 'GET' && new URL(request.url).searchParams.has('link'),
+    /** For `/api/analytics/export`. `owner` is the signed-in wallet, or '' on the machine itself. */
+    handle: async (request: Request, owner: string) => {
       const { searchParams: params } = new URL(request.url)
       const token = params.get('link')
       if (request.method === 'GET' && token !== null) return byLink(params, token)
@@ -104,7 +97,8 @@ export function createExports(parts: ExportParts): Exports {
       if (format === 'sheets') return answerLink(parts, links, request, { filter: reading.input, owner })
       return download('owner', format, pagesOf(reading.input), owner !== '')
     },
-    handleLinks: async (request) => {
+    /** For `/api/analytics/links` and below. */
+    handleLinks: async (request: Request) => {
       const path = new URL(request.url).pathname
       if (path === endpoints.links)
         return request.method === 'GET' ? answer({ links: await links.list() }) : notAllowed('GET')
@@ -114,6 +108,8 @@ export function createExports(parts: ExportParts): Exports {
     },
   }
 }
+
+export type Exports = ReturnType<typeof createExports>
 
 function createBody(kind: Kind, format: Download, pages: Pages, columns: readonly PaymentColumn[]) {
   if (format === 'xlsx') return xlsxStream(pages, columns)

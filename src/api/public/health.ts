@@ -15,10 +15,6 @@ export interface ReadinessAnswer extends Readiness {
   readonly why: readonly string[]
 }
 
-export interface Health {
-  ready(isTold: boolean): Promise<Response>
-}
-
 /** The ledger is queried at most once in this time. */
 const keepMs = 1_000
 const patienceMs = 2_000
@@ -29,7 +25,7 @@ interface Finding {
   readonly reason: string
 }
 
-export function createHealth(service: Runtime): Health {
+export function createHealth(service: Runtime) {
   let last: { readonly at: number; readonly findings: Promise<Findings> } | undefined
   const look = (): Promise<Findings> => {
     const at = service.clock.monotonic()
@@ -37,7 +33,7 @@ export function createHealth(service: Runtime): Health {
     return last.findings
   }
   return {
-    ready: async (isTold) => {
+    ready: async (isTold: boolean) => {
       const { faults, paused, isPaused, offered, withheld } = await look()
       const why = [...faults, ...paused].map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))
       const reasons = Object.entries(withheld).map(([token, reason]) => [token, isTold ? reason : 'not offered'])
@@ -47,6 +43,8 @@ export function createHealth(service: Runtime): Health {
     },
   }
 }
+
+export type Health = ReturnType<typeof createHealth>
 
 interface Findings extends Readiness {
   readonly faults: readonly Finding[]

@@ -14,10 +14,6 @@ const [leastMs, mostMs] = [4_000, 15_000]
 /** Shutdown does not wait for these requests. */
 const timeoutMs = 5_000
 
-export interface Crowd {
-  close(): Promise<void>
-}
-
 /** The messages of the demo omit these requests: they describe the requests of the user at the terminal. */
 export function isOfCrowd(target: string): boolean {
   return target.includes('?guest=')
@@ -46,7 +42,7 @@ export function inviteGuests({ localnet }: OwnChain, url: string) {
   return { visit }
 }
 
-export function startCrowd(chain: OwnChain, url: string): Crowd {
+export function startCrowd(chain: OwnChain, url: string) {
   const { visit } = inviteGuests(chain, url)
   let timer: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
@@ -72,3 +68,5 @@ export function startCrowd(chain: OwnChain, url: string): Crowd {
     },
   }
 }
+
+export type Crowd = ReturnType<typeof startCrowd>

@@ -14,11 +14,6 @@ import type { OwnChain } from '../local-chain.ts'
 import type { Economy } from './economy.ts'
 import { resources } from './resources.ts'
 
-export interface Shop {
-  readonly url: string
-  close(): Promise<void>
-}
-
 export interface ShopParts {
   readonly chain: OwnChain
   readonly port: number
@@ -28,7 +23,7 @@ export interface ShopParts {
   readonly log: Log
 }
 
-export async function openShop({ chain, port, recipient, economy, onEvent, log }: ShopParts): Promise<Shop> {
+export async function openShop({ chain, port, recipient, economy, onEvent, log }: ShopParts) {
   const { localnet, directory } = chain
   // The server listens before it sells, because the rewards need its address.
   let listener: RequestListener = (_request, response) => void response.writeHead(503, { 'Retry-After': '1' }).end()
@@ -77,6 +72,8 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
   await Promise.all(paywalls.map((paid) => paid.ready()))
   return { url, close: () => drain(server, paystile) }
 }
+
+export type Shop = Awaited<ReturnType<typeof openShop>>
 
 function frontDoor() {
   return {

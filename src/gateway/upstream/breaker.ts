@@ -4,15 +4,6 @@
  */
 import type { PaymentFacts } from '../../paywall/delivery/receipt.ts'
 
-export interface Breaker {
-  /** The reason for the operator; undefined while the breaker is closed. */
-  why(): string | undefined
-  trip(why: string): void
-  /** Records a delivery since the last trip. The next trip is then a new failure, and is probed again soon. */
-  note(): void
-  stop(): void
-}
-
 export interface BreakerParts {
   /** Probes the upstream and returns the reason that it cannot deliver, or undefined. Never rejects. */
   readonly probe: () => Promise<string | undefined>
@@ -24,7 +15,7 @@ export interface BreakerParts {
 /** A breaker that trips again before a delivery waits twice as long, up to this many doublings. */
 const mostDoublings = 6
 
-export function createBreaker({ probe, retryMs, onChange }: BreakerParts): Breaker {
+export function createBreaker({ probe, retryMs, onChange }: BreakerParts) {
   let why: string | undefined
   let doublings = 0
   let hasDelivered = true
@@ -50,14 +41,16 @@ export function createBreaker({ probe, retryMs, onChange }: BreakerParts): Break
     })
   }
   return {
+    /** The reason for the operator; undefined while the breaker is closed. */
     why: () => why,
-    trip: (fault) => {
+    trip: (fault: string) => {
       if (why !== undefined || isStopped) return
       doublings = hasDelivered ? 0 : Math.min(doublings + 1, mostDoublings)
       hasDelivered = false
       change(fault)
       wait()
     },
+    /** Records a delivery since the last trip. The next trip is then a new failure, and is probed again soon. */
     note: () => {
       hasDelivered = true
     },
@@ -67,6 +60,8 @@ export function createBreaker({ probe, retryMs, onChange }: BreakerParts): Break
     },
   }
 }
+
+export type Breaker = ReturnType<typeof createBreaker>
 
 /** Number of failures among the last payments that pauses a route. */
 const leastFailures = 5

@@ -17,17 +17,9 @@ import { decodeTransaction } from '../transaction/wire.ts'
 
 export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
 
-export interface Faucet {
-  readonly address: string
-  /** Sends lamports and returns at once, like a cluster's faucet. The transaction can still fail. */
-  airdrop(address: string, lamports: bigint): string
-  /** Pays, and creates missing token accounts. Throws if the chain refuses. */
-  pay(address: string, amounts: Amounts): string
-}
-
 const unitLimit = 400_000
 
-export function createFaucet(bank: Bank, key: Keypair): Faucet {
+export function createFaucet(bank: Bank, key: Keypair) {
   let serial = 0
 
   function send(calls: readonly Call[]): { readonly signature: string; readonly failure: Failure | undefined } {
@@ -45,8 +37,10 @@ export function createFaucet(bank: Bank, key: Keypair): Faucet {
 
   return {
     address: key.address,
-    airdrop: (address, lamports) => send([transferSol(key.address, address, lamports)]).signature,
-    pay(address, amounts) {
+    /** Sends lamports and returns at once, like a cluster's faucet. The transaction can still fail. */
+    airdrop: (address: string, lamports: bigint) => send([transferSol(key.address, address, lamports)]).signature,
+    /** Pays, and creates missing token accounts. Throws if the chain refuses. */
+    pay(address: string, amounts: Amounts) {
       const calls = tokenCodes.flatMap((token) => createCalls(key.address, address, token, amounts[token]))
       if (calls.length === 0) throw new FaucetError('nothing to pay')
       const { signature, failure } = send(calls)
@@ -55,6 +49,8 @@ export function createFaucet(bank: Bank, key: Keypair): Faucet {
     },
   }
 }
+
+export type Faucet = ReturnType<typeof createFaucet>
 
 function createCalls(faucet: string, address: string, token: TokenCode, units: bigint | undefined): readonly Call[] {
   if (units === undefined) return []

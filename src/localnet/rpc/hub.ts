@@ -7,22 +7,13 @@ import type { Node } from './wire/node.ts'
 
 export type Push = (method: string, params: { readonly result: unknown; readonly subscription: number }) => void
 
-export interface Hub {
-  /** The first notification arrives after this call has returned. */
-  subscribe(topic: Topic, push: Push): number
-  unsubscribe(id: number): boolean
-  /** A transaction has arrived, regardless of its outcome. */
-  received(signature: string): void
-  close(): void
-}
-
 interface Subscription {
   readonly id: number
   readonly topic: Topic
   readonly push: Push
 }
 
-export function createHub(bank: Bank, node: Node): Hub {
+export function createHub(bank: Bank, node: Node) {
   const subscriptions = new Map<number, Subscription>()
   let nextId = 1
   let seen: View = bank.view()
@@ -55,7 +46,8 @@ export function createHub(bank: Bank, node: Node): Hub {
   })
 
   return {
-    subscribe(topic, send) {
+    /** The first notification arrives after this call has returned. */
+    subscribe(topic: Topic, send: Push) {
       const id = nextId++
       const subscription = { id, topic, push: send }
       subscriptions.set(id, subscription)
@@ -66,8 +58,9 @@ export function createHub(bank: Bank, node: Node): Hub {
       }
       return id
     },
-    unsubscribe: (id) => subscriptions.delete(id),
-    received(signature) {
+    unsubscribe: (id: number) => subscriptions.delete(id),
+    /** A transaction has arrived, regardless of its outcome. */
+    received(signature: string) {
       for (const subscription of subscriptions.values()) {
         const { topic } = subscription
         if (topic.kind !== 'signature' || !topic.received || topic.signature !== signature) continue
@@ -80,3 +73,5 @@ export function createHub(bank: Bank, node: Node): Hub {
     },
   }
 }
+
+export type Hub = ReturnType<typeof createHub>

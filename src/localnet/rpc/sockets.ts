@@ -20,16 +20,12 @@ export interface SocketLimits {
   readonly heartbeatMs: number
 }
 
-export interface Sockets {
-  close(): void
-}
-
 export function serveSockets(
   servers: readonly Server[],
   hub: Hub,
   faults: FaultState,
   { maxSockets, heartbeatMs }: SocketLimits = { maxSockets: 1_000, heartbeatMs: 30_000 },
-): Sockets {
+) {
   const server = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes, clientTracking: true })
   const alive = new WeakSet<WebSocket>()
   for (const http of servers) {
@@ -60,6 +56,8 @@ export function serveSockets(
     },
   }
 }
+
+export type Sockets = ReturnType<typeof serveSockets>
 
 function checkPulse(client: WebSocket, alive: WeakSet<WebSocket>): void {
   if (!alive.has(client)) {

@@ -7,21 +7,17 @@ import type { Transaction } from './wire.ts'
 const publicHead = Buffer.from('302a300506032b6570032100', 'hex')
 const privateHead = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-export interface Keypair {
-  readonly address: string
-  readonly secret: Uint8Array
-  sign(message: Uint8Array): Uint8Array
-}
-
-export function createKeypair(secret: Uint8Array): Keypair {
+export function createKeypair(secret: Uint8Array) {
   const key = createPrivateKey({ key: Buffer.concat([privateHead, secret]), format: 'der', type: 'pkcs8' })
   const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
   return {
     address: encodeBase58(spki.subarray(publicHead.length)),
     secret,
-    sign: (message) => sign(null, message, key),
+    sign: (message: Uint8Array) => sign(null, message, key),
   }
 }
+
+export type Keypair = ReturnType<typeof createKeypair>
 
 export function newSecret(): Uint8Array {
   return randomBytes(32)

@@ -4,13 +4,6 @@
  */
 import { attempt } from '../../core/errors/attempt.ts'
 
-export interface Tabs {
-  /** This tab sent the transaction. */
-  sent(tx: string): void
-  /** Resolves with true in the one tab that opens the purchased resource. */
-  mayOpen(tx: string): Promise<boolean>
-}
-
 interface Claim {
   readonly tx: string
   readonly rank: number
@@ -20,7 +13,7 @@ interface Claim {
 const answerMs = 250
 const sentName = 'paystile-sent'
 
-export function joinTabs(requestId: string): Tabs {
+export function joinTabs(requestId: string) {
   const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(`paystile ${requestId}`) : undefined
   const chance = Math.random()
   let [sent, asking, highest, isLeftToOthers] = ['', '', 0, false]
@@ -34,11 +27,13 @@ export function joinTabs(requestId: string): Tabs {
     else highest = Math.max(highest, data.rank)
   })
   return {
-    sent: (tx) => {
+    /** This tab sent the transaction. */
+    sent: (tx: string) => {
       sent = tx
       store(tx)
     },
-    mayOpen: async (tx) => {
+    /** Resolves with true in the one tab that opens the purchased resource. */
+    mayOpen: async (tx: string) => {
       // A tab that asked earlier no longer counts on this one. A claim now could make both give up.
       if (isLeftToOthers && computeRank(tx) < 1) return false
       asking = tx
@@ -49,6 +44,8 @@ export function joinTabs(requestId: string): Tabs {
     },
   }
 }
+
+export type Tabs = ReturnType<typeof joinTabs>
 
 /** Survives a reload and is not visible to other tabs. */
 function stored(): string | null {

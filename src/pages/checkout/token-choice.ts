@@ -5,12 +5,8 @@ import { longPrice } from '../../core/checkout/texts.ts'
 import { copyButton, find, say } from './screen.ts'
 import { ask } from './service.ts'
 
-export interface Choice {
-  price(): CheckoutToken
-}
-
 /** Activates the choice and the copy buttons. */
-export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) => void): Choice {
+export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) => void) {
   let chosen = facts.tokens[0] ?? { token: 'USDC', amount: '' }
   find<HTMLDetailsElement>('hand').open = false
   for (const code of find('hand').querySelectorAll<HTMLElement>('dd>code'))
@@ -38,6 +34,8 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
   }
   return { price: () => chosen }
 }
+
+export type Choice = ReturnType<typeof startChoice>
 
 /** The amount without its token, so that it can be copied. */
 function writeAmount({ amount, token }: CheckoutToken): void {

@@ -9,20 +9,16 @@ const name = 'rewards/paused'
 /** Until it is resumed. */
 const longMs = 100 * 365 * 86_400_000
 
-export interface PauseSwitch {
-  isPaused(): Promise<boolean>
-  /** False if it was paused already. */
-  pause(): Promise<boolean>
-  resume(): Promise<boolean>
-}
-
-export function createPauseSwitch(kv: KeyValueStore, clock: Clock): PauseSwitch {
+export function createPauseSwitch(kv: KeyValueStore, clock: Clock) {
   return {
     isPaused: async () => (await kv.get(name)) !== undefined,
+    /** False if it was paused already. */
     pause: () => kv.put(name, new Date(clock.now()).toISOString(), clock.now() + longMs),
     resume: () => kv.remove(name),
   }
 }
+
+export type PauseSwitch = ReturnType<typeof createPauseSwitch>
 
 export const paused = 'outgoing transactions are paused; resume them with npx paystile rewards resume'
 

@@ -48,21 +48,12 @@ export interface Faults {
   clear(): void
 }
 
-export interface FaultState {
-  readonly faults: Faults
-  /** The matching rules. Each match counts as one use. */
-  take(method: string): FaultRule
-  intercept(): Intercept | undefined
-  silent(): boolean
-  onDropSockets(drop: () => void): void
-}
-
 interface Active {
   readonly rule: FaultRule
   left: number
 }
 
-export function createFaults(): FaultState {
+export function createFaults() {
   let active: Active[] = []
   let lie: Intercept | undefined
   let silent = false
@@ -99,7 +90,8 @@ export function createFaults(): FaultState {
 
   return {
     faults,
-    take(method) {
+    /** The matching rules. Each match counts as one use. */
+    take(method: string) {
       // The methods that end faults are exempt, unless a rule names them.
       const exempt = method.startsWith('paystile_')
       let taken: FaultRule = {}
@@ -113,8 +105,10 @@ export function createFaults(): FaultState {
     },
     intercept: () => lie,
     silent: () => silent,
-    onDropSockets(callback) {
+    onDropSockets(callback: () => void) {
       drop = callback
     },
   }
 }
+
+export type FaultState = ReturnType<typeof createFaults>

@@ -41,14 +41,8 @@ export type Methods = Readonly<Record<string, Method>>
 /** The version of the VM's crates. */
 export const coreVersion = '4.2.1'
 
-export interface Bearing {
-  readonly commitment: Commitment
-  readonly slot: number
-  readonly view: View
-}
-
 /** The slot at which a request is answered. */
-export function readBearing(config: Config, node: Node, fallback: Commitment = 'finalized'): Bearing {
+export function readBearing(config: Config, node: Node, fallback: Commitment = 'finalized') {
   const commitment = readCommitment(config, fallback)
   const view = node.view()
   const slot = view[commitment]
@@ -56,6 +50,8 @@ export function readBearing(config: Config, node: Node, fallback: Commitment = '
   if (least !== undefined && slot < least) throw minContextSlotNotReached(slot)
   return { commitment, slot, view }
 }
+
+export type Bearing = ReturnType<typeof readBearing>
 
 export function withContext(slot: number, value: unknown): unknown {
   return { context: { apiVersion: coreVersion, slot }, value }
