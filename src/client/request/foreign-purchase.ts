@@ -5,15 +5,15 @@
  * The server sends the transaction, so its answer proves nothing about the money. A payment whose outcome is unknown
  * stays reserved until the chain shows that it landed or can no longer land.
  */
+import type { Lifetime } from '../../chain/send/message.ts'
 import { readLifetime } from '../../chain/send/send.ts'
 import { signCosigned } from '../../chain/wallets/cosigned-payment.ts'
-import { formatUnits } from '../../core/money/money.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
 import { chooseAffordable, type PermittedOffer } from '../protocols/choose.ts'
 import { type ClientParts, connect, type PaidRequest } from './paid-request.ts'
-import { type PayParts, payParts, reserve } from './pay.ts'
+import { approve, type PayParts, payParts, requireLifetime, signOrDrop } from './pay.ts'
 import { present } from './present-credential.ts'
 
 /** A 402 of a server that speaks other protocols. */
@@ -41,13 +41,19 @@ export async function buyForeign(
   const { rpc, genesis } = await connect(parts, paidRequest, network)
   const paying = payParts(parts, paidRequest, rpc)
   // Some servers simulate at a final slot, where a younger blockhash is not known yet.
-  const [lifetime, choice] = await Promise.all([
+  const [found, choice] = await Promise.all([
     readLifetime(rpc, 'finalized'),
     chooseAffordable(rpc, paidRequest.wallet.address, permitted, requestId),
   ])
-  if (!lifetime)
-    throw new PaymentError('chain_unavailable', 'No node returned a recent blockhash. Nothing was paid. Try again.')
-  const intent = await approve(paying, asked, choice, { genesis, key: paidRequest.key })
+  const lifetime = requireLifetime(found)
+  const { recipient, protocol, description, memo } = choice.offer
+  const intent = await approve(
+    paying,
+    choice.candidate,
+    url,
+    { requestId, recipient, network, description, protocol },
+    { key: paidRequest.key, genesis, proof: 'bare', protocol, ...(memo !== undefined && { memo }) },
+  )
   try {
     const signed = await sign(paying, intent, choice, lifetime)
     return await present({ ...paying, paidRequest, genesis }, signed, url)
@@ -63,54 +69,21 @@ function pickNetwork(permitted: readonly PermittedOffer[]): readonly [Network, r
   return [network, permitted.filter(({ offer }) => offer.network === network)]
 }
 
-/** Asks the caller, and reserves the amount. */
-async function approve(
-  { journal, wallet, options, tell, clock }: PayParts,
-  { requestId, url }: ForeignReading,
-  { offer, candidate }: PermittedOffer,
-  { genesis, key }: Pick<Intent, 'genesis' | 'key'>,
-): Promise<Intent> {
-  const { token, units, decimals } = candidate
-  const { recipient, network, protocol, description, memo } = offer
-  const amount = formatUnits(units, decimals)
-  const proposal = {
-    ...{ url: url.href, requestId, recipient, amount, token, network, protocol },
-    ...(description !== undefined && { description }),
-  }
-  if (options.approve && (await options.approve(proposal)) !== true)
-    throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
-  const intent: Intent = {
-    ...{ requestId, key, url: url.href, host: url.host, network, genesis, token, units, protocol },
-    day: new Date(clock.now()).toISOString().slice(0, 10),
-    payer: wallet.address,
-    proof: 'bare',
-    state: 'reserved',
-    ...(memo !== undefined && { memo }),
-  }
-  await reserve(journal, intent, candidate, options)
-  tell({ kind: 'paying', ...proposal })
-  return intent
-}
-
 /** The credential is in the journal before it is sent anywhere. */
 async function sign(
   { journal, wallet }: PayParts,
   intent: Intent,
   { offer, candidate }: PermittedOffer,
-  lifetime: NonNullable<Awaited<ReturnType<typeof readLifetime>>>,
+  lifetime: Lifetime,
 ): Promise<Intent> {
   const { requestId } = intent
   const { feePayer, splits, computeUnits } = offer
   const own = offer.units - splits.reduce((sum, { units }) => sum + units, 0n)
   const legs = [{ recipient: offer.recipient, units: own, memo: offer.memo }, ...splits]
   const order = { lifetime, feePayer, mint: candidate.mint, legs, computeUnits, microLamports }
-  const signed = await signCosigned(order, wallet).catch(async (error: unknown) => {
-    await journal.change(requestId, { state: 'dead' })
-    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
-    throw new PaymentError('declined', `The wallet did not sign: ${why}.`, { requestId })
-  })
-  const { header, value } = offer.credential(signed.wire)
-  const change = { state: 'signed', wire: signed.wire, slot: signed.slot, credential: `${header}: ${value}` } as const
+  const { wire, slot } = await signOrDrop(journal, requestId, signCosigned(order, wallet))
+  const { header, value } = offer.credential(wire)
+  const change = { state: 'signed', wire, slot, credential: `${header}: ${value}` } as const
   await journal.change(requestId, change)
   return { ...intent, ...change }
 }

@@ -5,6 +5,7 @@
 
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
+import type { Lifetime } from '../../chain/send/message.ts'
 import { confirm, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import { type PaymentOrder, signPayment } from '../../chain/wallets/payment.ts'
 import { formatUnits } from '../../core/money/money.ts'
@@ -14,7 +15,7 @@ import type { Challenge } from '../../core/protocol/challenge.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Journal } from '../journal/journal.ts'
-import { type ClientOptions, readTimeout } from '../options.ts'
+import { type ClientOptions, type PaymentOffer, readTimeout } from '../options.ts'
 import { type Candidate, readLimits } from '../policy.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 
@@ -53,50 +54,20 @@ const smallestBalance = 890_880n
  * then contains the outcome, and nothing is held.
  */
 export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> {
-  const { rpc, clock, journal, wallet, options, tell } = parts
-  const { challenge, network, genesis, url, allowance, scope } = purchase
-  const { recipient, requestId } = challenge
+  const { challenge, network, genesis, url, key, allowance, scope, claim, proof } = purchase
+  const { recipient, requestId, description } = challenge
   // The blockhash is read before the approval. A payment that is approved too late then cannot land, so it never lands
   // after the challenge's expiry.
-  const [lifetime, choice] = await Promise.all([readLifetime(rpc), choose(parts, purchase)])
-  if (!lifetime)
-    throw new PaymentError('chain_unavailable', 'No node returned a recent blockhash. Nothing was paid. Try again.')
-  const { candidate, createAccount } = choice
-  const { token, units, decimals, mint } = candidate
-  const amount = formatUnits(units, decimals)
-  const { description } = challenge
-  const offer = {
-    url: url.href,
-    requestId,
-    recipient,
-    amount,
-    token,
-    network,
-    protocol: 'paystile' as const,
-    ...(description !== undefined && { description }),
-    ...(allowance && { allowance }),
-  }
-  if (options.approve && (await options.approve(offer)) !== true)
-    throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
-  const intent: Intent = {
-    requestId,
-    key: purchase.key,
-    url: url.href,
-    host: url.host,
-    day: new Date(clock.now()).toISOString().slice(0, 10),
-    network,
-    genesis,
-    token,
-    units,
-    payer: wallet.address,
-    proof: purchase.proof,
-    ...(purchase.claim !== undefined && { claim: purchase.claim }),
-    state: 'reserved',
+  const [found, { candidate, createAccount }] = await Promise.all([readLifetime(parts.rpc), choose(parts, purchase)])
+  const lifetime = requireLifetime(found)
+  const terms = { requestId, recipient, network, description, allowance, protocol: 'paystile' } as const
+  const intent = await approve(parts, candidate, url, terms, {
+    ...{ key, genesis, proof },
+    ...(claim !== undefined && { claim }),
     ...(allowance && { unit: allowance.unit }),
     ...(scope !== undefined && { scope }),
-  }
-  await reserve(journal, intent, candidate, options)
-  tell({ kind: 'paying', ...offer })
+  })
+  const { units, decimals, mint } = candidate
   const order = {
     ...lifetime,
     token: { asset: mint?.address ?? 'SOL', units, decimals, ...(mint && { tokenProgram: mint.tokenProgram }) },
@@ -107,20 +78,67 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
   try {
     return await land(parts, await sign(parts, intent, order))
   } catch (error) {
-    await journal.release(requestId)
+    await parts.journal.release(requestId)
     throw error
+  }
+}
+
+export function requireLifetime(lifetime: Lifetime | undefined): Lifetime {
+  if (lifetime) return lifetime
+  throw new PaymentError('chain_unavailable', 'No node returned a recent blockhash. Nothing was paid. Try again.')
+}
+
+interface Terms extends Pick<PaymentOffer, 'requestId' | 'recipient' | 'protocol'> {
+  readonly network: Network
+  readonly description: string | undefined
+  readonly allowance?: Offered | undefined
+}
+
+/** Asks the caller, and reserves the amount. */
+export async function approve(
+  { clock, journal, wallet, options, tell }: PayParts,
+  candidate: Candidate,
+  url: URL,
+  { description, allowance, ...terms }: Terms,
+  more: Pick<Intent, 'key' | 'genesis' | 'proof'> & Partial<Intent>,
+): Promise<Intent> {
+  const { token, units, decimals } = candidate
+  const { requestId, network } = terms
+  const amount = formatUnits(units, decimals)
+  const offer = {
+    ...{ url: url.href, ...terms, amount, token },
+    ...(description !== undefined && { description }),
+    ...(allowance && { allowance }),
+  }
+  if (options.approve && (await options.approve(offer)) !== true)
+    throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
+  const day = new Date(clock.now()).toISOString().slice(0, 10)
+  const place = { url: url.href, host: url.host, network }
+  const intent: Intent = { requestId, ...place, day, token, units, payer: wallet.address, state: 'reserved', ...more }
+  await reserve(journal, intent, candidate, options)
+  tell({ kind: 'paying', ...offer })
+  return intent
+}
+
+/** Records a payment that the wallet does not sign as dead. */
+export async function signOrDrop<Signed>(
+  journal: Journal,
+  requestId: string,
+  signing: Promise<Signed>,
+): Promise<Signed> {
+  try {
+    return await signing
+  } catch (error) {
+    await journal.change(requestId, { state: 'dead' })
+    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
+    throw new PaymentError('declined', `The wallet did not sign: ${why}.`, { requestId })
   }
 }
 
 /** The signature is in the journal before it is sent anywhere. */
 async function sign({ journal, wallet }: PayParts, intent: Intent, order: PaymentOrder): Promise<Intent> {
   const { requestId } = intent
-  const signed = await signPayment(order, wallet).catch(async (error: unknown) => {
-    await journal.change(requestId, { state: 'dead' })
-    const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
-    throw new PaymentError('declined', `The wallet did not sign: ${why}.`, { requestId })
-  })
-  const { wire, signature: tx, slot } = signed
+  const { wire, signature: tx, slot } = await signOrDrop(journal, requestId, signPayment(order, wallet))
   const change = { state: 'signed', tx, wire, slot } as const
   await journal.change(requestId, change)
   return { ...intent, ...change }
@@ -168,12 +186,7 @@ export async function land({ rpc, clock, journal, options, tell }: PayParts, int
   }
 }
 
-export async function reserve(
-  journal: Journal,
-  intent: Intent,
-  candidate: Candidate,
-  options: ClientOptions,
-): Promise<void> {
+async function reserve(journal: Journal, intent: Intent, candidate: Candidate, options: ClientOptions) {
   const { token, decimals } = candidate
   const limits = readLimits(candidate, options)
   const reservation = await journal.reserve(intent, limits)
