@@ -2,7 +2,6 @@
  * The dialect of x402 version 1. Its challenge is in the body of the 402. Its credential names no challenge, so the
  * service quotes the request when the credential arrives.
  */
-import { refusals } from '../core/payment/refusals.ts'
 import { mppAcceptHeader } from '../core/protocol/mpp.ts'
 import { formatX402Settlement } from '../core/protocol/x402.ts'
 import {
@@ -14,9 +13,8 @@ import {
 } from '../core/protocol/x402-v1.ts'
 import type { ForeignDialect } from './dialect.ts'
 import type { RefusalReasons } from './foreign.ts'
-import { findReason, foreignStatus, isFreshRefusal, listMintPrices, noHeaders } from './foreign.ts'
-import type { X402Parts } from './x402.ts'
-import { readsX402 } from './x402.ts'
+import { isFreshRefusal, listMintPrices } from './foreign.ts'
+import { createX402Refusal, readsX402, reasons, type X402Parts } from './x402.ts'
 
 const paymentName = x402V1PaymentHeader.toLowerCase()
 
@@ -51,18 +49,11 @@ export function createX402V1({ network, sponsor }: X402Parts): ForeignDialect {
           feePayer = sponsor.address
           write = prepareX402V1Members({ network, recipient, feePayer, description, entries })
         }
-        return write(parts, parts.refused && reasons[parts.refused.refusal.code])
+        return write(parts, parts.refused && v1Reasons[parts.refused.refusal.code])
       }
     },
 
-    refusal: (refusal, facts) => {
-      const status = foreignStatus(refusal)
-      const errorReason = findReason(reasons, refusal, facts)
-      if (errorReason === undefined) return { status, headers: noHeaders }
-      const errorMessage = refusal.detail ?? refusals[refusal.code].title
-      const settlement = { ...facts, success: false as const, network, errorReason, errorMessage }
-      return { status, headers: [[x402V1ResponseHeader, formatX402Settlement(settlement, x402V1Networks)]] }
-    },
+    refusal: createX402Refusal(v1Reasons, network, x402V1ResponseHeader, x402V1Networks),
 
     isFresh: isFreshRefusal,
 
@@ -73,16 +64,8 @@ export function createX402V1({ network, sponsor }: X402Parts): ForeignDialect {
 }
 
 /** Clients of version 1 know a closed list of reasons. */
-const reasons: RefusalReasons = {
-  proof_malformed: 'invalid_payload',
-  quote_expired: 'payment_expired',
-  payment_expired: 'payment_expired',
-  unknown_request: 'invalid_payment_requirements',
-  binding_mismatch: 'invalid_payment_requirements',
-  claim_required: 'invalid_payment_requirements',
-  claim_invalid: 'invalid_payment_requirements',
-  signature_required: 'invalid_payment_requirements',
-  signature_invalid: 'invalid_payment_requirements',
+const v1Reasons: RefusalReasons = {
+  ...reasons,
   payer_mismatch: 'invalid_exact_svm_payload_transaction',
   transaction_invalid: 'invalid_exact_svm_payload_transaction',
   tx_failed: 'invalid_exact_svm_payload_transaction_simulation_failed',
@@ -94,11 +77,8 @@ const reasons: RefusalReasons = {
   no_transfer: 'invalid_exact_svm_payload_transaction_not_a_transfer_instruction',
   unsupported_transfer: 'invalid_exact_svm_payload_transaction_not_a_transfer_instruction',
   underpaid: 'invalid_exact_svm_payload_transaction_amount_mismatch',
-  payment_in_progress: 'duplicate_settlement',
-  payment_replay: 'duplicate_settlement',
   settlement_pending: 'settle_exact_svm_transaction_confirmation_timed_out',
   tx_not_found: 'settle_exact_svm_transaction_confirmation_timed_out',
   tx_not_final: 'settle_exact_svm_transaction_confirmation_timed_out',
-  unavailable: 'unexpected_settle_error',
   pending: 'settle_exact_svm_transaction_confirmation_timed_out',
 }

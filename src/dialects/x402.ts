@@ -12,6 +12,7 @@ import {
   formatX402Settlement,
   parseX402Signature,
   prepareX402Required,
+  x402Networks,
   x402RequiredHeader,
   x402ResponseHeader,
   x402SignatureHeader,
@@ -75,14 +76,7 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
       }
     },
 
-    refusal: (refusal, facts) => {
-      const status = foreignStatus(refusal)
-      const errorReason = findReason(reasons, refusal, facts)
-      if (errorReason === undefined) return { status, headers: noHeaders }
-      const errorMessage = refusal.detail ?? refusals[refusal.code].title
-      const settlement = { ...facts, success: false as const, network, errorReason, errorMessage }
-      return { status, headers: [[x402ResponseHeader, formatX402Settlement(settlement)]] }
-    },
+    refusal: createX402Refusal(reasons, network, x402ResponseHeader, x402Networks),
 
     isFresh: isFreshRefusal,
 
@@ -90,8 +84,25 @@ export function createX402({ network, sponsor }: X402Parts): ForeignDialect {
   }
 }
 
+/** The refusals of any version. */
+export function createX402Refusal(
+  own: RefusalReasons,
+  network: Network,
+  header: string,
+  names: Readonly<Record<Network, string>>,
+): ForeignDialect['refusal'] {
+  return (refusal, facts) => {
+    const status = foreignStatus(refusal)
+    const errorReason = findReason(own, refusal, facts)
+    if (errorReason === undefined) return { status, headers: noHeaders }
+    const errorMessage = refusal.detail ?? refusals[refusal.code].title
+    const settlement = { ...facts, success: false as const, network, errorReason, errorMessage }
+    return { status, headers: [[header, formatX402Settlement(settlement, names)]] }
+  }
+}
+
 /** The reasons of the reference implementation, as in @x402/svm and x402. */
-const reasons: RefusalReasons = {
+export const reasons: RefusalReasons = {
   proof_malformed: 'invalid_payload',
   quote_expired: 'payment_expired',
   payment_expired: 'payment_expired',

@@ -11,10 +11,9 @@ import { asciiJson } from '../../core/http/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { x402Networks, x402RequiredHeader, x402ResponseHeader, x402SignatureHeader } from '../../core/protocol/x402.ts'
+import { x402V1Networks, x402V1PaymentHeader, x402V1ResponseHeader } from '../../core/protocol/x402-v1.ts'
 import { type ForeignOffer, readText, readUnits } from './offer.ts'
 
-const v1SignatureHeader = 'X-PAYMENT'
-const v1ResponseHeader = 'X-PAYMENT-RESPONSE'
 const longestHeader = 65_536
 const mostEntries = 20
 const longestMemoBytes = 256
@@ -51,17 +50,11 @@ export function readX402Offers(headers: Headers, wanted: Network | undefined): r
   })
 }
 
-const v1Networks: Readonly<Record<Network, string>> = {
-  mainnet: 'solana',
-  devnet: 'solana-devnet',
-  localnet: 'solana-devnet',
-}
-
 /** The offers in the body of a 402 of version 1. */
 export function readX402V1Offers(body: unknown, wanted: Network | undefined): readonly ForeignOffer[] {
   if (!isFields(body) || body['x402Version'] !== 1 || !Array.isArray(body['accepts'])) return []
   return body['accepts'].slice(0, mostEntries).flatMap((accepted: unknown): ForeignOffer | readonly [] => {
-    const network = isFields(accepted) ? findNetwork(accepted['network'], v1Networks, wanted) : undefined
+    const network = isFields(accepted) ? findNetwork(accepted['network'], x402V1Networks, wanted) : undefined
     if (!isFields(accepted) || network === undefined) return []
     const offer = readEntry(accepted, accepted['maxAmountRequired'], network, undefined)
     if (!offer) return []
@@ -70,7 +63,7 @@ export function readX402V1Offers(body: unknown, wanted: Network | undefined): re
       protocol: 'x402-v1',
       description: readText(accepted['description']),
       credential: (transaction) => ({
-        header: v1SignatureHeader,
+        header: x402V1PaymentHeader,
         value: toBase64({ x402Version: 1, scheme: 'exact', network: accepted['network'], payload: { transaction } }),
       }),
     }
@@ -124,7 +117,7 @@ function toBase64(value: unknown): string {
 
 /** The transaction and the error in the server's report on the payment. Both are its own words. */
 export function readX402Report(headers: Headers): { readonly tx?: string; readonly error?: string } {
-  const header = headers.get(x402ResponseHeader) ?? headers.get(v1ResponseHeader) ?? headers.get(x402RequiredHeader)
+  const header = headers.get(x402ResponseHeader) ?? headers.get(x402V1ResponseHeader) ?? headers.get(x402RequiredHeader)
   const report = header === null || header.length > longestHeader ? undefined : parseJsonObject(decodeBase64(header))
   const [tx, error] = [readText(report?.['transaction']), readText(report?.['errorReason'] ?? report?.['error'])]
   return { ...(tx !== undefined && { tx }), ...(error !== undefined && { error }) }
