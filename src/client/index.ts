@@ -56,10 +56,7 @@ const { transport } = createHttpTransport()
  */
 export const fetchWith402 = createFetchWith402({
   clock: createWallClock(),
-  nodes: createNodes({
-    transport,
-    findLocalnet: (genesis) => findLocalnet(genesis)?.rpcUrl,
-  }),
+  nodes: createNodes({ transport, findLocalnet: (genesis) => findLocalnet(genesis)?.rpcUrl }),
   journal: journalOfUser,
   get defaultRpc() {
     return parseNodes(process.env['PAYSTILE_RPC'])

@@ -160,9 +160,7 @@ function readCandidate(challenge: Challenge, network: Network, token: TokenCode,
   const text = challenge.amounts?.[token] ?? (token === challenge.currency ? challenge.amount : undefined)
   const units = text === undefined ? undefined : parseUnits(text, decimals)
   if (units === undefined || units === 0n) {
-    return new PaymentError('token_not_allowed', `The challenge has no amount for ${token}.`, {
-      requestId,
-    })
+    return new PaymentError('token_not_allowed', `The challenge has no amount for ${token}.`, { requestId })
   }
   const most = readLimit(options.maxPrice ?? defaultMaxPrice, token, decimals)
   if (most !== undefined && units > most) {

@@ -27,10 +27,5 @@ export function createFollowingClock(read: () => Promise<number | undefined>, ev
   }
   const timer = setInterval(() => void sync().catch(() => {}), everyMs)
   timer.unref()
-  return {
-    now: () => wall.now() + offset,
-    monotonic: wall.monotonic,
-    sync,
-    stop: () => clearInterval(timer),
-  }
+  return { now: () => wall.now() + offset, monotonic: wall.monotonic, sync, stop: () => clearInterval(timer) }
 }

@@ -67,11 +67,7 @@ const payee = {
   waitsUntil: moment.nullable(),
 }
 export const payees = z
-  .strictObject({
-    token: z.literal('NATIVE'),
-    payees: z.array(z.strictObject(payee)),
-    next: z.string().nullable(),
-  })
+  .strictObject({ token: z.literal('NATIVE'), payees: z.array(z.strictObject(payee)), next: z.string().nullable() })
   .meta({ id: 'Payees' })
 export const payeeDetail = z
   .strictObject({ ...payee, payouts: z.array(z.strictObject({ ...head, ...line })) })

@@ -41,10 +41,7 @@ const payoutsQuery = z.strictObject({
 const exportQuery = z.strictObject({
   format: z.enum(rewardsExportFormats).default('csv').meta({ description: 'csv by default.' }),
 })
-const settlementQuery = z.strictObject({
-  limit: limit('Conversions'),
-  cursor: payoutsQuery.shape.cursor,
-})
+const settlementQuery = z.strictObject({ limit: limit('Conversions'), cursor: payoutsQuery.shape.cursor })
 const refundsQuery = z.strictObject({ limit: limit('Refunds') })
 const refundBody = z
   .strictObject({

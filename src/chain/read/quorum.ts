@@ -13,12 +13,7 @@ export type Finding =
   | { readonly kind: 'missing' }
   /** Some nodes have it, and others do not have it yet. */
   | { readonly kind: 'lagging' }
-  | {
-      readonly kind: 'unavailable'
-      readonly why: string
-      readonly soon: boolean
-      readonly isUnreadable?: boolean
-    }
+  | { readonly kind: 'unavailable'; readonly why: string; readonly soon: boolean; readonly isUnreadable?: boolean }
   | { readonly kind: 'disagreement'; readonly why: string }
 
 /** The state of one inquiry. A node that has reported the transaction is not asked again. */
@@ -121,12 +116,7 @@ function explain(testimonies: readonly NodeReading[]): Finding {
   const why = failed[0]?.why ?? 'too few nodes are configured'
   const soon = failed.some((testimony) => testimony.soon)
   const isUnreadable = failed.length > 0 && failed.every((testimony) => testimony.isUnreadable)
-  return {
-    kind: 'unavailable',
-    why: sides.length === 0 ? why : `only one node responds: ${why}`,
-    soon,
-    isUnreadable,
-  }
+  return { kind: 'unavailable', why: sides.length === 0 ? why : `only one node responds: ${why}`, soon, isUnreadable }
 }
 
 /** True if none of them finished within `hedgeMs`. */

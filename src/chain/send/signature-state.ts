@@ -47,10 +47,7 @@ const isBehindSigning: SignatureState = {
   kind: 'open',
   why: 'a node lags, or does not report whether the blockhash has expired',
 }
-const isBehind: SignatureState = {
-  kind: 'open',
-  why: 'it can no longer land, but a lagging node may not have seen it',
-}
+const isBehind: SignatureState = { kind: 'open', why: 'it can no longer land, but a lagging node may not have seen it' }
 const stranger: SignatureState = { kind: 'open', why: 'a node belongs to another chain than the transaction' }
 
 /** Per address, the slots at which blockhashes were found to have expired. An expiry is permanent. */

@@ -78,11 +78,7 @@ export async function signInstructions(
   // expired.
   if (encodeBase58(blockhash) !== lifetime.blockhash) throw new TypeError('the wallet changed the blockhash')
   check(signed.map(({ data }) => data))
-  return {
-    wire: getBase64Decoder().decode(bytes),
-    signature: encodeBase58(signature),
-    slot: lifetime.slot,
-  }
+  return { wire: getBase64Decoder().decode(bytes), signature: encodeBase58(signature), slot: lifetime.slot }
 }
 
 /** Opens a wallet's token account at the signer's expense. If the account exists by then, only the fee is spent. */

@@ -18,11 +18,7 @@ import type { ExchangeDetails } from './rfq-swap.ts'
 /** An instruction written by a third party. */
 export interface ForeignInstruction {
   readonly program: string
-  readonly accounts: readonly {
-    readonly address: string
-    readonly isSigner: boolean
-    readonly isWritable: boolean
-  }[]
+  readonly accounts: readonly { readonly address: string; readonly isSigner: boolean; readonly isWritable: boolean }[]
   readonly data: Uint8Array
 }
 

@@ -168,11 +168,7 @@ async function giveUp({ journal }: PresentParts, { requestId }: Intent, fate: Co
       return new PaymentError(
         'payment_failed',
         `${said} The payment failed on chain (${fate.error}). Nothing was paid.`,
-        {
-          ...facts,
-          tx: fate.tx,
-          isOver: true,
-        },
+        { ...facts, tx: fate.tx, isOver: true },
       )
     case 'expired':
       await journal.change(requestId, { state: 'dead' })

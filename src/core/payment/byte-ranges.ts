@@ -115,11 +115,7 @@ function thin(stretches: Stretch[]): Positions {
   while (stretches.length > mostStretches) {
     const [last, before] = [stretches.pop(), stretches.pop()]
     if (!last || !before) break
-    stretches.push({
-      to: last.to,
-      sent: Math.max(last.sent, before.sent),
-      arrived: last.arrived && before.arrived,
-    })
+    stretches.push({ to: last.to, sent: Math.max(last.sent, before.sent), arrived: last.arrived && before.arrived })
   }
   return stretches
 }

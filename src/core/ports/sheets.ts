@@ -13,9 +13,5 @@ export type SheetsOutcome =
 /** Posts to an HTTP service. It follows no redirects and throws at `timeoutMs`. */
 export type Post = (
   url: string,
-  options: {
-    readonly timeoutMs: number
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: string
-  },
+  options: { readonly timeoutMs: number; readonly headers: Readonly<Record<string, string>>; readonly body: string },
 ) => Promise<{ readonly status: number; readonly text: string }>

@@ -128,19 +128,7 @@ export function openRequest(text: string): OpenedRequest | undefined {
   reader.bytes(nonceBytes)
   if (!reader.isDone()) return undefined
   const mac = bytes.subarray(body.length)
-  return {
-    keyId,
-    proof,
-    issuedAt,
-    ttlSeconds,
-    routeTag,
-    bindingTag,
-    claimTag,
-    allowance,
-    amounts,
-    body,
-    mac,
-  }
+  return { keyId, proof, issuedAt, ttlSeconds, routeTag, bindingTag, claimTag, allowance, amounts, body, mac }
 }
 
 export function isAuthentic(request: OpenedRequest, mac: Hmac): boolean {

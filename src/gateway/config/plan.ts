@@ -209,10 +209,7 @@ function readUpstream(
 ): UpstreamPlan | undefined {
   const address = route.upstream ?? data.upstream
   if (address === undefined) {
-    problems.push({
-      place: at('upstream'),
-      why: 'is missing; set it here, or at the top for all routes',
-    })
+    problems.push({ place: at('upstream'), why: 'is missing; set it here, or at the top for all routes' })
     return undefined
   }
   for (const [holder, place] of [

@@ -119,11 +119,7 @@ const ownShape = {
 }
 
 /** Recipient and token can be set at the top level, in a route, or in the environment. */
-const paywallOptions = {
-  ...routeShape,
-  token: routeShape.token.optional(),
-  recipient: routeShape.recipient.optional(),
-}
+const paywallOptions = { ...routeShape, token: routeShape.token.optional(), recipient: routeShape.recipient.optional() }
 
 export const routeSchema = z.strictObject({ ...ownShape, ...paywallOptions, ...forwardShape })
 
@@ -136,9 +132,7 @@ const port = z.union(
       .transform(Number)
       .pipe(whole(0, 65_535)),
   ],
-  {
-    error: 'must be a number from 0 to 65535',
-  },
+  { error: 'must be a number from 0 to 65535' },
 )
 
 /** Options of the top level only. */

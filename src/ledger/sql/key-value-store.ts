@@ -44,11 +44,7 @@ export function createKeyValueStore(store: SqlStore, clock: Clock): KeyValueStor
         const [from, to] = [formatText(prefix), formatText(prefix) + lastCharacter]
         const rows = yield* all<Row>(sql`SELECT name, value, until FROM {shelf}
           WHERE name >= ${from} AND name < ${to} AND until > ${readTime(clock)} ORDER BY name`)
-        return rows.map((row) => ({
-          name: parseText(row.name),
-          value: parseText(row.value),
-          until: Number(row.until),
-        }))
+        return rows.map((row) => ({ name: parseText(row.name), value: parseText(row.value), until: Number(row.until) }))
       }),
   }
 }

@@ -121,11 +121,7 @@ export function createWriter({ db, busyTimeoutMs, enter, check }: WriterParts): 
       serving ??= serve()
     })
 
-  return {
-    write: (work) => queue(work, false),
-    writeAlone: (work) => queue(work, true),
-    drain: async () => serving,
-  }
+  return { write: (work) => queue(work, false), writeAlone: (work) => queue(work, true), drain: async () => serving }
 }
 
 /** Retries until the lock is free or the timeout is over. SQLite's own busy handler would block the whole process. */

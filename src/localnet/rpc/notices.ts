@@ -62,11 +62,7 @@ function latestSlots(after: number, upTo: number, { bank }: Node): readonly numb
 
 function createSlotNotices({ from, to, view }: Move, node: Node): readonly Notice[] {
   return latestSlots(from, to, node).map((slot) => ({
-    result: {
-      parent: node.bank.timeline.parentOf(slot),
-      root: Math.min(view.finalized, Math.max(0, slot - 32)),
-      slot,
-    },
+    result: { parent: node.bank.timeline.parentOf(slot), root: Math.min(view.finalized, Math.max(0, slot - 32)), slot },
   }))
 }
 

@@ -4,11 +4,7 @@ import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { loadBinary } from '../../core/errors/native-binary.ts'
 import type * as Store from './store.ts'
 
-const use = {
-  part: 'the localnet',
-  refuse: (sentence: string) => new ConfigurationError([sentence]),
-  machine: process,
-}
+const use = { part: 'the localnet', refuse: (sentence: string) => new ConfigurationError([sentence]), machine: process }
 const elsewhere = "use network: 'devnet', or a localnet on another machine as rpc"
 
 /** The Solana VM. Only the binding is loaded, because the package's main file loads a whole client library. */

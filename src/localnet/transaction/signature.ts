@@ -61,11 +61,7 @@ function publicKey(address: string): KeyObject | undefined {
   const known = keys.get(address)
   if (known) return known
   try {
-    const key = createPublicKey({
-      key: Buffer.concat([publicHead, decodeKey(address)]),
-      format: 'der',
-      type: 'spki',
-    })
+    const key = createPublicKey({ key: Buffer.concat([publicHead, decodeKey(address)]), format: 'der', type: 'spki' })
     if (keys.size >= maxKeys) keys.clear()
     keys.set(address, key)
     return key

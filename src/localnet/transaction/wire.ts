@@ -147,17 +147,7 @@ function readLegacyOrV0(reader: Reader, first: number): Unframed {
     data: readBytes(reader, readLength(reader)),
   }))
   const lookups = version === 0 ? readMany(readLength(reader), () => readLookup(reader)) : []
-  return {
-    version,
-    signers,
-    readonlySigners,
-    readonlyOthers,
-    keys,
-    blockhash,
-    blockhashOffset,
-    instructions,
-    lookups,
-  }
+  return { version, signers, readonlySigners, readonlyOthers, keys, blockhash, blockhashOffset, instructions, lookups }
 }
 
 function readLookup(reader: Reader): Lookup {

@@ -184,10 +184,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       // A ticket that the browser has sent is one that it keeps.
       const isKept = shown !== undefined
       const facts = factsOf(runtime, desk, current.purchase, { incoming, state, isAgain, isKept, after: 'reload' })
-      const place = {
-        ...placeOf(incoming),
-        seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds,
-      }
+      const place = { ...placeOf(incoming), seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds }
       const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
       const outworn = await findStaleCookies(runtime, incoming, place, cookie.indexOf(';'))
       const cookies = outworn.map((name) => formatTickets([], place, name))

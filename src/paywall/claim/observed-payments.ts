@@ -145,13 +145,7 @@ interface Purpose extends Pick<Sighting, 'endpoint' | 'claimableUntil' | 'requir
   readonly requestId: string | undefined
 }
 
-const nothing: Purpose = {
-  requestId: undefined,
-  endpoint: '',
-  claimableUntil: 0,
-  required: undefined,
-  payableUntil: 0,
-}
+const nothing: Purpose = { requestId: undefined, endpoint: '', claimableUntil: 0, required: undefined, payableUntil: 0 }
 
 /**
  * The purpose of a payment with this memo, and the end of its claim period. Undefined unless the memo is a requestId of

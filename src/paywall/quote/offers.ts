@@ -86,13 +86,7 @@ function prepare(
   const { amounts, gross } = payable(prices, offered)
   const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
   if (accepted.length === 0) return refuse('not_priced', { detail: 'No accepted token is available at the moment.' })
-  const terms = {
-    keyId: runtime.keyring.sealing,
-    ttlSeconds: config.challengeTtlSeconds,
-    routeTag,
-    allowance,
-    amounts,
-  }
+  const terms = { keyId: runtime.keyring.sealing, ttlSeconds: config.challengeTtlSeconds, routeTag, allowance, amounts }
   const offer: Offer = {
     recipient,
     currency: token,

@@ -177,12 +177,7 @@ async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<n
   let count = 0
   let after: OutgoingTransaction | undefined
   for (;;) {
-    const page = await parts.outgoing.list({
-      kind: 'payout',
-      state: 'landed',
-      most: pageSize,
-      ...(after && { after }),
-    })
+    const page = await parts.outgoing.list({ kind: 'payout', state: 'landed', most: pageSize, ...(after && { after }) })
     for (const transaction of page) await auditPayout(parts, transaction, found)
     count += page.length
     after = page.at(-1)

@@ -11,12 +11,7 @@ export const supplyMethods: Methods = {
     // Only the faucet's balance is not circulating. It is the treasury of this chain.
     const kept = node.bank.read(node.faucet.address, slot)?.lamports ?? 0n
     const listed = readBoolean(config, 'excludeNonCirculatingAccountsList', false) ? [] : [node.faucet.address]
-    return withContext(slot, {
-      circulating: total - kept,
-      nonCirculating: kept,
-      nonCirculatingAccounts: listed,
-      total,
-    })
+    return withContext(slot, { circulating: total - kept, nonCirculating: kept, nonCirculatingAccounts: listed, total })
   }),
   getLargestAccounts: method(0, (params, node) => {
     const config = readConfig(params[0])

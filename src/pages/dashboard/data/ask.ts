@@ -40,11 +40,7 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
 }
 
 export function post<Answer>(path: string, body: unknown = {}): Promise<Outcome<Answer>> {
-  return ask(path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+  return ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
 }
 
 /** A path with the known parameters of its query. */

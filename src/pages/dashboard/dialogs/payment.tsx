@@ -123,11 +123,7 @@ function shortTimeline({ timestamp, state, delivery }: PaymentDetail): readonly 
   return [
     { at: timestamp, event: 'paid' },
     ...(state === 'late' || state === 'reverted' || state === 'finalized' ? [{ at: null, event: state }] : []),
-    {
-      at: null,
-      event: isDelivered ? 'delivered' : 'undelivered',
-      ...(delivery === 'some' && { note: 'In part.' }),
-    },
+    { at: null, event: isDelivered ? 'delivered' : 'undelivered', ...(delivery === 'some' && { note: 'In part.' }) },
   ]
 }
 

@@ -105,11 +105,7 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
     },
     { name: 'Asked (402)', class: 'number wide', cell: ({ challenged }) => <Count count={challenged} /> },
     { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
-    {
-      name: 'Conversion',
-      class: 'number wide',
-      cell: ({ conversion }) => formatShare(conversion, pageLocale()),
-    },
+    { name: 'Conversion', class: 'number wide', cell: ({ conversion }) => formatShare(conversion, pageLocale()) },
     { name: 'Calls', class: 'number wide', cell: ({ calls }) => <Count count={calls} /> },
     {
       name: 'Delivered',
