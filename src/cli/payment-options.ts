@@ -5,14 +5,8 @@ import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/ag
 import type { ClientOptions } from '../client/options.ts'
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { parseUnits } from '../core/money/money.ts'
-import {
-  isTokenCode,
-  type Mint,
-  splTokenProgram,
-  type TokenCode,
-  token2022Program,
-  tokenCodes,
-} from '../core/money/tokens.ts'
+import type { Mint, TokenCode } from '../core/money/tokens.ts'
+import { isTokenCode, splTokenProgram, token2022Program, tokenCodes } from '../core/money/tokens.ts'
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, usage } from './output.ts'
 import { readPassphrase } from './passphrase.ts'

@@ -1,15 +1,12 @@
 /** Opens sponsors: the wallets that pay network fees for clients of other protocols. */
 
 import { readFunds } from '../chain/accounts/balances.ts'
-import type { Wallet } from '../chain/keys/keypair.ts'
-import { createWallet } from '../chain/keys/keypair.ts'
+import { createWallet, type Wallet } from '../chain/keys/keypair.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
-import type { RunningSponsor } from '../chain/wallets/submitter.ts'
-import { createSponsor } from '../chain/wallets/submitter.ts'
+import { createSponsor, type RunningSponsor } from '../chain/wallets/submitter.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
 import { formatUnits } from '../core/money/money.ts'
-import type { Network } from '../core/money/tokens.ts'
-import { solDecimals } from '../core/money/tokens.ts'
+import { type Network, solDecimals } from '../core/money/tokens.ts'
 import type { Meter } from '../core/observability/metrics.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import type { SponsorNotice, SponsorShortage, SponsorState, Submitter } from '../core/ports/sponsor.ts'

@@ -1,10 +1,8 @@
 /** Rules that all other protocols share. */
 import type { HeaderPairs, Incoming } from '../core/http/http.ts'
-import type { Mint, TokenCode } from '../core/money/tokens.ts'
-import { findMint } from '../core/money/tokens.ts'
+import { findMint, type Mint, type TokenCode } from '../core/money/tokens.ts'
 import { isOneRequest } from '../core/payment/allowance.ts'
-import type { Refusal, RefusalCode, RefusalRow } from '../core/payment/refusals.ts'
-import { refusals } from '../core/payment/refusals.ts'
+import { type Refusal, type RefusalCode, type RefusalRow, refusals } from '../core/payment/refusals.ts'
 import type { Offer } from '../core/protocol/challenge.ts'
 import { acceptHeader } from '../core/protocol/proof.ts'
 import type { X402Entry } from '../core/protocol/x402.ts'

@@ -14,8 +14,7 @@ import {
 } from '../core/protocol/mpp.ts'
 import { createClaim } from '../core/protocol/proof.ts'
 import type { ForeignDialect, Reading } from './dialect.ts'
-import type { FeePayer } from './foreign.ts'
-import { foreignStatus, isFreshRefusal, isNativeClient, listPrices, noHeaders } from './foreign.ts'
+import { type FeePayer, foreignStatus, isFreshRefusal, isNativeClient, listPrices, noHeaders } from './foreign.ts'
 
 export interface MppParts {
   /** Names the service to clients, usually by its host. */

@@ -12,8 +12,7 @@ import {
   x402V1ResponseHeader,
 } from '../core/protocol/x402-v1.ts'
 import type { ForeignDialect } from './dialect.ts'
-import type { RefusalReasons } from './foreign.ts'
-import { isFreshRefusal, listMintPrices } from './foreign.ts'
+import { isFreshRefusal, listMintPrices, type RefusalReasons } from './foreign.ts'
 import { createX402Refusal, readsX402, reasons, type X402Parts } from './x402.ts'
 
 const paymentName = x402V1PaymentHeader.toLowerCase()

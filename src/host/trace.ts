@@ -2,14 +2,8 @@
  * OpenTelemetry spans, through its API only. An application with a collector sees them among its own. Without a
  * collector no span is created.
  */
-import {
-  type Attributes,
-  context,
-  ProxyTracerProvider,
-  propagation,
-  SpanStatusCode,
-  trace as tracing,
-} from '@opentelemetry/api'
+import type { Attributes } from '@opentelemetry/api'
+import { context, ProxyTracerProvider, propagation, SpanStatusCode, trace as tracing } from '@opentelemetry/api'
 import type { Facts, Trace } from '../core/runtime.ts'
 
 export function createTrace(): Trace {

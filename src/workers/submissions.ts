@@ -4,8 +4,7 @@ import type { Sealer } from '../core/payouts/ports/outgoing.ts'
 import { openSubmission, type SealedSubmission } from '../core/ports/sealed-submission.ts'
 import type { Submission, Submissions, Submitter } from '../core/ports/sponsor.ts'
 import type { Clock, Log } from '../core/runtime.ts'
-import type { Loop } from './loop.ts'
-import { startLoop } from './loop.ts'
+import { type Loop, startLoop } from './loop.ts'
 
 export interface SubmissionsParts extends Pick<Submitter, 'readStates'> {
   readonly submissions: Submissions

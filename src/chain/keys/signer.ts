@@ -1,12 +1,6 @@
 /** Kit signers with a key elsewhere: a browser wallet, a hardware device or a key service. */
-import {
-  type Address,
-  getTransactionDecoder,
-  getTransactionEncoder,
-  type MessagePartialSigner,
-  type TransactionModifyingSigner,
-  type TransactionPartialSigner,
-} from '@solana/kit'
+import type { Address, MessagePartialSigner, TransactionModifyingSigner, TransactionPartialSigner } from '@solana/kit'
+import { getTransactionDecoder, getTransactionEncoder } from '@solana/kit'
 import type { Wallet } from './keypair.ts'
 
 export type KitSigner = (TransactionPartialSigner | TransactionModifyingSigner) & Partial<MessagePartialSigner>

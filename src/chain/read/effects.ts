@@ -8,13 +8,8 @@ import { decodeBase58, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Effect, TokenHolding, Transfer } from '../../core/payment/verify.ts'
 import { tokenPrograms } from '../accounts/programs.ts'
 import type { Transaction } from './decode.ts'
-import {
-  type Indices,
-  isOfInterest,
-  type ParsedInstruction,
-  type ParsedTransfer,
-  readInstructions,
-} from './instructions.ts'
+import type { Indices, ParsedInstruction, ParsedTransfer } from './instructions.ts'
+import { isOfInterest, readInstructions } from './instructions.ts'
 import { type Meta, readMeta, type TokenBalance } from './meta.ts'
 
 export interface LandedTransaction {

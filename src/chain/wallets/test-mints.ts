@@ -7,14 +7,8 @@
 import { address, createAddressWithSeed, createNoopSigner, type Instruction } from '@solana/kit'
 import { getCreateAccountWithSeedInstruction, getTransferSolInstruction } from '@solana-program/system'
 import { getInitializeMint2Instruction, getMintToCheckedInstruction } from '@solana-program/token'
-import {
-  genesisHashes,
-  knownMints,
-  type Mint,
-  type MintTable,
-  splTokenProgram,
-  type TokenCode,
-} from '../../core/money/tokens.ts'
+import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
+import { genesisHashes, knownMints, splTokenProgram } from '../../core/money/tokens.ts'
 import { readAccounts } from '../accounts/account.ts'
 import { readMint } from '../accounts/mints.ts'
 import { findTokenAccount } from '../accounts/programs.ts'

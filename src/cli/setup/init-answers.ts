@@ -4,16 +4,8 @@ import { canHaveKey } from '../../chain/keys/curve.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
 import { parseUnits } from '../../core/money/money.ts'
-import {
-  findDecimals,
-  isNetwork,
-  isTokenCode,
-  isUnspendable,
-  knownMints,
-  type Network,
-  type TokenCode,
-  tokenCodes,
-} from '../../core/money/tokens.ts'
+import type { Network, TokenCode } from '../../core/money/tokens.ts'
+import { findDecimals, isNetwork, isTokenCode, isUnspendable, knownMints, tokenCodes } from '../../core/money/tokens.ts'
 
 export interface Answers {
   readonly upstream: string

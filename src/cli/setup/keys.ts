@@ -1,13 +1,7 @@
 /** `paystile keys`: creates, shows, replaces and encrypts key files. */
 import { createWallClock } from '../../host/clock.ts'
-import {
-  type KeyFileView,
-  makeKeyFile,
-  passphraseVariable,
-  recastKeyFile,
-  rotateKeyFile,
-  viewKeyFile,
-} from '../../host/keys/key-file.ts'
+import type { KeyFileView } from '../../host/keys/key-file.ts'
+import { makeKeyFile, passphraseVariable, recastKeyFile, rotateKeyFile, viewKeyFile } from '../../host/keys/key-file.ts'
 import { CommandError, type ExitCode, type Terminal, table, usage } from '../output.ts'
 import { newPassphrase, readPassphrase } from '../passphrase.ts'
 

@@ -1,16 +1,13 @@
 /** A SQLite database: a file with durable commits, or a database in the memory of this process. */
-import type { BigIntStats } from 'node:fs'
-import { closeSync, openSync, statSync } from 'node:fs'
+import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { DatabaseSync } from '@photostructure/sqlite'
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { attempt } from '../../core/errors/attempt.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { LedgerConfigurationError } from '../identity.ts'
 import { checkDurability, checkOrigin, createSchema, migrate } from './migrations.ts'
 import { prepareRollups } from './totals.ts'
-import type { Enter } from './writer.ts'
-import { createWriter, isOutage, patiently, readErrorCode, rollBack } from './writer.ts'
+import { createWriter, type Enter, isOutage, patiently, readErrorCode, rollBack } from './writer.ts'
 
 export interface SqliteFile {
   readonly path: string

@@ -1,6 +1,5 @@
 /** The SQLite syntax of the shared statements. Money is text, so the longer of two amounts is the larger. */
-import type { Dialect } from '../sql/work.ts'
-import { all, formatHex, raw, sql } from '../sql/work.ts'
+import { all, type Dialect, formatHex, raw, sql } from '../sql/work.ts'
 import { formatText } from '../stored-text.ts'
 import { noteSightings } from './observed-payments.ts'
 import { addLines, countColumns, isAnyCounted, sums } from './totals.ts'

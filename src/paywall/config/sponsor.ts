@@ -3,8 +3,7 @@ import { z } from 'zod'
 import { parseDecimal } from '../../core/money/money.ts'
 import { solDecimals } from '../../core/money/tokens.ts'
 import type { SubmissionLimits } from '../../core/ports/sponsor.ts'
-import type { AccountKey } from './kinds.ts'
-import { accountKey, decimal } from './kinds.ts'
+import { type AccountKey, accountKey, decimal } from './kinds.ts'
 
 export interface SponsorConfig {
   /** Undefined on localnet only, which creates and funds a key. */

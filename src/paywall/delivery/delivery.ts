@@ -20,15 +20,8 @@ import { readCorsHeaders } from '../quote/cors.ts'
 import { emit } from '../quote/route-runtime.ts'
 import { type ByteQuota, createByteQuota, createFileQuota } from './byte-quota.ts'
 import { type HeldLease, holdLease, holdUntil, holdWindow } from './lease.ts'
-import {
-  createReceiptCache,
-  formatHeaders,
-  formatReceived,
-  isCrossOrigin,
-  type PaidRequest,
-  type PaymentFacts,
-  readFacts,
-} from './receipt.ts'
+import type { PaidRequest, PaymentFacts } from './receipt.ts'
+import { createReceiptCache, formatHeaders, formatReceived, isCrossOrigin, readFacts } from './receipt.ts'
 
 /** The start of a response, as far as the delivery needs it. */
 export interface Head {

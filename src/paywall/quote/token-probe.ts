@@ -7,13 +7,8 @@ import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { convertAll } from '../../core/money/spread.ts'
 import { findMint, isSameMint, knownMints, type Mint, pickMints, type TokenCode } from '../../core/money/tokens.ts'
-import {
-  formatObjection,
-  type Inspection,
-  judgeToken,
-  type Offering,
-  type TokenTerms,
-} from '../../core/payment/token-rules.ts'
+import type { Inspection, Offering, TokenTerms } from '../../core/payment/token-rules.ts'
+import { formatObjection, judgeToken } from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Readiness } from '../runtime/catalog.ts'
 import type { Look } from '../runtime/route-warnings.ts'

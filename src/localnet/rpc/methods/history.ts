@@ -3,15 +3,8 @@ import { findCommitment, type View } from '../../bank/commitment.ts'
 import type { TransactionRecord } from '../../bank/history.ts'
 import { invalidParams } from '../wire/errors.ts'
 import { type Bearing, type Methods, method, type Node, readBearing, withContext } from '../wire/node.ts'
-import {
-  type Config,
-  readAddress,
-  readBoolean,
-  readConfig,
-  readOptionalInteger,
-  readSignature,
-  wrongType,
-} from '../wire/params.ts'
+import type { Config } from '../wire/params.ts'
+import { readAddress, readBoolean, readConfig, readOptionalInteger, readSignature, wrongType } from '../wire/params.ts'
 import { formatTransaction, readTransactionFormat } from './transaction-data.ts'
 
 const maxStatuses = 256

@@ -6,13 +6,8 @@ import { readBudget, signatureFee } from '../../bank/fees.ts'
 import { badSignature } from '../../bank/run.ts'
 import { describeFailure } from '../../transaction/failure.ts'
 import { signaturesHold } from '../../transaction/signature.ts'
-import {
-  decodeMessage,
-  decodeTransaction,
-  packetBytes,
-  packetBytesV1,
-  type Transaction,
-} from '../../transaction/wire.ts'
+import type { Transaction } from '../../transaction/wire.ts'
+import { decodeMessage, decodeTransaction, packetBytes, packetBytesV1 } from '../../transaction/wire.ts'
 import { invalidParams, RpcError } from '../wire/errors.ts'
 import { type Methods, method, type Node, readBearing, withContext } from '../wire/node.ts'
 import {

@@ -2,13 +2,8 @@
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import {
-  type CheckName,
-  type CheckResult,
-  checkNames,
-  type PaymentDetail,
-  type TimelineEntry,
-} from '../data/answers.ts'
+import type { CheckName, CheckResult, PaymentDetail, TimelineEntry } from '../data/answers.ts'
+import { checkNames } from '../data/answers.ts'
 import { formatAddress } from '../data/route.ts'
 import { session } from '../data/session.ts'
 import { Amount, Moment, Standing } from '../elements/cells.tsx'

@@ -4,14 +4,8 @@ import { useEffect } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
 import { formatAddress, go, place } from '../data/route.ts'
 import { access, renew, service, session, signOut } from '../data/session.ts'
-import {
-  fetchMessage,
-  finishSignIn,
-  type Signer,
-  type SignInOutcome,
-  signInWithWallet,
-  watchWallets,
-} from '../data/wallets.ts'
+import type { Signer, SignInOutcome } from '../data/wallets.ts'
+import { fetchMessage, finishSignIn, signInWithWallet, watchWallets } from '../data/wallets.ts'
 import { Command } from '../elements/copy.tsx'
 
 export function SignIn() {
