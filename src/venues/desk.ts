@@ -165,15 +165,8 @@ async function signMessage(message: Uint8Array, wallet: Wallet): Promise<string>
   return encodeBase58(transaction.signatures[readAccountIndex(transaction, wallet.address) ?? -1] ?? new Uint8Array())
 }
 
-interface Order {
-  readonly taker: string
-  readonly sell: TokenCode
-  readonly buy: TokenCode
-  readonly units: bigint
-}
-
 /** The order, or the problem with it. */
-function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts): Order | string {
+function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts) {
   if (!isFields(request)) return 'the body must be { genesis, taker, sell, buy, units }'
   const { taker } = request
   if (request['genesis'] !== genesis) return 'the desk is on another chain'

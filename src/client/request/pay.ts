@@ -206,13 +206,8 @@ async function reserve(journal: Journal, intent: Intent, candidate: Candidate, o
   )
 }
 
-interface Choice {
-  readonly candidate: Candidate
-  readonly createAccount: boolean
-}
-
 /** The first way to pay that the wallet can afford. */
-async function choose({ rpc, wallet }: PayParts, { candidates, challenge, network }: Purchase): Promise<Choice> {
+async function choose({ rpc, wallet }: PayParts, { candidates, challenge, network }: Purchase) {
   const { recipient, requestId } = challenge
   const mints = candidates.flatMap(({ mint }) => (mint ? [mint] : []))
   const funds = await readFunds(rpc, { wallet: wallet.address, recipient, mints })

@@ -128,14 +128,8 @@ async function attempt({ send, isCancelled, timeoutMs }: RedeemProofParts, proof
   return { kind: 'delivered', response }
 }
 
-interface Problem {
-  readonly code: string
-  readonly retryable: boolean
-  readonly detail: string
-}
-
 /** Reads a refusal of paystile, as opposed to an error of the resource itself that looks similar. */
-async function readProblem(response: Response, timeoutMs: number): Promise<Problem | undefined> {
+async function readProblem(response: Response, timeoutMs: number) {
   if (!response.headers.get('content-type')?.startsWith('application/problem+json')) return undefined
   const value = await readJson(response, timeoutMs / 2)
   if (typeof value !== 'object' || value === null) return undefined

@@ -150,14 +150,8 @@ export function recastKeyFile(path: string, passphrase: string | undefined, next
   }
 }
 
-interface Loaded {
-  readonly contents: Contents
-  readonly mode: string
-  readonly isPrivate: boolean
-}
-
 /** Checks and reads the same open file, even if its name changes meanwhile. */
-function load(path: string): Loaded {
+function load(path: string) {
   let text: string
   let mode: number
   let file: number | undefined

@@ -76,15 +76,8 @@ function mayBeSubmitted({ memos, transfers, feePayer }: Effect): boolean {
   return memos.some(isShortMemo) || transfers.every(({ authority }) => authority !== feePayer)
 }
 
-interface Seen {
-  readonly sighting: Sighting
-  readonly effect: Effect
-  readonly requestId: string | undefined
-  readonly decimals: number
-}
-
 /** The first payment of a transaction to a watched account, with its purpose as far as the memos show it. */
-function sightingOf(runtime: Runtime, effect: Effect, submitted: string | undefined): Seen | undefined {
+function sightingOf(runtime: Runtime, effect: Effect, submitted: string | undefined) {
   const tx = decodeSignature(effect.signature)
   if (!tx || effect.failed) return undefined
   const arrivals = effect.transfers.flatMap((transfer) => arrivalOf(runtime, effect, transfer, submitted) ?? [])
