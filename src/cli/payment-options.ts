@@ -7,6 +7,7 @@ import { decodeAddress } from '../core/encoding/base58.ts'
 import { parseUnits } from '../core/money/money.ts'
 import type { Mint, TokenCode } from '../core/money/tokens.ts'
 import { isTokenCode, splTokenProgram, token2022Program, tokenCodes } from '../core/money/tokens.ts'
+import { type Protocol, protocols } from '../core/protocol/protocols.ts'
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, usage } from './output.ts'
 import { readPassphrase } from './passphrase.ts'
@@ -16,6 +17,7 @@ export interface BuyerOptions extends NodeFlags, Flags<'request' | 'data' | 'tim
   readonly header: readonly string[]
   readonly token: readonly string[]
   readonly mint: readonly string[]
+  readonly protocol: readonly string[]
 }
 
 export function readUrl(text: string): URL {
@@ -62,6 +64,7 @@ export function readLimits(options: BuyerOptions, max: readonly string[] = []): 
   const maxPrice = Object.fromEntries(max.map(readAmount))
   return {
     ...(tokens.length > 0 && { tokens }),
+    ...(options.protocol.length > 0 && { protocols: options.protocol.map(readProtocol) }),
     ...(max.length > 0 && { maxPrice }),
     ...(options.mint.length > 0 && { mints }),
     ...(options.rpc.length > 0 && { rpc: options.rpc }),
@@ -90,6 +93,12 @@ export async function openWallet(path: string, create: boolean): Promise<AgentWa
   } catch (error) {
     throw new CommandError('wallet', 'wallet_unusable', (error as Error).message)
   }
+}
+
+function readProtocol(name: string): Protocol {
+  const found = protocols.find((one) => one === name.toLowerCase())
+  if (found) return found
+  throw usage(`"${name}" is not a payment protocol. Use one of ${protocols.join(', ')}.`)
 }
 
 export function readToken(code: string): TokenCode {

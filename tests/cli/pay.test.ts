@@ -285,3 +285,18 @@ it('a purchase from a demo counts as one challenge', async () => {
   await routes.close()
   expect([end.code, end.stdout, unpaid, await fixture.received()]).toEqual([0, 'the secret', 1, 1])
 })
+
+describe('--protocol', () => {
+  it('selects the protocol, and refuses unknown ones', async () => {
+    const url = `${(await fixture.open({ mpp: true })).url}/data`
+    const flags = ['--protocol', 'mpp', '--network', 'localnet', '--json']
+    const quoted = JSON.parse((await paystile('quote', url, ...flags)).stdout)
+    expect(quoted).toMatchObject({ challenge: null, offers: [{ protocol: 'mpp', price: '0.01 USDC', allowed: true }] })
+    const dry = JSON.parse((await paystile('pay', url, '--dry-run', ...flags)).stdout)
+    expect(dry).toMatchObject({ dryRun: true, protocol: 'mpp' })
+    const paid = JSON.parse((await paystile('pay', url, ...flags)).stdout)
+    expect(paid).toMatchObject({ status: 200, payment: { protocol: 'mpp' } })
+    const wrong = await paystile('quote', url, '--protocol', 'cheque')
+    expect([wrong.code, errorOf(wrong).message]).toEqual([2, expect.stringContaining('is not a payment protocol')])
+  })
+})

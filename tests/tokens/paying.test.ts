@@ -39,7 +39,7 @@ it('a token of Token-2022 that it was told of', async () => {
   await expectError(buy(`${shop.url}/data`, told(`NATIVE=${mint.address}:4`)), 'mint_not_allowed')
 })
 
-const noLimits = { header: [], token: [], rpc: [], mint: [] }
+const noLimits = { header: [], token: [], rpc: [], mint: [], protocol: [] }
 
 it('--mint says which program it is', () => {
   const { address } = fixture.world.recipient

@@ -128,9 +128,10 @@ async function save(
 async function tell(terminal: Terminal, response: Response, paid: Paid, options: PayOptions): Promise<ExitCode> {
   const { status } = response
   const body = options.dryRun && status === 402 ? await readJson(response, 10_000) : undefined
-  const challenge = readChallenge(body)
+  const limits = readLimits(options)
+  const challenge = limits.protocols?.includes('paystile') === false ? undefined : readChallenge(body)
   if (challenge) return tellDryRun(terminal, response, challenge)
-  const [offer] = options.dryRun && status === 402 ? readForeignOffers(response, body, options) : []
+  const [offer] = options.dryRun && status === 402 ? readForeignOffers(response, body, limits) : []
   if (offer) {
     await response.body?.cancel()
     const { protocol, network } = offer

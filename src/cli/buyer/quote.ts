@@ -1,5 +1,6 @@
 /** `paystile quote`: the price of a resource, and whether the limits allow it. */
 import { PaymentError } from '../../client/errors.ts'
+import type { ClientOptions } from '../../client/options.ts'
 import { checkChallenge, listCandidates, type PolicyOptions } from '../../client/policy.ts'
 import { listPermitted } from '../../client/protocols/choose.ts'
 import type { ForeignOffer } from '../../client/protocols/offer.ts'
@@ -35,7 +36,7 @@ export async function readQuote(
   url: URL,
   request: RequestInit,
   timeoutMs: number,
-  limits: PolicyOptions,
+  limits: PolicyOptions & Pick<ClientOptions, 'protocols'>,
 ): Promise<Quote> {
   const { response, challenge, offers } = await ask(url, request, timeoutMs, limits)
   await response.body?.cancel()

@@ -21,7 +21,7 @@ export async function ask(
   url: URL,
   request: RequestInit,
   timeoutMs: number,
-  options: Pick<ClientOptions, 'network'>,
+  options: Pick<ClientOptions, 'network' | 'protocols'>,
 ): Promise<Asked> {
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(noAnswer()), timeoutMs)
@@ -29,7 +29,9 @@ export async function ask(
     const response = await fetch(url, { ...request, signal: limit.signal })
     if (response.status !== 402) return { response, challenge: undefined, offers: [] }
     const body = await readJson(response, timeoutMs)
-    return { response, challenge: readChallenge(body), offers: readForeignOffers(response, body, options) }
+    const isNative = options.protocols?.includes('paystile') ?? true
+    const challenge = isNative ? readChallenge(body) : undefined
+    return { response, challenge, offers: readForeignOffers(response, body, options) }
   } finally {
     clearTimeout(timer)
   }

@@ -20,6 +20,13 @@ export function addBuyerCommands({ program, command, group, run }: Commands): vo
       .addOption(repeatable('-H, --header <line>', 'request header "Name: value"', 'none'))
       .option('-d, --data <text>', 'request body; @file reads a file')
       .addOption(repeatable('--token <code>', 'token to pay with, the preferred one first', "the server's preference"))
+      .addOption(
+        repeatable(
+          '--protocol <name>',
+          'payment protocol, the preferred one first: paystile, mpp, x402, x402-v1',
+          'all, in this order',
+        ),
+      )
       .addOption(nodeOption())
       .addOption(mintOption())
       .option('--allow-http', 'allow payments over plain http to other machines')

@@ -84,7 +84,8 @@ function permit(offer: ForeignOffer, question: OfferQuestion): PermittedOffer {
   if (offer.expiresAt !== undefined && offer.expiresAt - now < shortestRemainingMs)
     throw refuse('challenge_expiring', 'The challenge expires too soon to be paid. Send the request again.')
   const wallets = [offer.recipient, ...offer.splits.map(({ recipient }) => recipient)]
-  if (offer.feePayer === payer || (offer.feePayer !== undefined && wallets.includes(offer.feePayer)))
+  const { feePayer } = offer
+  if (feePayer !== undefined && (feePayer === payer || wallets.includes(feePayer)))
     throw refuse('declined', 'The wallet that pays the network fee also takes part in the payment. Nothing was paid.')
   if (offer.splits.reduce((sum, { units }) => sum + units, 0n) >= offer.units)
     throw refuse('declined', "The splits leave nothing for the payment's recipient. Nothing was paid.")

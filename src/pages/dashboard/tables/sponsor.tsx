@@ -40,7 +40,7 @@ function SponsorCard({ one: { wallet, balance, floor, perDay, lostPerDay, isOffe
         </div>
       )}
       <ul class="bars">
-        <Fees name="Balance" amount={balance} of={floor} join="floor" hint="x402 is offered from the floor on" />
+        <Fees name="Balance" amount={balance} of={floor} join="floor" hint="Below the floor, x402 is not offered" />
         <Fees name="Paid in 24 hours" amount={sums.spent} of={perDay} join="of" hint="fees of payments that landed" />
         <Fees name="Lost in 24 hours" amount={sums.lost} of={lostPerDay} join="of" hint="fees of failed transactions" />
       </ul>
