@@ -61,6 +61,7 @@ export default defineConfig({
           page('Quickstart', 'quickstart'),
           page('How a payment works', 'how-it-works'),
           page('Charge for a route', 'tasks/charge-for-a-route'),
+          page('Accept another token', 'tasks/accept-another-token'),
           page('Sell downloads', 'tasks/sell-downloads'),
           page('Put it in front of an API', 'tasks/put-it-in-front-of-an-api'),
           page('Pay from an agent', 'tasks/pay-from-an-agent'),

@@ -9,7 +9,7 @@ import type { Environment, ServiceConfig } from '../paywall/config/config.ts'
 import { checkService, openKeyring, readServiceConfig, withEnvironment, withUsual } from '../paywall/config/config.ts'
 import type { AccountKey, OptionsInput } from '../paywall/config/kinds.ts'
 import { accountKey, address, list, text, wholeSeconds } from '../paywall/config/kinds.ts'
-import { readMints } from '../paywall/config/mints.ts'
+import { checkCode, readMints } from '../paywall/config/mints.ts'
 import { formatProblem, parseOptions } from '../paywall/config/problems.ts'
 import { type RatesConfig, readRatesOption } from '../paywall/config/rates.ts'
 import { type ServiceOptions, serviceShape } from '../paywall/config/service-options.ts'
@@ -137,13 +137,14 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   if (reading.kind === 'problems') throw new ConfigurationError(reading.problems.map(formatProblem).map(locate))
   const read = withUsual(reading.options)
   const problems: string[] = []
-  const { mints } = readMints(read.network, read.mints, problems)
+  const { mints } = readMints(read, problems)
+  checkCode('reportToken', read.reportToken, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkService(read, problems)
   const webhooks = readWebhooks(read.webhooks, read.network, environment, problems)
   if (read.faucetKey !== undefined && read.network === 'mainnet')
     problems.push('faucetKey: mainnet has no faucet; remove the option')
-  const rates = readRatesOption(read.rates, read.network, problems)
+  const rates = readRatesOption(read.rates, read.network, mints, problems)
   const rewards = readRewards(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   return Object.freeze({

@@ -116,10 +116,13 @@ const noMoneyOut: PayoutsView = {
   refund: undefined,
 }
 
-/** All known mints, those of the catalog first. */
-export function readMints({ config, catalog }: Runtime, configured: MintTable): MintTable {
+/**
+ * The mints that the codes of the ledger mean, also those of tokens that are no longer configured. Of the known codes,
+ * the mints of the catalog take precedence.
+ */
+export function readMints({ config, catalog, tokens }: Runtime, configured: MintTable): MintTable {
   const sold = catalog.entries().map((entry) => entry.mints)
-  return Object.assign({}, knownMints[config.network], configured, ...sold)
+  return tokens.complete(Object.assign({}, knownMints[config.network], configured, ...sold))
 }
 
 /** Reads the current mints, because the catalog can change. */

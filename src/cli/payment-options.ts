@@ -5,8 +5,14 @@ import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/ag
 import type { ClientOptions } from '../client/options.ts'
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { parseUnits } from '../core/money/money.ts'
-import type { Mint, TokenCode } from '../core/money/tokens.ts'
-import { isTokenCode, splTokenProgram, token2022Program, tokenCodes } from '../core/money/tokens.ts'
+import {
+  isTokenCode,
+  knownCodes,
+  type Mint,
+  splTokenProgram,
+  type TokenCode,
+  token2022Program,
+} from '../core/money/tokens.ts'
 import { type Protocol, protocols } from '../core/protocol/protocols.ts'
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, usage } from './output.ts'
@@ -104,17 +110,17 @@ function readProtocol(name: string): Protocol {
 export function readToken(code: string): TokenCode {
   const upper = code.toUpperCase()
   if (isTokenCode(upper)) return upper
-  throw usage(`"${code}" is not a token. Use one of ${tokenCodes.join(', ')}.`)
+  throw usage(`"${code}" is not a token. Use one of ${knownCodes.join(', ')}, or the code of another token.`)
 }
 
 /** Reads `0.05 USDC`. */
 export function readAmount(text: string): [TokenCode, string] {
-  const [, amount = '', code = ''] = /^\s*([0-9.]+)\s*([A-Za-z]+)\s*$/.exec(text) ?? []
+  const [, amount = '', code = ''] = /^\s*([0-9.]+)\s*([A-Za-z][A-Za-z0-9]*)\s*$/.exec(text) ?? []
   if (parseUnits(amount, 9) === undefined) throw usage(`"${text}" is not an amount. Use the form "0.05 USDC".`)
   return [readToken(code), amount]
 }
 
-const mintPattern = /^([A-Za-z]+)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})(:token-2022)?$/
+const mintPattern = /^([A-Za-z][A-Za-z0-9]*)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})(:token-2022)?$/
 
 export function readMint(text: string): [TokenCode, Mint] {
   const [, code = '', address = '', decimals = '', is2022] = mintPattern.exec(text) ?? []

@@ -7,25 +7,26 @@ import { decodeAddress } from '../core/encoding/base58.ts'
 import { isFields } from '../core/encoding/fields.ts'
 import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money/money.ts'
 import {
+  type ByToken,
   checkMints,
   findDecimals,
   findMint,
   isNetwork,
   isSameMint,
   isTokenCode,
+  knownCodes,
   knownMints,
   type Mint,
   type MintTable,
   type Network,
   type TokenCode,
-  tokenCodes,
 } from '../core/money/tokens.ts'
 import type { Challenge } from '../core/protocol/challenge.ts'
 import { PaymentError } from './errors.ts'
 import type { Limits } from './journal/journal.ts'
 
 /** Amounts by token: decimal text, or a number. */
-export type TokenAmounts = Readonly<Partial<Record<TokenCode, string | number>>>
+export type TokenAmounts = ByToken<string | number>
 
 export interface PolicyOptions {
   /**
@@ -58,7 +59,8 @@ export interface PolicyOptions {
    */
   readonly network?: Network
   /**
-   * Mints besides the known ones, such as that of NATIVE on mainnet: `{ NATIVE: { address, decimals, tokenProgram } }`.
+   * Mints besides the known ones, such as that of NATIVE on mainnet, or of the server's own tokens:
+   * `{ EURC: { address, decimals, tokenProgram } }`. The client pays in no other mint.
    *
    * @defaultValue known mints
    */
@@ -183,8 +185,9 @@ export function readLimits({ token, decimals }: Candidate, options: PolicyOption
 /** Reports all problems of the options at once. */
 export function checkPolicy(options: PolicyOptions): readonly string[] {
   const problems: string[] = []
-  if (options.tokens !== undefined && !(Array.isArray(options.tokens) && options.tokens.every(isTokenCode)))
-    problems.push(`tokens must be a list of ${tokenCodes.join(', ')}`)
+  if (options.tokens !== undefined && !(Array.isArray(options.tokens) && options.tokens.every(isTokenCode))) {
+    problems.push(`tokens must be a list of codes such as ${knownCodes.join(', ')}`)
+  }
   if (options.network !== undefined && !isNetwork(options.network))
     problems.push(`network ${options.network} is not known`)
   problems.push(...checkMints(options.mints))

@@ -1,4 +1,4 @@
-/** Runs background work beside a service, from the start of the service. */
+/** Runs work beside a service, from the start of the service. */
 import type { ServiceHandle } from '../paywall/paywall.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 
@@ -54,6 +54,45 @@ export function attach(
       isStopped = true
       clearTimeout(timer)
       await (await attached)?.stop()
+    },
+  }
+}
+
+const restartPauseMs = 1_000
+
+/** A service that starts only after its preparation. Until then requests get the reason. `prepare` returns its end. */
+export function withPreparation(
+  handle: ServiceHandle,
+  prepare: (service: Runtime) => Promise<() => Promise<void>>,
+): ServiceHandle {
+  let current: Runtime | undefined
+  let opening: Promise<Runtime> | undefined
+  let release: () => Promise<void> = async () => {}
+  let isReleased = false
+  const open = async (): Promise<Runtime> => {
+    const service = await handle.get()
+    const end = await prepare(service)
+    if (isReleased) await end()
+    else release = end
+    current = service
+    return service
+  }
+  return {
+    get: () => {
+      if (current) return current
+      opening ??= open().catch((error: unknown) => {
+        setTimeout(() => {
+          opening = undefined
+        }, restartPauseMs).unref()
+        throw error
+      })
+      return opening
+    },
+    release: async () => {
+      isReleased = true
+      await opening?.catch(() => {})
+      await release()
+      await handle.release()
     },
   }
 }

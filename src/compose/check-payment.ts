@@ -13,13 +13,13 @@ import {
   isNetwork,
   isTokenCode,
   knownMints,
+  listTokens,
   type MintTable,
   type Network,
   networks,
   parseNodes,
   publicNodes,
   type TokenCode,
-  tokenCodes,
 } from '../core/money/tokens.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
@@ -32,6 +32,7 @@ import { createHttpTransport } from '../host/net/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { type Expectation, type ExpectedPayment, judgePayment, type Verdict } from '../paywall/claim/check-payment.ts'
 import { type Environment, openKeyring } from '../paywall/config/config.ts'
+import { createTokenRegistry } from '../paywall/runtime/token-registry.ts'
 
 export interface VerifyOptions {
   readonly recipient: string
@@ -86,8 +87,9 @@ export async function checkPayment(txHash: string, requestId: string, options: C
   let opened: Ledger | undefined
   try {
     opened = await openLedgerFor(read, clock)
-    const { network, service, mints, keyring, waitMs } = read
+    const { network, service, keyring, waitMs } = read
     const ledger = opened ?? (typeof options.ledger === 'object' ? options.ledger : undefined)
+    const mints = { ...read.mints, ...(ledger && (await readBoundMints(ledger))) }
     const tokenAccountOf = (owner: string, mint: { address: string; tokenProgram: string }) =>
       findTokenAccount(owner, mint.address, mint.tokenProgram)
     const parts = { chain, clock, network, service, mints, keyring, ledger, waitMs, tokenAccountOf }
@@ -97,6 +99,13 @@ export async function checkPayment(txHash: string, requestId: string, options: C
     await chain.close()
     await http.close()
   }
+}
+
+/** The ledger's own meaning of the codes of other tokens takes precedence. */
+async function readBoundMints({ kv }: Ledger): Promise<MintTable> {
+  const tokens = createTokenRegistry(kv)
+  await tokens.load()
+  return tokens.complete({})
 }
 
 interface ReadOptions {
@@ -146,7 +155,7 @@ function readPayment(options: CheckOptions, mints: MintTable, problems: string[]
   if (recipient === undefined || decodeAddress(recipient) === undefined)
     problems.push('recipient: must be a Solana address')
   if (!isTokenCode(mint)) {
-    problems.push(`mint: must be one of ${tokenCodes.join(', ')}`)
+    problems.push(`mint: must be one of ${listTokens(mints).join(', ')}`)
     return undefined
   }
   const decimals = findDecimals(mint, mints)

@@ -110,7 +110,7 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
       if (!recipients.has(recipient)) localnet.endow(recipient, 10_000_000n)
       const prepared =
         recipients.get(recipient) ??
-        localnet.fund(recipient, { USDC: 0n, NATIVE: 0n }).then(
+        localnet.fund(recipient, { USDC: 0n, NATIVE: 0n, EURC: 0n }).then(
           () => {},
           () => {},
         )

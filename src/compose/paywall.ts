@@ -45,7 +45,7 @@ import { createUnfinalizedPayments } from '../paywall/runtime/unfinalized.ts'
 import { createUsageCounters } from '../paywall/runtime/usage-counters.ts'
 import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.ts'
 import { startFinality } from '../workers/finality.ts'
-import type { Loop } from '../workers/loop.ts'
+import { type Loop, startLoop } from '../workers/loop.ts'
 import { startSubmissionOutcomes } from '../workers/submissions.ts'
 import { openFaucetSource } from './faucet.ts'
 import { observeChain, observeLedger } from './instrument.ts'
@@ -169,6 +169,9 @@ interface Started {
   stop(): Promise<void>
 }
 
+/** Another server may accept tokens that this one does not know. */
+const registryMs = 30_000
+
 async function start(config: ServiceConfig, log: Log): Promise<Started> {
   const stops: Stops = []
   const stop = async (): Promise<void> => {
@@ -225,6 +228,8 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       meter,
       clockCheck,
     })
+    await service.tokens.load()
+    stops.push(startLoop({ name: 'token_registry', everyMs: registryMs, work: service.tokens.load, log }).stop)
     await clockCheck.first
     meter.set('paystile_ready', 1)
     const onConcluded = (tx: string, kind: 'finalized' | 'reverted') => service.emit({ kind, tx })

@@ -1,5 +1,5 @@
 /** Connects the rate sources. Routes with equal settings share one feed, which starts with the first route. */
-import { nameFeed, type RateSource } from '../core/money/rate-feed.ts'
+import { listRated, nameFeed, type RateSource } from '../core/money/rate-feed.ts'
 import type { JournaledRates, RateTable } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
 import type { RateJournal } from '../core/ports/journal.ts'
@@ -70,11 +70,15 @@ export function shareRates({ get, clock, log, journal }: RatesParts) {
     const onChange = (): void => {
       for (const keeper of keepers.values()) keeper.write()
     }
-    const feed = createRateFeed({ source: createSource(config, mints), clock, log, limits: config.limits, onChange })
+    const source = createSource(config, mints)
+    const feed = createRateFeed({ source, tokens: listRated(mints), clock, log, limits: config.limits, onChange })
     return { name, rates: feed, keepers, stop: feed.stop }
   }
   const openFeed = (config: RatesConfig, mints: MintTable): Feed => {
-    const key = JSON.stringify([createName(config, mints), config.kind !== 'fixed' && { ...config, source: undefined }])
+    const key = JSON.stringify([
+      createName(config, mints),
+      config.kind !== 'fixed' && [listRated(mints), { ...config, source: undefined }],
+    ])
     const feed = feeds.get(key) ?? createFeed(config, mints)
     feeds.set(key, feed)
     return feed

@@ -1,5 +1,6 @@
 /** A test customer: a wallet of this process with test tokens, on a local chain. */
 import { createWallet } from '../chain/keys/keypair.ts'
+import { isKnownCode } from '../core/money/tokens.ts'
 import type { TestPayer } from '../paywall/runtime/test-payer.ts'
 import { type FaucetSettings, forward } from './faucet.ts'
 
@@ -12,9 +13,14 @@ export function openTestPayer(settings: Settings): TestPayer | undefined {
   wallet.catch(() => {})
   return {
     address: async () => (await wallet).address,
-    fill: async () => {
-      const answer = await forward(settings, JSON.stringify({ address: (await wallet).address }))
-      return answer?.status === 200
+    fill: async (token) => {
+      const { address } = await wallet
+      // The usual amounts include SOL for the fees, but no other tokens.
+      for (const order of [{ address }, ...(isKnownCode(token) ? [] : [{ address, token }])]) {
+        const answer = await forward(settings, JSON.stringify(order))
+        if (answer?.status !== 200) return false
+      }
+      return true
     },
     sign: async (transaction) => (await wallet).signTransaction(transaction),
   }

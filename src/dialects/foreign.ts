@@ -1,6 +1,7 @@
 /** Rules that all other protocols share. */
 import type { HeaderPairs, Incoming } from '../core/http/http.ts'
-import { findMint, type Mint, type TokenCode } from '../core/money/tokens.ts'
+import type { Mint, TokenCode } from '../core/money/tokens.ts'
+import { findMint, isKnownCode } from '../core/money/tokens.ts'
 import { isOneRequest } from '../core/payment/allowance.ts'
 import { type Refusal, type RefusalCode, type RefusalRow, refusals } from '../core/payment/refusals.ts'
 import type { Offer } from '../core/protocol/challenge.ts'
@@ -41,7 +42,8 @@ const tokenOrder: readonly TokenCode[] = ['USDC', 'NATIVE', 'SOL']
  */
 export function listPrices({ allowance, acceptedMints, amounts, mints }: Offer): readonly Priced[] {
   if (!isOneRequest(allowance)) return []
-  return tokenOrder.flatMap((token) => {
+  const others = acceptedMints.filter((token) => !isKnownCode(token))
+  return [...tokenOrder, ...others].flatMap((token) => {
     const units = acceptedMints.includes(token) ? (amounts[token] ?? 0n) : 0n
     const mint = findMint(token, mints)
     return units > 0n && (mint || token === 'SOL') ? [{ mint, units }] : []

@@ -1,5 +1,5 @@
 /** The accounts of a new chain: the VM's programs and sysvars, the mock mints, the faucet and the node itself. */
-import { knownMints, type Mint } from '../core/money/tokens.ts'
+import { localnetMints, type Mint } from '../core/money/tokens.ts'
 import { type Account, decodeKey, emptyAccount } from './accounts/account.ts'
 import { programs, sysvars } from './accounts/addresses.ts'
 import type { Vm } from './bank/vm.ts'
@@ -30,7 +30,7 @@ export function firstAccounts(faucet: string, identity: string): readonly (reado
 
 /** The mock mints. The faucet can mint them. */
 export function mintAccounts(faucet: string, vm: Vm): readonly (readonly [string, Account])[] {
-  return Object.entries(knownMints.localnet).map(([code, mint]) => [
+  return Object.entries(localnetMints).map(([code, mint]) => [
     mint.address,
     mintAccount(mint, faucet, code === 'USDC', vm),
   ])

@@ -4,7 +4,7 @@
  * `network: 'localnet'` uses it. Clients of a cluster (@solana/kit, @solana/web3.js) work with it unchanged.
  */
 import { encodeBase58 } from '../core/encoding/base58.ts'
-import { knownMints, type MintTable } from '../core/money/tokens.ts'
+import { localnetMints, type MintTable } from '../core/money/tokens.ts'
 import { type Account, emptyAccount } from './accounts/account.ts'
 import { programs } from './accounts/addresses.ts'
 import { type ChainOptions, openChain, usualSlotMs } from './chain.ts'
@@ -124,7 +124,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     rpcUrl: `http://127.0.0.1:${listening.port}`,
     wsUrl: `ws://127.0.0.1:${listening.port}`,
     genesisHash,
-    mints: knownMints.localnet,
+    mints: localnetMints,
     faucetAddress: faucet.address,
     faults: state.faults,
     now: () => bank.now(),

@@ -25,7 +25,13 @@ afterEach(() => {
 
 /** Asks anew so often that a test need not wait. */
 async function open(source: RateSource): Promise<RateFeed> {
-  feed = createRateFeed({ source, clock, log: silent, limits: { ...usualRateLimits, refreshSeconds: 0.005 } })
+  feed = createRateFeed({
+    source,
+    tokens: ['NATIVE', 'SOL'],
+    clock,
+    log: silent,
+    limits: { ...usualRateLimits, refreshSeconds: 0.005 },
+  })
   await feed.ready()
   return feed
 }

@@ -41,8 +41,10 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const tokens = ['NATIVE', 'SOL']
+
 async function open(limits: Partial<RateLimits> = {}): Promise<RateFeed> {
-  feed = createRateFeed({ source, clock, log, limits: { ...usualRateLimits, ...limits } })
+  feed = createRateFeed({ source, tokens, clock, log, limits: { ...usualRateLimits, ...limits } })
   await feed.ready()
   return feed
 }
@@ -71,7 +73,7 @@ const warnings = () => lines.filter(({ level }) => level === 'warn')
 describe('current', () => {
   it('knows USDC alone until the source has answered', async () => {
     answer = sol('150')
-    feed = createRateFeed({ source, clock, log, limits: usualRateLimits })
+    feed = createRateFeed({ source, tokens, clock, log, limits: usualRateLimits })
     const before = feed.current()
     expect(before).toEqual({ USDC: '1' })
     expect(feed.why('SOL')).toBe('no rate has been read yet')
@@ -130,7 +132,7 @@ describe('asking', () => {
       signals.push(signal)
       return new Promise(() => {})
     }
-    feed = createRateFeed({ source, clock, log, limits: usualRateLimits })
+    feed = createRateFeed({ source, tokens, clock, log, limits: usualRateLimits })
     await pass(4)
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
     await pass(1)
@@ -145,7 +147,7 @@ describe('asking', () => {
 
   it('does not hear an answer that came too late', async () => {
     const reply = answerLater()
-    feed = createRateFeed({ source, clock, log, limits: usualRateLimits })
+    feed = createRateFeed({ source, tokens, clock, log, limits: usualRateLimits })
     await pass(5)
     reply([{ token: 'SOL', rate: '150' }])
     await pass(1)
@@ -154,7 +156,7 @@ describe('asking', () => {
 
   it('counts the age from the question, not from the answer', async () => {
     const reply = answerLater()
-    feed = createRateFeed({ source, clock, log, limits: usualRateLimits })
+    feed = createRateFeed({ source, tokens, clock, log, limits: usualRateLimits })
     await pass(4)
     reply([{ token: 'SOL', rate: '150' }])
     await feed.ready()
@@ -166,7 +168,7 @@ describe('asking', () => {
 
   it('ends at once when it is stopped, also while a source neither answers nor listens', async () => {
     answer = () => new Promise(() => {})
-    feed = createRateFeed({ source, clock, log, limits: usualRateLimits })
+    feed = createRateFeed({ source, tokens, clock, log, limits: usualRateLimits })
     feed.stop()
     await feed.ready()
     expect(vi.getTimerCount()).toBe(0)
@@ -176,7 +178,7 @@ describe('asking', () => {
   it('keeps no process alive, neither with a question nor between two', async () => {
     vi.useRealTimers()
     const unref = vi.spyOn(Object.getPrototypeOf(setTimeout(() => {}, 0)), 'unref')
-    feed = createRateFeed({ source, clock, log, limits: usualRateLimits })
+    feed = createRateFeed({ source, tokens, clock, log, limits: usualRateLimits })
     expect(unref).toHaveBeenCalledTimes(1)
     await feed.ready()
     await Promise.resolve()
@@ -191,6 +193,7 @@ describe('asking', () => {
     answer = () => Promise.reject(new Error('no'))
     feed = createRateFeed({
       source,
+      tokens,
       clock,
       log: { info: broken, warn: broken, error: broken },
       limits: usualRateLimits,

@@ -9,12 +9,10 @@ import {
   formatRate,
   lapse,
   type Moment,
-  type RatedToken,
   type RateLimits,
   type RateOffer,
   type RateSource,
   type RateState,
-  ratedTokens,
   rateQuestionMs,
   readMoment,
   unreadRate,
@@ -27,6 +25,8 @@ import { type Readings, readReadings } from './readings.ts'
 
 export interface RateFeedParts {
   readonly source: RateSource
+  /** The tokens that need a rate. Readings of others are ignored. */
+  readonly tokens: readonly TokenCode[]
   readonly clock: Clock
   readonly log: Log
   readonly limits: RateLimits
@@ -38,8 +38,9 @@ export interface RateFeedParts {
  * Starts to ask the source. It never throws because of the source: affected tokens are left out, and `why` gives the
  * reason.
  */
-export function createRateFeed({ source, clock, log, limits, onChange = () => {} }: RateFeedParts) {
-  const board = createBoard(limits, log, onChange)
+export function createRateFeed(parts: RateFeedParts) {
+  const { source, clock, log, limits } = parts
+  const board = createBoard(parts)
   let failure: string | undefined
   let isAsked = false
   let isStopped = false
@@ -103,14 +104,14 @@ export function createRateFeed({ source, clock, log, limits, onChange = () => {}
 export type RateFeed = ReturnType<typeof createRateFeed>
 
 /** The state of every token, and the resulting table. */
-function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
-  const states = new Map<RatedToken, RateState>()
-  const kinds = new Map<RatedToken, RateOffer['kind']>()
+function createBoard({ tokens, limits, log, onChange = () => {} }: Omit<RateFeedParts, 'source' | 'clock'>) {
+  const states = new Map<TokenCode, RateState>()
+  const kinds = new Map<TokenCode, RateOffer['kind']>()
   let rates: readonly (bigint | undefined)[] = []
   let table: RateTable = Object.freeze({ USDC: '1' })
-  const readState = (token: RatedToken): RateState => states.get(token) ?? unreadRate
+  const readState = (token: TokenCode): RateState => states.get(token) ?? unreadRate
 
-  const judge = (token: RatedToken, moment: Moment): bigint | undefined => {
+  const judge = (token: TokenCode, moment: Moment): bigint | undefined => {
     states.set(token, lapse(readState(token), moment, limits))
     const offer = computeOffer(readState(token), moment, limits)
     const before = kinds.get(token) ?? 'unread'
@@ -122,9 +123,9 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
     return offer.kind === 'offered' ? offer.rate : undefined
   }
   return {
-    offerOf: (token: RatedToken, moment: Moment): RateOffer => computeOffer(readState(token), moment, limits),
+    offerOf: (token: TokenCode, moment: Moment): RateOffer => computeOffer(readState(token), moment, limits),
     take(readings: Readings, asked: Moment): void {
-      for (const token of ratedTokens) {
+      for (const token of tokens) {
         const reading = readings.get(token)
         const state = readState(token)
         if (reading === undefined) {
@@ -139,10 +140,10 @@ function createBoard(limits: RateLimits, log: Log, onChange: () => void) {
       for (const [token, state] of states) if (state !== unreadRate) states.set(token, { ...state, remark: why })
     },
     look(moment: Moment): RateTable {
-      const latest = ratedTokens.map((token) => judge(token, moment))
+      const latest = tokens.map((token) => judge(token, moment))
       if (latest.every((rate, index) => rate === rates[index])) return table
       rates = latest
-      const entries = ratedTokens.flatMap((token, index) => {
+      const entries = tokens.flatMap((token, index) => {
         const rate = latest[index]
         return rate === undefined ? [] : [[token, formatRate(rate)] as const]
       })

@@ -6,9 +6,8 @@
  */
 import { type Fields, isFields } from '../core/encoding/fields.ts'
 import { formatNumber, parseDecimal } from '../core/money/money.ts'
-import type { RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
-import { ratedTokens } from '../core/money/rate-feed.ts'
-import { type MintTable, solDecimals } from '../core/money/tokens.ts'
+import { listRated, type RateReading, type RateRefusal, type RateSource } from '../core/money/rate-feed.ts'
+import { type MintTable, solDecimals, type TokenCode, wrappedSol } from '../core/money/tokens.ts'
 import type { Get } from '../core/runtime.ts'
 import { askObject, type Decimal, readWorth } from './http-source.ts'
 
@@ -23,28 +22,29 @@ export interface JupiterParts {
 export const jupiterUrl = 'https://api.jup.ag/price/v3'
 
 /** Jupiter lists SOL under the mint of wrapped SOL. */
-const solMint = { address: 'So11111111111111111111111111111111111111112', decimals: solDecimals }
+const solMint = { address: wrappedSol, decimals: solDecimals }
 
 type PricedMint = Pick<typeof solMint, 'address' | 'decimals'>
 
-/** Asks Jupiter for the prices of SOL, USDC and, if it has a mint, NATIVE. */
+/** Asks Jupiter for the prices of SOL, USDC and the other tokens that have a mint. */
 export function createJupiterSource({ get, url, apiKey, mints }: JupiterParts): RateSource {
   const dollar = mints.USDC
   if (dollar === undefined) throw new Error('Jupiter needs the mint of USDC; set mints.USDC')
-  const known: Readonly<Record<RatedToken, PricedMint | undefined>> = { SOL: solMint, NATIVE: mints.NATIVE }
-  const ids = [dollar, ...Object.values(known)].flatMap((mint) => mint?.address ?? [])
+  const rated = listRated(mints).flatMap((token): (readonly [TokenCode, PricedMint])[] => {
+    const mint = token === 'SOL' ? solMint : mints[token]
+    return mint ? [[token, mint]] : []
+  })
+  const ids = [dollar, ...rated.map(([, mint]) => mint)].map((mint) => mint.address)
   const address = createUrl(url, ids)
   const headers = apiKey === undefined ? {} : { 'x-api-key': apiKey }
   return {
     async read({ signal }) {
       const answer = await askObject({ get, url: address, headers, signal })
       const one = readPrice(answer, dollar)
-      return ratedTokens.flatMap((token): (RateReading | RateRefusal)[] => {
-        const mint = known[token]
-        if (mint === undefined) return []
-        if (typeof one === 'string') return [{ token, why: `the price of USDC: ${one}` }]
+      return rated.map(([token, mint]): RateReading | RateRefusal => {
+        if (typeof one === 'string') return { token, why: `the price of USDC: ${one}` }
         const price = readPrice(answer, mint)
-        return [typeof price === 'string' ? { token, why: price } : { token, rate: readWorth(price, one) }]
+        return typeof price === 'string' ? { token, why: price } : { token, rate: readWorth(price, one) }
       })
     },
   }

@@ -5,8 +5,8 @@
  * a token is its price divided by that of USDC.
  */
 import { isFields } from '../core/encoding/fields.ts'
-import type { FeedIds, RatedToken, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
-import { ratedTokens } from '../core/money/rate-feed.ts'
+import type { FeedIds, RateReading, RateRefusal, RateSource } from '../core/money/rate-feed.ts'
+import type { TokenCode } from '../core/money/tokens.ts'
 import type { Get } from '../core/runtime.ts'
 import { askObject, type Decimal, readWorth } from './http-source.ts'
 
@@ -14,7 +14,7 @@ export interface PythParts {
   readonly get: Get
   readonly url: string
   readonly apiKey?: string | undefined
-  /** 64 hex digits each, with or without 0x. There is no default feed for NATIVE. */
+  /** 64 hex digits each, with or without 0x. Only SOL and USDC have a default feed. */
   readonly feeds?: FeedIds | undefined
 }
 
@@ -25,10 +25,11 @@ const usualFeeds = {
   USDC: 'eaa020c61cc479712813461ce153894a96a6c00b21ed0cfc2798d1f9a9e9c94a',
 }
 
-/** Asks Hermes for the latest prices of SOL, USDC and, if a feed is configured, NATIVE. */
+/** Asks Hermes for the latest prices of SOL, USDC and the other tokens with a configured feed. */
 export function createPythSource({ get, url, apiKey, feeds }: PythParts): RateSource {
   const ids: FeedIds = mapFeeds({ ...usualFeeds, ...feeds })
   const { USDC: dollar = '', ...others } = ids
+  const sorted = Object.entries(others).sort(([one], [other]) => (one < other ? -1 : 1))
   const address = createUrl(url, [...new Set(Object.values(ids))])
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   return {
@@ -36,18 +37,16 @@ export function createPythSource({ get, url, apiKey, feeds }: PythParts): RateSo
       const { parsed } = await askObject({ get, url: address, headers, signal })
       if (!Array.isArray(parsed)) throw new Error('the source returned no prices')
       const one = readFeed(parsed, dollar)
-      return ratedTokens.flatMap((token): (RateReading | RateRefusal)[] => {
-        const id = others[token]
-        if (id === undefined) return []
-        return typeof one === 'string'
-          ? [{ token, why: `the price of USDC: ${one}` }]
-          : [compare(token, readFeed(parsed, id), one)]
-      })
+      return sorted.map(([token, id]): RateReading | RateRefusal =>
+        typeof one === 'string'
+          ? { token, why: `the price of USDC: ${one}` }
+          : compare(token, readFeed(parsed, id), one),
+      )
     },
   }
 }
 
-function compare(token: RatedToken, price: FeedPrice | string, one: FeedPrice): RateReading | RateRefusal {
+function compare(token: TokenCode, price: FeedPrice | string, one: FeedPrice): RateReading | RateRefusal {
   if (typeof price === 'string') return { token, why: price }
   return {
     token,

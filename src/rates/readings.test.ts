@@ -29,8 +29,8 @@ it('refuses a token that is told twice, or three times', () => {
   expect([...readReadings([reading, reading, reading]).values()]).toEqual([refusal])
 })
 
-it('leaves out tokens that we do not know', () => {
-  expect(readReadings([{ token: 'BTC', rate: '1' }, { token: 'toString', rate: '1' }, { rate: '1' }]).size).toBe(0)
+it('leaves out names that are not codes of tokens', () => {
+  expect(readReadings([{ token: 'btc', rate: '1' }, { token: 'toString', rate: '1' }, { rate: '1' }]).size).toBe(0)
 })
 
 it.each([undefined, null, {}, 'SOL', 7])('throws on %j', (answer) => {

@@ -5,7 +5,7 @@ import { isTokenCode, type TokenCode } from '../core/money/tokens.ts'
 
 export type Readings = ReadonlyMap<TokenCode, RateReading | RateRefusal>
 
-/** Readings by token. Unknown tokens are left out. Throws if the answer is not a list. */
+/** Readings by token. Names that are not codes of tokens are left out. Throws if the answer is not a list. */
 export function readReadings(answer: unknown): Readings {
   if (!Array.isArray(answer)) throw new Error('the source did not return a list of readings')
   const readings = new Map<TokenCode, RateReading | RateRefusal>()

@@ -16,7 +16,7 @@ import { type Fields, isFields } from '../core/encoding/fields.ts'
 import { equalBytes } from '../core/encoding/hmac.ts'
 import { decimalsIn, fairUnits, type RateTable } from '../core/money/rates.ts'
 import type { MintTable, TokenCode } from '../core/money/tokens.ts'
-import { findDecimals, findMint, genesisHashes, tokenCodes } from '../core/money/tokens.ts'
+import { findDecimals, findMint, genesisHashes, listTokens } from '../core/money/tokens.ts'
 import type { VenueRefusalCode } from '../core/payouts/venue.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import { createStock, type Stock, type StockParts } from './desk-stock.ts'
@@ -89,7 +89,7 @@ async function quote(request: unknown, book: Book): Promise<DeskAnswer> {
   const { parts, stock, quotes } = book
   const { genesis, wallet, mints, clock, log } = parts
   const order = readOrder(request, parts)
-  if (typeof order === 'string') return refuse(400, order)
+  if (typeof order === 'string') return refuse(400, order, order === unknownPair ? 'unknown_pair' : undefined)
   const { taker, sell, buy, units } = order
   const fair = fairUnits({ token: sell, units }, buy, { rates: parts.rates(), decimals: decimalsIn(mints) })
   if (fair === undefined) return refuse(503, 'no current rate is available for this pair')
@@ -165,6 +165,8 @@ async function signMessage(message: Uint8Array, wallet: Wallet): Promise<string>
   return encodeBase58(transaction.signatures[readAccountIndex(transaction, wallet.address) ?? -1] ?? new Uint8Array())
 }
 
+const unknownPair = 'the desk does not trade this pair'
+
 /** The order, or the problem with it. */
 function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts) {
   if (!isFields(request)) return 'the body must be { genesis, taker, sell, buy, units }'
@@ -173,9 +175,11 @@ function readOrder(request: unknown, { genesis, mints, wallet }: DeskParts) {
   if (typeof taker !== 'string' || !decodeAddress(taker) || taker === wallet.address)
     return 'taker must be a wallet address'
   const named = (asset: unknown) =>
-    tokenCodes.find((token) => findDecimals(token, mints) !== undefined && readAsset(findMint(token, mints)) === asset)
+    listTokens(mints).find(
+      (token) => findDecimals(token, mints) !== undefined && readAsset(findMint(token, mints)) === asset,
+    )
   const [sell, buy, units] = [named(request['sell']), named(request['buy']), readAmount(request['units'])]
-  if (sell === undefined || buy === undefined || sell === buy) return 'the desk does not trade this pair'
+  if (sell === undefined || buy === undefined || sell === buy) return unknownPair
   if (units === undefined) return 'units must be a whole number above zero, as text'
   return { taker, sell, buy, units }
 }

@@ -4,7 +4,7 @@
  */
 import { type Fields, parseFields } from '../core/encoding/fields.ts'
 import { maxUnits } from '../core/money/money.ts'
-import type { VenueRefusal } from '../core/payouts/venue.ts'
+import { type VenueRefusal, venueRefusalCodes } from '../core/payouts/venue.ts'
 
 export type VenueAnswer =
   | { readonly kind: 'answered'; readonly json: Fields }
@@ -28,7 +28,8 @@ export async function askVenue(
   if (status === 429) return { kind: 'unavailable', why: 'the venue returned 429: too many requests' }
   if (status >= 400 && status < 500) {
     const why = told(json) ?? `the venue returned ${status}`
-    return { kind: 'refused', why, ...(json?.['code'] === 'taker_balance' && { code: 'taker_balance' }) }
+    const code = venueRefusalCodes.find((one) => one === json?.['code'])
+    return { kind: 'refused', why, ...(code !== undefined && { code }) }
   }
   return { kind: 'unavailable', why: `the venue returned ${status}${status === 200 ? ' without JSON' : ''}` }
 }

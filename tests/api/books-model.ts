@@ -1,5 +1,5 @@
 /** Books on paper: sums are counted from the payments whenever somebody asks. What the real ones must agree with. */
-import { type TokenCode, tokenCodes } from '../../src/core/money/tokens.ts'
+import { knownCodes, type TokenCode } from '../../src/core/money/tokens.ts'
 import type { PaymentListItem } from '../../src/core/payment/history.ts'
 import type { Books, PaymentListMark, Period, ProblemKind, Sum, Usage } from '../../src/core/ports/reports.ts'
 import { problemKinds } from '../../src/core/ports/reports.ts'
@@ -25,7 +25,7 @@ export function createPaperBooks(): PaperBooks {
     refundedWorth: 0n,
   })
   const sumsOf = (all: readonly PaymentListItem[]): readonly Sum[] =>
-    tokenCodes
+    knownCodes
       .map((token) =>
         sumOf(
           token,

@@ -184,13 +184,13 @@ describe('an export as CSV', () => {
   it('takes the filters of the feed, and names all that is wrong with them', async () => {
     const { ask } = setUp(100, (index) => captureAt(index, { token: index % 2 ? 'SOL' : 'USDC' }))
     expect(await cellsOf(await ask('?token=SOL&from=2026-01-01T00:00:10Z'))).toHaveLength(1 + 45)
-    const wrong = await ask('?format=pdf&token=EUR&limit=3')
+    const wrong = await ask('?format=pdf&token=eur&limit=3')
     expect(wrong.status).toBe(400)
     expect(await wrong.json()).toMatchObject({
       code: 'query_invalid',
       problems: [
         'format must be one of csv, json, xlsx, sheets',
-        'token must be one of NATIVE, USDC, SOL',
+        "token must be one of NATIVE, USDC, SOL, or a code of the service's own tokens",
         expect.stringContaining('limit is unknown'),
       ],
     })

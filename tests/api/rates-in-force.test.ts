@@ -6,6 +6,7 @@ import { startPayoutWorkers } from '../../src/compose/payouts.ts'
 import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { RateJournal } from '../../src/core/ports/journal.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
+import type { RatesOption } from '../../src/paywall/config/rates.ts'
 import { auditRewards } from '../../src/workers/payouts/audit.ts'
 import { newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
@@ -44,7 +45,7 @@ async function openLedgerOf(open: (typeof stores)[number][1]): Promise<Ledger> {
   return kv.ledger
 }
 
-async function startRewards(house: House, ledger: Ledger, rates: object | undefined) {
+async function startRewards(house: House, ledger: Ledger, rates: RatesOption | undefined) {
   const [partner = '', treasury = '', buyback = '', incentives = ''] = wallets.map(({ address }) => address)
   const config = readRoutesConfig(
     {
@@ -91,7 +92,12 @@ const auditOf = (house: House, ledger: Ledger, rateJournal = ledger.rates) => {
     ...({ reportToken: 'USDC', clock: house.service.clock } as const),
     addresses: { find: async () => expect.fail('nobody was paid'), sent: async () => expect.fail('nobody was paid') },
     nameOf: (wallet) => house.service.pseudonyms.wallet(wallet),
-    assetOf: (token) => ({ SOL: 'SOL', USDC: usdc.address, NATIVE: native.address })[token],
+    assetOf: (token) =>
+      new Map([
+        ['SOL', 'SOL'],
+        ['USDC', usdc.address],
+        ['NATIVE', native.address],
+      ]).get(token),
   })
 }
 

@@ -170,7 +170,12 @@ describe('rewards', () => {
       reportToken: 'USDC',
       nameOf: (wallet) => pseudonyms.wallet(wallet),
       native,
-      assetOf: (token) => ({ SOL: 'SOL', USDC: usdc.address, NATIVE: native.address })[token],
+      assetOf: (token) =>
+        new Map([
+          ['SOL', 'SOL'],
+          ['USDC', usdc.address],
+          ['NATIVE', native.address],
+        ]).get(token),
     })
     expect(audit).toEqual({ accruals: 2, payouts: 2, problems: [], unknown: [] })
   })

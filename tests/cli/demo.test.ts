@@ -146,6 +146,10 @@ describe('paystile', () => {
       network: 'localnet',
       balances: { SOL: '0', USDC: '2.5', NATIVE: '0' },
     })
+    expect((await paystile('faucet', '--token', 'EURC', '--amount', '0.25')).code).toBe(0)
+    const euro = 'EURC=HzwqbKZw8HxMN6bF2yFZNrht3c2iXXzpKcFu7uBEDKtr:6'
+    const more = JSON.parse((await paystile('wallet', 'balance', '--mint', euro)).stdout)
+    expect(more.balances).toEqual({ SOL: '0', USDC: '2.5', NATIVE: '0', EURC: '0.25' })
     const poor = await paystile('pay', moon(), '--wallet', made.keyFile)
     expect([poor.code, JSON.parse(poor.stderr.trim().split('\n').at(-1) ?? '').error.code]).toEqual([
       4,
@@ -159,7 +163,7 @@ describe('paystile', () => {
     [4, 'wallet_unusable', (url) => ['pay', url, '--wallet', 'no-such-file.json']],
     [2, 'usage', () => ['pay', 'not an address']],
     [2, 'usage', (url) => ['pay', url, '-H', 'nonsense']],
-    [2, 'usage', (url) => ['pay', url, '--token', 'DOGE']],
+    [2, 'usage', (url) => ['pay', url, '--token', 'DOGE!']],
     [2, 'usage', (url) => ['pay', url, '--max', 'much']],
     [2, 'usage', (url) => ['pay', url, '-d', '@no-such-file']],
     [2, 'usage', () => ['demo', '--port', 'x']],

@@ -131,7 +131,7 @@ describe('paystile serve', () => {
     expect([good.code, JSON.parse(good.stdout).ok, good.stderr]).toEqual([0, true, ''])
     const bad = await paystile(
       'serve',
-      write('bad.yaml', text.replace('price: 0.01', 'pirce: 0.01').replace('USDC', 'USDT')),
+      write('bad.yaml', text.replace('price: 0.01', 'pirce: 0.01').replace('USDC', 'usdt')),
       '--check',
     )
     expect([bad.code, bad.stdout]).toEqual([2, ''])
@@ -139,7 +139,7 @@ describe('paystile serve', () => {
       code: 'configuration',
       message: [
         'paystile cannot start:',
-        '  - bad.yaml:5:8: token: must be one of NATIVE, USDC, SOL',
+        '  - bad.yaml:5:8: token: must be one of NATIVE, USDC, SOL, or a code of tokens',
         '  - bad.yaml:9:22: routes[0].pirce: is not an option; did you mean price?',
       ].join('\n'),
     })

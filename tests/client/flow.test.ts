@@ -247,9 +247,9 @@ describe('before paying', () => {
   it.each<[string, object, RegExp]>([
     ['no wallet', { wallet: undefined }, /wallet is missing/],
     ['a misspelled option', { maxPrise: {} }, /maxPrise is not an option \(did you mean maxPrice\?\)/],
-    ['tokens that are none', { tokens: ['BTC'] }, /tokens must be a list/],
+    ['tokens that are none', { tokens: ['btc'] }, /tokens must be a list/],
     ['a price that is none', { maxPrice: { USDC: '1e3' } }, /maxPrice\.USDC must be a plain decimal/],
-    ['a token that is none', { budget: { perDay: { BTC: 1 } } }, /budget\.perDay\.BTC is not a token code/],
+    ['a token that is none', { budget: { perDay: { btc: 1 } } }, /budget\.perDay\.btc is not a token code/],
     ['a budget that is text', { budget: 'x' as never }, /^fetchWith402: budget must be \{ perDay, perHost \}[^;]*$/],
     ['a budget that is a number', { budget: 5 as never }, /budget must be \{ perDay, perHost \}/],
     ['no budget at all', { budget: null as never }, /budget must be \{ perDay, perHost \}/],

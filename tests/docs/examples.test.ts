@@ -188,6 +188,23 @@ describe('examples', () => {
     expect((await ask('-H', 'X-Model: large')).stderr).toContain('0.052 USDC')
   })
 
+  it('own-token.mjs is paid in the token, by the commands of its page', async () => {
+    const port = await start('own-token.mjs')
+    await fillWallet()
+    await eventually(
+      async () => (await fetch(`http://127.0.0.1:${port}/report`)).text(),
+      (challenge) => challenge.includes('EURC'),
+    )
+    const page = readFileSync(join(root, 'docs/tasks/accept-another-token.md'), 'utf8')
+    const [, faucet = '', pay = ''] =
+      /^npx paystile (faucet --token.*)\nnpx paystile (pay[\s\S]*?)\n```/m.exec(page) ?? []
+    expect((await paystile(...faucet.split(' '))).code).toBe(0)
+    const words = pay.replace('3000', String(port)).match(/"[^"]*"|[^\s"\\]+/g) ?? []
+    const { stdout, stderr } = await paystile(...words.map((word) => word.replaceAll('"', '')))
+    expect(JSON.parse(stdout)).toEqual({ sales: 42 })
+    expect(stderr).toContain('0.008 EURC')
+  })
+
   it('token-2022.mjs asks for the transfer fee on top', async () => {
     const world = await createLocalnetFixture()
     onTestFinished(() => world.close())

@@ -3,7 +3,7 @@ import { type Instruction, type KeyPairSigner, signBytes } from '@solana/kit'
 import { expect } from 'vitest'
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { parseUnits } from '../../src/core/money/money.ts'
-import type { TokenCode } from '../../src/core/money/tokens.ts'
+import type { KnownCode } from '../../src/core/money/tokens.ts'
 import { type RefusalCode, refusals } from '../../src/core/payment/refusals.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
@@ -34,7 +34,7 @@ export interface Outcome {
 }
 
 export interface AttackedShop extends Shop {
-  readonly token: TokenCode
+  readonly token: KnownCode
   present(attempt: Attempt): Promise<Outcome>
   presentHeader(header: string): Promise<Outcome>
   /** The proof opens the door, once. */
@@ -96,12 +96,12 @@ export async function createAttackFixture(
       watch: false,
       ...more,
     })
-    const attackedShop = tillOf(shop, more.token ?? 'USDC')
+    const attackedShop = tillOf(shop, (more.token ?? 'USDC') as KnownCode)
     tills.push(attackedShop)
     return attackedShop
   }
 
-  function tillOf(shop: Shop, token: TokenCode): AttackedShop {
+  function tillOf(shop: Shop, token: KnownCode): AttackedShop {
     const standingOf = async (tx: string) => {
       const bytes = decodeSignature(tx)
       return bytes && ledger.peek(bytes)

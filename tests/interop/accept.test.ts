@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Mint, token2022Program } from '../../src/core/money/tokens.ts'
+import { type Mint, splTokenProgram, token2022Program } from '../../src/core/money/tokens.ts'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import type { GatewayConfig } from '../../src/gateway/config/schema.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
@@ -23,15 +23,18 @@ let world: LocalnetFixture
 let poor: KeyPairSigner
 let rich: KeyPairSigner
 let token2022: Mint
+let euro: Mint
 
 beforeAll(async () => {
   world = await createLocalnetFixture()
   const issuer = await world.person()
   token2022 = await createMint(world, issuer, { tokenProgram: token2022Program, decimals: 4 })
+  euro = await createMint(world, issuer, { tokenProgram: splTokenProgram, decimals: 6 })
   ;[poor, rich] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()])
   await world.localnet.fund(poor.address, { USDC: 100_000_000n })
   await world.localnet.fund(rich.address, { SOL: 10_000_000_000n, USDC: 100_000_000n })
-  await mintTo(world, token2022, issuer, { [poor.address]: 1_000_000n, [world.recipient.address]: 1n })
+  for (const mint of [token2022, euro])
+    await mintTo(world, mint, issuer, { [poor.address]: 1_000_000n, [world.recipient.address]: 1n })
 })
 afterAll(async () => {
   await world.close()
@@ -46,6 +49,10 @@ interface Client {
   readonly receipt?: object
 }
 const sponsored = { fee: 'service' } as const
+const ownToken = {
+  options: () => ({ token: 'EURC', price: '0.01', tokens: { EURC: { mint: euro.address, decimals: 6 } } }),
+  receipt: { amount: '0.01', token: 'EURC' },
+}
 const inSol = () => ({ token: 'SOL', price: '0.001' }) as const
 const clients: readonly (readonly [name: string, client: Client])[] = [
   ['@x402/fetch', { ...sponsored, pay: payWithX402 }],
@@ -65,6 +72,12 @@ const clients: readonly (readonly [name: string, client: Client])[] = [
       receipt: { amount: '0.5', token: 'NATIVE' },
     },
   ],
+  [
+    '@x402/fetch in an own token',
+    { ...sponsored, ...ownToken, pay: (url, payer) => payWithX402(url, { ...payer, mint: euro.address }) },
+  ],
+  ['x402-fetch (v1) in an own token', { ...sponsored, ...ownToken, pay: payWithX402V1 }],
+  ['mppx, pull, in an own token', { ...sponsored, ...ownToken, pay: payWithMppx }],
 ]
 const ledgers: readonly (readonly [name: string, url: () => Promise<string>])[] = [
   ['SQLite', async () => `sqlite:${join(home.path, `${crypto.randomUUID()}.sqlite`)}`],

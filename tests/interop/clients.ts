@@ -24,11 +24,23 @@ export interface PaidResponse {
   readonly credentials: readonly string[]
 }
 
-/** Pays with @x402/fetch and @x402/svm (x402 v2). Refuses prices over 1 USD, and every mint but USDC. */
-export function payWithX402(url: string, payer: Payer, init?: RequestInit): Promise<PaidResponse> {
+/**
+ * Pays with @x402/fetch and @x402/svm (x402 v2). Refuses prices over 1 USD, and every mint but USDC, unless the mint is
+ * named.
+ */
+export function payWithX402(
+  url: string,
+  payer: Payer & { readonly mint?: string },
+  init?: RequestInit,
+): Promise<PaidResponse> {
   return count(payer, (fetch) => {
     const scheme = new ExactSvmScheme(payer.signer, { rpcUrl: payer.rpcUrl })
-    return wrapFetchWithPayment(fetch, new x402Client().register('solana:*', scheme))(url, init)
+    const client = new x402Client().register('solana:*', scheme)
+    if (payer.mint !== undefined)
+      client.setSpendControls({
+        allowedAssets: [{ network: 'solana:*', asset: payer.mint, maxAmountPerPayment: '10000' }],
+      })
+    return wrapFetchWithPayment(fetch, client)(url, init)
   })
 }
 

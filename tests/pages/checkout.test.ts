@@ -68,10 +68,10 @@ async function factsOf(page: Page): Promise<CheckoutFacts> {
 const payByPhone = (facts: Pick<CheckoutFacts, 'requestId' | 'recipient'>, units?: bigint) =>
   payFromPhone(fixture.world, fixture.payer, facts, units)
 
-/** What a wallet has, in base units of USDC. */
-async function balanceOf(owner: string): Promise<bigint> {
+/** What a wallet has, in base units of USDC, or of another mint. */
+async function balanceOf(owner: string, mint?: string): Promise<bigint> {
   const { world } = fixture
-  const account = await world.tokenAccount(owner, world.usdc)
+  const account = await world.tokenAccount(owner, { ...world.usdc, ...(mint !== undefined && { address: mint }) })
   const params = [account, { commitment: 'confirmed' }]
   const { value } = await world.rpc<{ value: { amount: string } }>('getTokenAccountBalance', params)
   return BigInt(value.amount)
@@ -86,6 +86,23 @@ it('a page is bought with a wallet, and its own script runs', async () => {
   await heading(page, /A paid page/).waitFor()
   expect(await page.title()).toBe('its script ran')
   expect(before - (await balanceOf(signer.address))).toBe(10_000n)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+it('a page is bought for a token of the provider’s own, whose amount and code it shows', async () => {
+  const { world } = fixture
+  const { page, signer, complaints, close } = await customer()
+  await world.localnet.fund(signer.address, { EURC: 1_000_000n })
+  await world.localnet.fund(world.recipient.address, { EURC: 0n })
+  const { address: mint = '' } = world.localnet.mints['EURC'] ?? {}
+  const tokens = { EURC: { mint, decimals: 6 } }
+  const own = await fixture.open({ watch: true, price: '0.125', token: 'EURC', tokens }, serveNode, handler)
+  await page.goto(`${own.url}/page`)
+  expect(await page.locator('main').innerText()).toMatch(/0\.125\s*EURC/)
+  await payButton(page).click()
+  await heading(page, /A paid page/).waitFor()
+  expect(await balanceOf(signer.address, mint)).toBe(875_000n)
   expect(complaints).toEqual([])
   await close()
 })

@@ -5,7 +5,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
 import type { RoutesOptions } from '../../src/api/options.ts'
-import type { TokenCode } from '../../src/core/money/tokens.ts'
+import type { KnownCode } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { proofOf } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
@@ -15,7 +15,7 @@ export interface DashboardService {
   readonly shop: ShopFixture
   readonly owner: KeyPairSigner
   /** Asks, pays and takes what was paid for. */
-  buy(path: string, token?: TokenCode): Promise<void>
+  buy(path: string, token?: KnownCode): Promise<void>
   /** The payments as the service lists them, the latest first. */
   list(): Promise<readonly { readonly id: string; readonly endpoint: string; readonly token: string }[]>
   /** Stops selling at a path, or (without a reason) goes on. */

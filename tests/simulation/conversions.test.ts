@@ -81,6 +81,7 @@ async function play(seed: number) {
     return { signature, ...rest, holdings }
   }
   const converter: Converter = {
+    isConfirmed: async () => true,
     outgoingWallet: {
       wallet,
       // A node may lag by a few blocks, and tell of money that is gone.

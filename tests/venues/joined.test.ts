@@ -81,6 +81,31 @@ it('refuses the key of another wallet than the recipient’s', async () => {
   await expect(paywall.ready()).rejects.toThrow(`is the key of ${other.address}, but the payments belong to`)
 })
 
+it('refuses a token of the provider’s own that the venue does not trade', async () => {
+  const tokens = { GOLD: { mint: 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', decimals: 6 } }
+  const own = { tokens, acceptedMints: ['USDC', 'GOLD'], rates: { GOLD: 2_000 }, conversionThreshold: { GOLD: 5 } }
+  const paywall = open({ ...own, settlementKey: wallet, venue: { kind: 'rfq', url: trade.url } })
+  await expect(paywall.ready()).rejects.toThrow('venue: does not exchange GOLD for USDC; set another venue')
+})
+
+it('converts a token of the provider’s own that the desk quotes', async () => {
+  const { localnet } = trade.world
+  await localnet.fund(wallet.address, { EURC: 1_000_000_000n })
+  const tokens = { EURC: { mint: localnet.mints['EURC']?.address ?? '', decimals: 6 } }
+  const own = { tokens, acceptedMints: ['USDC', 'EURC'], rates: { EURC: '1.25' }, conversionThreshold: { EURC: 500 } }
+  const paywall = open({ ...own, settlementKey: wallet, venue: { kind: 'rfq', url: trade.url } })
+  expect(await paywall.ready()).toMatchObject({ offered: ['USDC', 'EURC'] })
+  const find = async () => ledger.outgoing?.findByLockKey(formatConversionLockKey(wallet.address, 'EURC'))
+  await expect.poll(async () => (await find())?.state, { timeout: 15_000 }).toBe('signed')
+  const readLater = async () => {
+    localnet.advanceSlots(1)
+    return (await find())?.state
+  }
+  await expect.poll(readLater, { timeout: 15_000 }).toBe('landed')
+  const about = parseConversion((await find())?.about ?? '')
+  expect(about).toMatchObject({ sell: 'EURC', buy: 'USDC', sold: 1_000_000_000n, received: 1_246_250_000n })
+}, 40_000)
+
 it('refuses a key file that is not there', async () => {
   const settlementKey = join(home, 'missing.json')
   const paywall = open({ settlementKey, venue: { kind: 'rfq', url: trade.url } })

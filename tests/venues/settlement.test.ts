@@ -53,6 +53,7 @@ interface Options {
   readonly rules?: Partial<ConversionRules>
   readonly venue?: (honest: Venue) => Venue
   readonly rates?: Converter['rates']
+  readonly isConfirmed?: Converter['isConfirmed']
   readonly outgoingWallet?: (honest: Converter['outgoingWallet']) => Converter['outgoingWallet']
   readonly parts?: Partial<SettlementParts>
 }
@@ -68,6 +69,7 @@ function openWorker(options: Options = {}) {
     venue: options.venue?.(venue) ?? venue,
     rules: { ...rules, ...options.rules },
     mints: trade.mints,
+    isConfirmed: options.isConfirmed ?? (async () => true),
     rates: options.rates ?? (() => testRates),
   }
   const turn = createSettlement({
@@ -128,6 +130,12 @@ describe('a conversion', () => {
     await turn()
     expect(await all()).toEqual([])
     expect((await trade.holds(wallet.address)).SOL).toBe(10_000_000_000n)
+  })
+
+  it.each(['NATIVE', 'USDC'])('waits until the mint of %s is confirmed', async (unsure) => {
+    const { turn } = openWorker({ isConfirmed: async (token) => token !== unsure })
+    await turn()
+    expect(await all()).toEqual([])
   })
 
   it('of SOL leaves the reserve for fees, and its result does not count the fee', async () => {
@@ -468,6 +476,7 @@ describe('failures', () => {
       venue: trade.venue(wallet),
       rules,
       mints: trade.mints,
+      isConfirmed: async () => true,
       rates: () => testRates,
     }
     await createSettlement(parts([{ ...good, outgoingWallet: broken }, good]))()

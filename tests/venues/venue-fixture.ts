@@ -65,8 +65,13 @@ export async function openTrade(): Promise<Trade> {
   const clock = movableClock()
   const { mints, genesisHash: genesis } = localnet
   const deskWallet = await newWallet()
-  await localnet.fund(deskWallet.address, { SOL: 100_000_000_000n, USDC: 10_000_000_000n, NATIVE: 10_000_000_000_000n })
-  const rates = () => testRates
+  await localnet.fund(deskWallet.address, {
+    SOL: 100_000_000_000n,
+    USDC: 10_000_000_000n,
+    NATIVE: 10_000_000_000_000n,
+    EURC: 0n,
+  })
+  const rates = () => ({ ...testRates, EURC: '1.25' })
   const desk = createDesk({ rpc, genesis, wallet: deskWallet, mints, rates, spreadBps: 30, clock, log: quiet })
   const server = await listenForDesk(desk, { port: 0, host: '127.0.0.1' })
   const mintOf = (token: 'SOL' | 'USDC' | 'NATIVE') => (token === 'SOL' ? undefined : mints[token])

@@ -11,7 +11,8 @@ import { timelineEvents } from './detail.ts'
 import { feedStatuses } from './format.ts'
 import { states } from './queries.ts'
 
-const byToken = z.strictObject({ NATIVE: decimal, USDC: decimal, SOL: decimal })
+/** The known tokens, and the service's own tokens with payments. */
+const byToken = z.object({ NATIVE: decimal, USDC: decimal, SOL: decimal }).catchall(decimal)
 const revenue = {
   revenue: decimal.meta({ description: 'Gross revenue less refunds; may be negative.' }),
   gross: decimal.meta({ description: 'Gross revenue.' }),

@@ -50,11 +50,11 @@ describe('the query of the list', () => {
 
   it('reports all problems at once, with the correct form of each parameter', () => {
     expect(
-      problemsOf('form=x&limit=501&order=up&token=BTC&status=done&from=soon&cursor=forged&view=all&endpoint='),
+      problemsOf('form=x&limit=501&order=up&token=btc&status=done&from=soon&cursor=forged&view=all&endpoint='),
     ).toEqual([
       'from must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds',
       'endpoint must have 1 to 2048 characters, as shown in the list',
-      'token must be one of NATIVE, USDC, SOL',
+      "token must be one of NATIVE, USDC, SOL, or a code of the service's own tokens",
       'status must be one of pending, confirmed, expired, Pending, Verified, Expired',
       'order must be one of latest, oldest',
       'limit must be a whole number from 1 to 500',
@@ -98,7 +98,7 @@ describe('the body of a verification', () => {
         'requestId is missing',
         'payer must be a Solana address',
         'amount must be a number or decimal text',
-        'mint must be one of NATIVE, USDC, SOL',
+        "mint must be one of NATIVE, USDC, SOL, or a code of the service's own tokens",
         'requestid is unknown; did you mean requestId?',
         'constructor is unknown; supported are tx, requestId, payer, recipient, amount, mint',
       ],

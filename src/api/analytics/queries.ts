@@ -1,8 +1,8 @@
 /** Schemas of the analytics queries. They parse the queries, and `/openapi.json` is made from them. */
 import { z } from 'zod'
-import { tokenCodes } from '../../core/money/tokens.ts'
 import { type PaymentListItem, type PaymentListStatus, paymentListStatuses } from '../../core/payment/history.ts'
 import { type PayerMark, type PaymentListMark, problemKinds } from '../../core/ports/reports.ts'
+import { token as tokenCode } from '../http/answers.ts'
 import { asRead } from '../http/inputs.ts'
 import { cursorBy, limit } from '../http/queries.ts'
 import { parseTime } from '../http/time-text.ts'
@@ -38,7 +38,7 @@ const status = z
   .meta({ description: 'Verification status, in either spelling.' })
 
 const ordered = { from, to }
-const token = z.enum(tokenCodes).optional().meta({ description: 'Token of the payment.' })
+const token = tokenCode.optional().meta({ description: 'Token of the payment.' })
 export const states = [
   'unclaimed',
   'confirmed',

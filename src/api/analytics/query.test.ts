@@ -40,7 +40,7 @@ describe('the query of captures', () => {
       'from must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds',
       'to must be a time with a zone (2026-01-31T12:00:00Z), a date (2026-01-31) or milliseconds',
       'endpoint must have 1 to 2048 characters, as shown in the list',
-      'token must be one of NATIVE, USDC, SOL',
+      "token must be one of NATIVE, USDC, SOL, or a code of the service's own tokens",
       'status must be one of pending, confirmed, expired, Pending, Verified, Expired',
       'frm is unknown; did you mean from?',
       'limit is unknown; supported are from, to, endpoint, token, status, state, payer',

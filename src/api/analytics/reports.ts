@@ -4,7 +4,7 @@
  */
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { isKnownCode, knownCodes, type TokenCode } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
@@ -222,16 +222,17 @@ function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
     return net > 0n ? net : 0n
   }
   const findOwn = (token: TokenCode): readonly Sum[] => sums.filter((sum) => sum.token === token)
-  const whole = tokenCodes.reduce((sum, token) => sum + computeGain(findOwn(token)), 0n)
-  return tokenCodes.map((token) => {
+  const tokens = listBooked(sums)
+  const whole = tokens.reduce((sum, token) => sum + computeGain(findOwn(token)), 0n)
+  return tokens.map((token) => {
     const own = findOwn(token)
     const worth = computeGain(own)
     const { received, sentBack } = amountsBy(parts, own)
     return {
       token,
       payments: total(own, ({ payments }) => payments),
-      received: received[token],
-      sentBack: sentBack[token],
+      received: received[token] ?? '0',
+      sentBack: sentBack[token] ?? '0',
       ...formatRevenue(own),
       unvalued: total(own, ({ unvalued }) => unvalued),
       share: whole === 0n ? '0' : formatUnits((worth * 10n ** BigInt(shareDecimals)) / whole, shareDecimals),
@@ -252,13 +253,23 @@ export function keptBy(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum
   return amountBy(parts, sums, ({ received, refunded }) => received - refunded)
 }
 
-/** Always has all three keys. A value is empty if its token has an amount but unknown decimals. */
-function amountBy({ decimalsOf }: Pick<BooksParts, 'decimalsOf'>, sums: readonly Sum[], of: (sum: Sum) => bigint) {
-  const amounts = { NATIVE: '0', USDC: '0', SOL: '0' }
-  for (const token of tokenCodes) {
+/** The known tokens, and the other tokens of these sums. */
+function listBooked(sums: readonly Sum[]): readonly TokenCode[] {
+  const others = new Set(sums.map(({ token }) => token).filter((token) => !isKnownCode(token)))
+  return [...knownCodes, ...[...others].sort()]
+}
+
+/** Always has the keys of the known tokens. A value is empty if its token has an amount but unknown decimals. */
+function amountBy(
+  { decimalsOf }: Pick<BooksParts, 'decimalsOf'>,
+  sums: readonly Sum[],
+  of: (sum: Sum) => bigint,
+): Record<TokenCode, string> {
+  const amounts: Record<TokenCode, string> = { NATIVE: '0', USDC: '0', SOL: '0' }
+  for (const token of listBooked(sums)) {
     const units = sums.filter((sum) => sum.token === token).reduce((all, sum) => all + of(sum), 0n)
     const decimals = decimalsOf(token)
-    if (units !== 0n) amounts[token] = decimals === undefined ? '' : formatUnits(units, decimals)
+    amounts[token] = units === 0n ? '0' : decimals === undefined ? '' : formatUnits(units, decimals)
   }
   return amounts
 }

@@ -1,9 +1,12 @@
 /** Schemas that several responses share. */
 import { z } from 'zod'
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { knownCodes, tokenCodePattern } from '../../core/money/tokens.ts'
 
 export const decimal = z.string().meta({ description: 'Plain decimal text; empty if unknown.' })
-export const token = z.enum(tokenCodes)
+export const token = z
+  .string()
+  .regex(tokenCodePattern, `must be one of ${knownCodes.join(', ')}, or a code of the service's own tokens`)
+  .meta({ description: 'Token code.', examples: [...knownCodes] })
 export const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
 export const count = z.int().min(0)
 

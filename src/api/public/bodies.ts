@@ -1,8 +1,8 @@
 /** Schemas of the public request bodies. They parse the bodies, and `/openapi.json` is made from them. */
 import { z } from 'zod'
 import { decodeSignature } from '../../core/encoding/base58.ts'
-import { tokenCodes } from '../../core/money/tokens.ts'
 import { requestIdPattern } from '../../core/protocol/request-id.ts'
+import { token } from '../http/answers.ts'
 import { address } from '../http/queries.ts'
 
 export const verifyBody = z
@@ -21,7 +21,7 @@ export const verifyBody = z
       .union([z.number(), z.string()], { error: 'must be a number or decimal text' })
       .optional()
       .meta({ description: 'Minimum amount, as a decimal of `mint`.' }),
-    mint: z.enum(tokenCodes).optional().meta({ description: 'Expected token code.' }),
+    mint: token.optional().meta({ description: 'Expected token code.' }),
   })
   .refine(({ amount, mint }) => amount === undefined || mint !== undefined, { error: 'amount needs mint' })
 export type VerifyBody = z.output<typeof verifyBody>

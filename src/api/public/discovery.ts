@@ -15,7 +15,7 @@ export interface DiscoveryParts {
 export function wellKnownDocument({ service, mints }: DiscoveryParts) {
   const entries = service.catalog.entries()
   const accepted = new Set(entries.flatMap(({ acceptedMints }) => acceptedMints))
-  const tokens = Object.entries(mints()).filter(([code]) => accepted.has(code as keyof MintTable))
+  const tokens = Object.entries(mints()).filter(([code]) => accepted.has(code))
   const { verifyPayment, openapi, llms, payments, summary, signIn } = endpoints
   return {
     version: 1,

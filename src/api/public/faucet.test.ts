@@ -68,7 +68,8 @@ describe('a faucet with a key', () => {
     ['no address', {}, 'address must be a Solana address'],
     ['no JSON', 'address=me', 'the body is not JSON'],
     ['null', null, 'the body must be an object with an address'],
-    ['a token that does not exist', { address, token: 'EUR' }, 'token must be SOL, USDC or NATIVE'],
+    ['a token that does not exist', { address, token: 'EUR' }, 'the faucet does not offer EUR'],
+    ['a token that is no code', { address, token: 'eur' }, 'token must be a code such as SOL, USDC or NATIVE'],
     ['nothing of a token', { address, token: 'SOL', amount: '0' }, /above zero/],
     ['an amount of anything', { address, amount: '1' }, 'an amount needs a token'],
   ])('refuses %s in a sentence, and gives nothing', async (_name, body, words) => {

@@ -7,7 +7,7 @@
 
 import { type BucketRate, createTokenBuckets } from '../../core/collections/token-bucket.ts'
 import { readClientAddress } from '../../core/http/client-address.ts'
-import { knownMints, type MintTable, type Network } from '../../core/money/tokens.ts'
+import { localnetMints, type MintTable, type Network } from '../../core/money/tokens.ts'
 import { localnetPortions, type Portions, readFaucetOrder } from '../../core/protocol/faucet-order.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { FaucetSource, Forward, Gift, Give } from '../../paywall/runtime/faucet-source.ts'
@@ -53,7 +53,7 @@ type Answer = (body: string, request: Request, visitor: Pick<Visitor, 'peer'>) =
 /** The node may belong to another program, so the body is built here from checked values. */
 function forwardTo(forward: Forward): Answer {
   return async (body) => {
-    const order = readFaucetOrder(body, localnetPortions, knownMints.localnet)
+    const order = readFaucetOrder(body, localnetPortions, localnetMints)
     if (typeof order === 'string') return say(400, order)
     const { address, token, amount } = order
     const answer = await forward(JSON.stringify({ address, token, amount })).catch(() => undefined)

@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Answer, Incoming } from '../../core/http/http.ts'
-import { isTokenCode } from '../../core/money/tokens.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { PayDesk } from '../../paywall/runtime/pay-desk.ts'
@@ -64,7 +63,9 @@ interface Order {
 
 async function draft(desk: PayDesk, { request, url, requestId, incoming }: Order): Promise<Response> {
   const token = url.searchParams.get('token') ?? undefined
-  if (token !== undefined && !isTokenCode(token)) return problem('query_invalid', { headers: open })
+  const quoted = openRequest(requestId)
+  if (token !== undefined && quoted && !Object.hasOwn(quoted.amounts, token))
+    return problem('query_invalid', { headers: open })
   const reading = await readJsonBody(request)
   if (reading.kind === 'wrong') return problem(reading.code, { detail: reading.detail, headers: open })
   const body = orderBody.safeParse(reading.value)

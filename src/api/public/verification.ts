@@ -86,13 +86,14 @@ export async function verifyEndpoint(
   const { recipient } = recognition
   if (body.recipient !== undefined && body.recipient !== recipient)
     return tell(body, refused('wrong_recipient', { sealed: 'passed', recipient: 'failed' }))
-  const sealed = body.mint && opened.amounts[body.mint]
+  const sealed = body.mint === undefined ? undefined : opened.amounts[body.mint]
   if (body.mint && sealed === undefined) return tell(body, refused('wrong_mint', { sealed: 'passed' }))
   const { service, trustProxy } = parts
   const address = readClientAddress(visitor.peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
   const asked: Asked = { body, request: opened, recipient, access, address }
   // The client may expect more than the sealed price, but not less.
-  const payment = body.mint && { recipient, token: body.mint, units: highest(sealed, amount.units) }
+  const payment =
+    body.mint === undefined ? undefined : { recipient, token: body.mint, units: highest(sealed, amount.units) }
   const judged = await judgeWithin(parts, asked, { payer: body.payer, payment, sealedFor: recipient })
   if (judged.kind === 'over_budget') return problem('rate_limited')
   const { verdict } = judged

@@ -1,8 +1,8 @@
 /** Schemas of the responses about payables and outgoing transactions, from which `/openapi.json` is made. */
 import { z } from 'zod'
-import { tokenCodes } from '../../core/money/tokens.ts'
 import { refundReasons } from '../../core/payouts/refunds.ts'
 import { restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
+import { token } from '../http/answers.ts'
 
 const decimal = z.string().meta({ description: 'Plain decimal text.' })
 const moment = z.string().meta({ description: 'RFC 3339, UTC.' })
@@ -77,7 +77,7 @@ export const payouts = z
   .meta({ id: 'Payouts' })
 export const payoutDetail = payout.extend({ lines: z.array(z.strictObject(line)) }).meta({ id: 'PayoutDetail' })
 
-const sentBack = { token: z.enum(tokenCodes), amount: decimal, reason: z.enum(refundReasons) }
+const sentBack = { token: token, amount: decimal, reason: z.enum(refundReasons) }
 export const refund = z.strictObject({ ...head, payment: z.string(), ...sentBack }).meta({ id: 'Refund' })
 /** Shown beside a payment that needs attention. */
 export const refundable = z.strictObject(sentBack)
@@ -94,8 +94,8 @@ const conversion = z
     ...head,
     wallet: z.string(),
     venue: z.string(),
-    sell: z.enum(tokenCodes),
-    buy: z.enum(tokenCodes),
+    sell: token,
+    buy: token,
     amount: decimal.meta({ description: 'Amount to sell.' }),
     quoted: decimal,
     minimum: decimal.meta({ description: 'Minimum proceeds: below this, the transaction fails.' }),
@@ -129,13 +129,13 @@ export const settlement = z
     wallets: z.array(
       z.strictObject({
         wallet: z.string(),
-        settlementToken: z.enum(tokenCodes),
+        settlementToken: token,
         venue: z.string().nullable(),
         isServed: z.boolean().meta({ description: 'Whether a process converts: this server or a running worker.' }),
         slippage: decimal.meta({ description: 'Maximum slippage, in percent.' }),
         tokens: z.array(
           z.strictObject({
-            token: z.enum(tokenCodes),
+            token: token,
             balance: optional,
             kept: decimal.meta({ description: 'Amount that stays in the wallet.' }),
             threshold: optional.meta({

@@ -6,7 +6,7 @@
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { isFields } from '../../core/encoding/fields.ts'
-import { type Mint, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
+import { type ByToken, type Mint, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
 import type { Inspection, TokenReading, WalletReading } from '../../core/payment/token-rules.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { readCount, readU64 } from '../rpc/json.ts'
@@ -18,7 +18,7 @@ import { readTokenAccount } from './token-account.ts'
 
 export interface RecipientQuestion {
   readonly recipient: string
-  readonly mints: Readonly<Partial<Record<TokenCode, Mint>>>
+  readonly mints: ByToken<Mint>
 }
 
 /** Inspects a recipient. Identical concurrent questions share the answer. */
@@ -66,7 +66,7 @@ async function askNode(call: Call, genesis: string, { recipient, mints }: Recipi
   const wallet = await readWallet(call, own)
   // This is the last question, because one address can lead to different nodes from one question to the next.
   if ((await readGenesis(call)) !== genesis) return { kind: 'unknown', why: 'a node belongs to another chain' }
-  const tokens: Partial<Record<TokenCode, TokenReading>> = {}
+  const tokens: Record<string, TokenReading> = {}
   for (const [index, [code, mint]] of entries.entries()) {
     const [first, second] = [others[2 * index], others[2 * index + 1]]
     if (first && second) tokens[code] = { mint: readMint(first, epoch), account: readTokenAccount(second, mint) }

@@ -7,8 +7,15 @@
 import { address, createAddressWithSeed, createNoopSigner, type Instruction } from '@solana/kit'
 import { getCreateAccountWithSeedInstruction, getTransferSolInstruction } from '@solana-program/system'
 import { getInitializeMint2Instruction, getMintToCheckedInstruction } from '@solana-program/token'
-import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
-import { genesisHashes, knownMints, splTokenProgram } from '../../core/money/tokens.ts'
+import {
+  type ByToken,
+  genesisHashes,
+  knownMints,
+  type Mint,
+  type MintTable,
+  splTokenProgram,
+  type TokenCode,
+} from '../../core/money/tokens.ts'
 import { readAccounts } from '../accounts/account.ts'
 import { readMint } from '../accounts/mints.ts'
 import { findTokenAccount } from '../accounts/programs.ts'
@@ -27,11 +34,11 @@ export type TestMinting =
   | { readonly kind: 'unavailable'; readonly why: string; readonly isSent: boolean }
 
 /** SOL cannot be minted. */
-export type MintedCode = Exclude<TokenCode, 'SOL'>
+export type MintedCode = 'USDC' | 'NATIVE'
 
 export interface MintingOrder {
   readonly recipient: string
-  readonly units: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly units: ByToken<bigint>
   readonly mints: MintTable
 }
 

@@ -1,9 +1,10 @@
 /** `paystile wallet`: creates a wallet and shows its address and balances. */
 import { agentWalletPath } from '../../client/agent-wallet.ts'
+import { knownMints } from '../../core/money/tokens.ts'
 import { readBalances } from '../balances.ts'
 import { chooseNetwork } from '../network.ts'
 import { CommandError, type ExitCode, type Terminal, table } from '../output.ts'
-import { openWallet } from '../payment-options.ts'
+import { openWallet, readMint } from '../payment-options.ts'
 import type { NodeFlags } from '../run.ts'
 import { listNodes } from '../test-network.ts'
 
@@ -27,10 +28,17 @@ export async function showWallet(terminal: Terminal, file: string | undefined): 
   return terminal.result({ ok: true, address, keyFile: path }, [address])
 }
 
-export async function showBalance(terminal: Terminal, file: string | undefined, options: NodeFlags): Promise<ExitCode> {
+type BalanceOptions = NodeFlags & { readonly mint: readonly string[] }
+
+export async function showBalance(
+  terminal: Terminal,
+  file: string | undefined,
+  options: BalanceOptions,
+): Promise<ExitCode> {
   const { address } = await openWallet(file ?? agentWalletPath(), false)
   const network = chooseNetwork(options.network)
-  const balances = await readBalances(address, network, listNodes(network, options.rpc))
+  const mints = { ...knownMints[network], ...Object.fromEntries(options.mint.map(readMint)) }
+  const balances = await readBalances(address, network, listNodes(network, options.rpc), mints)
   return terminal.result({ ok: true, address, network, balances }, [
     `${address} on ${network}`,
     ...table(Object.entries(balances)),

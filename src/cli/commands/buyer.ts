@@ -3,10 +3,10 @@ import { type Commands, networkOption, nodeOption, repeatable, serviceNetwork } 
 
 const usualWallet = 'default: PAYSTILE_WALLET, else ~/.paystile/wallet.json'
 
-const mintOption = () =>
+const mintOption = (meaning: string) =>
   repeatable(
     '--mint <code=address>',
-    "mint of the server's own token: NATIVE=<address>:<decimals>[:token-2022]",
+    `${meaning}: EURC=<address>:<decimals>[:token-2022]`,
     'the known mints of the network',
   )
 
@@ -28,7 +28,7 @@ export function addBuyerCommands({ program, command, group, run }: Commands): vo
         ),
       )
       .addOption(nodeOption())
-      .addOption(mintOption())
+      .addOption(mintOption("mint of the server's own token"))
       .option('--allow-http', 'allow payments over plain http to other machines')
       .addOption(networkOption('pay only on this Solana network (default: the one that the server names)'))
 
@@ -70,7 +70,7 @@ export function addBuyerCommands({ program, command, group, run }: Commands): vo
     .addOption(repeatable('--recipient <address>', 'wallet that may be paid', 'any'))
     .option('--wallet <file>', `key file to pay with (${usualWallet})`)
     .addOption(nodeOption())
-    .addOption(mintOption())
+    .addOption(mintOption("mint of a server's own token"))
     .option('--allow-http', 'allow payments over plain http to other machines')
     .addOption(networkOption('pay only on this Solana network (default: the one that the server names)'))
     .action(run(() => import('../mcp/mcp.ts'), 'mcp'))
@@ -98,11 +98,12 @@ export function addBuyerCommands({ program, command, group, run }: Commands): vo
     .argument('[file]', `key file (${usualWallet})`)
     .addOption(nodeOption())
     .addOption(networkOption())
+    .addOption(mintOption('mint of another token'))
     .action(run(loadWallet, 'showBalance'))
 
   command('faucet', 'get test tokens from a localnet, or from the faucet of a service')
     .argument('[address]', 'address that receives the tokens (default: your wallet, created if missing)')
-    .option('--token <code>', 'token: SOL, USDC or NATIVE (default: all three)')
+    .option('--token <code>', 'token: SOL, USDC, NATIVE, or EURC of a localnet (default: the first three)')
     .option('--amount <decimal>', "amount; needs --token (default: the faucet's)")
     .option('--url <url>', 'address of a faucet (default: every localnet on this machine)')
     .action(run(() => import('../buyer/faucet.ts'), 'faucet'))

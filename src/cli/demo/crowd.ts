@@ -2,7 +2,7 @@
 import { createWallet } from '../../chain/keys/keypair.ts'
 import { fetchWith402 } from '../../client/index.ts'
 import { createMemoryJournal } from '../../client/journal/journal.ts'
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { knownCodes } from '../../core/money/tokens.ts'
 import type { OwnChain } from '../local-chain.ts'
 import { resources } from './resources.ts'
 
@@ -33,7 +33,7 @@ export function inviteGuests({ localnet }: OwnChain, url: string) {
     const wallet = (await wallets)[index]
     if (!resource || !wallet) return
     // The order of the tokens is random.
-    const tokens = tokenCodes.toSorted(() => Math.random() - 0.5)
+    const tokens = knownCodes.toSorted(() => Math.random() - 0.5)
     const address = `${url}/api/${resource.name}?guest=${guests[index]}`
     // Some visits only request the price.
     if (Math.random() < 0.3) await (await fetch(address)).text()

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { createPaystile, drain, paymentOf } from '../../adapters/hono.ts'
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { knownCodes } from '../../core/money/tokens.ts'
 import { developerDocumentPath } from '../../core/payouts/developers.ts'
 import type { Log } from '../../core/runtime.ts'
 import { localLedgerFile, localServiceFile } from '../../host/home.ts'
@@ -50,7 +50,7 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
     const paid = paystile.charge({
       price,
       token,
-      acceptedMints: [token, ...tokenCodes.filter((code) => code !== token)],
+      acceptedMints: [token, ...knownCodes.filter((code) => code !== token)],
       scope: name,
       endpoint: `GET /api/${name}`,
       description,

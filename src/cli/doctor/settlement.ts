@@ -5,7 +5,7 @@ import { shareRates } from '../../compose/rates.ts'
 import { nameConversionWorker } from '../../compose/settlement/settlement.ts'
 import { createVenue } from '../../compose/settlement/venue.ts'
 import { decimalsIn, fairUnits, type RateTable } from '../../core/money/rates.ts'
-import { findMint, type MintTable, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { type ByToken, findMint, listTokens, type MintTable, type TokenCode } from '../../core/money/tokens.ts'
 import { judgeQuote, readThreshold } from '../../core/payouts/conversion.ts'
 import type { Venue } from '../../core/payouts/venue.ts'
 import { createWallClock } from '../../host/clock.ts'
@@ -84,7 +84,7 @@ async function checkVenue(
   }
 }
 
-type Held = Readonly<Partial<Record<TokenCode, bigint>>>
+type Held = ByToken<bigint>
 
 interface Order extends Pick<RouteConfig, 'mints'>, Pick<ConversionConfig, 'rules'> {
   readonly place: Venue
@@ -94,7 +94,7 @@ interface Order extends Pick<RouteConfig, 'mints'>, Pick<ConversionConfig, 'rule
 }
 
 async function readHoldings(rpc: Rpc, wallet: string, mints: MintTable): Promise<Held> {
-  const known = tokenCodes.flatMap((token) => {
+  const known = listTokens(mints).flatMap((token) => {
     const mint = findMint(token, mints)
     return mint ? [{ token, mint }] : []
   })

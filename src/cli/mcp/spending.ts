@@ -2,13 +2,13 @@
 import type { FileJournal } from '../../client/journal/file.ts'
 import type { ClientOptions, PaymentOffer } from '../../client/options.ts'
 import { formatUnits, parseUnits } from '../../core/money/money.ts'
-import { findDecimals, knownMints, type Network, type TokenCode } from '../../core/money/tokens.ts'
+import { type ByToken, findDecimals, knownMints, type Network, type TokenCode } from '../../core/money/tokens.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { usage } from '../output.ts'
 import { readAmount } from '../payment-options.ts'
 
 /** Decimals by token code. */
-export type Amounts = Readonly<Partial<Record<TokenCode, string>>>
+export type Amounts = ByToken<string>
 
 export interface Spending {
   /** The most for one UTC day. Other tokens are not used. */

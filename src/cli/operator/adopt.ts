@@ -3,7 +3,7 @@ import type { RoutesConfig } from '../../api/options.ts'
 import { readMints } from '../../api/router.ts'
 import { createPayoutContext, createWalletCheckParts } from '../../compose/payouts.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { findMint, solDecimals, tokenCodes } from '../../core/money/tokens.ts'
+import { findMint, listTokens, solDecimals } from '../../core/money/tokens.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { type AdoptionParts, adoptTransaction, dropPlanned, type Receipt } from '../../workers/payouts/adopt.ts'
 import { createPauseSwitch } from '../../workers/payouts/pause.ts'
@@ -79,7 +79,7 @@ interface Told {
 function tell(terminal: Terminal, service: Runtime, { mints }: RoutesConfig, { adopted, refunds }: Told): ExitCode {
   const known = readMints(service, mints)
   const format = ({ asset }: Receipt, units: bigint): string => {
-    const code = tokenCodes.find((token) =>
+    const code = listTokens(known).find((token) =>
       token === 'SOL' ? asset === 'SOL' : findMint(token, known)?.address === asset,
     )
     const decimals = code === 'SOL' ? solDecimals : code && findMint(code, known)?.decimals

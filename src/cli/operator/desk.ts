@@ -97,7 +97,7 @@ export async function openDesk(setup: DeskSetup): Promise<RunningDesk> {
     const genesis = await readChain(rpc, network)
     const wallet = await openKey(setup, genesis)
     if (network === 'localnet') await fill(urls[0] ?? '', wallet.address)
-    const feed = rates.open(readRates(setup.rates, network), mints)
+    const feed = rates.open(readRates(setup.rates, network, mints), mints)
     const trading = createDesk({ rpc, genesis, wallet, mints, rates: feed.current, spreadBps, clock, log })
     const server = await listenForDesk(trading, setup).catch((error: unknown) => {
       throw explain(error, setup)
@@ -141,11 +141,11 @@ async function fill(url: string, address: string): Promise<void> {
   }
 }
 
-function readRates(text: string | undefined, network: Network) {
+function readRates(text: string | undefined, network: Network, mints: MintTable) {
   const problems: string[] = []
   const pairs = (text ?? '').split(',').map((pair) => pair.split('='))
   const isTable = text?.includes('=') === true
-  const rates = readRatesOption(isTable ? Object.fromEntries(pairs) : text, network, problems)
+  const rates = readRatesOption(isTable ? Object.fromEntries(pairs) : text, network, mints, problems)
   if (problems.length > 0) throw usage(`--rates cannot be used: ${problems.join('; ')}.`)
   return rates
 }

@@ -18,8 +18,7 @@ export async function localnet(terminal: Terminal, options: LocalnetCommandOptio
     ['JSON-RPC', rpcUrl],
     ['WebSocket', wsUrl],
     ['Faucet', `${rpcUrl}/faucet`],
-    ['USDC', mints.USDC?.address ?? ''],
-    ['NATIVE', mints.NATIVE?.address ?? ''],
+    ...Object.entries(mints).map(([code, { address }]) => [code, address]),
     ['Genesis', genesisHash],
     ...(options.keep ? [['Data in', chain.directory]] : []),
   ]

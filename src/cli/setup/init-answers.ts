@@ -4,8 +4,16 @@ import { canHaveKey } from '../../chain/keys/curve.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
 import { parseUnits } from '../../core/money/money.ts'
-import type { Network, TokenCode } from '../../core/money/tokens.ts'
-import { findDecimals, isNetwork, isTokenCode, isUnspendable, knownMints, tokenCodes } from '../../core/money/tokens.ts'
+import {
+  findDecimals,
+  isKnownCode,
+  isNetwork,
+  isUnspendable,
+  knownCodes,
+  knownMints,
+  type Network,
+  type TokenCode,
+} from '../../core/money/tokens.ts'
 
 export interface Answers {
   readonly upstream: string
@@ -49,7 +57,8 @@ export function readNetwork(text: string): Checked<Network> {
 
 export function readTokenCode(text: string): Checked<TokenCode> {
   const code = text.trim().toUpperCase()
-  return isTokenCode(code) ? { value: code } : wrong(`"${text}" is not a token; use one of ${tokenCodes.join(', ')}`)
+  if (isKnownCode(code)) return { value: code }
+  return wrong(`"${text}" is not a token; use one of ${knownCodes.join(', ')}, and add others to paystile.yaml later`)
 }
 
 /** Checks a price before the network is known: test networks have all three tokens. */

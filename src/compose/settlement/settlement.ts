@@ -3,7 +3,9 @@
  * key. Otherwise another process must show in the ledger's key-value store that it does.
  */
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
-import { settlementBeats } from '../../core/payouts/conversion.ts'
+import { findDecimals, findMint, isKnownCode, type MintTable, type TokenCode } from '../../core/money/tokens.ts'
+import { type ConversionRules, settlementBeats } from '../../core/payouts/conversion.ts'
+import type { Venue } from '../../core/payouts/venue.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { RouteConfig } from '../../paywall/config/config.ts'
 import type { ConversionConfig } from '../../paywall/config/conversion.ts'
@@ -12,10 +14,9 @@ import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Loop } from '../../workers/loop.ts'
 import { createPauseSwitch } from '../../workers/payouts/pause.ts'
 import { type Converter, startSettlement } from '../../workers/payouts/settlement.ts'
+import { withPreparation } from '../attach.ts'
 
 type Converting = Pick<RouteConfig, 'recipient' | 'mints' | 'rates' | 'conversion'>
-
-const restartPauseMs = 1_000
 
 /**
  * A service that starts only if some process performs the conversions of its route. Until then requests get the reason.
@@ -23,39 +24,14 @@ const restartPauseMs = 1_000
 export function withSettlement(handle: ServiceHandle, route: Converting, log: Log): ServiceHandle {
   const { conversion } = route
   if (!conversion) return handle
-  let current: Runtime | undefined
-  let opening: Promise<Runtime> | undefined
-  let release: () => Promise<void> = async () => {}
-  let isReleased = false
-  const open = async (): Promise<Runtime> => {
-    const service = await handle.get()
-    const begun = await begin(service, route, conversion).catch((error: unknown) => {
+  return withPreparation(handle, async (service) => {
+    try {
+      return await begin(service, route, conversion)
+    } catch (error) {
       log.error('settlement.start_failed', { why: error instanceof Error ? error.message : String(error) })
       throw error
-    })
-    if (isReleased) await begun()
-    else release = begun
-    current = service
-    return service
-  }
-  return {
-    get: () => {
-      if (current) return current
-      opening ??= open().catch((error: unknown) => {
-        setTimeout(() => {
-          opening = undefined
-        }, restartPauseMs).unref()
-        throw error
-      })
-      return opening
-    },
-    release: async () => {
-      isReleased = true
-      await opening?.catch(() => {})
-      await release()
-      await handle.release()
-    },
-  }
+    }
+  })
 }
 
 /** Starts the conversion, or checks that another process performs it. The returned function ends it. */
@@ -174,5 +150,25 @@ async function openConverter(
     ])
   }
   const feed = service.openRates(rates, mints)
-  return { outgoingWallet, venue: await service.openVenue(key, venue), rules, mints, rates: feed.current }
+  const isConfirmed = (token: TokenCode) => service.tokens.isBound(token, mints)
+  const opened = await service.openVenue(key, venue)
+  await checkVenue(opened, rules, mints)
+  return { outgoingWallet, venue: opened, rules, mints, isConfirmed, rates: feed.current }
+}
+
+/** Throws a `ConfigurationError` if the venue never trades one of the service's own tokens. */
+async function checkVenue(venue: Venue, rules: ConversionRules, mints: MintTable): Promise<void> {
+  const { settlementToken: into, slippageBps } = rules
+  const own = rules.tokens.filter((token) => !isKnownCode(token) || !isKnownCode(into))
+  const problems = await Promise.all(
+    own.map(async (token) => {
+      const units = 10n ** BigInt(findDecimals(token, mints) ?? 0)
+      const order = { sell: findMint(token, mints), buy: findMint(into, mints), units, slippageBps }
+      const quoting = await venue.quote(order)
+      return quoting.kind === 'refused' && quoting.code === 'unknown_pair'
+        ? [`venue: does not exchange ${token} for ${into}; set another venue, or remove ${token} from acceptedMints`]
+        : []
+    }),
+  )
+  if (problems.flat().length > 0) throw new ConfigurationError(problems.flat())
 }

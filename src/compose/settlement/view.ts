@@ -1,7 +1,7 @@
 /** The settlement data of the service's own endpoints, from the paywalls of this process. */
 import type { SettlementView, SettlementWallet } from '../../api/rewards/settlement.ts'
 import { decimalsIn } from '../../core/money/rates.ts'
-import { findMint, tokenCodes } from '../../core/money/tokens.ts'
+import { findMint, listTokens } from '../../core/money/tokens.ts'
 import { readThreshold } from '../../core/payouts/conversion.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { type Converted, convertedIn, isConvertedElsewhere } from './settlement.ts'
@@ -20,7 +20,8 @@ export function createSettlementView(service: Runtime): SettlementView {
 function mergeWallets(same: readonly SettlementWallet[]): readonly SettlementWallet[] {
   const [first] = same
   if (!first) return []
-  const tokens = tokenCodes.flatMap((token) => {
+  const codes = new Set(same.flatMap((wallet) => wallet.tokens.map(({ token }) => token)))
+  const tokens = [...codes].flatMap((token) => {
     const lines = same.flatMap((wallet) => wallet.tokens.filter((line) => line.token === token))
     const [least] = lines.toSorted((one, other) => compare(one.threshold, other.threshold))
     return least ? [least] : []
@@ -36,7 +37,7 @@ function compare(one: bigint | undefined, other: bigint | undefined): number {
 async function describeWallet(service: Runtime, { route, conversion, converter }: Converted) {
   const { recipient: wallet, mints, rates } = route
   const { rules, venue } = conversion
-  const tokens = tokenCodes.filter((token) => rules.tokens.includes(token))
+  const tokens = listTokens(mints).filter((token) => rules.tokens.includes(token))
   const minted = tokens.flatMap((token) => findMint(token, mints) ?? [])
   const holdings = await converter?.outgoingWallet.holdings(minted)
   const scene = { rates: service.openRates(rates, mints).current(), decimals: decimalsIn(mints) }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { tokenCodes } from '../money/tokens.ts'
+import { knownCodes } from '../money/tokens.ts'
 import { type CheckoutOrder, formatOrder, parseOrder } from './messages.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'ABCxyz019_-'), minLength: 1, maxLength: 90 })
-const token = fc.constantFrom(...tokenCodes)
+const token = fc.constantFrom(...knownCodes)
 const order: fc.Arbitrary<CheckoutOrder> = fc.oneof(
   fc.record({ kind: fc.constant('status' as const), requestId: word }),
   fc.record({ kind: fc.constant('status' as const), requestId: word, tx: word }),
@@ -26,7 +26,7 @@ it.each([
   'status',
   'status; requestId=a; requestId=b',
   'status; requestId=a b',
-  'view; requestId=a; token=EUR',
+  'view; requestId=a; token=eur',
   'prepare; requestId=a; token=USDC',
   'submit; requestId=a',
   `submit; requestId=a; transaction=${'a'.repeat(5_000)}`,

@@ -9,7 +9,7 @@ import { encodeBase64url } from '../encoding/base64url.ts'
 import type { Clock } from '../runtime.ts'
 import { formatUnits } from './money.ts'
 import { parseRate, rateDecimals } from './rates.ts'
-import { type TokenCode, tokenCodes } from './tokens.ts'
+import { type ByToken, listTokens, type MintTable, type TokenCode } from './tokens.ts'
 
 /** The value of one whole token, as reported by a source. */
 export interface RateReading {
@@ -34,7 +34,7 @@ export interface RateSource {
 }
 
 /** Pyth's ids of the dollar price feeds, by token. */
-export type FeedIds = Readonly<Partial<Record<TokenCode, string>>>
+export type FeedIds = ByToken<string>
 
 export interface RateLimits {
   readonly refreshSeconds: number
@@ -59,9 +59,10 @@ export const usualRateLimits: RateLimits = {
 /** Timeout of a source's answer. */
 export const rateQuestionMs = 5_000
 
-/** Rates are measured in USDC, so USDC itself is always worth one. */
-export type RatedToken = Exclude<TokenCode, 'USDC'>
-export const ratedTokens: readonly RatedToken[] = tokenCodes.filter((token) => token !== 'USDC')
+/** The tokens that need a rate. Rates are measured in USDC, so USDC itself is always worth one. */
+export function listRated(mints: MintTable): readonly TokenCode[] {
+  return listTokens(mints).filter((token) => token !== 'USDC')
+}
 
 /**
  * Below the minimum, twelve decimals are off by more than 0.1 %. Above the maximum, a rate is implausible: no coin is

@@ -2,11 +2,11 @@
  * Converts a price into the other accepted tokens. A rate is the value of one whole token in USDC, as decimal text.
  */
 import { maxUnits, parseDecimal } from './money.ts'
-import { findDecimals, type MintTable, type TokenCode, tokenCodes } from './tokens.ts'
+import { type ByToken, findDecimals, listTokens, type MintTable, type TokenCode } from './tokens.ts'
 
-export type RateTable = Readonly<Partial<Record<TokenCode, string>>>
+export type RateTable = ByToken<string>
 
-export type TokenDecimals = Readonly<Partial<Record<TokenCode, number>>>
+export type TokenDecimals = ByToken<number>
 
 /** Rates as stored in the ledger. They apply from `at` until the next rates of the same feed. */
 export interface JournaledRates {
@@ -78,6 +78,10 @@ export function hasRates(table: RateTable, tokens: readonly TokenCode[]): boolea
 
 /** Decimals of all tokens that exist on a network. */
 export function decimalsIn(mints: MintTable): TokenDecimals {
-  const entries = tokenCodes.map((token) => [token, findDecimals(token, mints)] as const)
-  return Object.fromEntries(entries.filter(([, decimals]) => decimals !== undefined))
+  return Object.fromEntries(
+    listTokens(mints).flatMap((token) => {
+      const decimals = findDecimals(token, mints)
+      return decimals === undefined ? [] : [[token, decimals]]
+    }),
+  )
 }

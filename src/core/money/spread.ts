@@ -32,7 +32,7 @@ export function convertAll(
   rates: RateTable,
   spread = 0,
 ): Amounts {
-  const amounts: Partial<Record<TokenCode, bigint>> = {}
+  const amounts: Record<string, bigint> = {}
   for (const token of tokens) {
     const decimals = findDecimals(token, mints)
     const units = decimals === undefined ? undefined : convertWithSpread(from, { token, decimals }, rates, spread)

@@ -1,5 +1,5 @@
 /**
- * Networks and tokens: the meaning of the three token codes on each chain.
+ * Networks and tokens: the meaning of the token codes on each chain.
  *
  * A node proves its chain by the genesis hash, and a token is identified by its mint address. Names and symbols are
  * never compared.
@@ -9,9 +9,15 @@ import { decodeAddress } from '../encoding/base58.ts'
 export const networks = ['mainnet', 'devnet', 'localnet'] as const
 export type Network = (typeof networks)[number]
 
-/** The order is fixed: it is the order of amounts in a requestId. */
-export const tokenCodes = ['NATIVE', 'USDC', 'SOL'] as const
-export type TokenCode = (typeof tokenCodes)[number]
+/** The tokens that every service knows. The order is fixed: it is the order of amounts in a requestId. */
+export const knownCodes = ['NATIVE', 'USDC', 'SOL'] as const
+export type KnownCode = (typeof knownCodes)[number]
+
+/** A known code, or the code of a token that the provider configures. */
+export type TokenCode = KnownCode | (string & {})
+
+/** Values by token. */
+export type ByToken<Value> = { readonly [Code in KnownCode]?: Value } & { readonly [code: string]: Value }
 
 export interface Mint {
   readonly address: string
@@ -21,12 +27,14 @@ export interface Mint {
 }
 
 /** SOL is the chain's native currency and has no mint. Wrapped SOL is another token. */
-export type MintTable = Readonly<Partial<Record<Exclude<TokenCode, 'SOL'>, Mint>>>
+export type MintTable = ByToken<Mint>
 
 export const splTokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 
 export const solDecimals = 9
+/** The mint of wrapped SOL, which is another token than SOL. */
+export const wrappedSol = 'So11111111111111111111111111111111111111112'
 
 /** A localnet has its own genesis hash, so the hash is pinned at first contact. */
 export const genesisHashes: Readonly<Partial<Record<Network, string>>> = {
@@ -48,7 +56,7 @@ export function parseNodes(text: string | undefined): readonly string[] | undefi
 }
 
 /** Test tokens: the project's own mints. */
-const testMints: Required<MintTable> = {
+const testMints = {
   NATIVE: { address: '6r2kFDVUvhgXMh5VZqKpXyWB1HyiaJr1knnDYMfNpZbM', decimals: 9, tokenProgram: splTokenProgram },
   USDC: { address: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yr', decimals: 6, tokenProgram: splTokenProgram },
 }
@@ -65,6 +73,15 @@ export const knownMints: Readonly<Record<Network, MintTable>> = {
   localnet: { ...testMints, USDC: { ...testMints.USDC, address: circleDevnetUsdc } },
 }
 
+/**
+ * The mints that a localnet creates: those of the known tokens, and one to try the option `tokens` with. Its address is
+ * that of Circle's EURC.
+ */
+export const localnetMints: MintTable = {
+  ...knownMints.localnet,
+  EURC: { address: 'HzwqbKZw8HxMN6bF2yFZNrht3c2iXXzpKcFu7uBEDKtr', decimals: 6, tokenProgram: splTokenProgram },
+}
+
 /** Programs, sysvars and mints that could be mistaken for a wallet. Tokens sent to them are lost. */
 const unspendable: ReadonlySet<string> = new Set([
   '11111111111111111111111111111111',
@@ -79,8 +96,7 @@ const unspendable: ReadonlySet<string> = new Set([
   'SysvarC1ock11111111111111111111111111111111',
   'SysvarRent111111111111111111111111111111111',
   '1nc1nerator11111111111111111111111111111111',
-  // Wrapped SOL.
-  'So11111111111111111111111111111111111111112',
+  wrappedSol,
   ...Object.values(knownMints).flatMap((mints) => Object.values(mints).map(({ address }) => address)),
 ])
 
@@ -88,8 +104,30 @@ export function isUnspendable(address: string): boolean {
   return unspendable.has(address)
 }
 
+/** No code equals the name of a property that every object has, because those contain small letters. */
+export const tokenCodePattern = /^[A-Z][A-Z0-9]{1,9}$/
+
 export function isTokenCode(value: unknown): value is TokenCode {
-  return tokenCodes.includes(value as TokenCode)
+  return typeof value === 'string' && tokenCodePattern.test(value)
+}
+
+export function isKnownCode(code: TokenCode): code is KnownCode {
+  return knownCodes.includes(code as KnownCode)
+}
+
+/** The known codes, then the other codes of the table in alphabetical order. */
+export function listTokens(mints: MintTable): readonly TokenCode[] {
+  return [
+    ...knownCodes,
+    ...Object.keys(mints)
+      .filter((code) => !isKnownCode(code))
+      .sort(),
+  ]
+}
+
+/** The option that configures the mint of a token. */
+export function nameMintOption(code: TokenCode): `${'mints' | 'tokens'}.${string}` {
+  return isKnownCode(code) ? `mints.${code}` : `tokens.${code}`
 }
 
 export function isNetwork(value: unknown): value is Network {
@@ -102,8 +140,12 @@ export function findMint(token: TokenCode, mints: MintTable): Mint | undefined {
 
 /** The mints of these tokens by code. Tokens without a mint are left out. */
 export function pickMints(tokens: readonly TokenCode[], mints: MintTable): MintTable {
-  const entries = tokens.map((token) => [token, findMint(token, mints)] as const)
-  return Object.fromEntries(entries.filter(([, mint]) => mint !== undefined))
+  return Object.fromEntries(
+    tokens.flatMap((token) => {
+      const mint = findMint(token, mints)
+      return mint ? [[token, mint]] : []
+    }),
+  )
 }
 
 export function isSameMint(one: Mint, other: Mint | undefined): boolean {
@@ -138,7 +180,7 @@ function isMint(value: unknown): value is Mint {
   )
 }
 
-export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
+export type Amounts = ByToken<bigint>
 
 /** `decimalsOf(token, mints)` of core, bound to the service's mints. */
 export type DecimalsOf = (token: TokenCode) => number | undefined

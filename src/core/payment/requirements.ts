@@ -1,5 +1,6 @@
 /** The payment that a quote requires, and its deadlines. */
-import { type Amounts, findDecimals, findMint, type Mint, type MintTable, tokenCodes } from '../money/tokens.ts'
+import type { Amounts, Mint, MintTable } from '../money/tokens.ts'
+import { findDecimals, findMint, isKnownCode, listTokens } from '../money/tokens.ts'
 import type { PaymentOption } from './verify.ts'
 
 /** The token account of an owner for a mint. */
@@ -16,7 +17,7 @@ export async function paymentOptions(
   tokenAccountOf: TokenAccountOf,
 ): Promise<readonly PaymentOption[]> {
   const options: PaymentOption[] = []
-  for (const token of tokenCodes) {
+  for (const token of listTokens(mints)) {
     const units = amounts[token]
     const decimals = findDecimals(token, mints)
     if (units === undefined || decimals === undefined) continue
@@ -25,6 +26,22 @@ export async function paymentOptions(
     options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
   }
   return options
+}
+
+interface RouteOptionsParts {
+  readonly runtime: {
+    readonly tokenAccountOf: TokenAccountOf
+    readonly tokens: { completeFor(amounts: Amounts, mints: MintTable): Promise<MintTable> }
+  }
+  readonly route: { readonly config: { readonly mints: MintTable } }
+}
+
+/** The ways to pay a quote of this route, also in tokens that are no longer configured. */
+export async function routeOptions({ runtime, route }: RouteOptionsParts, amounts: Amounts, recipient: string) {
+  const { mints } = route.config
+  const hasOthers = Object.keys(amounts).some((code) => !isKnownCode(code))
+  const complete = hasOthers ? await runtime.tokens.completeFor(amounts, mints) : mints
+  return paymentOptions(amounts, complete, recipient, runtime.tokenAccountOf)
 }
 
 /** The time of a quote, in seconds, as its requestId contains it. */

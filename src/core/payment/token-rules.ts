@@ -4,7 +4,15 @@
  * A rule that refuses states the problem in one sentence and, if the provider can fix it, the setting to write.
  */
 import { formatUnits } from '../money/money.ts'
-import { type Mint, solDecimals, splTokenProgram, type TokenCode, token2022Program } from '../money/tokens.ts'
+import {
+  type ByToken,
+  type Mint,
+  nameMintOption,
+  solDecimals,
+  splTokenProgram,
+  type TokenCode,
+  token2022Program,
+} from '../money/tokens.ts'
 import { computeGross, type TransferFee } from '../money/transfer-fee.ts'
 
 /** Mint features that the provider must allow explicitly: they can cost payments or misstate amounts. */
@@ -76,7 +84,7 @@ export type Inspection =
   | {
       readonly kind: 'seen'
       readonly wallet: WalletReading
-      readonly tokens: Readonly<Partial<Record<TokenCode, TokenReading>>>
+      readonly tokens: ByToken<TokenReading>
     }
   | { readonly kind: 'unknown'; readonly why: string }
 
@@ -95,7 +103,7 @@ export type TokenVerdict =
   | ({ readonly kind: 'bad' } & Objection)
 
 export interface Objection {
-  readonly option: 'recipient' | `mints.${TokenCode}`
+  readonly option: 'recipient' | ReturnType<typeof nameMintOption>
   /** The problem, which begins with the option. */
   readonly why: string
   /** The action that corrects it without a change of the option, if there is one. */
@@ -123,11 +131,12 @@ export function judgeToken(terms: TokenTerms, inspection: Extract<Inspection, { 
   if (wallet.kind === 'unspendable') return bad('recipient', `${recipient} is ${wallet.what}, not a wallet`)
   if (!mint) return judgeSol(terms, wallet.leastLamports)
   const reading = tokens[code]
-  if (!reading) return bad(`mints.${code}`, 'was not checked')
+  if (!reading) return bad(nameMintOption(code), 'was not checked')
   const traits = traitsOf(mint, reading.mint, terms.allowed)
-  if (typeof traits === 'string') return bad(`mints.${code}`, `${mint.address} ${traits}`)
-  if (terms.units !== undefined && computeGross(terms.units, traits.fees) === undefined)
-    return bad(`mints.${code}`, `${mint.address} has a transfer fee that is too high for this price`)
+  if (typeof traits === 'string') return bad(nameMintOption(code), `${mint.address} ${traits}`)
+  if (terms.units !== undefined && computeGross(terms.units, traits.fees) === undefined) {
+    return bad(nameMintOption(code), `${mint.address} has a transfer fee that is too high for this price`)
+  }
   return judgeAccount(terms, mint, traits, reading.account)
 }
 

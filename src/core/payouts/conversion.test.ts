@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fuzzRuns } from '../../../tests/harness/length.ts'
 import { fairUnits } from '../money/rates.ts'
-import { type TokenCode, tokenCodes } from '../money/tokens.ts'
+import { type ByToken, knownCodes, type TokenCode } from '../money/tokens.ts'
 import {
   type ConversionAbout,
   type ConversionRules,
@@ -20,7 +20,7 @@ const decimals = { NATIVE: 9, USDC: 6, SOL: 9 }
 const rates = { NATIVE: '0.1', USDC: '1', SOL: '150' }
 const rules: ConversionRules = {
   settlementToken: 'USDC',
-  tokens: tokenCodes,
+  tokens: knownCodes,
   thresholds: { NATIVE: 5_000_000_000n, SOL: 1_000_000_000n },
   keeps: { SOL: usualSolKept },
   ...usualConversionLimits,
@@ -103,11 +103,11 @@ describe('for any balances, rates and limits', () => {
   const rate = fc
     .bigInt({ min: 1n, max: 10n ** 15n })
     .map((value) => `${value / 10n ** 6n}.${(value % 10n ** 6n).toString().padStart(6, '0')}`)
-  const perToken = <Value>(value: fc.Arbitrary<Value>) =>
+  const perToken = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<ByToken<Value>> =>
     fc.record({ NATIVE: value, USDC: value, SOL: value }, { requiredKeys: [] })
   const someRules = fc.record({
-    settlementToken: fc.constantFrom<TokenCode>(...tokenCodes),
-    tokens: fc.subarray([...tokenCodes]),
+    settlementToken: fc.constantFrom<TokenCode>(...knownCodes),
+    tokens: fc.subarray([...knownCodes]),
     thresholds: perToken(units),
     keeps: perToken(units),
     slippageBps: fc.integer({ min: 0, max: 5_000 }),
@@ -117,7 +117,7 @@ describe('for any balances, rates and limits', () => {
     balances: perToken(units),
     rates: perToken(rate),
     decimals: fc.constant(decimals),
-    underway: fc.subarray([...tokenCodes]).map((tokens): ReadonlySet<TokenCode> => new Set(tokens)),
+    underway: fc.subarray([...knownCodes]).map((tokens): ReadonlySet<TokenCode> => new Set(tokens)),
   })
 
   it('never sells more than the balance above the reserve, nor less than the threshold', () => {
@@ -171,7 +171,7 @@ describe('the description of a conversion', () => {
     expect(parseConversion(formatConversion(landed))).toEqual(landed)
   })
 
-  it.each(['', '{}', 'null', '[]', '7', '{"wallet":1}', formatConversion({ ...about, sell: 'BTC' as TokenCode })])(
+  it.each(['', '{}', 'null', '[]', '7', '{"wallet":1}', formatConversion({ ...about, sell: 'btc' })])(
     'is nothing in %j',
     (text) => {
       expect(parseConversion(text)).toBeUndefined()

@@ -7,7 +7,7 @@
 import { parseFields } from '../encoding/fields.ts'
 import { maxUnits } from '../money/money.ts'
 import { convert, fairUnits, type RateTable, type TokenDecimals } from '../money/rates.ts'
-import { type TokenCode, tokenCodes } from '../money/tokens.ts'
+import { type ByToken, isKnownCode, isTokenCode, knownCodes, type TokenCode } from '../money/tokens.ts'
 
 /** 100 %, in hundredths of a percent. */
 const wholeBps = 10_000n
@@ -26,9 +26,9 @@ export interface ConversionRules extends ConversionLimits {
   /** The converted tokens: those in which the service sells. Other tokens in the wallet are left alone. */
   readonly tokens: readonly TokenCode[]
   /** The balance above which a token is converted, in its base units. The default is the value of ten USDC. */
-  readonly thresholds: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly thresholds: ByToken<bigint>
   /** The balance that stays in the wallet. */
-  readonly keeps: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly keeps: ByToken<bigint>
 }
 
 /** 0.05 SOL: several thousand fees, or the rent of two dozen token accounts. */
@@ -42,7 +42,7 @@ export interface Conversion {
 }
 
 export interface ConversionScene {
-  readonly balances: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly balances: ByToken<bigint>
   /** Fresh rates only. A token without one is not converted. */
   readonly rates: RateTable
   readonly decimals: TokenDecimals
@@ -54,14 +54,20 @@ export interface ConversionScene {
 export function dueConversions(rules: ConversionRules, scene: ConversionScene): readonly Conversion[] {
   const { settlementToken, tokens, keeps } = rules
   const { balances, decimals, underway } = scene
-  return tokenCodes.flatMap((token): Conversion[] => {
+  return [...tokens].sort(compareCodes).flatMap((token): Conversion[] => {
     const places = decimals[token]
-    if (token === settlementToken || !tokens.includes(token) || underway.has(token) || places === undefined) return []
+    if (token === settlementToken || underway.has(token) || places === undefined) return []
     const units = (balances[token] ?? 0n) - (keeps[token] ?? 0n)
     const threshold = readThreshold(rules, token, scene)
     if (threshold === undefined || units <= 0n || units > maxUnits || units < threshold) return []
     return fairUnits({ token, units }, settlementToken, scene) === undefined ? [] : [{ token, units }]
   })
+}
+
+/** The known codes first, in their fixed order. */
+function compareCodes(one: TokenCode, other: TokenCode): number {
+  const rank = (code: TokenCode) => (isKnownCode(code) ? knownCodes.indexOf(code) : knownCodes.length)
+  return rank(one) - rank(other) || (one < other ? -1 : 1)
 }
 
 /** The balance above which a token is converted. Undefined if none is configured and no fresh rate exists. */
@@ -136,8 +142,7 @@ export function parseConversion(text: string): ConversionAbout | undefined {
   if (!read) return undefined
   const { wallet, sell, buy, venue } = read
   if (typeof wallet !== 'string' || typeof venue !== 'string') return undefined
-  const tokens: readonly unknown[] = tokenCodes
-  if (!tokens.includes(sell) || !tokens.includes(buy)) return undefined
+  if (!isTokenCode(sell) || !isTokenCode(buy)) return undefined
   const units: Partial<Record<(typeof amounts)[number], bigint>> = {}
   for (const name of amounts) {
     const value = read[name]
@@ -146,7 +151,7 @@ export function parseConversion(text: string): ConversionAbout | undefined {
     if (typeof value !== 'string' || !/^-?\d{1,30}$/.test(value)) return undefined
     units[name] = BigInt(value)
   }
-  const about = { wallet, sell: sell as TokenCode, buy: buy as TokenCode, venue }
+  const about = { wallet, sell, buy, venue }
   return { ...about, ...(units as Pick<ConversionAbout, 'units' | 'quoted' | 'minimum'>) }
 }
 

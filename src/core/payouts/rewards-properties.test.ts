@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import { encodeBase58 } from '../encoding/base58.ts'
-import type { TokenCode } from '../money/tokens.ts'
+import type { KnownCode } from '../money/tokens.ts'
 import { checkRules, developerRange, mostCashback, mostOutflow, partnerRange } from './reward-rules.ts'
 import { type Earning, formatRules, parseRules, payable, type RewardRules, type Sharing, shareOut } from './rewards.ts'
 
@@ -52,7 +52,7 @@ const rulesOf = fc
   })
   .filter((rules) => checkRules(rules).length === 0)
 
-const token = fc.constantFrom<TokenCode>('NATIVE', 'USDC', 'SOL')
+const token = fc.constantFrom<KnownCode>('NATIVE', 'USDC', 'SOL')
 /** In units of 10⁻¹², as they are told: plain decimals. */
 const rate = fc.bigInt({ min: 1_000_000n, max: 10n ** 15n })
 const table = fc.record({ NATIVE: rate, SOL: rate }).map(({ NATIVE, SOL }) => ({ NATIVE, USDC: 10n ** 12n, SOL }))

@@ -21,8 +21,9 @@ export interface VenueQuote {
   readonly ticket: unknown
 }
 
-/** `taker_balance`: the wallet holds too little of the sold token. */
-export type VenueRefusalCode = 'taker_balance'
+/** `taker_balance`: the wallet holds too little of the sold token. `unknown_pair`: the venue never trades this pair. */
+export const venueRefusalCodes = ['taker_balance', 'unknown_pair'] as const
+export type VenueRefusalCode = (typeof venueRefusalCodes)[number]
 
 export interface VenueRefusal {
   readonly kind: 'refused'

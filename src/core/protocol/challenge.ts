@@ -7,7 +7,7 @@
 import { isFields } from '../encoding/fields.ts'
 import { asciiJson } from '../http/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
-import type { Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
+import type { ByToken, Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
 import { findDecimals, findMint, isNetwork, isTokenCode, pickMints } from '../money/tokens.ts'
 import { type Allowance, isOneRequest } from '../payment/allowance.ts'
 import type { Refusal } from '../payment/refusals.ts'
@@ -21,7 +21,7 @@ export interface Challenge {
   readonly currency: TokenCode
   readonly acceptedMints: readonly TokenCode[]
   readonly instructions: string
-  readonly amounts?: Readonly<Partial<Record<TokenCode, string>>>
+  readonly amounts?: ByToken<string>
   readonly mints?: MintTable
   readonly network?: Network
   /** The chain's genesis hash, on a localnet only. Elsewhere the network's name identifies the chain. */
@@ -43,7 +43,7 @@ export interface Offer {
   /** In base units of `currency`, which can be a token that is not accepted. */
   readonly price: bigint
   readonly acceptedMints: readonly TokenCode[]
-  readonly amounts: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly amounts: ByToken<bigint>
   readonly mints: MintTable
   readonly network: Network
   readonly genesis?: string
@@ -199,13 +199,17 @@ export function readChallenge(value: unknown): Challenge | undefined {
 
 function readAmounts(value: unknown): Pick<Challenge, 'amounts'> {
   if (!isFields(value)) return {}
-  const entries = Object.entries(value).filter(([token, amount]) => isTokenCode(token) && isDecimal(amount))
+  const entries = Object.entries(value).flatMap(([token, amount]) =>
+    isTokenCode(token) && isDecimal(amount) ? [[token, amount] as const] : [],
+  )
   return { amounts: Object.fromEntries(entries) }
 }
 
 function readMints(value: unknown): Pick<Challenge, 'mints'> {
   if (!isFields(value)) return {}
-  const entries = Object.entries(value).filter(([token, mint]) => isTokenCode(token) && token !== 'SOL' && isMint(mint))
+  const entries = Object.entries(value).flatMap(([token, mint]) =>
+    isTokenCode(token) && token !== 'SOL' && isMint(mint) ? [[token, mint] as const] : [],
+  )
   return { mints: Object.fromEntries(entries) }
 }
 

@@ -3,7 +3,7 @@
 import { decodeAddress } from '../encoding/base58.ts'
 import { parseJson } from '../encoding/fields.ts'
 import { parseUnits } from '../money/money.ts'
-import { findDecimals, isTokenCode, type MintTable, type TokenCode } from '../money/tokens.ts'
+import { type ByToken, findDecimals, isTokenCode, type MintTable, type TokenCode } from '../money/tokens.ts'
 
 /** The amounts that a faucet gives of a token: the default and the maximum per request. */
 export interface Portion {
@@ -11,13 +11,14 @@ export interface Portion {
   readonly most: string
 }
 /** A token that is left out is not given. */
-export type Portions = Readonly<Partial<Record<TokenCode, Portion>>>
+export type Portions = ByToken<Portion>
 
 /** The amounts of the localnet faucet. */
 export const localnetPortions: Portions = {
   SOL: { usual: '10', most: '1000' },
   USDC: { usual: '1000', most: '1000000' },
   NATIVE: { usual: '1000', most: '1000000' },
+  EURC: { usual: '1000', most: '1000000' },
 }
 
 export interface FaucetOrder {
@@ -25,11 +26,12 @@ export interface FaucetOrder {
   /** The requested token and amount. Undefined for the default amounts. */
   readonly token: TokenCode | undefined
   readonly amount: string | undefined
-  readonly units: Readonly<Partial<Record<TokenCode, bigint>>>
+  readonly units: ByToken<bigint>
   /** The amounts as decimal text. */
-  readonly amounts: Readonly<Partial<Record<TokenCode, string>>>
+  readonly amounts: ByToken<string>
 }
 
+/** Given without a named token. */
 const all: readonly TokenCode[] = ['SOL', 'USDC', 'NATIVE']
 
 /** Reads the body of a request. Returns text that states the problem if the body is invalid. */
@@ -39,11 +41,11 @@ export function readFaucetOrder(body: string, portions: Portions, mints: MintTab
   if (typeof value !== 'object' || value === null) return 'the body must be an object with an address'
   const { address, token, amount } = value as Record<string, unknown>
   if (typeof address !== 'string' || !decodeAddress(address)) return 'address must be a Solana address'
-  if (token !== undefined && !isTokenCode(token)) return 'token must be SOL, USDC or NATIVE'
+  if (token !== undefined && !isTokenCode(token)) return 'token must be a code such as SOL, USDC or NATIVE'
   if (amount !== undefined && typeof amount !== 'string') return 'amount must be decimal text, for example "2.5"'
   if (amount !== undefined && token === undefined) return 'an amount needs a token'
-  const units: Partial<Record<TokenCode, bigint>> = {}
-  const amounts: Partial<Record<TokenCode, string>> = {}
+  const units: Record<string, bigint> = {}
+  const amounts: Record<string, string> = {}
   for (const code of token === undefined ? all : [token]) {
     const [portion, decimals] = [portions[code], findDecimals(code, mints)]
     if (!portion || decimals === undefined) {

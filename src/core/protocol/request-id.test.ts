@@ -4,10 +4,18 @@ import { fuzzRuns } from '../../../tests/harness/length.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { prepareHmac } from '../encoding/hmac.ts'
 import { maxUnits } from '../money/money.ts'
-import { tokenCodes } from '../money/tokens.ts'
+import { type Amounts, isKnownCode, knownCodes } from '../money/tokens.ts'
 import { units } from '../payment/allowance.ts'
 import type { Seal } from './request-id.ts'
-import { isAuthentic, openRequest, proofKinds, requestIdPattern, sealContext, sealRequest } from './request-id.ts'
+import {
+  fitsRequestId,
+  isAuthentic,
+  openRequest,
+  proofKinds,
+  requestIdPattern,
+  sealContext,
+  sealRequest,
+} from './request-id.ts'
 
 const recipient = new Uint8Array(32).fill(5)
 const mac = prepareHmac(new Uint8Array(32).fill(1), sealContext('localnet', 'default', recipient))
@@ -36,9 +44,23 @@ const anySeal: fc.Arbitrary<Seal> = fc
     bindingTag: bytes(8),
     claimTag: bytes(8),
     allowance: fc.record({ unit: fc.constantFrom(...units), amount }),
-    amounts: fc.record(Object.fromEntries(tokenCodes.map((token) => [token, amount])), { requiredKeys: [] }),
+    amounts: fc.record(Object.fromEntries<fc.Arbitrary<bigint>>(knownCodes.map((token) => [token, amount])), {
+      requiredKeys: [],
+    }) as fc.Arbitrary<Amounts>,
+    others: fc.dictionary(
+      fc.stringMatching(/^[A-Z][A-Z0-9]{1,9}$/).filter((code) => !isKnownCode(code)),
+      amount,
+    ),
   })
-  .map((seal) => (seal.proof === 'claim' ? seal : { ...seal, claimTag: undefined }))
+  .map(({ others, ...seal }) => {
+    const given = { ...seal, claimTag: seal.proof === 'claim' ? seal.claimTag : undefined }
+    const all = { ...given, amounts: { ...seal.amounts, ...others } }
+    return fitsRequestId(all) ? all : given
+  })
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
+const codeOf = (code: string): number => [...code].reduce((sum, one) => sum * 36 + alphabet.indexOf(one) + 1, 0)
+const varint = (value: number): number[] => (value > 127 ? [(value & 127) | 128, ...varint(value >> 7)] : [value])
 
 describe('requestId', () => {
   it('opens to the sealed values, is legal as memo and header value, and at most 128 characters', () => {
@@ -58,6 +80,42 @@ describe('requestId', () => {
     expect(sealRequest(seal, mac).length).toBeLessThanOrEqual(70)
     const three = { ...claimed, amounts: { NATIVE: 100_000_000n, USDC: 10_000n, SOL: 66_667n } }
     expect(sealRequest(three, mac).length).toBeLessThanOrEqual(96)
+  })
+
+  it('has room for three amounts of any size, and for three other tokens at usual prices', () => {
+    const most = { NATIVE: maxUnits, USDC: maxUnits, SOL: maxUnits }
+    expect(fitsRequestId({ ...claimed, ttlSeconds: 86_400, amounts: most })).toBe(true)
+    expect(fitsRequestId({ ...claimed, amounts: { ...most, EURC: maxUnits, USDT: maxUnits } })).toBe(false)
+    const usual = { NATIVE: 100_000_000n, USDC: 10_000n, SOL: 66_667n, EURC: 9_000n, USDT: 10_000n, PYUSD: 10_000n }
+    expect(fitsRequestId({ ...claimed, amounts: usual })).toBe(true)
+    expect(openRequest(sealRequest({ ...claimed, amounts: usual }, mac))?.amounts).toEqual(usual)
+  })
+
+  it('keeps the bytes of quotes in known tokens, whose flags have the highest bit clear', () => {
+    const flags = (amounts: Amounts) => decodeBase64url(sealRequest({ ...seal, amounts }, mac))?.[2]
+    expect(flags({ NATIVE: 1n, USDC: 1n, SOL: 1n })).toBe(0b0111_0000)
+    expect(flags({ USDC: 1n, EURC: 1n })).toBe(0b1010_0000)
+  })
+
+  it.each([
+    ['no other token', []],
+    ['a known code', [[codeOf('SOL'), 1]]],
+    [
+      'codes that do not ascend',
+      [
+        [codeOf('EURC'), 1],
+        [codeOf('EURC'), 1],
+      ],
+    ],
+    ['a code that starts with a digit', [[codeOf('1A'), 1]]],
+    ['a code of one letter', [[codeOf('A'), 1]]],
+  ])('does not open one that announces other tokens, but has %s', (_what, others) => {
+    const whole = decodeBase64url(sealRequest(seal, mac)) ?? new Uint8Array()
+    const at = whole.length - 24
+    const varints = others.flat().flatMap((value) => varint(value))
+    const bytes = Uint8Array.of(...whole.subarray(0, at), ...varints, ...whole.subarray(at))
+    bytes[2] = (bytes[2] ?? 0) | 128
+    expect(openRequest(encodeBase64url(bytes))).toBeUndefined()
   })
 
   it('T89: no two are alike', () => {

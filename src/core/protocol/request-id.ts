@@ -7,7 +7,7 @@
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { equalBytes, type Hmac, padToBlock } from '../encoding/hmac.ts'
 import { maxUnits } from '../money/money.ts'
-import { type Amounts, type TokenCode, tokenCodes } from '../money/tokens.ts'
+import { type Amounts, isKnownCode, isTokenCode, knownCodes, type TokenCode } from '../money/tokens.ts'
 import { type Allowance, units } from '../payment/allowance.ts'
 import { writeNonce } from './nonce.ts'
 
@@ -18,6 +18,10 @@ const version = 1
 const nonceBytes = 8
 const macBytes = 16
 const longestTtlSeconds = 2 ** 31
+/** As many as `requestIdPattern` allows. */
+const mostBytes = 96
+/** The requestId also has amounts of tokens that the provider configured. */
+const othersFlag = 128
 
 /** The evidence that a proof must carry besides transaction, requestId and payer. */
 export const proofKinds = ['bare', 'claim', 'sig'] as const
@@ -94,13 +98,46 @@ function sealHead({ ttlSeconds, routeTag }: Terms): Uint8Array {
 
 /** The bytes between the tags and the nonce. */
 function sealTail({ allowance, amounts }: Terms): Uint8Array {
-  const out = new Uint8Array(64)
+  const out = new Uint8Array(scratch.length)
   let at = writeVarint(out, 0, allowance.amount)
-  for (const token of tokenCodes) {
+  for (const token of knownCodes) {
     const amount = amounts[token]
     if (amount !== undefined) at = writeVarint(out, at, amount)
   }
+  const others = listOthers(amounts).map(([token, amount]) => [encodeCode(token), amount] as const)
+  for (const [code, amount] of others.sort(([one], [other]) => (one < other ? -1 : 1))) {
+    at = writeVarint(out, writeVarint(out, at, code), amount)
+  }
   return out.slice(0, at)
+}
+
+/** Whether a requestId has room for these amounts, with any kind of proof. */
+export function fitsRequestId(terms: Terms): boolean {
+  if (listOthers(terms.amounts).length > mostOthers) return false
+  const tags = 2 * bindingTagBytes
+  return 7 + sealHead(terms).length + tags + sealTail(terms).length + nonceBytes + macBytes <= mostBytes
+}
+
+/** More never fit: each takes at least four bytes. */
+const mostOthers = 10
+
+function listOthers(amounts: Amounts): readonly (readonly [TokenCode, bigint])[] {
+  return Object.entries(amounts).filter(([token]) => !isKnownCode(token))
+}
+
+const codeAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
+const codeBase = BigInt(codeAlphabet.length)
+
+/** The code as a number in bijective base 36: the digits A to Z are 1 to 26, and 0 to 9 are 27 to 36. */
+function encodeCode(code: TokenCode): bigint {
+  return [...code].reduce((number, digit) => number * codeBase + BigInt(codeAlphabet.indexOf(digit) + 1), 0n)
+}
+
+function decodeCode(number: bigint): TokenCode {
+  let code = ''
+  for (let rest = number; rest > 0n; rest = (rest - 1n) / codeBase)
+    code = codeAlphabet[Number((rest - 1n) % codeBase)] + code
+  return code
 }
 
 /** Decodes a requestId. Undefined unless its spelling is exactly that of `sealRequest`. */
@@ -113,7 +150,7 @@ export function openRequest(text: string): OpenedRequest | undefined {
   const [, keyId, flags] = [reader.byte(), reader.byte(), reader.byte()]
   const proof = proofKinds[flags & 3]
   const unit = units[(flags >> 2) & 3]
-  if (proof === undefined || unit === undefined || flags > 127) return undefined
+  if (proof === undefined || unit === undefined) return undefined
   const issuedAt = reader.uint32()
   const ttlSeconds = Number(reader.varint())
   if (ttlSeconds > longestTtlSeconds) return undefined
@@ -121,14 +158,28 @@ export function openRequest(text: string): OpenedRequest | undefined {
   const bindingTag = reader.bytes(bindingTagBytes)
   const claimTag = proof === 'claim' ? reader.bytes(bindingTagBytes) : undefined
   const allowance = { unit, amount: reader.varint() }
-  const amounts: Partial<Record<TokenCode, bigint>> = {}
-  for (const [index, token] of tokenCodes.entries()) {
+  const amounts: Record<string, bigint> = {}
+  for (const [index, token] of knownCodes.entries()) {
     if (flags & (16 << index)) amounts[token] = reader.varint()
   }
+  if (flags & othersFlag && !readOthers(reader, amounts)) return undefined
   reader.bytes(nonceBytes)
   if (!reader.isDone()) return undefined
   const mac = bytes.subarray(body.length)
   return { keyId, proof, issuedAt, ttlSeconds, routeTag, bindingTag, claimTag, allowance, amounts, body, mac }
+}
+
+/** Adds the amounts of other tokens, up to the nonce. False unless there is one, and their codes ascend. */
+function readOthers(reader: ReturnType<typeof createReader>, amounts: Record<string, bigint>): boolean {
+  let last = 0n
+  while (reader.left() > nonceBytes) {
+    const number = reader.varint()
+    const code = decodeCode(number)
+    if (number <= last || !isTokenCode(code) || isKnownCode(code)) return false
+    amounts[code] = reader.varint()
+    last = number
+  }
+  return last > 0n
 }
 
 export function isAuthentic(request: OpenedRequest, mac: Hmac): boolean {
@@ -136,8 +187,9 @@ export function isAuthentic(request: OpenedRequest, mac: Hmac): boolean {
 }
 
 function termFlags({ allowance, amounts }: Terms): number {
-  const accepted = tokenCodes.map((token, index) => (amounts[token] === undefined ? 0 : 16 << index))
-  return accepted.reduce((flags, flag) => flags | flag, units.indexOf(allowance.unit) << 2)
+  const accepted = knownCodes.map((token, index) => (amounts[token] === undefined ? 0 : 16 << index))
+  const others = listOthers(amounts).length > 0 ? othersFlag : 0
+  return accepted.reduce((flags, flag) => flags | flag, others | (units.indexOf(allowance.unit) << 2))
 }
 
 function writeUint32(out: Uint8Array, at: number, value: number): void {
@@ -192,6 +244,7 @@ function createReader(bytes: Uint8Array) {
       if (value > maxUnits) bad = true
       return value
     },
+    left: () => bytes.length - at,
     isDone: () => !bad && at === bytes.length,
   }
 }

@@ -67,9 +67,9 @@ describe('a YAML file', () => {
   })
 
   it('tells line and column of all that is wrong', async () => {
-    const text = good.replace('price: 0.01', 'pirce: 0.01').replace('token: USDC', 'token: USDT')
+    const text = good.replace('price: 0.01', 'pirce: 0.01').replace('token: USDC', 'token: usdt')
     expect(await problemsOf(text, { KEY: 'k' })).toEqual([
-      'paystile.yaml:3:8: token: must be one of NATIVE, USDC, SOL',
+      'paystile.yaml:3:8: token: must be one of NATIVE, USDC, SOL, or a code of tokens',
       'paystile.yaml:9:5: routes[0].pirce: is not an option; did you mean price?',
     ])
     expect(await problemsOf(good.replace('price: 0.01', 'price: 0'), { KEY: 'k' })).toEqual([

@@ -211,6 +211,14 @@ describe('all problems are reported at once', () => {
     expect(problemsOf({ ...base, ...part })).toEqual([problem])
   })
 
+  it('the tokens of the file belong to all routes', () => {
+    const EURC = { mint: 'HzwqbKZw8HxMN6bF2yFZNrht3c2iXXzpKcFu7uBEDKtr', decimals: 6 }
+    const file = { ...base, tokens: { EURC }, rates: { EURC: '1.08' } }
+    const accepting = { path: '/euro', price: 1, acceptedMints: ['USDC', 'EURC'] }
+    expect(problemsOf({ ...file, routes: [report, accepting, { path: '/b', price: 1, token: 'EURC' }] })).toEqual([])
+    expect(problemsOf({ ...base, routes: [accepting] }).join()).toContain('EURC is not a token of this service')
+  })
+
   it('T98: a resource named analytics is refused', () => {
     expect(problemsOf({ ...base, routes: [{ path: '/api/analytics', price: 1 }] })).toHaveLength(1)
     expect(problemsOf({ ...base, routes: [{ path: '/api/:resource', price: 1 }] })).toEqual([])
@@ -218,9 +226,9 @@ describe('all problems are reported at once', () => {
 
   it('shared options are set once, with their place in the file', () => {
     const { recipient: _, ...without } = base
-    const config = { ...without, routes: [report, { path: '/b', price: 0 }, { path: '/c', price: 1, token: 'USDT' }] }
+    const config = { ...without, routes: [report, { path: '/b', price: 0 }, { path: '/c', price: 1, token: 'usdt' }] }
     expect(problemsOf({ ...config, routes: config.routes.slice(0, 1) })).toEqual(['recipient: is missing'])
-    expect(problemsOf(config)).toEqual(['routes[2].token: must be one of NATIVE, USDC, SOL'])
+    expect(problemsOf(config)).toEqual(['routes[2].token: must be one of NATIVE, USDC, SOL, or a code of tokens'])
     expect(
       problemsOf({ ...without, routes: [report, { path: '/b', price: 1 }] }, { PAYSTILE_RECIPIENT: 'nobody' }),
     ).toEqual([expect.stringMatching(/^recipient: \(from PAYSTILE_RECIPIENT\) /)])

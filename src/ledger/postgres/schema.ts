@@ -189,6 +189,8 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_submissions_closed ON paystile_submissions (outcome, at, lamports) WHERE outcome IS NOT NULL;
   CREATE INDEX paystile_submissions_failed_payer ON paystile_submissions (payer, at) WHERE outcome = 'failed';
   CREATE INDEX paystile_submissions_failed_client ON paystile_submissions (client, at) WHERE outcome = 'failed'`,
+  // The rates of other tokens than the known ones, as JSON.
+  'ALTER TABLE paystile_rates ADD COLUMN others text',
 ]
 
 /** The migration of a ledger with many payments takes long, once. */

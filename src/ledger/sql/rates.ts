@@ -1,6 +1,6 @@
 /** The rate journal of the ledger. */
 import { hasRates, type JournaledRates, type RateTable } from '../../core/money/rates.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
+import { isKnownCode, isTokenCode, type TokenCode } from '../../core/money/tokens.ts'
 import { type RateJournal, type RateQuery, ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { readTime } from '../rules/grants.ts'
@@ -13,26 +13,28 @@ interface RateRow {
   readonly usdc: string | null
   readonly native: string | null
   readonly sol: string | null
+  /** The rates of other tokens: JSON with sorted keys. */
+  readonly others: string | null
 }
 
-const columns = raw('feed, at, source, usdc, native, sol')
+const columns = raw('feed, at, source, usdc, native, sol, others')
 
 export function createRateJournal(store: SqlStore, clock: Clock): RateJournal {
   return {
     note: ({ feed, source, table }) =>
       store.write(function* () {
         const now = readTime(clock)
-        const [usdc, native, sol] = rateValues(table)
-        const texts = [source, usdc, native, sol].map((text) => sql`CAST(${text} AS text)`)
-        const [isUsdc, isNative, isSol] = texts.slice(1)
+        const texts = [source, ...rateValues(table)].map((text) => sql`CAST(${text} AS text)`)
+        const [isUsdc, isNative, isSol, isOthers] = texts.slice(1)
         // Of two changes within one millisecond, the later one is stored.
         yield sql`INSERT INTO {rates} (${columns})
-          SELECT CAST(${feed} AS text), CAST(${now} AS bigint), ${texts[0]}, ${isUsdc}, ${isNative}, ${isSol}
+          SELECT CAST(${feed} AS text), CAST(${now} AS bigint), ${texts[0]}, ${isUsdc}, ${isNative}, ${isSol},
+            ${isOthers}
           WHERE NOT EXISTS (SELECT 1 FROM (${selectLast(inFeed(feed), now, [])}) AS last
             WHERE last.usdc IS NOT DISTINCT FROM ${isUsdc} AND last.native IS NOT DISTINCT FROM ${isNative}
-              AND last.sol IS NOT DISTINCT FROM ${isSol})
+              AND last.sol IS NOT DISTINCT FROM ${isSol} AND last.others IS NOT DISTINCT FROM ${isOthers})
           ON CONFLICT (feed, at) DO UPDATE SET source = excluded.source, usdc = excluded.usdc, native = excluded.native,
-            sol = excluded.sol`
+            sol = excluded.sol, others = excluded.others`
         // The rates that were in force at the oldest kept time stay.
         const oldest = now - ratesKeptMs
         yield sql`DELETE FROM {rates} AS old WHERE at < ${oldest} AND EXISTS (SELECT 1 FROM {rates} AS next
@@ -59,9 +61,12 @@ function* findRates({ feed, time, tokens }: RateQuery): Work<JournaledRates | un
 function* ask(query: Query): Work<JournaledRates | undefined> {
   const row = yield* first<RateRow>(query)
   if (!row) return undefined
-  const { feed, at, source, usdc, native, sol } = row
-  const rates = Object.entries({ USDC: usdc, NATIVE: native, SOL: sol }).filter(([, rate]) => rate !== null)
-  return { feed, at: Number(at), source, table: Object.fromEntries(rates) }
+  const { feed, at, source, usdc, native, sol, others } = row
+  const known = Object.entries({ USDC: usdc, NATIVE: native, SOL: sol }).flatMap(([token, rate]) =>
+    rate === null ? [] : [[token, rate] as const],
+  )
+  const table: RateTable = { ...Object.fromEntries(known), ...(others === null ? {} : JSON.parse(others)) }
+  return { feed, at: Number(at), source, table }
 }
 
 const inFeed = (feed: string): Query => sql`feed = ${feed}`
@@ -77,10 +82,17 @@ function selectNext(scope: Query, time: number, tokens: readonly TokenCode[]): Q
 }
 
 function select(scope: Query, tokens: readonly TokenCode[]): Query {
-  const isComplete = tokens.map((token) => ` AND ${token.toLowerCase()} IS NOT NULL`).join('')
-  return sql`SELECT ${columns} FROM {rates} WHERE ${scope}${raw(isComplete)}`
+  // Only tested codes become part of the statement.
+  const isComplete = tokens
+    .filter(isTokenCode)
+    .map((token) =>
+      isKnownCode(token) ? ` AND ${token.toLowerCase()} IS NOT NULL` : ` AND others LIKE '%"${token}":%'`,
+    )
+  return sql`SELECT ${columns} FROM {rates} WHERE ${scope}${raw(isComplete.join(''))}`
 }
 
-function rateValues({ USDC, NATIVE, SOL }: RateTable): readonly (string | null)[] {
-  return [USDC, NATIVE, SOL].map((rate) => rate ?? null)
+function rateValues({ USDC, NATIVE, SOL, ...others }: RateTable): readonly (string | null)[] {
+  const sorted = Object.entries(others).sort(([one], [other]) => (one < other ? -1 : 1))
+  const text = sorted.length === 0 ? null : JSON.stringify(Object.fromEntries(sorted))
+  return [...[USDC, NATIVE, SOL].map((rate) => rate ?? null), text]
 }

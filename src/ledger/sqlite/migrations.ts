@@ -271,6 +271,8 @@ export const steps: readonly string[] = [
   CREATE INDEX submissions_failed_payer ON submissions (payer, at) WHERE outcome = 'failed';
   CREATE INDEX submissions_failed_client ON submissions (client, at) WHERE outcome = 'failed';
   `,
+  // The rates of other tokens than the known ones, as JSON.
+  'ALTER TABLE rates ADD COLUMN others TEXT',
 ]
 
 const fullSynchronous = 2

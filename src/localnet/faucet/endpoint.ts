@@ -1,12 +1,12 @@
 /** `POST /faucet {address, token?, amount?}`: test money for people and scripts. Amounts are decimal text in tokens. */
-import { knownMints } from '../../core/money/tokens.ts'
+import { localnetMints } from '../../core/money/tokens.ts'
 import { localnetPortions, readFaucetOrder } from '../../core/protocol/faucet-order.ts'
 import { type Amounts, FaucetError } from './faucet.ts'
 
 type Fund = (address: string, amounts: Amounts) => Promise<readonly string[]>
 
 export async function serveFaucet(body: string, fund: Fund): Promise<{ status: number; json: unknown }> {
-  const order = readFaucetOrder(body, localnetPortions, knownMints.localnet)
+  const order = readFaucetOrder(body, localnetPortions, localnetMints)
   if (typeof order === 'string') return { status: 400, json: { error: order } }
   const { address, units, amounts } = order
   try {

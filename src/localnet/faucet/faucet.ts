@@ -1,6 +1,6 @@
 /** Test money: SOL from the faucet's balance, and freshly minted tokens, sent by ordinary transactions. */
 import { PaystileError } from '../../core/errors/paystile-error.ts'
-import { knownMints, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { type ByToken, listTokens, localnetMints, type TokenCode } from '../../core/money/tokens.ts'
 import { associatedTokenAddress } from '../accounts/program-address.ts'
 import type { Bank } from '../bank/bank.ts'
 import {
@@ -15,7 +15,7 @@ import { describeFailure, type Failure } from '../transaction/failure.ts'
 import type { Keypair } from '../transaction/signature.ts'
 import { decodeTransaction } from '../transaction/wire.ts'
 
-export type Amounts = Readonly<Partial<Record<TokenCode, bigint>>>
+export type Amounts = ByToken<bigint>
 
 const unitLimit = 400_000
 
@@ -41,7 +41,9 @@ export function createFaucet(bank: Bank, key: Keypair) {
     airdrop: (address: string, lamports: bigint) => send([transferSol(key.address, address, lamports)]).signature,
     /** Pays, and creates missing token accounts. Throws if the chain refuses. */
     pay(address: string, amounts: Amounts) {
-      const calls = tokenCodes.flatMap((token) => createCalls(key.address, address, token, amounts[token]))
+      const calls = listTokens(localnetMints).flatMap((token) =>
+        createCalls(key.address, address, token, amounts[token]),
+      )
       if (calls.length === 0) throw new FaucetError('nothing to pay')
       const { signature, failure } = send(calls)
       if (failure !== undefined) throw new FaucetError(`the faucet's payment failed: ${describeFailure(failure)}`)
@@ -55,7 +57,7 @@ export type Faucet = ReturnType<typeof createFaucet>
 function createCalls(faucet: string, address: string, token: TokenCode, units: bigint | undefined): readonly Call[] {
   if (units === undefined) return []
   if (token === 'SOL') return units === 0n ? [] : [transferSol(faucet, address, units)]
-  const mint = knownMints.localnet[token]
+  const mint = localnetMints[token]
   if (!mint) return []
   const account = associatedTokenAddress(address, mint.address, mint.tokenProgram)
   const create = createTokenAccount(faucet, account, address, mint.address, mint.tokenProgram)

@@ -13,10 +13,10 @@ import { decodeAddress } from '../../core/encoding/base58.ts'
 import { decodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { findDecimals, findMint, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { findDecimals, findMint, listTokens, type MintTable, type TokenCode } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
-import { paymentOptions } from '../../core/payment/requirements.ts'
+import { routeOptions } from '../../core/payment/requirements.ts'
 import { deriveReference, transactionLink, transferLink } from '../../core/payment/solana-pay.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { DraftOption } from '../../core/ports/payment-drafts.ts'
@@ -58,9 +58,9 @@ export function createActions(routeRuntime: RouteRuntime, kv: KeyValueStore): Ch
     open,
     readState: states.read,
     listTokens: (purchase) =>
-      [priced, ...tokenCodes.filter((token) => token !== priced)].flatMap((token) => {
+      [priced, ...listTokens(readMints(desk)).filter((token) => token !== priced)].flatMap((token) => {
         const amount = amountOf(desk, purchase, token)
-        const mint = findMint(token, route.config.mints)?.address
+        const mint = findMint(token, readMints(desk))?.address
         return amount === undefined ? [] : [{ token, amount, ...(mint !== undefined && { mint }) }]
       }),
     view: (purchase, token) => viewOf(desk, purchase, token),
@@ -84,6 +84,11 @@ export function createActions(routeRuntime: RouteRuntime, kv: KeyValueStore): Ch
   }
 }
 
+/** Includes tokens that are no longer configured: a purchase in them can be open. */
+function readMints({ routeRuntime: { runtime, route } }: Desk): MintTable {
+  return runtime.tokens.complete(route.config.mints)
+}
+
 function unitsOf({ routeRuntime: { probe } }: Desk, { request }: Purchase, token: TokenCode): bigint | undefined {
   const units = request.amounts[token]
   const offering = probe.offered().get(token)
@@ -92,9 +97,7 @@ function unitsOf({ routeRuntime: { probe } }: Desk, { request }: Purchase, token
 
 function amountOf(desk: Desk, purchase: Purchase, token: TokenCode): string | undefined {
   const units = unitsOf(desk, purchase, token)
-  return units === undefined
-    ? undefined
-    : formatUnits(units, findDecimals(token, desk.routeRuntime.route.config.mints) ?? 0)
+  return units === undefined ? undefined : formatUnits(units, findDecimals(token, readMints(desk)) ?? 0)
 }
 
 function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView | undefined {
@@ -102,7 +105,8 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   const amount = amountOf(desk, purchase, token)
   if (amount === undefined) return undefined
   const { requestId, recipient } = purchase
-  const { mints, description: label = 'paystile' } = route.config
+  const mints = readMints(desk)
+  const { description: label = 'paystile' } = route.config
   const { publicUrl } = runtime
   // With a public https address, wallets request the transaction from the service. Otherwise they build it from the
   // link.
@@ -140,7 +144,7 @@ async function prepare(
   const units = unitsOf(desk, purchase, token)
   if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
   const { requestId, recipient } = purchase
-  const { mints } = route.config
+  const mints = readMints(desk)
   const reference = deriveReference(requestId)
   const mint = findMint(token, mints)
   const drafting = await runtime.paymentDrafts.draft({ account, recipient, mint, units, requestId, reference })
@@ -159,9 +163,8 @@ const wouldFail = "The payment would fail on chain, so it was not sent. Check th
 
 /** The ways to pay, with the amounts to send so that the price arrives. */
 async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
-  const { route, runtime } = desk.routeRuntime
   const { request, recipient } = purchase
-  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
+  const options = await routeOptions(desk.routeRuntime, request.amounts, recipient)
   return options.map((option) => ({ ...option, gross: unitsOf(desk, purchase, option.token) ?? option.units }))
 }
 
@@ -202,10 +205,10 @@ async function payAsTest(desk: Desk, purchase: Purchase, token: TokenCode, incom
   const account = await testPayer.address()
   const draft = () => prepare(desk, purchase, { token, account }, incoming)
   let drafted = await draft()
-  if (drafted.kind === 'short' && (await testPayer.fill())) drafted = await draft()
+  if (drafted.kind === 'short' && (await testPayer.fill(token))) drafted = await draft()
   if (drafted.kind === 'refused' || drafted.kind === 'state') return drafted
   if (drafted.kind === 'short')
-    return { kind: 'refused', why: 'The faucet of this chain is unavailable at the moment.' }
+    return { kind: 'refused', why: `The faucet of this chain has no ${token} at the moment.` }
   const bytes = decodeBase64url(drafted.transaction.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))
   return submit(desk, purchase, bytes && (await testPayer.sign(bytes)), incoming)
 }

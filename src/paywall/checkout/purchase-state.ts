@@ -9,7 +9,7 @@ import type { Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import { type Refusal, type RefusalCode, refusals, refuse } from '../../core/payment/refusals.ts'
-import { claimableUntil, paymentOptions, paymentWindow } from '../../core/payment/requirements.ts'
+import { claimableUntil, paymentWindow, routeOptions } from '../../core/payment/requirements.ts'
 import { judge, type Quote } from '../../core/payment/verify.ts'
 import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
@@ -69,7 +69,7 @@ const mostCandidates = 10
 const hintMs = 120_000
 
 export function createPurchaseStates(routeRuntime: RouteRuntime, slots: TransactionSlots): PurchaseStates {
-  const { runtime, route } = routeRuntime
+  const { runtime } = routeRuntime
   const { clock, ledger } = runtime
   const { kv, books } = ledger
   const foundOf = ({ name }: Purchase, tx = ''): string => `checkout/${name}/${tx}`
@@ -99,12 +99,7 @@ export function createPurchaseStates(routeRuntime: RouteRuntime, slots: Transact
   return {
     read: async (purchase, incoming, hint) => {
       const sent = await slots.current(purchase)
-      const options = await paymentOptions(
-        purchase.request.amounts,
-        route.config.mints,
-        purchase.recipient,
-        runtime.tokenAccountOf,
-      )
+      const options = await routeOptions(routeRuntime, purchase.request.amounts, purchase.recipient)
       const { requestId, recipient } = purchase
       const window = paymentWindow(purchase.request)
       const quote: Quote = { requestId, recipient, options, ...window }

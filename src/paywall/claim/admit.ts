@@ -12,7 +12,7 @@ import { decimalsIn, type FrozenRates } from '../../core/money/rates.ts'
 import { computeValue } from '../../core/money/valuation.ts'
 import { type Allowance, firstSlice, isOneRequest } from '../../core/payment/allowance.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
-import { claimableUntil, paymentOptions, paymentWindow } from '../../core/payment/requirements.ts'
+import { claimableUntil, paymentWindow, routeOptions } from '../../core/payment/requirements.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -163,8 +163,7 @@ async function checkSigner(claim: Claim, request: OpenedRequest, recipients: rea
 }
 
 async function quoteFor({ routeRuntime, proof }: Claim, request: OpenedRequest, recipient: string) {
-  const { runtime, route } = routeRuntime
-  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
+  const options = await routeOptions(routeRuntime, request.amounts, recipient)
   return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
 }
 
@@ -248,7 +247,7 @@ async function appraise({ routeRuntime }: Claim, { token, decimals }: PaymentOpt
   const { runtime, route } = routeRuntime
   const { reportToken } = runtime.config
   const found = await route.rates.find(paidAt, token === reportToken ? [] : [token, reportToken])
-  const rates: FrozenRates = { ...found, decimals: decimalsIn(route.config.mints) }
+  const rates: FrozenRates = { ...found, decimals: { ...decimalsIn(route.config.mints), [token]: decimals } }
   return { worth: computeValue({ token, units, decimals }, reportToken, found.table), rates }
 }
 

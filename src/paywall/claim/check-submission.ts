@@ -8,7 +8,7 @@ import { computeGross } from '../../core/money/transfer-fee.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
 import { isMemoOf } from '../../core/payment/memo.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
-import { paymentOptions } from '../../core/payment/requirements.ts'
+import { routeOptions } from '../../core/payment/requirements.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { SubmittedTransaction } from '../../core/ports/sponsor.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
@@ -104,7 +104,7 @@ async function checkPayment(
   const [transfer, ...others] = transfers
   if (!transfer || others.length > 0) return breaksRule('one_transfer')
   if (memos.length > 1) return breaksRule('one_memo')
-  const options = await paymentOptions(request.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
+  const options = await routeOptions({ runtime, route }, request.amounts, recipient)
   const option = options.find(({ asset }) => asset === transfer.asset)
   if (!option) return refuse('wrong_mint')
   if (option.destination !== transfer.destination) return refuse('wrong_destination')

@@ -2,7 +2,7 @@
 import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { nameEndpoint } from '../../core/http/endpoint.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { findDecimals, findMint, type TokenCode } from '../../core/money/tokens.ts'
+import { findDecimals, findMint, isKnownCode, type TokenCode } from '../../core/money/tokens.ts'
 import { isShortMemo } from '../../core/payment/memo.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow } from '../../core/payment/requirements.ts'
@@ -118,12 +118,18 @@ function arrivalOf(runtime: Runtime, effect: Effect, transfer: Transfer, submitt
   const account = runtime.watched.get(destination)
   if (account?.asset !== asset) return undefined
   const { recipient, token } = account
+  if (!hasMeaning(runtime, token, asset)) return undefined
   // A transfer that the recipient signed, such as a conversion, is not a payment that could be refunded.
   if (isSignedByOwner(effect, recipient)) return undefined
   const received = computeCredit(effect, recipient, asset, authority)
   const requestIds = submitted === undefined ? transfer.memos : [submitted]
   const purposes = requestIds.flatMap((requestId) => purposeOf(runtime, requestId, token) ?? [])
   return { transfer, account, received, purposes }
+}
+
+/** Whether the ledger books this asset under this code. An unbound code has no quotes yet. */
+function hasMeaning({ tokens }: Runtime, token: TokenCode, asset: string): boolean {
+  return isKnownCode(token) || findMint(token, tokens.complete({}))?.address === asset
 }
 
 function isPaidFor({ purposes, received }: Arrival): boolean {

@@ -11,7 +11,7 @@ import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encodin
 import { readClientAddress, unknownAddress } from '../../core/http/client-address.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, type RefusalCode, refusals, refuse } from '../../core/payment/refusals.ts'
-import { paymentOptions } from '../../core/payment/requirements.ts'
+import { routeOptions } from '../../core/payment/requirements.ts'
 import { judge } from '../../core/payment/verify.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
@@ -129,7 +129,7 @@ async function settleSent(
       facts,
     }
   const { recipient } = recognition
-  const options = await paymentOptions(opened.amounts, route.config.mints, recipient, runtime.tokenAccountOf)
+  const options = await routeOptions(request.routeRuntime, opened.amounts, recipient)
   const verdict = judge(reading.effect, { requestId, recipient, options })
   if (verdict.kind === 'refused') return { kind: 'refused', refusal: verdict, facts }
   const { payer } = verdict.kind === 'late' ? verdict.paid : verdict

@@ -144,12 +144,20 @@ describe('readConfig', () => {
     ['T49: a price of zero', { ...local, price: 0 }, 'price: must be more than zero'],
     ['T49: a price below one base unit', { ...local, price: 1e-7 }, 'price: 0.0000001 has more decimals than USDC (6)'],
     ['no token', { ...local, token: undefined }, 'token: is missing'],
-    ['a token nobody knows', { ...local, token: 'BTC' }, 'token: must be one of NATIVE, USDC, SOL, not "BTC"'],
-    ['a token in small letters', { ...local, token: 'usdc' }, 'SOL, not "usdc"; did you mean "USDC"?'],
+    [
+      'a token nobody knows',
+      { ...local, token: 'BTC' },
+      'token: BTC is not a token of this service; use NATIVE, USDC, SOL, or add it to tokens',
+    ],
+    [
+      'a token in small letters',
+      { ...local, token: 'usdc' },
+      'SOL, or a code of tokens, not "usdc"; did you mean "USDC"?',
+    ],
     [
       'a list of tokens with one in small letters',
       { ...local, acceptedMints: ['USDC', 'Sol'] },
-      'acceptedMints.1: must be one of NATIVE, USDC, SOL, not "Sol"; did you mean "SOL"?',
+      'acceptedMints.1: must be one of NATIVE, USDC, SOL, or a code of tokens, not "Sol"; did you mean "SOL"?',
     ],
     ['no recipient', { ...local, recipient: undefined }, 'recipient: is missing'],
     ['a recipient that is no address', { ...local, recipient: '0x12' }, 'recipient: "0x12" is not a Solana address'],

@@ -4,7 +4,7 @@ import { ConfigurationError, type ConfigurationProblem } from '../../core/errors
 import type { NamedEndpoint } from '../../core/http/endpoint.ts'
 import { convertAll } from '../../core/money/spread.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
-import { findDecimals, parseNodes, publicNodes } from '../../core/money/tokens.ts'
+import { findDecimals, isKnownCode, parseNodes, publicNodes } from '../../core/money/tokens.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
 import type { Envelope } from '../../core/payment/envelope.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
@@ -17,7 +17,7 @@ import { type ConversionConfig, readConversion } from './conversion.ts'
 import type { PaywallEvent } from './events.ts'
 import { type FinalityAt, readFinality } from './finality.ts'
 import type { AccountKey } from './kinds.ts'
-import { type MintRules, readMints } from './mints.ts'
+import { checkCode, type MintRules, readMints } from './mints.ts'
 import { type ProviderOptions, providerSchema, usualOptions } from './options.ts'
 import { type FreeQuota, type Pricing, readFree, readPricing } from './pricing.ts'
 import { formatProblem, parseOptions } from './problems.ts'
@@ -176,9 +176,10 @@ type ConfigReading =
 export function completeConfig(parsed: ParsedOptions): ConfigReading {
   const read = withUsual(parsed)
   const problems: string[] = []
-  const { mints, allowedTraits } = readMints(read.network, read.mints, problems)
-  const rates = readRatesOption(read.rates, read.network, problems)
+  const { mints, allowedTraits } = readMints(read, problems)
+  const rates = readRatesOption(read.rates, read.network, mints, problems)
   const acceptedMints = [...new Set(read.acceptedMints ?? [read.token])]
+  checkCodes(read, mints, problems)
   const pricing = readPricing(read, mints, problems)
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)
   const free = readFree(read.free)
@@ -300,6 +301,15 @@ function checkNetwork(read: OptionsRead, problems: string[]): void {
     )
 }
 
+/** Every named token must be known. */
+function checkCodes(read: OptionsRead, mints: MintTable, problems: string[]): void {
+  const { token, acceptedMints = [], settlementToken, reportToken } = read
+  checkCode('token', token, mints, problems)
+  for (const code of new Set(acceptedMints)) checkCode('acceptedMints', code, mints, problems)
+  if (settlementToken !== undefined) checkCode('settlementToken', settlementToken, mints, problems)
+  checkCode('reportToken', reportToken, mints, problems)
+}
+
 /** An accepted token must have a mint, and a rate if the price is in another token. */
 function checkTokens(
   read: OptionsRead,
@@ -314,7 +324,7 @@ function checkTokens(
   const amounts = rates.kind === 'fixed' && convertAll({ token, units, decimals }, accepted, mints, rates.table)
   for (const code of accepted) {
     if (findDecimals(code, mints) === undefined) {
-      if (code !== token)
+      if (code !== token && isKnownCode(code))
         problems.push(`mints.${code}: ${code} has no mint on ${read.network}; give its address and decimals`)
     } else if (amounts && amounts[code] === undefined) {
       problems.push(

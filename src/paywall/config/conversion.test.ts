@@ -106,7 +106,11 @@ describe('the options of conversion', () => {
       { conversionThreshold: { USDC: '0.0000001' } },
       'conversionThreshold.USDC: must be a number or decimal text above zero, with at most 6',
     ],
-    ['a threshold of another token', { conversionThreshold: { BTC: 1 } }, 'conversionThreshold.BTC: is not an option'],
+    [
+      'a threshold of another token',
+      { conversionThreshold: { BTC: 1 } },
+      'conversionThreshold.BTC: BTC is not a token of this service',
+    ],
     [
       'a negative reserve',
       { conversionReserve: { SOL: -1 } },

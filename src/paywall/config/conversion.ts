@@ -1,9 +1,18 @@
 /** The options of conversion: the tokens, thresholds, venue and key. */
 import { z } from 'zod'
 import { formatNumber, parseUnits } from '../../core/money/money.ts'
-import { findDecimals, type MintTable, type Network, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import {
+  type ByToken,
+  findDecimals,
+  isKnownCode,
+  listTokens,
+  type MintTable,
+  type Network,
+  type TokenCode,
+} from '../../core/money/tokens.ts'
 import { type ConversionRules, usualConversionLimits, usualSolKept } from '../../core/payouts/conversion.ts'
 import { type AccountKey, apiKey, decimal, url } from './kinds.ts'
+import { checkCode } from './mints.ts'
 import type { RatesConfig } from './rates.ts'
 
 export type VenueConfig =
@@ -17,10 +26,7 @@ export interface ConversionConfig {
   readonly venue: VenueConfig | undefined
 }
 
-export const amountsOption = z.strictObject(
-  { NATIVE: decimal.optional(), USDC: decimal.optional(), SOL: decimal.optional() },
-  { error: 'must be amounts by token, such as { SOL: 1 }' },
-)
+export const amountsOption = z.record(z.string(), decimal, { error: 'must be amounts by token, such as { SOL: 1 }' })
 
 const mostBps = 5_000
 const bps = z
@@ -74,10 +80,16 @@ export function readConversion(
   }
   const tokens = acceptedMints.filter((token) => token !== settlementToken)
   if (tokens.length === 0) return undefined
-  if (findDecimals(settlementToken, mints) === undefined)
+  if (findDecimals(settlementToken, mints) === undefined && isKnownCode(settlementToken))
     problems.push(
       `mints.${settlementToken}: ${settlementToken} has no mint on ${network}; give its address and decimals`,
     )
+  // Only accepted tokens are compared with the chain. Wrong decimals would spoil every price.
+  if (!isKnownCode(settlementToken) && mints[settlementToken] && !acceptedMints.includes(settlementToken))
+    problems.push(`settlementToken: add ${settlementToken} to acceptedMints, so that its mint is checked on chain`)
+  for (const token of [settlementToken, ...tokens])
+    if (!isKnownCode(token) && mints[token] && !hasRateSource(rates, token))
+      problems.push(`rates.${token}: conversion of ${token} needs its rate`)
   const { slippageBps, maxDeviationBps } = read.venue ?? {}
   const rules: ConversionRules = {
     settlementToken,
@@ -94,6 +106,12 @@ export function readConversion(
   return { rules, key, venue: readVenue(read, problems) }
 }
 
+/** Whether the configuration names a source for the rate of a token. */
+function hasRateSource(rates: RatesConfig, token: TokenCode): boolean {
+  if (rates.kind === 'fixed') return rates.table[token] !== undefined
+  return rates.kind !== 'pyth' || rates.feeds[token] !== undefined
+}
+
 function readVenue({ network, venue }: ConversionRead, problems: string[]): VenueConfig | undefined {
   if (venue?.kind === 'rfq') return { kind: 'rfq', url: venue.url }
   if (network === 'mainnet' || venue?.url !== undefined)
@@ -106,10 +124,18 @@ function readVenue({ network, venue }: ConversionRead, problems: string[]): Venu
   return undefined
 }
 
-function readAmounts(option: string, given: Amounts, mints: MintTable, least: bigint, problems: string[]) {
-  const entries = tokenCodes.flatMap((token) => {
-    const value = given?.[token]
-    if (value === undefined) return []
+function readAmounts(
+  option: string,
+  given: Amounts,
+  mints: MintTable,
+  least: bigint,
+  problems: string[],
+): ByToken<bigint> {
+  const entries = Object.entries(given ?? {}).flatMap(([token, value]) => {
+    if (!listTokens(mints).includes(token)) {
+      checkCode(`${option}.${token}`, token, mints, problems)
+      return []
+    }
     const decimals = findDecimals(token, mints)
     const text = typeof value === 'number' ? formatNumber(value) : value
     const units = text === undefined || decimals === undefined ? undefined : parseUnits(text, decimals)

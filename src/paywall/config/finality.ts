@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
 import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/spread.ts'
-import { type Amounts, findDecimals, type MintTable, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { type Amounts, findDecimals, listTokens, type MintTable, type TokenCode } from '../../core/money/tokens.ts'
 import { decimal } from './kinds.ts'
 
 /** The requirements for a payment before it is accepted. */
@@ -51,7 +51,7 @@ export function readFinality(read: FinalityRead, mints: MintTable, problems: str
   let known: { readonly rates: RateTable; readonly rule: FinalityRule } | undefined
   return (rates) => {
     if (known?.rates === rates) return known.rule
-    const worth = (limit: Amount): Amounts => convertAll(limit, tokenCodes, mints, rates)
+    const worth = (limit: Amount): Amounts => convertAll(limit, listTokens(mints), mints, rates)
     const risk = { recipient: recipient && worth(recipient), payer: payer && worth(payer) }
     known = { rates, rule: { finalizedFrom: worth(from), risk } }
     return known.rule

@@ -2,12 +2,18 @@
 import { z } from 'zod'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { isTokenCode, knownCodes, type TokenCode, tokenCodePattern } from '../../core/money/tokens.ts'
 
 /** The options that a schema accepts. Editors show the doc comments of its properties. */
 export type OptionsInput<Shape extends z.ZodRawShape> = z.input<z.ZodObject<Shape>>
 
-export const token = z.enum(tokenCodes)
+/** The reader checks that the service knows the code. */
+export const token = z
+  .custom<TokenCode>(isTokenCode, {
+    error: `must be one of ${knownCodes.join(', ')}, or a code of tokens`,
+    params: { choices: [...knownCodes] },
+  })
+  .meta({ type: 'string', pattern: tokenCodePattern.source, examples: [...knownCodes] })
 export const flag = z.boolean({ error: 'must be true or false' })
 export const text = z.string({ error: 'must be text' })
 export const number = z.number({ error: 'must be a number' })

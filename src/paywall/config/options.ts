@@ -53,7 +53,7 @@ const notEndpoint = "must be a path such as '/api/weather', or a method and a pa
 
 /** Options that can differ for each route of a gateway. */
 export const routeShape = {
-  /** The token of the price: `NATIVE`, `USDC` or `SOL`. */
+  /** The token of the price: `NATIVE`, `USDC`, `SOL`, or a code of `tokens`. */
   token,
   /**
    * The wallet that receives the payments. Receiving needs no key. Well-known programs and mints are refused.

@@ -1,7 +1,7 @@
 /** The options of prices: `price`, `per`, `size`, `prepay` and `free`. */
 import { z } from 'zod'
 import { readPrice } from '../../core/money/price.ts'
-import { findDecimals, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
+import { findDecimals, isKnownCode, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
 import { type Allowance, isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
 import type { Envelope } from '../../core/payment/envelope.ts'
 import type { PricedRequest } from './binding.ts'
@@ -57,7 +57,7 @@ interface PricingRead {
 export function readPricing(read: PricingRead, mints: MintTable, problems: string[]): Pricing {
   const { token, network } = read
   const decimals = findDecimals(token, mints)
-  if (decimals === undefined)
+  if (decimals === undefined && isKnownCode(token))
     problems.push(`mints.${token}: ${token} has no mint on ${network}; give its address and decimals`)
   const price = decimals === undefined ? 0n : readPriceOption(read.price, token, decimals, problems)
   const per = readPer(read, problems)

@@ -82,9 +82,11 @@ function findClosest({ input, errors }: z.core.$ZodIssueInvalidUnion): readonly 
 }
 
 function guessCase(issue: z.core.$ZodIssue, origin: Origin): string {
-  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return ''
+  const choices =
+    issue.code === 'invalid_value' ? issue.values : issue.code === 'custom' ? issue.params?.['choices'] : []
+  if (!Array.isArray(choices) || typeof issue.input !== 'string') return ''
   const given = issue.input.trim().toLowerCase()
-  const choice = issue.values.map(String).find((value) => value.toLowerCase() === given)
+  const choice = choices.map(String).find((value) => value.toLowerCase() === given)
   return choice === undefined ? '' : `; did you mean ${origin === 'file' ? choice : JSON.stringify(choice)}?`
 }
 
@@ -104,6 +106,7 @@ function listNames(schema: unknown, place: Place): readonly string[] {
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((choice) => listNames(choice, place))
   const [name, ...rest] = place
   if (schema instanceof z.ZodArray) return name === undefined ? [] : listNames(schema.element, rest)
+  if (schema instanceof z.ZodRecord) return name === undefined ? [] : listNames(schema.valueType, rest)
   if (!(schema instanceof z.ZodObject)) return []
   return name === undefined ? Object.keys(schema.shape) : listNames(schema.shape[name], rest)
 }

@@ -5,11 +5,11 @@ import { isHttpUrl } from '../../core/http/http.ts'
 import { formatNumber } from '../../core/money/money.ts'
 import { type FeedIds, type RateLimits, type RateSource, usualRateLimits } from '../../core/money/rate-feed.ts'
 import { parseRate, type RateTable, testRates } from '../../core/money/rates.ts'
-import { type Network, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { type ByToken, listTokens, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
 
 /** The accepted values of the option. */
 export type RatesOption =
-  | Readonly<Partial<Record<TokenCode, string | number>>>
+  | ByToken<string | number>
   | RateSourceName
   | RateSource['read']
   | (RateSource & Partial<RateLimits>)
@@ -20,7 +20,7 @@ export type RateSourceName = 'pyth' | 'jupiter'
 
 export interface PythOption extends Partial<RateLimits> {
   readonly source: 'pyth'
-  /** Ids of price feeds in dollars: 64 hex digits. NATIVE has no default. */
+  /** Ids of price feeds in dollars: 64 hex digits. Only SOL and USDC have a default. */
   readonly feeds?: FeedIds
   /** The address of Hermes. */
   readonly url?: string
@@ -52,13 +52,13 @@ const sourceNames: readonly RateSourceName[] = ['pyth', 'jupiter']
 const whatItIs = `must be a table such as { SOL: '150.25' }, 'pyth', 'jupiter', or a source with its limits`
 
 /** Reads the option. Problems are added to the list, without keys. */
-export function readRatesOption(option: unknown, network: Network, problems: string[]): RatesConfig {
-  return Object.freeze(read(option, network, problems))
+export function readRatesOption(option: unknown, network: Network, mints: MintTable, problems: string[]): RatesConfig {
+  return Object.freeze(read(option, network, listTokens(mints), problems))
 }
 
-function read(option: unknown, network: Network, problems: string[]): RatesConfig {
-  if (option === undefined) return readTable({}, network, problems)
-  if (isName(option) || typeof option === 'function') return readSource(option, {}, problems)
+function read(option: unknown, network: Network, codes: readonly TokenCode[], problems: string[]): RatesConfig {
+  if (option === undefined) return readTable({}, network, codes, problems)
+  if (isName(option) || typeof option === 'function') return readSource(option, {}, codes, problems)
   if (typeof option === 'string') {
     const guess = nearest(option, sourceNames)
     problems.push(`rates: ${whatItIs}${guess ? `; did you mean '${guess}'?` : ''}`)
@@ -66,20 +66,20 @@ function read(option: unknown, network: Network, problems: string[]): RatesConfi
     problems.push(`rates: ${whatItIs}`)
   } else if ('source' in option) {
     const { source, ...rest } = option as Given
-    return readSource(source, rest, problems)
+    return readSource(source, rest, codes, problems)
   } else if ('read' in option) {
     // Passes the object itself, so that its method keeps its `this`.
     const { read: _read, ...rest } = option as Given
-    return readSource(option, rest, problems)
+    return readSource(option, rest, codes, problems)
   } else {
-    return readTable(option as Given, network, problems)
+    return readTable(option as Given, network, codes, problems)
   }
-  return readTable({}, network, [])
+  return readTable({}, network, codes, [])
 }
 
-function readTable(given: Given, network: Network, problems: string[]): RatesConfig {
+function readTable(given: Given, network: Network, codes: readonly TokenCode[], problems: string[]): RatesConfig {
   const table: Record<string, string> = { ...(network === 'mainnet' ? { USDC: '1' } : testRates) }
-  for (const [code, rate] of entries(given, tokenCodes, ['source', 'read'], 'rates', problems)) {
+  for (const [code, rate] of entries(given, codes, ['source', 'read'], 'rates', problems)) {
     const text = typeof rate === 'number' ? exactText(rate) : rate
     if (typeof text === 'string' && parseRate(text) !== undefined) table[code] = text
     else problems.push(`rates.${code}: must be a decimal above zero, such as "150.25"; with many digits, in quotes`)
@@ -99,7 +99,7 @@ function exactText(value: number): string | undefined {
 
 const limitNames = Object.keys(usualRateLimits) as (keyof RateLimits)[]
 
-function readSource(source: unknown, given: Given, problems: string[]): RatesConfig {
+function readSource(source: unknown, given: Given, codes: readonly TokenCode[], problems: string[]): RatesConfig {
   const own = readOwn(source)
   const extras = own ? [] : source === 'jupiter' ? ['url', 'apiKey'] : ['url', 'apiKey', 'feeds']
   const options: Given = Object.fromEntries(entries(given, [...limitNames, ...extras], [], 'rates', problems))
@@ -117,7 +117,7 @@ function readSource(source: unknown, given: Given, problems: string[]): RatesCon
     limits,
   }
   if (source === 'jupiter') return { kind: 'jupiter', ...service }
-  return { kind: 'pyth', ...service, feeds: readFeeds(options['feeds'], problems) }
+  return { kind: 'pyth', ...service, feeds: readFeeds(options['feeds'], codes, problems) }
 }
 
 function isName(value: unknown): value is RateSourceName {
@@ -174,13 +174,13 @@ function readKey(key: unknown, problems: string[]): string | undefined {
   return undefined
 }
 
-function readFeeds(given: unknown, problems: string[]): FeedIds {
+function readFeeds(given: unknown, codes: readonly TokenCode[], problems: string[]): FeedIds {
   const feeds: Record<string, string> = {}
   if (given !== undefined && (typeof given !== 'object' || given === null || Array.isArray(given))) {
-    problems.push('rates.feeds: must be ids of price feeds by token: { SOL, USDC, NATIVE }')
+    problems.push(`rates.feeds: must be ids of price feeds by token: { ${codes.join(', ')} }`)
     return feeds
   }
-  for (const [code, id] of entries((given ?? {}) as Given, tokenCodes, [], 'rates.feeds', problems)) {
+  for (const [code, id] of entries((given ?? {}) as Given, codes, [], 'rates.feeds', problems)) {
     if (typeof id === 'string' && /^(0x)?[0-9a-f]{64}$/i.test(id)) feeds[code] = id
     else problems.push(`rates.feeds.${code}: must be the id of a price feed, 64 hex digits`)
   }

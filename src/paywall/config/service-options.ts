@@ -8,7 +8,7 @@ import { mppCredentialHeaders } from '../../core/protocol/mpp.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { PaywallEvent } from './events.ts'
 import { accountKey, callback, flag, label, list, type OptionsInput, token, url } from './kinds.ts'
-import { mintsOption } from './mints.ts'
+import { mintsOption, tokensOption } from './mints.ts'
 import type { RatesOption } from './rates.ts'
 import { sponsorOption } from './sponsor.ts'
 
@@ -62,6 +62,13 @@ export const serviceShape = {
    * @see [Token-2022](tokens.md#token-2022)
    */
   mints: mintsOption.optional(),
+  /**
+   * Other tokens by a code of your choice: `{ EURC: { mint, decimals, tokenProgram, allow } }`. The chain must confirm
+   * decimals and token program before the token is offered. A ledger keeps the mint of each code for good.
+   *
+   * @see [Your own tokens](tokens.md#your-own-tokens)
+   */
+  tokens: tokensOption.optional(),
   /**
    * Rates of the other tokens: a table `{ SOL: '150.25', NATIVE: 0.1 }` in USDC (in quotes if a number has more than 15
    * digits), `'pyth'`, `'jupiter'`, or a source of your own. A token without a fresh rate is not offered.

@@ -31,6 +31,7 @@ function open() {
     identity: { sign: () => new Uint8Array(64) },
     usage: { count: (endpoint: string, event: string) => used.push(`${endpoint} ${event}`) },
     countAdmitted: () => {},
+    tokens: { complete: () => ({}) },
     changes: { note: () => {} },
     log: { error: () => {} },
   }

@@ -48,7 +48,8 @@ export interface PaidRequest {
 }
 
 export function formatReceived({ claim, admission, receipts }: PaidRequest): string {
-  const { mints } = claim.routeRuntime.route.config
+  const { runtime, route } = claim.routeRuntime
+  const mints = runtime.tokens.complete(route.config.mints)
   receipts.amount ??= formatUnits(admission.received, findDecimals(admission.token, mints) ?? 0)
   return receipts.amount
 }

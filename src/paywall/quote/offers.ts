@@ -11,7 +11,7 @@ import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import type { Offering } from '../../core/payment/token-rules.ts'
 import type { ChallengeParts, Offer } from '../../core/protocol/challenge.ts'
-import { prepareSeal, type Subject } from '../../core/protocol/request-id.ts'
+import { fitsRequestId, prepareSeal, type Subject, type Terms } from '../../core/protocol/request-id.ts'
 import type { Dialects } from '../../dialects/join.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Rates, Runtime } from '../runtime/runtime.ts'
@@ -48,6 +48,13 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Di
   let market: Market | undefined
   const nameOf = ({ price, allowance }: QuotedPrice): string => `${price} ${allowance.unit} ${allowance.amount}`
 
+  const told = new Set<TokenCode>()
+  const omitted = (token: TokenCode): void => {
+    if (told.has(token)) return
+    told.add(token)
+    runtime.log.warn('token.omitted', { token, why: 'a requestId has no room for more amounts; accept fewer tokens' })
+  }
+
   return {
     /** A refusal if no accepted token currently has a price. */
     for: (deal: QuotedPrice) => {
@@ -62,7 +69,8 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Di
       // Usually all requests have the same deal.
       if (last?.deal === deal) return last.offer
       const name = nameOf(deal)
-      const offer = known.get(name) ?? prepare(runtime, config, dialects, parts.routeTag, market, deal)
+      const offer =
+        known.get(name) ?? prepare(runtime, config, dialects, { routeTag: parts.routeTag, market, omitted }, deal)
       if (known.size >= mostOffers) known.clear()
       known.set(name, offer)
       last = { deal, offer }
@@ -71,22 +79,31 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Di
   }
 }
 
+interface PreparationParts {
+  readonly routeTag: Uint8Array
+  readonly market: Market
+  /** Called for a token without room in the requestId. */
+  readonly omitted: (token: TokenCode) => void
+}
+
 function prepare(
   runtime: Runtime,
   config: RouteConfig,
   dialects: Dialects,
-  routeTag: Uint8Array,
-  { rates, spread, offered, publicUrl }: Market,
+  { routeTag, market, omitted }: PreparationParts,
   { price, allowance }: QuotedPrice,
 ): PreparedOffer | Refusal {
   const { recipient, acceptedMints, mints, description, pricing } = config
+  const { rates, spread, offered, publicUrl } = market
   const { token, decimals } = pricing
   const { network } = runtime.config
   const prices = convertAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
   const { amounts, gross } = payable(prices, offered)
-  const accepted = acceptedMints.filter((code) => amounts[code] !== undefined)
+  const common = { keyId: runtime.keyring.sealing, ttlSeconds: config.challengeTtlSeconds, routeTag, allowance }
+  const terms = fitTerms({ ...common, amounts }, acceptedMints)
+  const accepted = acceptedMints.filter((code) => terms.amounts[code] !== undefined)
   if (accepted.length === 0) return refuse('not_priced', { detail: 'No accepted token is available at the moment.' })
-  const terms = { keyId: runtime.keyring.sealing, ttlSeconds: config.challengeTtlSeconds, routeTag, allowance, amounts }
+  for (const token of acceptedMints) if (amounts[token] !== undefined && !accepted.includes(token)) omitted(token)
   const offer: Offer = {
     recipient,
     currency: token,
@@ -110,6 +127,18 @@ function prepare(
   }
 }
 
+/** A requestId has a limited length. In the configured order, tokens are taken as long as their amounts fit. */
+function fitTerms(terms: Terms, acceptedMints: readonly TokenCode[]): Terms {
+  let fitting: Terms = { ...terms, amounts: {} }
+  for (const code of acceptedMints) {
+    const units = terms.amounts[code]
+    if (units === undefined) continue
+    const more = { ...terms, amounts: { ...fitting.amounts, [code]: units } }
+    if (fitsRequestId(more)) fitting = more
+  }
+  return fitting
+}
+
 /** Whether a price is too low to be sponsored. Without a rate of SOL this is unknown, and the limits bound the loss. */
 function isTooLow(price: Amount, leastLamports: bigint, mints: MintTable, rates: RateTable): boolean {
   const { SOL } = convertAll(price, ['SOL'], mints, rates)
@@ -118,8 +147,8 @@ function isTooLow(price: Amount, leastLamports: bigint, mints: MintTable, rates:
 
 /** The amount that must arrive of each offered token, and the amount to send, which is more if the mint takes a fee. */
 function payable(prices: Amounts, offered: Market['offered']): { readonly amounts: Amounts; readonly gross: Amounts } {
-  const amounts: Partial<Record<TokenCode, bigint>> = {}
-  const gross: Partial<Record<TokenCode, bigint>> = {}
+  const amounts: Record<string, bigint> = {}
+  const gross: Record<string, bigint> = {}
   for (const [code, { fees, leastUnits }] of offered) {
     const units = prices[code]
     if (units === undefined || units < leastUnits) continue

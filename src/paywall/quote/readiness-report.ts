@@ -1,5 +1,5 @@
 /** The readiness of a paywall: the tokens that it can sell for, and the reasons for the others. */
-import { tokenCodes } from '../../core/money/tokens.ts'
+import { isKnownCode, knownCodes } from '../../core/money/tokens.ts'
 import { refuse } from '../../core/payment/refusals.ts'
 import type { ReadinessReport } from '../runtime/catalog.ts'
 
@@ -10,11 +10,14 @@ import type { ReadinessReport } from '../runtime/catalog.ts'
 export function joinReports(reports: readonly ReadinessReport[]): ReadinessReport {
   const why = reports.find((report) => report.why !== undefined)?.why
   const selling = reports.filter(({ isPaused }) => !isPaused)
+  // The known codes have a fixed order.
+  const all = selling[0]?.offered ?? []
+  const codes = [...knownCodes.filter((code) => all.includes(code)), ...all.filter((code) => !isKnownCode(code))]
   const isPaused = reports.length > 0 && selling.length === 0
   return {
     ready: !isPaused && selling.every(({ ready }) => ready),
     ...(isPaused && { isPaused }),
-    offered: tokenCodes.filter((code) => selling.length > 0 && selling.every(({ offered }) => offered.includes(code))),
+    offered: codes.filter((code) => selling.every(({ offered }) => offered.includes(code))),
     withheld: Object.assign({}, ...reports.map(({ withheld }) => withheld)),
     ...(why !== undefined && { why }),
   }

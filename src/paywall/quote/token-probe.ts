@@ -6,9 +6,22 @@ import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import { convertAll } from '../../core/money/spread.ts'
-import { findMint, isSameMint, knownMints, type Mint, pickMints, type TokenCode } from '../../core/money/tokens.ts'
-import type { Inspection, Offering, TokenTerms } from '../../core/payment/token-rules.ts'
-import { formatObjection, judgeToken } from '../../core/payment/token-rules.ts'
+import {
+  findMint,
+  isKnownCode,
+  isSameMint,
+  knownMints,
+  type Mint,
+  pickMints,
+  type TokenCode,
+} from '../../core/money/tokens.ts'
+import {
+  formatObjection,
+  type Inspection,
+  judgeToken,
+  type Offering,
+  type TokenTerms,
+} from '../../core/payment/token-rules.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Readiness } from '../runtime/catalog.ts'
 import type { Look } from '../runtime/route-warnings.ts'
@@ -66,15 +79,23 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
       throw new PaystileError('chain_unavailable', `the chain cannot be read yet: ${inspection.why}`)
     }
     const judged = judgeAll(runtime, config, inspection)
+    const bound = await bindOffered(runtime, config, judged.findings)
     hasAsked = true
-    if (nameOf(judged.findings) !== nameOf(findings)) findings = judged.findings
+    if (nameOf(bound) !== nameOf(findings)) findings = bound
     return judged.unopened
+  }
+
+  /** Without a look at the chain, the configured mints count. */
+  const trust = async (): Promise<readonly Unopened[]> => {
+    const offered = new Map(acceptedMints.map((code) => [code, { fees: [], leastUnits: 0n }] as const))
+    findings = await bindOffered(runtime, config, { offered, withheld: new Map(), doubts: [] })
+    return []
   }
 
   const find = async (look: Look): Promise<void> => {
     await runtime.prepareRecipient(recipient)
     try {
-      const unopened = verifyOnChain ? await inspect(look) : []
+      const unopened = verifyOnChain ? await inspect(look) : await trust()
       if (!stopped && (await openAll(runtime, config, unopened))) await inspect(look)
     } catch (error) {
       // The last result stays valid until a node contradicts it.
@@ -120,14 +141,14 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   }
 }
 
-/** The state before the first response: known mints count as good, mints of the provider do not. */
+/** The state before the first check: known mints count as good, mints of the provider do not. */
 function firstFindings(runtime: Runtime, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
   const known = knownMints[runtime.config.network]
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
   for (const code of acceptedMints) {
     const mint = findMint(code, mints)
-    const isTrusted = !verifyOnChain || !mint || isSameMint(mint, findMint(code, known))
+    const isTrusted = !mint || isSameMint(mint, findMint(code, known)) || (!verifyOnChain && isKnownCode(code))
     if (isTrusted) offered.set(code, { fees: [], leastUnits: 0n })
     else withheld.set(code, notAskedYet)
   }
@@ -154,6 +175,22 @@ function judgeAll(runtime: Runtime, config: RouteConfig, inspection: Extract<Ins
     if (verdict.kind === 'good') doubts.push(...verdict.warnings)
   }
   return { findings: { offered, withheld, doubts }, unopened }
+}
+
+/**
+ * The ledger binds the codes of other tokens to their mints, once the chain has confirmed them and before they are
+ * quoted. A code that it knows for another mint is withheld.
+ */
+async function bindOffered(runtime: Runtime, { mints }: RouteConfig, findings: Findings): Promise<Findings> {
+  const [offered, withheld] = [new Map(findings.offered), new Map(findings.withheld)]
+  for (const code of findings.offered.keys()) {
+    const mint = isKnownCode(code) ? undefined : findMint(code, mints)
+    const why = mint && (await runtime.tokens.bind(code, mint))
+    if (why === undefined) continue
+    offered.delete(code)
+    withheld.set(code, why)
+  }
+  return { ...findings, offered, withheld }
 }
 
 const beingOpened = (code: TokenCode): string =>

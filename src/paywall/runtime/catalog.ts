@@ -1,6 +1,6 @@
 /** The catalog of a service: one entry for each of its paywalls, and whether it can sell now. */
 import { formatUnits } from '../../core/money/money.ts'
-import { type MintTable, pickMints, type TokenCode } from '../../core/money/tokens.ts'
+import { type ByToken, type MintTable, pickMints, type TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import type { RouteConfig } from '../config/config.ts'
 
@@ -74,7 +74,7 @@ export function createCatalogEntry({
 export interface Readiness {
   readonly offered: readonly TokenCode[]
   /** The reason for each token that is not offered, as one sentence. */
-  readonly withheld: Readonly<Partial<Record<TokenCode, string>>>
+  readonly withheld: ByToken<string>
 }
 
 export interface ReadinessReport extends Readiness {

@@ -37,6 +37,7 @@ import type { PendingPayments } from './pending-payments.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { createRouteWarnings, type RouteWarnings } from './route-warnings.ts'
 import type { TestPayer } from './test-payer.ts'
+import { createTokenRegistry, type TokenRegistry } from './token-registry.ts'
 import type { UnfinalizedPayments } from './unfinalized.ts'
 import type { UsageCounters } from './usage-counters.ts'
 
@@ -197,6 +198,8 @@ export interface Runtime extends RuntimeParts {
   /** The paywalls of the service. */
   readonly catalog: Catalog
   readonly warnings: RouteWarnings
+  /** The tokens of the ledger, including those that are no longer configured. */
+  readonly tokens: TokenRegistry
   /** Payments that changed, for the event stream. */
   readonly changes: Changes
   /** The ends of time windows, for the responses that run in them. */
@@ -248,6 +251,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     publicUrl: undefined,
     catalog: createCatalog(),
     warnings: createRouteWarnings(parts.log),
+    tokens: createTokenRegistry(parts.ledger.kv),
     changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))

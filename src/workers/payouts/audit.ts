@@ -4,7 +4,7 @@
  */
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { FrozenRates, RateTable } from '../../core/money/rates.ts'
-import { type Mint, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { NumberedAccrual, Rewards, Verification } from '../../core/payouts/ports/rewards.ts'
@@ -152,7 +152,8 @@ async function wereInForce(
 }
 
 function isSameTable(one: RateTable, other: RateTable): boolean {
-  return tokenCodes.every((token) => one[token] === other[token])
+  const tokens = Object.keys({ ...one, ...other })
+  return tokens.every((token) => one[token] === other[token])
 }
 
 /** The reason why the chain's data contradict a payment that was shared out. Undefined if they agree. */

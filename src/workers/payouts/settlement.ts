@@ -7,7 +7,7 @@
  */
 import { formatUnits } from '../../core/money/money.ts'
 import { decimalsIn, fairUnits, type RateTable } from '../../core/money/rates.ts'
-import { findDecimals, findMint, type MintTable, type TokenCode, tokenCodes } from '../../core/money/tokens.ts'
+import { findDecimals, findMint, listTokens, type MintTable, type TokenCode } from '../../core/money/tokens.ts'
 import { computeGain, type Effect } from '../../core/payment/verify.ts'
 import {
   type ConversionAbout,
@@ -36,6 +36,8 @@ export interface Converter {
   readonly venue: Venue
   readonly rules: ConversionRules
   readonly mints: MintTable
+  /** Whether the ledger books the token under this mint, so that its decimals are certain. */
+  readonly isConfirmed: (token: TokenCode) => Promise<boolean>
   /** The current fresh rates. */
   readonly rates: () => RateTable
 }
@@ -98,8 +100,9 @@ async function serve(
 ): Promise<void> {
   const { outgoingWallet, rules, mints } = converter
   const isPaused = await parts.isPaused()
+  const tokens = await listConfirmed(converter)
   const underway = new Set<TokenCode>()
-  for (const token of tokenCodes) {
+  for (const token of tokens) {
     const key = formatConversionLockKey(outgoingWallet.wallet, token)
     for (const transaction of open) {
       if (transaction.lockKey !== key) continue
@@ -109,7 +112,7 @@ async function serve(
     }
   }
   if (isPaused) return
-  const codes = tokenCodes.filter((token) => token !== 'SOL' && mints[token] !== undefined)
+  const codes = tokens.filter((token) => findMint(token, mints) !== undefined)
   const holdings = await outgoingWallet.holdings(codes.flatMap((token) => findMint(token, mints) ?? []))
   if (!holdings) return
   const balances = Object.fromEntries(codes.map((token, index) => [token, holdings.units[index] ?? 0n]))
@@ -122,6 +125,14 @@ async function serve(
     if ((rests.get(formatConversionLockKey(outgoingWallet.wallet, token))?.until ?? 0) > now) continue
     await begin(parts, converter, token, units, rests)
   }
+}
+
+/** The tokens that can be converted. Without a confirmed settlement token there are none. */
+async function listConfirmed({ rules, mints, isConfirmed }: Converter): Promise<readonly TokenCode[]> {
+  if (!(await isConfirmed(rules.settlementToken))) return []
+  const tokens: TokenCode[] = []
+  for (const token of listTokens(mints)) if (await isConfirmed(token)) tokens.push(token)
+  return tokens
 }
 
 /** Asks for a quote before anything is reserved, so that an unacceptable one leaves no trace. */

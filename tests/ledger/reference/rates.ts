@@ -31,6 +31,6 @@ export function createReferenceRates(now: () => number): RateJournal {
   }
 }
 
-function inOrder({ table: { USDC, NATIVE, SOL } }: Pick<JournaledRates, 'table'>) {
-  return [USDC, NATIVE, SOL]
+function inOrder({ table }: Pick<JournaledRates, 'table'>) {
+  return Object.entries(table).sort()
 }

@@ -1,6 +1,5 @@
 /** Payers by pseudonym: the service stores wallets as keyed hashes only. */
 import { useSignal } from '@preact/signals'
-import { tokenCodes } from '../../../core/money/tokens.ts'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -29,14 +28,15 @@ export function Payers() {
   const path = formatPath('/analytics/payers', { from, to, order: order.value, limit: 25, cursor })
   const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? news : undefined })
   const payers = loaded.value?.payers ?? []
+  const tokens = [...new Set(payers.flatMap(({ received }) => Object.keys(received)))]
   const cells = () => [
-    ['payer', 'payments', 'revenue', 'revenueToken', ...tokenCodes, 'first', 'last', 'gross', 'refunded'],
+    ['payer', 'payments', 'revenue', 'revenueToken', ...tokens, 'first', 'last', 'gross', 'refunded'],
     ...payers.map((one) => [
       one.payer,
       String(one.payments),
       one.revenue,
       loaded.value?.revenueToken ?? '',
-      ...tokenCodes.map((token) => one.received[token]),
+      ...tokens.map((token) => one.received[token] ?? '0'),
       one.first,
       one.last,
       ...[readGross(one), readRefunded(one)],
@@ -84,8 +84,8 @@ export function Payers() {
 }
 
 function receivedWords({ received }: Payer): string {
-  const given = tokenCodes.filter((token) => compareDecimals(received[token], '0') > 0)
-  return given.map((token) => `${formatAmount(received[token], pageLocale())} ${token}`).join(', ')
+  const given = Object.entries(received).filter(([, amount]) => compareDecimals(amount, '0') > 0)
+  return given.map(([token, amount]) => `${formatAmount(amount, pageLocale())} ${token}`).join(', ')
 }
 
 function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; readonly token: string }) {

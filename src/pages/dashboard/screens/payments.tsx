@@ -1,7 +1,7 @@
 /** All payments, page by page, with search, filters and details. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { tokenCodes } from '../../../core/money/tokens.ts'
+import { knownCodes } from '../../../core/money/tokens.ts'
 import { news, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
 import { ask, formatPath, type Outcome } from '../data/ask.ts'
@@ -43,6 +43,7 @@ export function Payments() {
   const { cursor, pages } = useTurning(JSON.stringify(asked))
   const path = formatPath('/analytics', { view: 'records', limit: pageSize, ...asked, cursor })
   const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? news : undefined, asking: search })
+  const tokens = useAnswer<Analytics>('/analytics?view=tokens').value?.tokens?.map((line) => line.token) ?? knownCodes
   const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
   const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== 'all'
   return (
@@ -60,7 +61,7 @@ export function Payments() {
           {(
             [
               ['endpoint', 'Endpoint', names],
-              ['token', 'Token', tokenCodes],
+              ['token', 'Token', tokens],
               ['status', 'Status', statuses],
               ['state', 'State', states],
             ] as const

@@ -1,7 +1,7 @@
 /** Payments as they arrive, with a pause and filters. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { tokenCodes } from '../../../core/money/tokens.ts'
+import { knownCodes } from '../../../core/money/tokens.ts'
 import { monotonic } from '../../look/clock.ts'
 import { gaps, useAnswer } from '../data/answer.ts'
 import { type Analytics, statuses } from '../data/answers.ts'
@@ -40,6 +40,7 @@ export function Feed() {
     .filter(({ record }) => (token.value || record.token) === record.token)
     .filter(({ record }) => (status.value || record.status) === record.status)
     .slice(0, mostShown)
+  const tokens = [...new Set([...knownCodes, ...rows.value.map(({ record }) => record.token)])]
   return (
     <Card
       id="feed"
@@ -53,7 +54,7 @@ export function Feed() {
         <>
           {(
             [
-              [token, 'Token', 'All tokens', tokenCodes],
+              [token, 'Token', 'All tokens', tokens],
               [status, 'Status', 'All statuses', statuses],
             ] as const
           ).map(([chosen, label, any, options]) => (

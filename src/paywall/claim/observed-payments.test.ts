@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { type Mint, splTokenProgram } from '../../core/money/tokens.ts'
+import type { Effect } from '../../core/payment/verify.ts'
+import type { Journal, Sighting } from '../../core/ports/journal.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { recordObservations } from './observed-payments.ts'
+
+const [recipient, payer, mint, other] = [1, 2, 3, 4].map((byte) => encodeBase58(new Uint8Array(32).fill(byte))) as [
+  ...[string, string, string, string],
+]
+const destination = 'the EURC account'
+const EURC: Mint = { address: mint, decimals: 6, tokenProgram: splTokenProgram }
+
+/** The codes of the payments that are noted after 5 units of `asset` have arrived at the watched account. */
+async function note(code: string, asset: string, bound: Readonly<Record<string, Mint>>): Promise<readonly string[]> {
+  const runtime = {
+    watched: new Map([[destination, { recipient, token: code, decimals: 6, asset }]]),
+    tokens: { complete: () => bound },
+    ledger: { submissions: { find: async () => undefined } },
+    pseudonyms: { request: () => 'request', wallet: () => 'payer' },
+    emit: () => {},
+  }
+  const transfer = { destination, destinationOwner: recipient, sourceOwner: payer, authority: payer, asset, units: 5n }
+  const effect: Effect = {
+    ...{ slot: 1, blockTime: 1, failed: false, feePayer: payer, fee: 0n, memos: [] },
+    signature: encodeBase58(new Uint8Array(64).fill(9)),
+    transfers: [{ ...transfer, signers: [payer], memos: [] }],
+    holdings: [
+      { asset, account: destination, ownerBefore: recipient, ownerAfter: recipient, before: 0n, after: 5n },
+      { asset, account: 'theirs', ownerBefore: payer, ownerAfter: payer, before: 5n, after: 0n },
+    ],
+  }
+  const noted: Sighting[] = []
+  const journal = {
+    sight: async (sightings: readonly Sighting[]) => {
+      noted.push(...sightings)
+      return sightings
+    },
+  }
+  await recordObservations(runtime as unknown as Runtime, journal as unknown as Journal, [effect])
+  return noted.map(({ token, received }) => `${received} ${token}`)
+}
+
+it('a payment is noted under a code only if the ledger books its mint under that code', async () => {
+  expect(await note('EURC', mint, { EURC })).toEqual(['5 EURC'])
+  expect(await note('EURC', other, { EURC })).toEqual([])
+  expect(await note('EURC', mint, {})).toEqual([])
+  expect(await note('USDC', other, {})).toEqual(['5 USDC'])
+})
