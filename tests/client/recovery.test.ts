@@ -290,7 +290,7 @@ it('a payment that is bound to a header is kept for the request with that header
   expect(await fixture.received()).toBe(0)
 })
 
-describe('a payment that a fork drops after its confirmation', () => {
+describe('T62: a payment that a fork drops after its confirmation', () => {
   let world: ClientFixture
   beforeAll(async () => {
     // So that the payment is not final before it is dropped.

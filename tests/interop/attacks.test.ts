@@ -120,7 +120,7 @@ async function expectNoUse(responses: readonly Response[]): Promise<void> {
   }
 }
 
-describe('a thief who reads the chain', () => {
+describe('T79: a thief who reads the chain', () => {
   it.each([
     ['x402', payWithX402, {}, size(2, 200)],
     ['x402 v1', payWithX402V1, {}, size(2, 30)],

@@ -91,15 +91,24 @@ function turn(isBad) {
   }, 500)
 }
 
+/** A node that only lets some transactions wait, up to seconds. */
+const slowWeather = {
+  methods: ['sendTransaction'],
+  get delaySlots() {
+    return isSo(0.3) ? upTo(20) : 0
+  },
+}
+
 process.send?.({ rpcUrl, mints })
-process.on('message', async ({ fund, isBad, pass }) => {
+process.on('message', async ({ fund, isBad, isSlow, pass, slots = 1 }) => {
   if (fund) {
     const amounts = Object.entries(fund.amounts).map(([token, units]) => [token, BigInt(units)])
     await localnet.fund(fund.address, Object.fromEntries(amounts))
   }
   if (isBad !== undefined) turn(isBad)
-  // Hours pass, and one slot.
-  if (pass !== undefined) localnet.advance(pass, 1)
+  if (isSlow !== undefined) localnet.faults.set(isSlow ? [slowWeather] : [])
+  // Seconds to hours pass, and one slot or more.
+  if (pass !== undefined) localnet.advance(pass, slots)
   process.send?.({ forks })
 })
 process.once('disconnect', () => process.exit(0))

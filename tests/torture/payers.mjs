@@ -133,11 +133,11 @@ export async function createPayers({ chain, fund, recipient, ports }) {
   }
 }
 
-function isWhole(answer) {
+export function isWhole(answer) {
   return answer?.status === 200 && answer.body === 'the first.the second'
 }
 
 /** Asking again would not change anything. */
-function isDecided(answer) {
+export function isDecided(answer) {
   return isWhole(answer) || (answer?.status === 409 && answer.body.includes('payment_replay'))
 }

@@ -17,7 +17,8 @@ process.once('disconnect', () => process.exit(0))
 export const ready = paid.ready().catch(() => {})
 
 function deliver(request, response) {
-  const [, tx] = /tx=([^;]+)/.exec(request.headers['payment-proof']) ?? []
+  // A payment in another protocol is known by its resource, which is bought once.
+  const [, tx = request.url] = /tx=([^;]+)/.exec(request.headers['payment-proof'] ?? '') ?? []
   const note = (what, send) => {
     const at = Date.now()
     send()
