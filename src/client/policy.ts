@@ -176,7 +176,7 @@ function readCandidate(challenge: Challenge, network: Network, token: TokenCode,
 }
 
 /** The budgets that apply to a candidate, in base units. */
-export function readLimits({ token, decimals }: Candidate, options: PolicyOptions): Limits {
+export function readLimits({ token, decimals }: Pick<Candidate, 'token' | 'decimals'>, options: PolicyOptions): Limits {
   const perDay = readLimit(options.budget?.perDay ?? {}, token, decimals)
   const perHost = readLimit(options.budget?.perHost ?? {}, token, decimals)
   return { ...(perDay !== undefined && { perDay }), ...(perHost !== undefined && { perHost }) }

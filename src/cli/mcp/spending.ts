@@ -1,7 +1,8 @@
 /** The limits that the user sets when the MCP server starts. No tool can raise them. */
 import type { FileJournal } from '../../client/journal/file.ts'
 import type { ClientOptions, PaymentOffer } from '../../client/options.ts'
-import { formatUnits, parseUnits } from '../../core/money/money.ts'
+import { readLimits } from '../../client/policy.ts'
+import { formatUnits, parseDecimal } from '../../core/money/money.ts'
 import { type ByToken, findDecimals, knownMints, type Network, type TokenCode } from '../../core/money/tokens.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { usage } from '../output.ts'
@@ -51,7 +52,7 @@ export function needsApproval({ askOver }: Spending, { token, amount }: PaymentO
 const finest = 18
 
 function isMore(amount: string, than: string): boolean {
-  const [one, other] = [parseUnits(amount, finest), parseUnits(than, finest)]
+  const [one, other] = [parseDecimal(amount, finest), parseDecimal(than, finest)]
   return one === undefined || other === undefined || one > other
 }
 
@@ -76,7 +77,7 @@ export function readToday(
   }
   return [...sums.values()].map(({ network, token, units }) => {
     const decimals = findDecimals(token, { ...knownMints[network], ...mints }) ?? 0
-    const most = parseUnits(perDay[token] ?? '0', decimals) ?? 0n
+    const { perDay: most = 0n } = readLimits({ token, decimals }, { budget: { perDay } })
     const left = most > units ? most - units : 0n
     return { network, token, spent: formatUnits(units, decimals), left: formatUnits(left, decimals) }
   })
