@@ -85,4 +85,22 @@ describe('a connection', () => {
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected'])
     expect(written.join('')).toContain('"method":"notifications/cancelled","params":{"requestId":"paystile-3"}')
   })
+
+  it('completes its work when the client is gone, and then asks nothing', async () => {
+    const written: string[] = []
+    async function* input(): AsyncGenerator<string> {
+      yield `${question(1)}\n`
+      throw new Error('read ECONNRESET')
+    }
+    const ends: string[] = []
+    const connection = connect({ input: input(), write: (line) => written.push(line) }, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await connection.ask('elicitation/create', {}, new AbortController().signal).catch(() => ends.push('not asked'))
+      ends.push('completed')
+      return {}
+    })
+    await expect(connection.closed).rejects.toThrow('ECONNRESET')
+    expect(ends).toEqual(['not asked', 'completed'])
+    expect(written.join('')).not.toContain('elicitation')
+  })
 })

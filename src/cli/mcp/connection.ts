@@ -40,6 +40,7 @@ export function connect({ input, write }: Streams, handle: Handle): Connection {
   const work = new Set<Promise<void>>()
   const asked = new Map<Id, { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }>()
   let lastId = 0
+  let isOpen = true
 
   const send = (message: object): void => write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   const refuse = (id: Id | null, { code, message }: RpcError): void =>
@@ -91,6 +92,17 @@ export function connect({ input, write }: Streams, handle: Handle): Connection {
   }
 
   async function read(): Promise<void> {
+    try {
+      await readLines()
+    } finally {
+      // Without the client, no question is answered. Payments under way are still completed.
+      isOpen = false
+      for (const { reject } of asked.values()) reject(gone())
+      await Promise.all(work)
+    }
+  }
+
+  async function readLines(): Promise<void> {
     const decoder = new TextDecoder()
     let rest = ''
     for await (const chunk of input) {
@@ -102,14 +114,12 @@ export function connect({ input, write }: Streams, handle: Handle): Connection {
       refuse(null, new RpcError('request', `A message may have at most ${longestLine} characters.`))
       break
     }
-    // Without the client, no question is answered. Payments under way are still completed.
-    for (const { reject } of asked.values()) reject(new Error('the client has closed the connection'))
-    await Promise.all(work)
   }
 
   return {
     ask: (method, params, signal) =>
       new Promise((resolve, reject) => {
+        if (!isOpen) return reject(gone())
         const id = `paystile-${++lastId}`
         const end = (): void => {
           if (!asked.delete(id)) return
@@ -123,6 +133,10 @@ export function connect({ input, write }: Streams, handle: Handle): Connection {
       }),
     closed: read(),
   }
+}
+
+function gone(): Error {
+  return new Error('the client has closed the connection')
 }
 
 function parse(line: string): unknown {

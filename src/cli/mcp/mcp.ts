@@ -32,6 +32,8 @@ export async function mcp(terminal: Terminal, options: McpOptions): Promise<Exit
   terminal.note(
     `paystile: MCP server on stdin and stdout; ${purse.wallet.address} pays at most ${sums.join(', ')} a day`,
   )
+  // A client that has ended reads no answer. That must not end the payments of other calls.
+  process.stdout.on('error', () => {})
   await serveMcp(purse, { input: process.stdin, write: (line) => terminal.write(line) })
   return exitCodes.ok
 }
