@@ -56,7 +56,7 @@ async function openPurse(options: McpOptions): Promise<Purse> {
   return { wallet, journal, clock: createWallClock(), spending, hosts, limits }
 }
 
-/** The newest version first. An unknown one is answered with the newest, and the client decides. */
+/** The newest version first. */
 const versions = ['2025-11-25', '2025-06-18', '2024-11-05']
 
 const instructions =
@@ -73,7 +73,7 @@ export async function serveMcp(purse: Purse, streams: Streams): Promise<void> {
       case 'initialize': {
         const asked = isFields(params) ? params : {}
         canAsk = isFields(asked['capabilities']) && isFields(asked['capabilities']['elicitation'])
-        const protocolVersion = versions.find((version) => version === asked['protocolVersion']) ?? versions[0]
+        const protocolVersion = chooseVersion(asked['protocolVersion'])
         const serverInfo = { name: 'paystile', version }
         return { protocolVersion, capabilities: { tools: {} }, serverInfo, instructions }
       }
@@ -88,6 +88,11 @@ export async function serveMcp(purse: Purse, streams: Streams): Promise<void> {
     }
   })
   await connection.closed
+}
+
+/** The client's version, or the newest one before it: a client often supports versions older than its own. */
+function chooseVersion(asked: unknown): string | undefined {
+  return versions.find((version) => typeof asked === 'string' && version <= asked) ?? versions[0]
 }
 
 function describeTool({ name, description, input, annotations }: Tool) {
