@@ -61,8 +61,15 @@ export async function watchBody(response: Response, { extent, end, exhausted }: 
   const reader = body.getReader()
   const read = extent.limit === undefined ? () => reader.read() : readAhead(reader, extent.limit)
   let bytes = 0
+  let isOver = false
+  // A canceled body also answers the read that was under way, as if it had ended.
+  const finish = async (ending: Ending): Promise<void> => {
+    if (isOver) return
+    isOver = true
+    await end(ending, bytes)
+  }
   const cut = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    await end('cut', bytes)
+    await finish('cut')
     controller.error(exhausted(extent.to ?? extent.from + bytes, extent.size))
   }
   const stream: UnderlyingDefaultSource<Uint8Array> = {
@@ -75,15 +82,15 @@ export async function watchBody(response: Response, { extent, end, exhausted }: 
         }
       } catch (error) {
         if (bytes === extent.limit || (extent.isCut && extent.isEncoded)) return cut(controller)
-        await end('broken', bytes)
+        await finish('broken')
         return controller.error(error)
       }
       if (extent.isCut) return cut(controller)
-      await end('whole', bytes)
+      await finish('whole')
       controller.close()
     },
     cancel: async (reason) => {
-      await end('broken', bytes)
+      await finish('broken')
       await reader.cancel(reason)
     },
   }
