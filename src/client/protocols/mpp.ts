@@ -9,7 +9,7 @@ import { asciiJson } from '../../core/http/http.ts'
 import { knownMints, type Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { mppChallengeHeader } from '../../core/protocol/mpp.ts'
-import { type ForeignOffer, readText, readUnits, type Split } from './offer.ts'
+import { type ForeignOffer, readText, readTx, readUnits, type Split } from './offer.ts'
 
 const longestHeader = 65_536
 const mostChallenges = 20
@@ -147,5 +147,5 @@ function isMemo(memo: string | undefined): boolean {
 export function readMppReceipt(headers: Headers): string | undefined {
   const header = headers.get('Payment-Receipt')
   if (header === null || header.length > longestHeader) return undefined
-  return readText(parseJsonObject(decodeBase64urlPadded(header))?.['reference'])
+  return readTx(parseJsonObject(decodeBase64urlPadded(header))?.['reference'])
 }

@@ -1,4 +1,5 @@
 /** An offer of a server that speaks another payment protocol, in the terms that all of them share. */
+import { decodeSignature } from '../../core/encoding/base58.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { ForeignProtocol } from '../../core/protocol/protocols.ts'
 
@@ -43,4 +44,9 @@ export function readUnits(value: unknown): bigint | undefined {
 
 export function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** Reads the signature of a transaction. Other text is left out: the journal and its readers take it for a signature. */
+export function readTx(value: unknown): string | undefined {
+  return typeof value === 'string' && decodeSignature(value) ? value : undefined
 }

@@ -12,7 +12,7 @@ import type { Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { x402Networks, x402RequiredHeader, x402ResponseHeader, x402SignatureHeader } from '../../core/protocol/x402.ts'
 import { x402V1Networks, x402V1PaymentHeader, x402V1ResponseHeader } from '../../core/protocol/x402-v1.ts'
-import { type ForeignOffer, readText, readUnits } from './offer.ts'
+import { type ForeignOffer, readText, readTx, readUnits } from './offer.ts'
 
 const longestHeader = 65_536
 const mostEntries = 20
@@ -115,10 +115,10 @@ function toBase64(value: unknown): string {
   return encodeBase64(asciiJson(value), 'standard')
 }
 
-/** The transaction and the error in the server's report on the payment. Both are its own words. */
+/** The transaction and the error in the server's report on the payment. The error is its own words. */
 export function readX402Report(headers: Headers): { readonly tx?: string; readonly error?: string } {
   const header = headers.get(x402ResponseHeader) ?? headers.get(x402V1ResponseHeader) ?? headers.get(x402RequiredHeader)
   const report = header === null || header.length > longestHeader ? undefined : parseJsonObject(decodeBase64(header))
-  const [tx, error] = [readText(report?.['transaction']), readText(report?.['errorReason'] ?? report?.['error'])]
+  const [tx, error] = [readTx(report?.['transaction']), readText(report?.['errorReason'] ?? report?.['error'])]
   return { ...(tx !== undefined && { tx }), ...(error !== undefined && { error }) }
 }

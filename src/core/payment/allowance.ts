@@ -63,7 +63,9 @@ export function parseAllowanceLeft(header: string | null): AllowanceLeft | undef
   const pairs = (header ?? '').split(';').map((part) => part.trim().split('=', 2))
   const { unit, remaining = '', until = '' }: Record<string, string | undefined> = Object.fromEntries(pairs)
   if (!isUnit(unit) || !/^\d{1,15}$/.test(remaining)) return undefined
-  return { unit, remaining: Number(remaining), ...(Number.isFinite(Date.parse(until)) && { until }) }
+  // `Date.parse` ignores any words in parentheses.
+  const isTime = /^[\dTZ:.+-]+$/.test(until) && Number.isFinite(Date.parse(until))
+  return { unit, remaining: Number(remaining), ...(isTime && { until }) }
 }
 
 /** The allowance of a challenge, in numbers for arithmetic. */
