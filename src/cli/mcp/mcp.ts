@@ -13,6 +13,7 @@ import { openWallet, readMint } from '../payment-options.ts'
 import type { Flags, NodeFlags } from '../run.ts'
 import { version } from '../version.ts'
 import { type Ask, connect, RpcError, type Streams } from './connection.ts'
+import type { Content } from './foreign-text.ts'
 import { readSpending } from './spending.ts'
 import { describeError, type Purse, type Tool, tools } from './tools.ts'
 
@@ -103,9 +104,12 @@ async function callTool(params: unknown, run: (tool: Tool, input: unknown) => Re
   const { name, arguments: given = {} } = isFields(params) ? params : {}
   const tool = tools.find((one) => one.name === name)
   if (!tool) throw new RpcError('params', `There is no tool ${String(name)}.`)
-  const refuse = (text: string) => ({ isError: true, content: [{ type: 'text', text }] })
+  const refuse = (content: readonly Content[]) => ({ isError: true, content })
   const input = tool.input.safeParse(given)
-  if (!input.success) return refuse(`The arguments are not valid: ${z.prettifyError(input.error)}`)
+  if (!input.success) {
+    const text = `The arguments are not valid: ${z.prettifyError(input.error)}`
+    return refuse([{ type: 'text', text }])
+  }
   try {
     return { content: await run(tool, input.data) }
   } catch (error) {
@@ -119,10 +123,10 @@ const approvalMs = 60_000
 /** Shows the payment to the user in the agent's program. Everything but a clear yes declines it. */
 async function askUser(ask: Ask, offer: PaymentOffer, cancelled: AbortSignal): Promise<boolean> {
   const { amount, token, recipient, network, url, description } = offer
-  const purpose = description === undefined ? '' : ` The server calls it: ${JSON.stringify(description.slice(0, 200))}.`
+  const purpose = description === undefined ? '' : ` The server calls it: ${quote(description)}.`
   const approve = { type: 'boolean', title: 'Pay', description: `Pay ${amount} ${token}` }
   const question = {
-    message: `Pay ${amount} ${token} to ${recipient} on ${network} for ${url.slice(0, 200)}?${purpose}`,
+    message: `Pay ${amount} ${token} to ${recipient} on ${network} for ${shorten(url)}?${purpose}`,
     requestedSchema: { type: 'object', properties: { approve }, required: ['approve'] },
   }
   try {
@@ -133,4 +137,16 @@ async function askUser(ask: Ask, offer: PaymentOffer, cancelled: AbortSignal): P
   } catch {
     return false
   }
+}
+
+/** One line without invisible characters, some of which change the order of the text around them. */
+function quote(words: string): string {
+  return JSON.stringify(words.slice(0, 200).replaceAll(/[\p{C}\p{Z}]+/gu, ' '))
+}
+
+/** With the whole host, because its end shows who is paid. */
+function shorten(address: string): string {
+  const { origin, pathname, search } = new URL(address)
+  const path = `${pathname}${search}`
+  return `${origin}${path.length > 150 ? `${path.slice(0, 150)}…` : path}`
 }

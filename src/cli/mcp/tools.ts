@@ -13,6 +13,7 @@ import { type Paid, remember } from '../buyer/pay-messages.ts'
 import { describeUnpriced, listPrices, readQuote } from '../buyer/quote.ts'
 import { chooseNetwork } from '../network.ts'
 import { usage } from '../output.ts'
+import { nameFlags } from '../payment-errors.ts'
 import { readUrl } from '../payment-options.ts'
 import { listNodes } from '../test-network.ts'
 import { type Content, markForeign, readForeign } from './foreign-text.ts'
@@ -105,13 +106,29 @@ const timeoutMs = 25_000
 
 const noHigherLimit = 'Only the user can raise a limit, by restarting paystile mcp.'
 
-/** The text of an error for the agent. A defect of paystile, or of a server's stream, has only its message. */
-export function describeError(error: unknown): string {
-  if (!(error instanceof PaymentError)) return error instanceof Error ? error.message : 'The call failed.'
+/** An error for the agent. The message of a payment error can quote the server. */
+export function describeError(error: unknown): readonly Content[] {
+  if (!(error instanceof PaymentError)) return [text(describeFailure(error))]
   const { code, message, facts } = error
   const { tx, requestId } = facts
   const isLimit = /^(price_too_high|budget_exceeded|\w+_not_allowed|insecure_url|declined)$/.test(code)
-  return JSON.stringify({ error: code, message, tx, requestId, ...(isLimit && { note: noHigherLimit }) })
+  return [
+    json({ error: code, tx, requestId, ...(isLimit && { note: noHigherLimit }) }),
+    text(markForeign(nameFlags(message), 'paystile, with words of the server')),
+  ]
+}
+
+/** The cause of a failed connection can contain text of the server, such as the names in its certificate. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'The call failed.'
+  if (error.message !== 'fetch failed') return error.message
+  const { code = 'no connection', message } = (error.cause ?? {}) as {
+    readonly code?: string
+    readonly message?: string
+  }
+  return message === 'unexpected redirect'
+    ? 'The server redirects to another address. With --host, redirects are not followed.'
+    : `The server cannot be reached (${code}).`
 }
 
 async function payFetch(input: RequestInput & { readonly maxPrice?: string | undefined }, call: Call) {
@@ -124,7 +141,7 @@ async function fetchPaid(
   url: URL,
   init: RequestInit,
   limits: Pick<ClientOptions, 'maxPrice'>,
-  { purse }: Call,
+  { purse, signal }: Call,
   approve: Call['approve'],
 ): Promise<readonly Content[]> {
   const { wallet, journal, clock, spending } = purse
@@ -135,13 +152,15 @@ async function fetchPaid(
     ...limits,
     ...{ wallet, journal },
     budget: { perDay: spending.perDay },
-    approve: async (offer) => !needsApproval(spending, offer) || (await approve(offer)),
+    // A call that the client has cancelled pays nothing more.
+    approve: async (offer) => !signal.aborted && (!needsApproval(spending, offer) || (await approve(offer))),
     onEvent: (event) => remember(paid, event),
   })
-  const foreign = await readForeign(response, url)
+  const { content, problem } = await readForeign(response, url)
   const { status } = response
   const today = readToday(journal, clock, spending, purse.limits)
-  return [json({ status, paid: paid.tx === undefined ? null : paid, today }), ...foreign]
+  // The transaction is unknown if a server of another protocol does not report it.
+  return [json({ status, paid: paid.requestId === undefined ? null : paid, today, problem }), ...content]
 }
 
 async function price(input: RequestInput, call: Call): Promise<readonly Content[]> {
@@ -150,13 +169,13 @@ async function price(input: RequestInput, call: Call): Promise<readonly Content[
   const found = await readQuote(url, readInit(input, call), timeoutMs, { ...limits, maxPrice: spending.maxPrice })
   if (found.kind === 'unpriced')
     return [json({ status: found.status, price: null, note: describeUnpriced(found.status) })]
-  const terms = found.kind === 'foreign' ? found.offers : { ...found.challenge, prices: listPrices(found.challenge) }
-  const objections = found.kind === 'foreign' ? found.offers.map(({ objection }) => objection) : [found.objection]
-  const allowed = objections.includes(undefined)
-  return [
-    json({ status: 402, allowed, ...(!allowed && { objections }) }),
-    text(markForeign(JSON.stringify(terms), url.host)),
-  ]
+  // The reasons can contain text of the server too.
+  const terms =
+    found.kind === 'foreign'
+      ? found.offers
+      : { ...found.challenge, prices: listPrices(found.challenge), objection: found.objection }
+  const allowed = found.kind === 'foreign' ? found.offers.some((offer) => offer.allowed) : found.objection === undefined
+  return [json({ status: 402, allowed }), text(markForeign(JSON.stringify(terms), url.host))]
 }
 
 async function wallet(_input: object, { purse }: Call): Promise<readonly Content[]> {
@@ -175,7 +194,11 @@ async function budget(_input: object, { purse }: Call): Promise<readonly Content
 }
 
 async function purchases({ count = 20 }: { readonly count?: number | undefined }, { purse }: Call) {
-  return [json({ purchases: purse.journal.latest(count).map((intent) => describePurchase(intent, purse)) })]
+  return [
+    json({
+      purchases: purse.journal.latest(count).map((intent) => describePurchase(intent, purse)),
+    }),
+  ]
 }
 
 const states: Readonly<Record<Intent['state'], string>> = {
