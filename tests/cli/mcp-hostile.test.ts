@@ -174,6 +174,19 @@ describe('a hostile server', () => {
     expect(JSON.stringify([result, await agent.call('purchases')])).not.toContain(plea)
   })
 
+  it('cannot lead a paid request to a host that the user does not allow', async () => {
+    const inner = await open((_request, response) => response.end('a secret'))
+    const { url, requests } = await open(
+      sell(({ url: path }, response) =>
+        response.writeHead(302, { location: path === '/next' ? `${inner.url}/secret` : '/next' }).end(),
+      ),
+    )
+    const purse = await newPurse({ hosts: [new URL(url).host] })
+    const result = await connect(purse).call('pay_fetch', { url: `${url}/data` })
+    expect([requests.includes('/next'), inner.requests, result.isError]).toEqual([true, [], true])
+    expect(result.content[0]?.text).toMatch(/redirects are not followed/)
+  })
+
   it('cannot disguise the question to the user', async () => {
     const description = `a\u202egnp.exe\u200b\n${plea}`
     const { url } = await open(sell(() => {}, { description }))
@@ -189,6 +202,12 @@ describe('a hostile server', () => {
 })
 
 describe('an agent', () => {
+  it.each(['Host', 'hOST'])('cannot reach another service with the header %s', async (name) => {
+    const { url, requests } = await open((_request, response) => response.end())
+    const result = await connect(await newPurse()).call('pay_fetch', { url, headers: { [name]: 'other.example' } })
+    expect([result.isError, requests]).toEqual([true, []])
+  })
+
   it('pays nothing after its call was cancelled', async () => {
     const { url } = await open(sell((_request, response) => response.end('ok')))
     // The client asks the node between the price and the payment.

@@ -169,6 +169,7 @@ describe('the command', () => {
     [['mcp'], /Set the most that the agent may spend in a day, such as --budget "1 USDC"/],
     [['mcp', '--budget', 'much'], /"much" is not an amount/],
     [['mcp', '--budget', '1 USDC', '--max', '1 SOL'], /--max has an amount of SOL, but --budget has none/],
+    [['mcp', '--budget', '1 USDC', '--host', 'https://api.example.com'], /is not a host. Use the form api.example.com/],
     [['mcp', '--budget', '1 USDC', '--wallet', '/nowhere/w.json'], /nowhere/],
   ])('does not start: %j', async (args, message) => {
     const end = await paystile(...args)

@@ -41,7 +41,8 @@ export async function mcp(terminal: Terminal, options: McpOptions): Promise<Exit
 
 async function openPurse(options: McpOptions): Promise<Purse> {
   const spending = readSpending(options.budget, options.max, options.askOver)
-  const { network, rpc, recipient: recipients, host: hosts } = options
+  const { network, rpc, recipient: recipients } = options
+  const hosts = options.host.map(readHost)
   const limits = {
     ...(network !== undefined && { network }),
     ...(rpc.length > 0 && { rpc }),
@@ -55,6 +56,13 @@ async function openPurse(options: McpOptions): Promise<Purse> {
   const { openFileJournal } = await loadFileJournal()
   const journal = openFileJournal(join(homeDirectory(), 'client.sqlite'))
   return { wallet, journal, clock: createWallClock(), spending, hosts, limits }
+}
+
+/** Reads a host as the addresses of requests name it. */
+function readHost(text: string): string {
+  const url = URL.canParse(`https://${text}`) ? new URL(`https://${text}`) : undefined
+  if (url?.href === `https://${url?.host}/`) return url.host
+  throw usage(`"${text}" is not a host. Use the form api.example.com, or 127.0.0.1:8402 with a port.`)
 }
 
 /** The newest version first. */

@@ -152,6 +152,7 @@ async function fetchPaid(
     ...limits,
     ...{ wallet, journal },
     budget: { perDay: spending.perDay },
+    ...(purse.hosts.length > 0 && { fetch: fetchListed }),
     // A call that the client has cancelled pays nothing more.
     approve: async (offer) => !signal.aborted && (!needsApproval(spending, offer) || (await approve(offer))),
     onEvent: (event) => remember(paid, event),
@@ -162,6 +163,10 @@ async function fetchPaid(
   // The transaction is unknown if a server of another protocol does not report it.
   return [json({ status, paid: paid.requestId === undefined ? null : paid, today, problem }), ...content]
 }
+
+/** Follows no redirect: it could lead to a host that the user does not allow. */
+const fetchListed: typeof fetch = (target, init) =>
+  fetch(target, init?.redirect === 'follow' ? { ...init, redirect: 'error' } : init)
 
 async function price(input: RequestInput, call: Call): Promise<readonly Content[]> {
   const url = readTarget(input.url, call)
@@ -258,6 +263,8 @@ function readInit({ method, headers, body }: RequestInput, { purse, signal }: Ca
     ...(body !== undefined && { body }),
     ...(purse.hosts.length > 0 && { redirect: 'error' as const }),
   }
+  // It could lead to another service at the same address.
+  if (new Headers(headers).has('host')) throw usage('The Host header follows from the address. Leave it out.')
   try {
     new Request('http://localhost', init)
   } catch (error) {
