@@ -8,6 +8,7 @@ import { readSpending } from '../../src/cli/mcp/spending.ts'
 import type { Purse } from '../../src/cli/mcp/tools.ts'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
+import type { Intent } from '../../src/client/journal/journal.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { createLocalnetFixture, type LocalnetFixture, newSigner } from '../harness/localnet-fixture.ts'
 import { useTemporaryHome } from '../harness/shop.ts'
@@ -226,6 +227,23 @@ describe('an agent', () => {
     void agent.call('pay_fetch', { url })
     while (node.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
     await agent.close()
-    expect([node.requests.length > 0, purse.journal.latest(9)]).toEqual([true, []])
+    expect([node.requests.length > 0, purse.journal.latest(purse.wallet.address, 9)]).toEqual([true, []])
+  })
+
+  it('sees and continues only the purchases of its wallet', async () => {
+    const purse = await newPurse()
+    const payer = (await newSigner()).address
+    const other: Intent = {
+      ...{ requestId: 'other', key: 'k', url: 'https://shop.example/?token=secret', host: 'shop.example' },
+      ...{ day: '2026-01-01', network: 'mainnet', genesis: '', token: 'USDC', units: 1n, payer, proof: 'bare' },
+      state: 'landed',
+    }
+    await purse.journal.reserve(other, {})
+    const agent = connect(purse)
+    expect((await agent.call('purchases')).content[0]?.text).toBe('{"purchases":[]}')
+    expect(await agent.call('recover', { tx: 'other' })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('no purchase of this wallet') }],
+    })
   })
 })

@@ -230,7 +230,7 @@ describe('an agent', () => {
     ['pay_fetch', { url: 'http://127.0.0.1:1/' }, /cannot be reached/],
     ['pay_fetch', { url: 'http://x', maxPrice: '1 SOL' }, /budget has no SOL/],
     ['purchases', { count: 1000 }, /not valid/],
-    ['recover', { tx: 'x' }, /no purchase with this transaction/],
+    ['recover', { tx: 'x' }, /no purchase of this wallet with this transaction/],
   ])('is told about a bad call of %s: %j', async (name, input, words) => {
     const result = await (await startAgent()).call(name, input)
     expect([result.isError, textsOf(result)[0]]).toEqual([true, expect.stringMatching(words)])

@@ -201,7 +201,7 @@ async function budget(_input: object, { purse }: Call): Promise<readonly Content
 async function purchases({ count = 20 }: { readonly count?: number | undefined }, { purse }: Call) {
   return [
     json({
-      purchases: purse.journal.latest(count).map((intent) => describePurchase(intent, purse)),
+      purchases: purse.journal.latest(purse.wallet.address, count).map((intent) => describePurchase(intent, purse)),
     }),
   ]
 }
@@ -224,8 +224,8 @@ function describePurchase(intent: Intent, { limits }: Purse) {
 
 async function recover({ tx }: { readonly tx: string }, call: Call): Promise<readonly Content[]> {
   const { purse } = call
-  const intent = purse.journal.findPurchase(tx)
-  if (!intent) throw usage('The journal has no purchase with this transaction or requestId.')
+  const intent = purse.journal.findPurchase(purse.wallet.address, tx)
+  if (!intent) throw usage('The journal has no purchase of this wallet with this transaction or requestId.')
   const purchase = describePurchase(intent, purse)
   if (intent.state !== 'signed' && intent.state !== 'landed') return [json({ purchase })]
   // An earlier payment for the same request is used before the price is asked. A new payment is declined.

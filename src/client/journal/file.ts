@@ -24,9 +24,9 @@ interface Row {
 export interface FileJournal extends Journal {
   /** The amounts of a day that count against the budgets. */
   spentOn(day: string): readonly Spent[]
-  /** The newest purchases first. */
-  latest(count: number): readonly Intent[]
-  findPurchase(txOrRequestId: string): Intent | undefined
+  /** The newest purchases of a wallet first. */
+  latest(payer: string, count: number): readonly Intent[]
+  findPurchase(payer: string, txOrRequestId: string): Intent | undefined
 }
 
 export type Spent = Pick<Intent, 'network' | 'token' | 'units'>
@@ -108,9 +108,9 @@ export function openFileJournal(path: string): FileJournal {
       queries.end.run(remaining ?? null, until ?? null, requestId)
     },
     spentOn: (day) => (queries.day.all(day) as unknown as Row[]).map(toIntent),
-    latest: (count) => (queries.latest.all(count) as unknown as Row[]).map(toIntent),
-    findPurchase: (id) => {
-      const row = queries.purchase.get(id, id) as unknown as Row | undefined
+    latest: (payer, count) => (queries.latest.all(payer, count) as unknown as Row[]).map(toIntent),
+    findPurchase: (payer, id) => {
+      const row = queries.purchase.get(payer, id, id) as unknown as Row | undefined
       return row && toIntent(row)
     },
   }
@@ -131,8 +131,8 @@ function prepare(database: DatabaseSyncInstance) {
        until = coalesce(?, until) where request_id = ?`,
     ),
     day: query("select * from intents where day = ? and state <> 'dead'"),
-    latest: query('select * from intents order by rowid desc limit ?'),
-    purchase: query('select * from intents where tx = ? or request_id = ?'),
+    latest: query('select * from intents where payer = ? order by rowid desc limit ?'),
+    purchase: query('select * from intents where payer = ? and (tx = ? or request_id = ?)'),
     unfinished: query("select * from intents where key = ? and scope is null and state in ('signed', 'landed')"),
     hold: query('update intents set holder = ? where request_id = ?'),
     landed: query("select * from intents where scope = ? and state = 'landed' order by rowid"),
