@@ -17,44 +17,6 @@ export const feedStatuses = { pending: 'Pending', confirmed: 'Verified', expired
   PaymentListStatus,
   string
 >
-export type FeedStatus = (typeof feedStatuses)[PaymentListStatus]
-
-/**
- * All fields are text. An unknown value is empty, not absent, so every line of an export has as many cells as its
- * header.
- */
-export interface PaymentReport {
-  /** Block time, RFC 3339 in UTC. */
-  readonly timestamp: string
-  /** Keyed hash. */
-  readonly requestId: string
-  /** Pseudonym. */
-  readonly payer: string
-  readonly endpoint: string
-  readonly token: TokenCode
-  /** In whole tokens. Empty if the service no longer knows the decimals of the token. */
-  readonly amount: string
-  /** In `revenueToken`, at the rate of the payment's time. Empty if there was no rate. */
-  readonly worth: string
-  readonly revenueToken: TokenCode
-  readonly status: FeedStatus
-  readonly verification: PaymentListStatus
-  readonly state: PaymentListItem['state']
-  readonly delivery: PaymentListItem['delivery']
-  readonly recipient: string
-  /** Left out of the feed and of links: a transaction reveals the wallet behind a pseudonym. */
-  readonly tx: string
-  /** In NATIVE, the total of all payees. 0 if the payment earns no rewards, empty until the accrual. */
-  readonly shared: string
-  /** Time at which the refund of the payment, or of its surplus, became final. Empty until then. */
-  readonly refundedAt: string
-  /** The transaction of that refund. It names the payer, so the same readers see it as see `tx`. */
-  readonly refundTx: string
-  /** The final refunded amount, in the token of the payment. Empty without a refund. */
-  readonly refunded: string
-  /** Contribution to the revenue: the worth less the refund. 0 if the payment does not count, empty without a rate. */
-  readonly revenue: string
-}
 
 /** The accrual and the refund of a payment. */
 export interface WentOut {
@@ -65,25 +27,9 @@ export interface WentOut {
 
 /** The order of columns in every export. */
 export const paymentColumns = [
-  'timestamp',
-  'requestId',
-  'payer',
-  'endpoint',
-  'token',
-  'amount',
-  'worth',
-  'revenueToken',
-  'status',
-  'verification',
-  'state',
-  'delivery',
-  'recipient',
-  'tx',
-  'shared',
-  'refundedAt',
-  'refundTx',
-  'refunded',
-  'revenue',
+  ...(['timestamp', 'requestId', 'payer', 'endpoint', 'token', 'amount', 'worth', 'revenueToken', 'status'] as const),
+  ...(['verification', 'state', 'delivery', 'recipient', 'tx', 'shared'] as const),
+  ...(['refundedAt', 'refundTx', 'refunded', 'revenue'] as const),
 ] as const satisfies readonly (keyof PaymentReport)[]
 export type PaymentColumn = (typeof paymentColumns)[number]
 
@@ -98,17 +44,22 @@ export function formatPayment(
   decimalsOf: DecimalsOf,
   revenueToken: TokenCode,
   { shared, refund }: WentOut = {},
-): PaymentReport {
+) {
   const decimals = decimalsOf(payment.token)
   const landed = refund?.state === 'landed' ? refund : undefined
   const sentBack = landed && parseRefund(landed.about).units
   return {
+    /** Block time, RFC 3339 in UTC. */
     timestamp: new Date(payment.at).toISOString(),
+    /** Keyed hash. */
     requestId: payment.request,
+    /** Pseudonym. */
     payer: payment.payer,
     endpoint: payment.endpoint,
     token: payment.token,
+    /** In whole tokens. Empty if the service no longer knows the decimals of the token. */
     amount: decimals === undefined ? '' : formatUnits(payment.units, decimals),
+    /** In `revenueToken`, at the rate of the payment's time. Empty if there was no rate. */
     worth: payment.worth === undefined ? '' : formatUnits(payment.worth, worthDecimals),
     revenueToken,
     status: feedStatuses[payment.status],
@@ -116,14 +67,26 @@ export function formatPayment(
     state: payment.state,
     delivery: payment.delivery,
     recipient: payment.recipient,
+    /** Left out of the feed and of links: a transaction reveals the wallet behind a pseudonym. */
     tx: encodeBase58(payment.tx),
+    /** In NATIVE, the total of all payees. 0 if the payment earns no rewards, empty until the accrual. */
     shared: shared ? formatShared(shared, decimalsOf) : '',
+    /** Time at which the refund of the payment, or of its surplus, became final. Empty until then. */
     refundedAt: landed ? new Date(landed.changedAt).toISOString() : '',
+    /** The transaction of that refund. It names the payer, so the same readers see it as see `tx`. */
     refundTx: landed?.signed?.signature ?? '',
+    /** The final refunded amount, in the token of the payment. Empty without a refund. */
     refunded: sentBack === undefined || decimals === undefined ? '' : formatUnits(sentBack, decimals),
+    /** Contribution to the revenue: the worth less the refund. 0 if the payment does not count, empty without a rate. */
     revenue: formatRevenueOf(payment, sentBack ?? 0n),
   }
 }
+
+/**
+ * All fields are text. An unknown value is empty, not absent, so every line of an export has as many cells as its
+ * header.
+ */
+export type PaymentReport = Readonly<ReturnType<typeof formatPayment>>
 
 /** Follows the rules of the books: `isCounted` and `isRefundCounted`. */
 function formatRevenueOf({ state, worth, units }: PaymentListItem, sentBack: bigint): string {
@@ -145,10 +108,6 @@ export async function readRevenueToken(books: Pick<Books, 'reportToken'>): Promi
 }
 
 /** For the feed and the stream. */
-export function withoutTransactions({
-  tx: _tx,
-  refundTx: _refundTx,
-  ...record
-}: PaymentReport): Omit<PaymentReport, 'tx' | 'refundTx'> {
+export function withoutTransactions({ tx: _tx, refundTx: _refundTx, ...record }: PaymentReport) {
   return record
 }

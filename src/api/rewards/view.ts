@@ -11,7 +11,7 @@ import type {
   OutgoingTransactions,
   PayoutLine,
 } from '../../core/payouts/ports/outgoing.ts'
-import type { Payee, PayeeName, Rewards } from '../../core/payouts/ports/rewards.ts'
+import type { Payee, PayeeName, Rewards, RoleSum } from '../../core/payouts/ports/rewards.ts'
 import { parseRefund, type RefundFacts } from '../../core/payouts/refunds.ts'
 import { type RewardRole, type RewardRules, restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
@@ -59,11 +59,6 @@ export async function readRewards(parts: RewardsParts) {
     parts.wallet(),
     outgoing.list({ kind: 'payout', most: latestPayouts }),
   ])
-  const roles = rewardRoles.map((role) => {
-    const sum = sums.find((one) => one.role === role)
-    const { payees = 0, accrued = 0n, owed = 0n, reserved = 0n, paid = 0n } = sum ?? {}
-    return { role, payees, accrued: amount(accrued), due: amount(owed), underWay: amount(reserved), paid: amount(paid) }
-  })
   return {
     token: 'NATIVE',
     isOn: config !== undefined,
@@ -72,9 +67,18 @@ export async function readRewards(parts: RewardsParts) {
     threshold: config ? amount(config.least) : null,
     rules: config ? describeRules(config.rules) : null,
     wallet: wallet ?? null,
-    roles,
+    roles: formatRoles(sums, amount),
     payouts: await Promise.all(payouts.map((transaction) => formatPayout(parts, transaction))),
   }
+}
+
+/** The sums of all roles, also of those without payees. */
+export function formatRoles(sums: readonly RoleSum[], amount: (units: bigint) => string) {
+  return rewardRoles.map((role) => {
+    const sum = sums.find((one) => one.role === role)
+    const { payees = 0, accrued = 0n, owed = 0n, reserved = 0n, paid = 0n } = sum ?? {}
+    return { role, payees, accrued: amount(accrued), due: amount(owed), underWay: amount(reserved), paid: amount(paid) }
+  })
 }
 
 /** The percentages of the configuration. */

@@ -1,8 +1,8 @@
+import { formatRoles } from '../../api/rewards/view.ts'
 import { readMints } from '../../api/router.ts'
 import { createPayoutContext } from '../../compose/payouts.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { findMint } from '../../core/money/tokens.ts'
-import { rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import { auditRewards } from '../../workers/payouts/audit.ts'
 import { createPauseSwitch, type PauseSwitch } from '../../workers/payouts/pause.ts'
@@ -22,30 +22,10 @@ export function showRewards(terminal: Terminal, options: ServiceOptions): Promis
       openSwitch(service).isPaused(),
       findWaiting(rewards, { now, decimals, least: config.rewards?.least }),
     ])
-    const roles = rewardRoles.map((role) => {
-      const {
-        payees = 0,
-        accrued = 0n,
-        owed = 0n,
-        reserved = 0n,
-        paid = 0n,
-      } = sums.find((one) => one.role === role) ?? {}
-      return {
-        role,
-        payees,
-        accrued: amount(accrued),
-        due: amount(owed),
-        underWay: amount(reserved),
-        paid: amount(paid),
-      }
-    })
-    const rows = roles.map(({ role, payees, accrued, due, underWay, paid }) => [
-      role,
-      String(payees),
-      accrued,
-      due,
-      underWay,
-      paid,
+    const roles = formatRoles(sums, amount)
+    const rows = roles.map(({ payees, ...sum }) => [
+      sum.role,
+      ...[String(payees), sum.accrued, sum.due, sum.underWay, sum.paid],
     ])
     const facts = { ok: true, token: 'NATIVE', paused: isPaused, ripening, roles, ...waitingFacts(waiting, amount) }
     return terminal.result(facts, [
