@@ -2,19 +2,16 @@
 import { z } from 'zod'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { isHttpUrl } from '../core/http/http.ts'
-import type { MintTable } from '../core/money/tokens.ts'
-import type { Webhook } from '../core/ports/webhooks.ts'
-import type { Log } from '../core/runtime.ts'
-import type { Environment, ServiceConfig } from '../paywall/config/config.ts'
+import type { Environment } from '../paywall/config/config.ts'
 import { checkService, openKeyring, readServiceConfig, withEnvironment, withUsual } from '../paywall/config/config.ts'
-import type { AccountKey, OptionsInput } from '../paywall/config/kinds.ts'
+import type { OptionsInput } from '../paywall/config/kinds.ts'
 import { accountKey, address, list, text, wholeSeconds } from '../paywall/config/kinds.ts'
 import { checkCode, readMints } from '../paywall/config/mints.ts'
 import { formatProblem, parseOptions } from '../paywall/config/problems.ts'
-import { type RatesConfig, readRatesOption } from '../paywall/config/rates.ts'
+import { readRatesOption } from '../paywall/config/rates.ts'
 import { type ServiceOptions, serviceShape } from '../paywall/config/service-options.ts'
 import { readWebhooks, webhooksOption } from './public/webhooks.ts'
-import { type RewardsConfig, readRewards, rewardsOption } from './rewards/option.ts'
+import { readRewards, rewardsOption } from './rewards/option.ts'
 
 const sheetsOption = z.strictObject(
   {
@@ -99,28 +96,6 @@ export const apiShape = {
 /** The service options must equal those of the paywalls: then both share one service and one ledger. */
 export type RoutesOptions = ServiceOptions & OptionsInput<typeof apiShape>
 
-export interface RoutesConfig {
-  readonly service: ServiceConfig
-  /** Mints in addition to the known ones and those of the catalog. */
-  readonly mints: MintTable
-  readonly publicUrl: string | undefined
-  readonly trustProxy: number
-  /** Wallets with read access. Undefined means the recipients. */
-  readonly owners: readonly string[] | undefined
-  /** Whether metrics are public. */
-  readonly hasOpenMetrics: boolean
-  readonly origins: readonly string[]
-  readonly sessionSeconds: number | undefined
-  readonly linkTtlSeconds: number | undefined
-  readonly sheets: SheetsOption | undefined
-  readonly webhooks: readonly Webhook[]
-  readonly faucetKey: AccountKey | undefined
-  readonly rates: RatesConfig
-  readonly rewards: RewardsConfig | undefined
-  readonly refundKey: AccountKey | undefined
-  readonly log: Log | undefined
-}
-
 const routesSchema = z.strictObject({ ...serviceShape, ...apiShape })
 export const routesOptionNames: readonly string[] = Object.keys(routesSchema.shape)
 const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey', 'refundKey']
@@ -129,7 +104,7 @@ function isOrigin(text: string): boolean {
   return isHttpUrl(text) && new URL(text).origin === text
 }
 
-export function readRoutesConfig(options: RoutesOptions, environment: Environment): RoutesConfig {
+export function readRoutesConfig(options: RoutesOptions, environment: Environment) {
   if (typeof options !== 'object' || options === null)
     throw new ConfigurationError(['the options must be an object such as { network, ledger }'])
   const { given, locate } = withEnvironment(options, environment, fromEnvironment)
@@ -147,22 +122,19 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const rates = readRatesOption(read.rates, read.network, mints, problems)
   const rewards = readRewards(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
+  const { trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log } = read
   return Object.freeze({
+    ...{ trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log, webhooks, rates, rewards },
     service: readServiceConfig(read, keyring),
+    /** Mints in addition to the known ones and those of the catalog. */
     mints,
-    rates,
-    rewards,
     publicUrl: read.publicUrl?.replace(/\/$/, ''),
-    trustProxy: read.trustProxy,
+    /** Wallets with read access. Undefined means the recipients. */
     owners: read.owners,
+    /** Whether metrics are public. */
     hasOpenMetrics: read.metrics === 'open',
     origins: read.origins ?? [],
-    sessionSeconds: read.sessionSeconds,
-    linkTtlSeconds: read.linkTtlSeconds,
-    sheets: read.sheets,
-    webhooks,
-    faucetKey: read.faucetKey,
-    refundKey: read.refundKey,
-    log: read.log,
   })
 }
+
+export type RoutesConfig = ReturnType<typeof readRoutesConfig>

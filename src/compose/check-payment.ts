@@ -22,7 +22,6 @@ import {
   type TokenCode,
 } from '../core/money/tokens.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
-import type { Keyring } from '../core/protocol/keyring.ts'
 import type { Clock } from '../core/runtime.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet } from '../host/home.ts'
@@ -108,18 +107,7 @@ async function readBoundMints({ kv }: Ledger): Promise<MintTable> {
   return tokens.complete({})
 }
 
-interface ReadOptions {
-  readonly network: Network
-  readonly urls: readonly string[]
-  readonly service: string
-  readonly mints: MintTable
-  readonly keyring: Keyring | undefined
-  readonly ledgerUrl: string | undefined
-  readonly expected: Expectation
-  readonly waitMs: number
-}
-
-function readOptions(options: CheckOptions, environment: Environment): ReadOptions {
+function readOptions(options: CheckOptions, environment: Environment) {
   const problems: string[] = []
   const network = options.network ?? (environment['PAYSTILE_NETWORK'] || 'mainnet')
   if (!isNetwork(network)) {
@@ -179,7 +167,7 @@ async function chooseClock(network: Network, rpc: Parameters<typeof readChainTim
   return time === undefined ? wall : { now: () => time, monotonic: wall.monotonic }
 }
 
-async function openLedgerFor({ ledgerUrl, keyring, network, service }: ReadOptions, clock: Clock) {
+async function openLedgerFor({ ledgerUrl, keyring, network, service }: ReturnType<typeof readOptions>, clock: Clock) {
   if (ledgerUrl === undefined) return undefined
   if (!keyring) throw new ConfigurationError(['ledger: needs its secret (option secret or PAYSTILE_SECRET)'])
   return openLedger(ledgerUrl, { clock, identity: { network, service, fingerprint: keyring.fingerprint } })

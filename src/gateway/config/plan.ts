@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { type RoutesOptions, readRoutesConfig } from '../../api/options.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { parseEndpoint } from '../../core/http/endpoint.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
 import { bindsBody } from '../../paywall/config/binding.ts'
 import type { Config, Environment, ParsedOptions } from '../../paywall/config/config.ts'
 import { completeConfig, fromEnvironment, withEnvironment } from '../../paywall/config/config.ts'
@@ -11,55 +10,11 @@ import { headerName } from '../../paywall/config/kinds.ts'
 import type { Pricing } from '../../paywall/config/pricing.ts'
 import { type OptionProblem, type Place, parseOptions } from '../../paywall/config/problems.ts'
 import { isKeptHeader } from '../headers.ts'
-import { parsePattern, type Row } from '../routing/match.ts'
+import { parsePattern } from '../routing/match.ts'
 import { formatPlace } from './place.ts'
 import { checkPartners, completeRewards } from './rewards.ts'
 import { checkTable } from './route-conflicts.ts'
 import { apiNames, configSchema, type GatewayConfig, type ParsedConfig, paywallNames } from './schema.ts'
-
-export interface UpstreamPlan {
-  /** `http://127.0.0.1:3000`. */
-  readonly origin: string
-  /** The prefix of every request path: '' or `/v1`. */
-  readonly prefix: string
-  /** Headers that the gateway sets, in lower case. They replace the client's. */
-  readonly headers: Readonly<Record<string, string>>
-  /** Headers that are forwarded although they are dropped by default, in lower case. */
-  readonly forward: readonly string[]
-  readonly preserveHost: boolean
-  readonly connectMs: number
-  readonly answerMs: number
-  readonly idleMs: number
-  /** The health check of the upstream: this path or, if undefined, a connection. */
-  readonly probe: { readonly path: string | undefined; readonly everyMs: number }
-}
-
-export interface RoutePlan extends Row {
-  readonly path: string
-  /** `GET /api/weather`. */
-  readonly name: string
-  /** The configuration of its paywall. Undefined for a free route. */
-  readonly config: Config | undefined
-  readonly upstream: UpstreamPlan
-  readonly isWebSocket: boolean
-  /** Whether the paywall may need the body to compute the price. */
-  readonly readsBody: boolean
-}
-
-export interface Plan {
-  readonly host: string
-  readonly port: number
-  readonly routes: readonly RoutePlan[]
-  readonly connections: number
-  readonly headMs: number
-  readonly requestMs: number
-  readonly trustProxy: number
-  readonly publicUrl: string | undefined
-  /** Options for the service's own endpoints. */
-  readonly service: RoutesOptions
-  readonly reportToken: TokenCode | undefined
-  readonly webhooks: NonNullable<ParsedConfig['webhooks']>
-}
 
 export type PlanReading =
   | { readonly kind: 'plan'; readonly plan: Plan }
@@ -85,8 +40,14 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   // The paywalls report problems of the shared options. A service without prices needs no API.
   if (problems.length === 0 && routes.some((route) => route.config)) problems.push(...checkApi(service, environment))
   if (problems.length > 0) return { kind: 'problems', problems: distinct(problems).map(locate) }
-  const { listen, limits } = data
-  const plan: Plan = {
+  return { kind: 'plan', plan: completePlan(data, routes, service) }
+}
+
+export type Plan = Readonly<ReturnType<typeof completePlan>>
+
+function completePlan(data: ParsedConfig, routes: readonly RoutePlan[], service: RoutesOptions) {
+  const { listen, limits, reportToken } = data
+  return {
     host: listen?.host ?? '127.0.0.1',
     port: listen?.port ?? 8402,
     routes,
@@ -95,11 +56,11 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
     requestMs: (limits?.requestSeconds ?? 30) * 1000,
     trustProxy: data.trustProxy ?? 0,
     publicUrl: data.publicUrl?.replace(/\/$/, ''),
+    /** Options for the service's own endpoints. */
     service,
-    reportToken: data.reportToken,
+    reportToken,
     webhooks: data.webhooks ?? [],
   }
-  return { kind: 'plan', plan }
 }
 
 /** Creates the plan of a configuration. Throws a `ConfigurationError` with all problems. */
@@ -130,16 +91,18 @@ function readRoute(data: ParsedConfig, route: ParsedRoute, index: number, proble
   const config = route.free === true ? undefined : readPaywall(data, route, name, at, problems)
   const { bind, pricing } = config?.route ?? {}
   return {
-    path: route.path,
+    ...{ path: route.path, pattern: reading.pattern, methods: methods as ReadonlySet<string>, upstream },
+    /** `GET /api/weather`. */
     name,
-    pattern: reading.pattern,
-    methods,
+    /** The configuration of its paywall. Undefined for a free route. */
     config,
-    upstream,
     isWebSocket: route.websocket ?? false,
+    /** Whether the paywall may need the body to compute the price. */
     readsBody: (bind !== undefined && bindsBody(bind)) || (pricing !== undefined && usesFunction(pricing)),
   }
 }
+
+export type RoutePlan = Readonly<NonNullable<ReturnType<typeof readRoute>>>
 
 function usesFunction({ price, per }: Pricing): boolean {
   return typeof price === 'function' || (per.kind === 'bytes' && typeof per.size === 'function')
@@ -206,7 +169,7 @@ function readUpstream(
   route: ParsedRoute,
   at: (...more: Place) => Place,
   problems: OptionProblem[],
-): UpstreamPlan | undefined {
+) {
   const address = route.upstream ?? data.upstream
   if (address === undefined) {
     problems.push({ place: at('upstream'), why: 'is missing; set it here, or at the top for all routes' })
@@ -229,17 +192,24 @@ function readUpstream(
   const { connectSeconds = 10, answerSeconds = 60, idleSeconds = 300 } = { ...data.timeouts, ...route.timeouts }
   const probe = { ...data.probe, ...route.probe }
   return {
+    /** `http://127.0.0.1:3000`. */
     origin: url.origin,
+    /** The prefix of every request path: '' or `/v1`. */
     prefix: url.pathname.replace(/\/$/, ''),
+    /** Headers that the gateway sets, in lower case. They replace the client's. */
     headers: { ...basic, ...lower(data.headers), ...lower(route.headers) },
+    /** Headers that are forwarded although they are dropped by default, in lower case. */
     forward: (route.forward ?? data.forward ?? []).map((name) => name.toLowerCase()),
     preserveHost: route.preserveHost ?? data.preserveHost ?? false,
     connectMs: connectSeconds * 1000,
     answerMs: answerSeconds * 1000,
     idleMs: idleSeconds * 1000,
+    /** The health check of the upstream: this path or, if undefined, a connection. */
     probe: { path: probe.path, everyMs: (probe.seconds ?? 5) * 1000 },
   }
 }
+
+export type UpstreamPlan = Readonly<NonNullable<ReturnType<typeof readUpstream>>>
 
 function whyNoHeader(name: string): string | undefined {
   if (!headerName.safeParse(name).success) return 'is not a header name'
