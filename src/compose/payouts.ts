@@ -44,15 +44,6 @@ export interface PayoutContext
   readonly keepRates: () => void
 }
 
-/** The configured outgoing parts of a service. */
-export interface OpenPayouts {
-  readonly payouts: PayoutsParts | undefined
-  readonly refunds: RefundParts | undefined
-  /** Runs all tasks once, now. */
-  run(): Promise<void>
-  stop(): Promise<void>
-}
-
 export function createPayoutContext(
   service: Runtime,
   { mints, rates }: Pick<PayoutsConfig, 'mints' | 'rates'>,
@@ -80,7 +71,7 @@ export function createPayoutContext(
 }
 
 /** Starts accruals, payouts and refunds. */
-export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig): Promise<OpenPayouts> {
+export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig) {
   const context = createPayoutContext(service, config)
   const { rewards, refundKey } = config
   const loops: Loop[] = []
@@ -124,6 +115,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
     get refunds() {
       return begun.refunds
     },
+    /** Runs all tasks once, now. */
     run: async () => {
       for (const loop of loops) await loop.run()
     },
@@ -132,6 +124,9 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
     },
   }
 }
+
+/** The configured outgoing parts of a service. */
+export type OpenPayouts = Awaited<ReturnType<typeof startPayoutWorkers>>
 
 /** The part that people can read and order. */
 export function createPayoutsView(

@@ -19,16 +19,6 @@ export interface Link {
   readonly validUntil: string
 }
 
-export interface Links {
-  /** Undefined if the maximum number of links exists. */
-  make(filter: PaymentFilter, owner: string): Promise<{ readonly token: string; readonly link: Link } | undefined>
-  /** The filter that the token may read; undefined for an invalid or expired token. */
-  open(token: string): Promise<{ readonly id: string; readonly filter: PaymentFilter } | undefined>
-  isOpen(id: string): Promise<boolean>
-  list(): Promise<readonly Link[]>
-  revoke(id: string): Promise<boolean>
-}
-
 export interface LinkParts {
   readonly kv: KeyValueStore
   readonly clock: Clock
@@ -40,7 +30,7 @@ export const usualLinkSeconds = 7 * 24 * 3_600
 const mostLinks = 100
 const prefix = 'link:'
 
-export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts): Links {
+export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts) {
   const bearers = createBearers(key, 'link')
   const list = async (): Promise<readonly Link[]> =>
     (await kv.list(prefix)).flatMap(({ name, value, until }) => {
@@ -50,7 +40,8 @@ export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts): Links {
 
   return {
     list,
-    make: async (filter, owner) => {
+    /** Undefined if the maximum number of links exists. */
+    make: async (filter: PaymentFilter, owner: string) => {
       if ((await list()).length >= mostLinks) return undefined
       const { token, name: id } = bearers.make()
       const [now, query] = [clock.now(), formatPaymentFilter(filter).toString()]
@@ -58,17 +49,20 @@ export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts): Links {
       await kv.put(`${prefix}${id}`, JSON.stringify({ query, owner, madeAt }), until)
       return { token, link: { id, query, owner, madeAt, validUntil: new Date(until).toISOString() } }
     },
-    open: async (token) => {
+    /** The filter that the token may read; undefined for an invalid or expired token. */
+    open: async (token: string) => {
       const id = bearers.nameOf(token)
       const kept = id === undefined ? undefined : readKept((await kv.get(`${prefix}${id}`)) ?? '')
       if (id === undefined || !kept) return undefined
       const reading = readPaymentFilter(new URLSearchParams(kept.query))
       return reading.kind === 'input' ? { id, filter: reading.input } : undefined
     },
-    isOpen: async (id) => (await kv.get(`${prefix}${id}`)) !== undefined,
-    revoke: (id) => kv.remove(`${prefix}${id}`),
+    isOpen: async (id: string) => (await kv.get(`${prefix}${id}`)) !== undefined,
+    revoke: (id: string) => kv.remove(`${prefix}${id}`),
   }
 }
+
+export type Links = ReturnType<typeof createLinks>
 
 function readKept(text: string): Pick<Link, 'query' | 'owner' | 'madeAt'> | undefined {
   const { query, owner, madeAt } = parseFields(text) ?? {}

@@ -33,27 +33,13 @@ interface WatchedPaymentsParts {
   readonly isHeard: (signature: string) => boolean
 }
 
-export interface WatchedPayments {
-  remember(effect: Effect): void
-  /** Whether a payment to a watched address is read for the first time. */
-  isNews(effect: Effect): boolean
-  /** Also for a transaction that only mentions the address. */
-  markRead(signature: string, slot: number): void
-  /** The slot of a transaction that was read. */
-  readSlot(signature: string): number | undefined
-  seen(signature: string): Effect | undefined
-  highestSlot(): number
-  /** Records the payments that were read. After a failure it is repeated, and the mark stays before them. */
-  flush(read?: { readonly address: string; readonly mark: Mark }): Promise<void>
-}
-
 const flushMs = 250
 /** A dropped fork is known after this time, so a later question is read again. */
 const keepMs = 60_000
 const mostKept = 5_000
 const mostRead = 50_000
 
-export function createWatchedPayments(parts: WatchedPaymentsParts): WatchedPayments {
+export function createWatchedPayments(parts: WatchedPaymentsParts) {
   const { addresses, journal, clock, meter, isHeard } = parts
   const kept = new Map<string, { readonly effect: Effect; readonly at: number }>()
   /** Signatures that were read, with their slots. */
@@ -87,7 +73,7 @@ export function createWatchedPayments(parts: WatchedPaymentsParts): WatchedPayme
   }
 
   return {
-    remember: (effect) => {
+    remember: (effect: Effect) => {
       highestSlot = Math.max(highestSlot, effect.slot)
       if (!isToWatched(effect)) return
       setNewest(kept, effect.signature, { effect, at: clock.monotonic() }, mostKept)
@@ -98,14 +84,20 @@ export function createWatchedPayments(parts: WatchedPaymentsParts): WatchedPayme
       timer ??= setTimeout(() => void flush().catch(() => {}), flushMs)
       timer.unref?.()
     },
+    /** Whether a payment to a watched address is read for the first time. */
     isNews,
+    /** Also for a transaction that only mentions the address. */
     markRead,
-    readSlot: (signature) => slots.get(signature),
-    seen: (signature) => {
+    /** The slot of a transaction that was read. */
+    readSlot: (signature: string) => slots.get(signature),
+    seen: (signature: string) => {
       const found = kept.get(signature)
       return found && clock.monotonic() - found.at < keepMs ? found.effect : undefined
     },
     highestSlot: () => highestSlot,
+    /** Records the payments that were read. After a failure it is repeated, and the mark stays before them. */
     flush,
   }
 }
+
+export type WatchedPayments = ReturnType<typeof createWatchedPayments>

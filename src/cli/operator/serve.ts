@@ -102,14 +102,7 @@ function noteSecrets(terminal: Terminal, directory: string, reading: EnvReading)
     terminal.note(`Other users of this machine can read ${path}. Run: chmod 600 ${path}`)
 }
 
-interface RouteWords {
-  readonly methods: readonly string[]
-  readonly path: string
-  readonly price: string
-  readonly upstream: string
-}
-
-function describe({ name, path, config, upstream }: RoutePlan): RouteWords {
+function describe({ name, path, config, upstream }: RoutePlan) {
   const methods = name.split(' ', 1)[0]?.split(',') ?? []
   // Omits the name and password of the address.
   return {
@@ -119,6 +112,8 @@ function describe({ name, path, config, upstream }: RoutePlan): RouteWords {
     upstream: `${upstream.origin}${upstream.prefix}`,
   }
 }
+
+export type RouteWords = ReturnType<typeof describe>
 
 function formatPrice({ price, token, decimals, per }: Pricing): string {
   const amount = `${typeof price === 'function' ? 'a price per request in' : formatUnits(price, decimals)} ${token}`

@@ -11,27 +11,7 @@ import { tokenPrograms } from './addresses.ts'
 
 export type Change = readonly [address: string, account: Account | undefined]
 
-export interface Accounts {
-  get(address: string): Account | undefined
-  /** The account at the end of a slot. A forgotten slot returns the state of the oldest remembered one. */
-  at(address: string, slot: number): Account | undefined
-  apply(slot: number, changes: Iterable<Change>): void
-  /** Replaces the remembered states of these accounts. */
-  rewrite(changes: readonly Change[]): void
-  /** Reverts every slot after this one, and returns the restored accounts. */
-  revert(slot: number): readonly Change[]
-  /** Forgets the account states before the slots up to this one. */
-  forget(slot: number): void
-  changedIn(slot: number): Iterable<string>
-  changedSlots(): Iterable<number>
-  all(slot: number): Iterable<readonly [string, Account]>
-  ownedBy(program: string, slot: number): Iterable<readonly [string, Account]>
-  /** Token accounts of a wallet, under either token program. */
-  tokensOf(wallet: string, slot: number): Iterable<readonly [string, Account]>
-  tokensOfMint(mint: string, slot: number): Iterable<readonly [string, Account]>
-}
-
-export function createAccounts(): Accounts {
+export function createAccounts() {
   const current = new Map<string, Account>()
   const undo = new Map<number, Map<string, Account | undefined>>()
   const byOwner = createIndex()
@@ -82,9 +62,10 @@ export function createAccounts(): Accounts {
   }
 
   return {
-    get: (address) => current.get(address),
+    get: (address: string) => current.get(address),
+    /** The account at the end of a slot. A forgotten slot returns the state of the oldest remembered one. */
     at,
-    apply(slot, changes) {
+    apply(slot: number, changes: Iterable<Change>) {
       const before = undo.get(slot) ?? new Map<string, Account | undefined>()
       for (const [address, account] of changes) {
         if (!before.has(address)) before.set(address, current.get(address))
@@ -92,11 +73,13 @@ export function createAccounts(): Accounts {
       }
       if (before.size > 0) undo.set(slot, before)
     },
-    rewrite(changes) {
+    /** Replaces the remembered states of these accounts. */
+    rewrite(changes: readonly Change[]) {
       for (const before of undo.values())
         for (const [address, account] of changes) if (before.has(address)) before.set(address, account)
     },
-    revert(slot) {
+    /** Reverts every slot after this one, and returns the restored accounts. */
+    revert(slot: number) {
       const changes = new Map<string, Account | undefined>()
       for (const [touched, before] of [...undo].reverse()) {
         if (touched <= slot) continue
@@ -106,21 +89,27 @@ export function createAccounts(): Accounts {
       for (const [address, account] of changes) put(address, account)
       return [...changes]
     },
-    forget(slot) {
+    /** Forgets the account states before the slots up to this one. */
+    forget(slot: number) {
       for (const touched of undo.keys()) {
         if (touched > slot) return
         undo.delete(touched)
       }
     },
     changedSlots: () => undo.keys(),
-    changedIn: (slot) => undo.get(slot)?.keys() ?? [],
-    all: (slot) => select(current.keys(), slot, () => true),
-    ownedBy: (program, slot) => select(byOwner.of(program), slot, (account) => account.owner === program),
-    tokensOf: (wallet, slot) =>
+    changedIn: (slot: number) => undo.get(slot)?.keys() ?? [],
+    all: (slot: number) => select(current.keys(), slot, () => true),
+    ownedBy: (program: string, slot: number) =>
+      select(byOwner.of(program), slot, (account) => account.owner === program),
+    /** Token accounts of a wallet, under either token program. */
+    tokensOf: (wallet: string, slot: number) =>
       select(byWallet.of(wallet), slot, (account) => readTokenParties(account)?.wallet === wallet),
-    tokensOfMint: (mint, slot) => select(byMint.of(mint), slot, (account) => readTokenParties(account)?.mint === mint),
+    tokensOfMint: (mint: string, slot: number) =>
+      select(byMint.of(mint), slot, (account) => readTokenParties(account)?.mint === mint),
   }
 }
+
+export type Accounts = ReturnType<typeof createAccounts>
 
 /** Mint and wallet of an initialised token account. Undefined for all other accounts of the token programs. */
 export function readTokenParties(account: Account): { readonly mint: string; readonly wallet: string } | undefined {

@@ -37,25 +37,7 @@ export interface Reward {
   readonly postBalance: bigint
 }
 
-export interface History {
-  add(record: TransactionRecord, mentioned: Iterable<string>): void
-  find(signature: string): TransactionRecord | undefined
-  inSlot(slot: number): readonly TransactionRecord[]
-  /** The latest first, strictly between the two positions. */
-  ofAddress(address: string, before: Place, after: Place, limit: number): readonly TransactionRecord[]
-  count(): number
-  lastSlot(): number
-  countAfter(slot: number): number
-  recent(slot: number): Iterable<TransactionRecord>
-  /** After the first slot, up to and including the second. */
-  between(from: number, to: number): readonly TransactionRecord[]
-  reward(slot: number): Reward | undefined
-  addReward(slot: number, reward: Reward): void
-  /** Removes all slots after this one. */
-  drop(slot: number): readonly string[]
-}
-
-export function createHistory({ db }: Store): History {
+export function createHistory({ db }: Store) {
   const insert = db.prepare('insert into transactions (slot, position, signature, record) values (?, ?, ?, ?)')
   const mention = db.prepare('insert or ignore into mentions (address, slot, position) values (?, ?, ?)')
   const bySignature = db.prepare('select record from transactions where signature = ?')
@@ -73,28 +55,31 @@ export function createHistory({ db }: Store): History {
   let total = Number(counted.get(-1)?.['count'])
 
   return {
-    add(record, mentioned) {
+    add(record: TransactionRecord, mentioned: Iterable<string>) {
       insert.run(record.slot, record.position, record.signature, serialize(record))
       for (const address of mentioned) mention.run(address, record.slot, record.position)
       total += 1
     },
-    find: (signature) => readRecord(bySignature.get(signature)),
-    inSlot: (slot) => readRecords(bySlot.all(slot)),
-    ofAddress: (address, before, after, limit) =>
+    find: (signature: string) => readRecord(bySignature.get(signature)),
+    inSlot: (slot: number) => readRecords(bySlot.all(slot)),
+    /** The latest first, strictly between the two positions. */
+    ofAddress: (address: string, before: Place, after: Place, limit: number) =>
       readRecords(byAddress.all(address, before.slot, before.position, after.slot, after.position, limit)),
     count: () => total,
     lastSlot: () => Number(db.prepare('select max(slot) as slot from transactions').get()?.['slot'] ?? 0),
-    countAfter: (slot) => Number(counted.get(slot)?.['count']),
-    recent: (slot) => readRecords(since.all(slot, Number.MAX_SAFE_INTEGER)),
-    between: (from, to) => readRecords(since.all(from, to)),
-    reward(slot) {
+    countAfter: (slot: number) => Number(counted.get(slot)?.['count']),
+    recent: (slot: number) => readRecords(since.all(slot, Number.MAX_SAFE_INTEGER)),
+    /** After the first slot, up to and including the second. */
+    between: (from: number, to: number) => readRecords(since.all(from, to)),
+    reward(slot: number) {
       const bytes = rewardQuery.get(slot)?.['reward']
       return bytes ? (deserialize(bytes as Uint8Array) as Reward) : undefined
     },
-    addReward(slot, reward) {
+    addReward(slot: number, reward: Reward) {
       setReward.run(slot, serialize(reward))
     },
-    drop(slot) {
+    /** Removes all slots after this one. */
+    drop(slot: number) {
       const signatures = signaturesAfter.all(slot).map((row: unknown) => String((row as Row)['signature']))
       for (const statement of drops) statement.run(slot)
       total -= signatures.length
@@ -102,6 +87,8 @@ export function createHistory({ db }: Store): History {
     },
   }
 }
+
+export type History = ReturnType<typeof createHistory>
 
 type Row = Record<string, unknown>
 

@@ -29,27 +29,6 @@ const knownHashes = 400
 /** The number of cached hashes. Programs see about 660 of them in every slot that runs one. */
 const maxDerived = 4_096
 
-export interface Timeline {
-  /** The slot that is open at this time. */
-  tipAt(ms: number): number
-  /** Start time of a slot, in milliseconds. */
-  timeOf(slot: number): number
-  exists(slot: number): boolean
-  /** The last slot with a block, up to and including this one. */
-  lastUpTo(slot: number): number
-  parentOf(slot: number): number
-  heightOf(slot: number): number
-  blockhashOf(slot: number): string
-  blockhashBytesOf(slot: number): Uint8Array
-  bankHashOf(slot: number): Uint8Array
-  /** The slot of a blockhash, if it is valid when `latest` is the last closed slot. */
-  slotOfBlockhash(blockhash: string, latest: number, maxAge?: number): number | undefined
-  /** Closes the open slot and opens the one that many slots later. Returns the anchors to store. */
-  jump(open: number, slots: number, nowMs: number): readonly Anchor[]
-  /** Removes the slots after this one up to the open one, and returns the resulting gap. */
-  drop(after: number, open: number): Gap
-}
-
 export interface TimelineParts {
   readonly slotMs: number
   readonly seed: Uint8Array
@@ -57,7 +36,7 @@ export interface TimelineParts {
   readonly gaps: readonly Gap[]
 }
 
-export function createTimeline(parts: TimelineParts): Timeline {
+export function createTimeline(parts: TimelineParts) {
   const { slotMs, seed } = parts
   const anchors = [...parts.anchors]
   const gaps = [...parts.gaps]
@@ -113,19 +92,23 @@ export function createTimeline(parts: TimelineParts): Timeline {
   }
 
   return {
-    tipAt(ms) {
+    /** The slot that is open at this time. */
+    tipAt(ms: number) {
       const last = anchors[anchors.length - 1] as Anchor
       return last.slot + Math.max(0, Math.floor((ms - last.ms) / slotMs))
     },
+    /** Start time of a slot, in milliseconds. */
     timeOf,
-    exists: (slot) => slot >= 0 && !gapOf(slot),
+    exists: (slot: number) => slot >= 0 && !gapOf(slot),
+    /** The last slot with a block, up to and including this one. */
     lastUpTo,
-    parentOf: (slot) => lastUpTo(slot - 1),
+    parentOf: (slot: number) => lastUpTo(slot - 1),
     heightOf,
     blockhashOf,
-    blockhashBytesOf: (slot) => derive('blockhash', slot),
-    bankHashOf: (slot) => derive('bank', slot),
-    slotOfBlockhash(blockhash, latest, maxAge = blockhashAge) {
+    blockhashBytesOf: (slot: number) => derive('blockhash', slot),
+    bankHashOf: (slot: number) => derive('bank', slot),
+    /** The slot of a blockhash, if it is valid when `latest` is the last closed slot. */
+    slotOfBlockhash(blockhash: string, latest: number, maxAge: number = blockhashAge) {
       for (let slot = Math.max(knownUpTo + 1, latest - knownHashes, 0); slot <= latest; slot++)
         known.set(blockhashOf(slot), slot)
       knownUpTo = Math.max(knownUpTo, latest)
@@ -135,7 +118,8 @@ export function createTimeline(parts: TimelineParts): Timeline {
       if (slot === undefined || slot > latest || gapOf(slot)) return undefined
       return heightOf(latest) - heightOf(slot) <= maxAge ? slot : undefined
     },
-    jump(open, slots, nowMs) {
+    /** Closes the open slot and opens the one that many slots later. Returns the anchors to store. */
+    jump(open: number, slots: number, nowMs: number) {
       const added = [
         { slot: open, ms: timeOf(open) },
         { slot: open + slots, ms: nowMs },
@@ -143,7 +127,8 @@ export function createTimeline(parts: TimelineParts): Timeline {
       anchors.push(...added)
       return added
     },
-    drop(after, open) {
+    /** Removes the slots after this one up to the open one, and returns the resulting gap. */
+    drop(after: number, open: number) {
       const inside = gaps.filter(({ last }) => last > after)
       const gap = { first: Math.min(after + 1, ...inside.map(({ first }) => first)), last: open }
       for (const old of inside) gaps.splice(gaps.indexOf(old), 1)
@@ -152,3 +137,5 @@ export function createTimeline(parts: TimelineParts): Timeline {
     },
   }
 }
+
+export type Timeline = ReturnType<typeof createTimeline>
