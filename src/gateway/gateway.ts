@@ -13,6 +13,7 @@ import { asciiJson } from '../core/http/http.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { joinReports } from '../paywall/quote/readiness-report.ts'
 import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
+import { within } from '../paywall/runtime/within.ts'
 import { createPlan, type Plan } from './config/plan.ts'
 import { type FixedFacts, findFixed, readFixedFacts } from './config/reload.ts'
 import type { GatewayConfig } from './config/schema.ts'
@@ -173,11 +174,9 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
 const readyMs = 10_000
 
 async function readyInTime({ ready }: Paywall): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ConfigurationError(['the routes were not ready in time'])), readyMs)
+  await within(readyMs, ready(), () => {
+    throw new ConfigurationError(['the routes were not ready in time'])
   })
-  await Promise.race([ready(), late]).finally(() => clearTimeout(timer))
 }
 
 function createFront(plan: Plan, table: RouteTable): Server {

@@ -2,6 +2,7 @@
 import { openConfiguredPaywall } from '../compose/paywall.ts'
 import type { Log } from '../core/runtime.ts'
 import type { Paywall } from '../paywall/paywall.ts'
+import { within } from '../paywall/runtime/within.ts'
 import type { Plan, RoutePlan } from './config/plan.ts'
 import type { OpenRoute } from './proxy/handle-request.ts'
 import { createOutgoing } from './proxy/request-head.ts'
@@ -53,11 +54,7 @@ export function openRouteSet(plan: Plan, log: Log) {
      */
     start: async () => {
       const started = Promise.all([...healths.values()].map((health) => health.start()))
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, patienceMs)
-      })
-      await Promise.race([started, late]).finally(() => clearTimeout(timer))
+      await within(patienceMs, started, () => {})
     },
     /** Releases the upstreams, after the paywalls are closed. */
     close: stop,

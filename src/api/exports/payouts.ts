@@ -8,17 +8,8 @@ import { begin, type PagesOf, textStream } from './rows.ts'
 
 /** The order of columns. */
 const payoutColumns = [
-  'timestamp',
-  'payout',
-  'state',
-  'tx',
-  'role',
-  'payee',
-  'token',
-  'owed',
-  'rate',
-  'opening',
-  'sent',
+  ...(['timestamp', 'payout', 'state', 'tx', 'role', 'payee', 'token'] as const),
+  ...(['owed', 'rate', 'opening', 'sent'] as const),
 ] as const
 type PayoutColumn = (typeof payoutColumns)[number]
 

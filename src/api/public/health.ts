@@ -3,6 +3,7 @@ import { signatureBytes } from '../../core/encoding/base58.ts'
 import { joinReports } from '../../paywall/quote/readiness-report.ts'
 import type { Readiness, ReadinessReport } from '../../paywall/runtime/catalog.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
+import { within } from '../../paywall/runtime/within.ts'
 import { type Access, isLocalVisit, mayRead, type Visitor } from '../http/access.ts'
 import { answer, problem, respond } from '../http/errors.ts'
 
@@ -61,8 +62,7 @@ const notKnown: ReadinessReport = {
 }
 
 async function findFaults(service: Runtime): Promise<Findings> {
-  const reports = await within(service.catalog.readiness(), patienceMs)
-  const selling = reports.kind === 'late' ? [notKnown] : reports.value
+  const selling = await within(patienceMs, service.catalog.readiness(), () => [notKnown])
   const { offered, withheld, isPaused = false } = joinReports(selling)
   const clock = service.clockCheck.why()
   const unsold = selling.flatMap(({ ready, isPaused: isOut, why = 'no route can sell' }) =>
@@ -71,31 +71,17 @@ async function findFaults(service: Runtime): Promise<Findings> {
   const paused = selling.flatMap(({ isPaused: isOut, why = '' }) =>
     isOut ? [{ code: 'resource_unavailable', reason: why }] : [],
   )
-  const ledger = await within(
-    service.ledger.peek(new Uint8Array(signatureBytes)).then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    ),
-    patienceMs,
+  const peeking = service.ledger.peek(new Uint8Array(signatureBytes)).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
-  const silent = ledger.kind === 'late' ? 'it does not respond' : ledger.value
+  const silent = await within(patienceMs, peeking, () => 'it does not respond')
   const faults = [
     ...(silent === undefined ? [] : [{ code: 'ledger_unavailable', reason: silent }]),
     ...(clock === undefined ? [] : [{ code: 'clock_wrong', reason: clock }]),
     ...unsold,
   ]
   return { faults, paused, isPaused, offered, withheld }
-}
-
-type Timely<Value> = { readonly kind: 'value'; readonly value: Value } | { readonly kind: 'late' }
-
-async function within<Value>(work: Promise<Value>, ms: number): Promise<Timely<Value>> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<Timely<Value>>((resolve) => {
-    timer = setTimeout(resolve, ms, { kind: 'late' })
-  })
-  const done = work.then((value) => ({ kind: 'value', value }) as const)
-  return Promise.race([done, late]).finally(() => clearTimeout(timer))
 }
 
 /**

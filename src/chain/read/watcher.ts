@@ -31,16 +31,6 @@ export interface WatcherParts extends Watch {
   readonly meter?: Meter
 }
 
-export interface Watcher {
-  watch(address: string): void
-  /** Whether a transaction that was not seen most likely does not exist. */
-  isCurrent(): boolean
-  seen(signature: string): Effect | undefined
-  /** Records a transaction that was read. If the socket has not reported it, the socket has failed. */
-  found(effect: Effect, wasHeard: boolean): void
-  close(): Promise<void>
-}
-
 const pollMs = 2_000
 /** While the socket reports everything, lists are only read as a check and to move the mark. */
 const quietPollMs = 20_000
@@ -48,7 +38,7 @@ const quietPollMs = 20_000
 const mostHeard = 5_000
 const mostHeardAtOnce = 32
 
-export function createWatcher(parts: WatcherParts): Watcher {
+export function createWatcher(parts: WatcherParts) {
   const { clock, log, meter, journal } = parts
   const addresses = new Map<string, WatchedAddress>()
   /** Transactions that the socket reported and that are being read. */
@@ -111,15 +101,17 @@ export function createWatcher(parts: WatcherParts): Watcher {
   }
 
   return {
-    watch: (address) => {
+    watch: (address: string) => {
       if (addresses.has(address) || closed) return
       addresses.set(address, { address, mark: undefined, isHeldUp: false, misses: new Map() })
       subscription.subscribe(address)
       poll()
     },
+    /** Whether a transaction that was not seen most likely does not exist. */
     isCurrent: () => addresses.size > 0 && subscription.isCurrent(),
     seen: payments.seen,
-    found: (effect, wasHeard) => {
+    /** Records a transaction that was read. If the socket has not reported it, the socket has failed. */
+    found: (effect: Effect, wasHeard: boolean) => {
       const isNews = payments.isNews(effect)
       payments.remember(effect)
       if (!isNews || wasHeard || !subscription.isCurrent()) return
@@ -136,3 +128,5 @@ export function createWatcher(parts: WatcherParts): Watcher {
     },
   }
 }
+
+export type Watcher = ReturnType<typeof createWatcher>

@@ -1,4 +1,5 @@
 /** A finding of the doctor: one line, with a remedy for a problem. */
+import { within } from '../../paywall/runtime/within.ts'
 export type Level = 'ok' | 'warn' | 'fail'
 
 export interface Finding {
@@ -23,16 +24,11 @@ const longestMs = 20_000
 
 /** Runs a check, and isolates it from the others: an exception and a timeout become findings. */
 export async function attempt(check: string, look: Look): Promise<readonly NamedFinding[]> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<readonly Finding[]>((resolve) => {
-    const finding = fail('could not be checked in time', 'run npx paystile doctor again')
-    timer = setTimeout(() => resolve([finding]), longestMs)
-  })
+  const late = () => [fail('could not be checked in time', 'run npx paystile doctor again')]
   const broken = (error: unknown): readonly Finding[] => {
     const why = error instanceof Error ? error.message : String(error)
     return [fail(`could not be checked: ${why}`, 'if this is a bug in paystile, please report this line')]
   }
-  const findings = await Promise.race([(async () => look())().catch(broken), late])
-  clearTimeout(timer)
+  const findings = await within(longestMs, (async () => look())().catch(broken), late)
   return findings.map((finding) => ({ check, ...finding }))
 }

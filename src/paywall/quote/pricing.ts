@@ -6,6 +6,7 @@ import { type Allowance, computePriceOfBytes } from '../../core/payment/allowanc
 import type { Accept } from '../../core/protocol/proof.ts'
 import type { PricedRequest } from '../config/binding.ts'
 import type { Pricing } from '../config/pricing.ts'
+import { within } from '../runtime/within.ts'
 
 /** A price in base units, and its allowance. */
 export interface QuotedPrice {
@@ -41,15 +42,10 @@ function fixedDealOf({ price, per }: Pricing): RoutePricing['fixedDeal'] {
 /** Time limit of a provider's function, because a customer waits for it. */
 const longestMs = 10_000
 
-async function inTime<Result>(work: Result | Promise<Result>): Promise<Result> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new RangeError('price or size: the function took longer than ten seconds')),
-      longestMs,
-    )
+function inTime<Result>(work: Result | Promise<Result>): Promise<Result> {
+  return within(longestMs, work, () => {
+    throw new RangeError('price or size: the function took longer than ten seconds')
   })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
 async function askedDeal(pricing: Pricing, accept: Accept, request: PricedRequest): Promise<QuotedPrice> {

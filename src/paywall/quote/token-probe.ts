@@ -27,21 +27,6 @@ import type { Readiness } from '../runtime/catalog.ts'
 import type { Look } from '../runtime/route-warnings.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
-export interface Probe {
-  /** The offered tokens, with the facts that a quote needs. The same object while nothing changes. */
-  offered(): ReadonlyMap<TokenCode, Offering>
-  /** `waiting`: nothing can be offered yet. `bad`: nothing can be offered. */
-  state(): 'good' | 'waiting' | 'bad'
-  /** The reason for each token that is not offered, one sentence each. */
-  withheld(): ReadonlyMap<TokenCode, string>
-  /**
-   * Resolves after the check if at least one token is offered. Rejects with a `ConfigurationError` if none can be, and
-   * with the reason while no node has responded, even if known tokens are already offered.
-   */
-  result(): Promise<Readiness>
-  stop(): void
-}
-
 /**
  * Intervals: while nothing is offered or known, while some tokens fail, and while all are good, because fees and
  * accounts change.
@@ -64,7 +49,7 @@ interface Findings {
 }
 
 /** Checks at once, then periodically. */
-export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
+export function startProbe(runtime: Runtime, config: RouteConfig) {
   const { recipient, acceptedMints, verifyOnChain } = config
   const tell = createTeller()
   let findings = firstFindings(runtime, config)
@@ -130,9 +115,16 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
   latest.then(rest, rest)
 
   return {
+    /** The offered tokens, with the facts that a quote needs. The same object while nothing changes. */
     offered: () => findings.offered,
+    /** The reason for each token that is not offered, one sentence each. */
     withheld: () => findings.withheld,
+    /** `waiting`: nothing can be offered yet. `bad`: nothing can be offered. */
     state: () => (findings.offered.size > 0 ? 'good' : hasAsked ? 'bad' : 'waiting'),
+    /**
+     * Resolves after the check if at least one token is offered. Rejects with a `ConfigurationError` if none can be, and
+     * with the reason while no node has responded, even if known tokens are already offered.
+     */
     result: () => latest,
     stop: () => {
       stopped = true
@@ -140,6 +132,8 @@ export function startProbe(runtime: Runtime, config: RouteConfig): Probe {
     },
   }
 }
+
+export type Probe = ReturnType<typeof startProbe>
 
 /** The state before the first check: known mints count as good, mints of the provider do not. */
 function firstFindings(runtime: Runtime, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {

@@ -2,11 +2,6 @@
 import type { Journal, Sighting } from '../../core/ports/journal.ts'
 import type { Log } from '../../core/runtime.ts'
 
-export interface PendingPayments {
-  note(sighting: Sighting): void
-  stop(): Promise<void>
-}
-
 const pendingEveryMs = 1_000
 const mostPending = 256
 
@@ -14,7 +9,7 @@ export function createPendingPayments(
   journal: Pick<Journal, 'sight'>,
   log: Log,
   onWritten: (tx: Uint8Array) => void = () => {},
-): PendingPayments {
+) {
   let waiting = new Map<string, Sighting>()
   let timer: ReturnType<typeof setTimeout> | undefined
   const write = async (): Promise<void> => {
@@ -29,7 +24,7 @@ export function createPendingPayments(
     }
   }
   return {
-    note: (sighting) => {
+    note: (sighting: Sighting) => {
       if (waiting.size >= mostPending) return
       waiting.set(String(sighting.tx), sighting)
       timer ??= setTimeout(() => void write(), pendingEveryMs)
@@ -41,3 +36,5 @@ export function createPendingPayments(
     },
   }
 }
+
+export type PendingPayments = ReturnType<typeof createPendingPayments>

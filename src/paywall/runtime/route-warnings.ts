@@ -5,11 +5,6 @@
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import type { Facts, Log } from '../../core/runtime.ts'
 
-export interface RouteWarnings {
-  /** Starts a check of a route. */
-  look(route: string): Look
-}
-
 export interface Look {
   say(level: keyof Log, event: string, facts: Facts): void
   /**
@@ -29,11 +24,12 @@ interface Line {
 
 const mostNamed = 10
 
-export function createRouteWarnings(log: Log): RouteWarnings {
+export function createRouteWarnings(log: Log) {
   const running = new Set<Look>()
   const lines = new Map<string, Line>()
   return {
-    look: (route) => {
+    /** Starts a check of a route. */
+    look: (route: string) => {
       const look: Look = {
         say: (level, event, facts) => {
           const name = canonicalJson([level, event, facts])
@@ -56,6 +52,8 @@ export function createRouteWarnings(log: Log): RouteWarnings {
     },
   }
 }
+
+export type RouteWarnings = ReturnType<typeof createRouteWarnings>
 
 function listOf(routes: readonly string[]): string {
   const rest = routes.length - mostNamed

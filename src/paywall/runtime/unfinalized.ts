@@ -10,18 +10,11 @@ import type { Exposure, Journal } from '../../core/ports/journal.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { RiskLimit } from '../config/finality.ts'
 
-export interface UnfinalizedPayments {
-  /** Whether one more payment would exceed the limit. True while the sum is unknown. */
-  exceeds(limit: RiskLimit, payment: Exposure): boolean
-  add(payment: Exposure): void
-  stop(): void
-}
-
 const everyMs = 1_000
 /** Fractions of a limit are counted in millionths. */
 const whole = 1_000_000n
 
-export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, log: Log): UnfinalizedPayments {
+export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, log: Log) {
   let known: readonly Exposure[] | undefined
   let added: Exposure[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -54,7 +47,8 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
     }, 0n)
 
   return {
-    exceeds: ({ recipient, payer }, payment) => {
+    /** Whether one more payment would exceed the limit. True while the sum is unknown. */
+    exceeds: ({ recipient, payer }: RiskLimit, payment: Exposure) => {
       if (!recipient && !payer) return false
       start()
       if (!known) return true
@@ -66,7 +60,7 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
         over(payer, (one) => one.payer === payment.payer)
       )
     },
-    add: (payment) => {
+    add: (payment: Exposure) => {
       if (state === 'running') added = [...added, payment]
     },
     stop: () => {
@@ -75,3 +69,5 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
     },
   }
 }
+
+export type UnfinalizedPayments = ReturnType<typeof createUnfinalizedPayments>

@@ -4,14 +4,7 @@
  */
 import type { Books, Usage, UsageEvent } from '../../core/ports/reports.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-
-export interface UsageCounters {
-  /** Must be cheap: every unpaid request calls it. */
-  count(endpoint: string, event: UsageEvent): void
-  /** Writes the current counts. */
-  flush(): Promise<void>
-  stop(): Promise<void>
-}
+import { within } from './within.ts'
 
 const hourMs = 3_600_000
 const everyMs = 1_000
@@ -29,7 +22,7 @@ const mostLines = 2_000
 
 type Counts = Map<string, Partial<Record<UsageEvent, number>>>
 
-export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, log: Log): UsageCounters {
+export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, log: Log) {
   let counts: Counts = new Map()
   /** Lines that are not written yet. */
   let behind: readonly Usage[] = []
@@ -93,26 +86,25 @@ export function createUsageCounters(books: Pick<Books, 'count'>, clock: Clock, l
   }
 
   return {
-    count: (endpoint, event) => {
+    /** Must be cheap: every unpaid request calls it. */
+    count: (endpoint: string, event: UsageEvent) => {
       const line = lineOf(endpoint)
       line[event] = (line[event] ?? 0) + 1
       if (!timer) wait()
     },
+    /** Writes the current counts. */
     flush,
     stop: async () => {
       stopped = true
       clearTimeout(timer)
       // If the last write failed, the shutdown does not wait for another.
       if (failures > 0) return
-      let limit: ReturnType<typeof setTimeout> | undefined
-      const late = new Promise<void>((resolve) => {
-        limit = setTimeout(resolve, lastMs)
-      })
-      await Promise.race([flush(), late])
-      clearTimeout(limit)
+      await within(lastMs, flush(), () => {})
     },
   }
 }
+
+export type UsageCounters = ReturnType<typeof createUsageCounters>
 
 function mergeLines(lines: readonly Usage[]): readonly Usage[] {
   const merged = new Map<string, Usage>()

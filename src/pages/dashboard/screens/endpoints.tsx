@@ -50,17 +50,8 @@ export function Endpoints() {
   const token = revenue.value?.revenueToken ?? ''
   const cells = () => [
     [
-      'endpoint',
-      'calls',
-      'payments',
-      'challenged',
-      'conversion',
-      'delivered',
-      'undelivered',
-      'revenue',
-      'revenueToken',
-      'gross',
-      'refunded',
+      ...['endpoint', 'calls', 'payments', 'challenged', 'conversion', 'delivered', 'undelivered'],
+      ...['revenue', 'revenueToken', 'gross', 'refunded'],
     ],
     ...lines.map((line) => [
       line.endpoint,

@@ -134,18 +134,8 @@ function useRefunds(problems: Loaded<ProblemsAnswer>): Loaded<Refunds> {
 }
 
 function createCells(records: readonly ProblemRecord[]): readonly (readonly string[])[] {
-  const columns = [
-    'timestamp',
-    'kind',
-    'endpoint',
-    'token',
-    'required',
-    'received',
-    'payer',
-    'state',
-    'note',
-    'next',
-  ] as const
+  const sums = ['token', 'required', 'received'] as const
+  const columns = ['timestamp', 'kind', 'endpoint', ...sums, 'payer', 'state', 'note', 'next'] as const
   return [
     [...columns, 'refund'],
     ...records.map((one) => [...columns.map((name) => one[name] ?? ''), one.refund?.state ?? '']),
