@@ -246,4 +246,17 @@ describe('an agent', () => {
       content: [{ text: expect.stringContaining('no purchase of this wallet') }],
     })
   })
+
+  it('is told which tools only read', async () => {
+    const agent = connect(await newPurse())
+    agent.send({ id: 'list', method: 'tools/list' })
+    const { tools } = (await agent.heard('list'))['result'] as {
+      tools: { name: string; annotations: { readOnlyHint: boolean } }[]
+    }
+    expect(tools.filter(({ annotations }) => annotations.readOnlyHint).map(({ name }) => name)).toEqual([
+      'wallet',
+      'budget',
+      'purchases',
+    ])
+  })
 })

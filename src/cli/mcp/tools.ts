@@ -80,7 +80,8 @@ export const tools: readonly Tool[] = [
     'price',
     'Reads the price of an HTTP resource without paying, and whether the limits allow it.',
     request,
-    { readOnlyHint: true, openWorldHint: true },
+    // It sends the agent's request, which can be a POST.
+    { readOnlyHint: false, openWorldHint: true },
     price,
   ),
   tool('wallet', 'Shows the address and the balances of the wallet that pays.', z.strictObject({}), reads, wallet),
