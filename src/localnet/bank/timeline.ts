@@ -44,19 +44,8 @@ export function createTimeline(parts: TimelineParts) {
   const derived = new Map<string, Uint8Array>()
   let knownUpTo = -1
 
-  function anchorBefore(slot: number): number {
-    let low = 0
-    let high = anchors.length - 1
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if ((anchors[middle] as Anchor).slot <= slot) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
-
   function timeOf(slot: number): number {
-    const index = anchorBefore(slot)
+    const index = anchorBefore(anchors, slot)
     const from = anchors[index] as Anchor
     const to = anchors[index + 1]
     const step = to ? (to.ms - from.ms) / (to.slot - from.slot) : slotMs
@@ -139,3 +128,15 @@ export function createTimeline(parts: TimelineParts) {
 }
 
 export type Timeline = ReturnType<typeof createTimeline>
+
+/** The index of the last anchor up to and including this slot. */
+function anchorBefore(anchors: readonly Anchor[], slot: number): number {
+  let low = 0
+  let high = anchors.length - 1
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((anchors[middle] as Anchor).slot <= slot) low = middle
+    else high = middle - 1
+  }
+  return low
+}
