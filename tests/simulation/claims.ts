@@ -10,6 +10,7 @@ import type { Clock } from '../../src/core/runtime.ts'
 import { nativeOnly } from '../../src/dialects/join.ts'
 import type { Claim } from '../../src/paywall/claim/verify-on-chain.ts'
 import { openDelivery } from '../../src/paywall/delivery/delivery.ts'
+import { createTokenRegistry } from '../../src/paywall/runtime/token-registry.ts'
 import type { Process, Schedule } from './schedule.ts'
 import { createProcess, createSchedule } from './schedule.ts'
 import type { CreateStore } from './stores.ts'
@@ -167,6 +168,7 @@ async function serve(fixture: SimulationFixture, { ledger }: Server, client: Cli
 function claimOn(ledger: Ledger, clock: Clock): Claim {
   const nothing = () => {}
   const runtime = {
+    tokens: createTokenRegistry(ledger.kv),
     ledger,
     clock,
     log: { info: nothing, warn: nothing, error: nothing },

@@ -48,9 +48,10 @@ export interface PaidRequest {
 }
 
 export function formatReceived({ claim, admission, receipts }: PaidRequest): string {
+  if (receipts.amount !== undefined) return receipts.amount
   const { runtime, route } = claim.routeRuntime
   const mints = runtime.tokens.complete(route.config.mints)
-  receipts.amount ??= formatUnits(admission.received, findDecimals(admission.token, mints) ?? 0)
+  receipts.amount = formatUnits(admission.received, findDecimals(admission.token, mints) ?? 0)
   return receipts.amount
 }
 
