@@ -1,8 +1,8 @@
-// `npm run check`: style, types and unused exports.
+// `npm run check`: style, types and unused exports. With `--prepared` it installs and builds nothing.
 import { pathToFileURL } from 'node:url'
 import { build, install, installPeers, say, tool } from './prepare.mjs'
 
-export function check() {
+function check() {
   say('Checking style…')
   tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
   say('Checking types…')
@@ -14,8 +14,10 @@ export function check() {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  install({ everything: true })
-  installPeers()
-  build()
+  if (!process.argv.includes('--prepared')) {
+    install({ everything: true })
+    installPeers()
+    build()
+  }
   check()
 }
