@@ -173,9 +173,9 @@ describe('a conversion', () => {
     await turn()
     const beats = async () => (await ledger.kv?.list(settlementBeats(wallet.address)))?.length
     expect(await beats()).toBe(1)
-    trade.clock.move(89_000)
+    trade.clock.move(60_000)
     expect(await beats()).toBe(1)
-    trade.clock.move(2_000)
+    trade.clock.move(31_000)
     expect(await beats()).toBe(0)
   })
 })
