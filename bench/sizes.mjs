@@ -12,17 +12,17 @@ const mebibyte = 2 ** 20
 const usual = {
   paid: { warmUp: 3, rounds: 40 },
   known: { warmUp: 300, rounds: 8, requests: 80 },
-  replicas: { warmUp: 480, rounds: 5, requests: 48 },
+  replicas: { warmUp: 240, rounds: 5, requests: 48 },
   allowance: { warmUp: 1_500, rounds: 12, requests: 500 },
   metered: { rounds: 6, bytes: 256 * mebibyte },
   gateway: { starts: 3, warmUp: 2_500, rounds: 12, requests: 400 },
   unpaid: { starts: 3, warmUp: 6_000, rounds: 12, requests: 400 },
-  reach: { warmUp: 12, rounds: 24 },
+  reach: { warmUp: 8, rounds: 16 },
   reachUnpaid: { starts: 2, warmUp: 2_500, rounds: 8, requests: 300 },
   // The name of the result says 200k.
   memory: { warmUp: 40_000, requests: 200_000 },
   stream: { listeners: 1_000, warmUp: 10, payments: 40 },
-  payouts: { payees: 3_000, rounds: 2, transfers: 100 },
+  payouts: { payees: 2_000, rounds: 2, transfers: 100 },
   export: { warmUp: 50_000, payments: 1_000_000 },
   // The names of the results say 10m.
   analytics: { few: 10_000, many: 10_000_000, warmUp: 50, queries: 200 },
