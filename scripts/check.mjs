@@ -1,8 +1,8 @@
-// `npm run check`: style, types and unused exports. With `--prepared` it installs and builds nothing.
+// `npm run check`: style, types and unused exports.
 import { pathToFileURL } from 'node:url'
 import { build, install, installPeers, say, tool } from './prepare.mjs'
 
-function check() {
+export function check() {
   say('Checking style…')
   tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
   say('Checking types…')
@@ -14,10 +14,8 @@ function check() {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  if (!process.argv.includes('--prepared')) {
-    install({ everything: true })
-    installPeers()
-    build()
-  }
+  install({ everything: true })
+  installPeers()
+  build()
   check()
 }
