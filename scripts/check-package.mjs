@@ -33,7 +33,7 @@ if (isOlder('tools/package/node_modules/.package-lock.json', 'tools/package/pack
   say('Installing the tools of this check…')
   mustRun(npm('ci', '--no-fund', '--no-audit'), tools)
 }
-const client = buildClient()
+const client = await buildClient()
 const workshop = mkdtempSync(join(tmpdir(), 'paystile-package-'))
 try {
   for (const folder of [root, client]) checkPackage(folder)

@@ -1,21 +1,25 @@
-// `npm run check`: style, types and unused exports.
+// `npm run check`: style, types and unused exports, beside each other.
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { build, install, installPeers, say, tool } from './prepare.mjs'
+import { build, install, installPeers, root, say, tool } from './prepare.mjs'
 
-export function check() {
-  say('Checking style…')
-  tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
-  say('Checking types…')
-  for (const project of ['tsconfig.json', 'bench/tsconfig.json', 'tests/tsconfig.programs.json']) {
-    tool('typescript/bin/tsc', '-p', project)
-  }
-  say('Checking for unused exports…')
-  tool('knip/bin/knip.js', '--no-progress')
+/** Checks the style while the rest is prepared. */
+export async function prepareAndCheck() {
+  say('Checking style, types and unused exports…')
+  await Promise.all([tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'), installPeers(), build()])
+  await Promise.all([
+    ...['tsconfig.json', 'bench/tsconfig.json', 'tests/tsconfig.programs.json'].map(checkTypes),
+    tool('knip/bin/knip.js', '--no-progress'),
+  ])
+}
+
+/** Keeps the result below node_modules, so that the next run checks only the files that changed and those that use them. */
+function checkTypes(project) {
+  const known = join(root, 'node_modules/.cache/types', `${project.replaceAll('/', '-')}.tsbuildinfo`)
+  return tool('typescript/bin/tsc', '-p', project, '--incremental', '--tsBuildInfoFile', known)
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  install({ everything: true })
-  installPeers()
-  build()
-  check()
+  await install({ everything: true })
+  await prepareAndCheck()
 }

@@ -1,2 +1,2 @@
 export declare function writeClientPackage(folder: string): void
-export declare function buildClient(): string
+export declare function buildClient(): Promise<string>

@@ -7,9 +7,9 @@ import { followImports, listEntries, listPackages } from './dist-files.mjs'
 import { build, install, root } from './prepare.mjs'
 
 /** Brings `dist` up to date and writes the package to where it is published from. */
-export function buildClient() {
-  install()
-  build()
+export async function buildClient() {
+  await install()
+  await build()
   const folder = join(root, 'build/client')
   writeClientPackage(folder)
   return folder

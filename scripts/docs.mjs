@@ -6,11 +6,11 @@ import { build, install, isOlder, npm, root, run, say } from './prepare.mjs'
 const site = join(root, 'site')
 const bin = (script, ...args) => run(process.execPath, [join(site, 'node_modules', script), ...args])
 
-install()
-build()
+await install()
+await build()
 if (isOlder('site/node_modules/.package-lock.json', 'site/package-lock.json')) {
   say('Installing the tools of the site…')
-  run(...npm('ci', '--no-fund', '--no-audit', '--prefix', site))
+  await run(...npm('ci', '--no-fund', '--no-audit', '--prefix', site))
 }
 say('Building the site…')
 // Pages that lie outside the site's folder would not find its packages.
@@ -19,7 +19,7 @@ rmSync(pages, { recursive: true, force: true })
 for (const file of ['docs', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'])
   cpSync(join(root, file), join(pages, file), { recursive: true })
 cpSync(join(site, 'index.md'), join(pages, 'index.md'))
-bin('typedoc/bin/typedoc', '--options', join(site, 'typedoc.json'))
-bin('vitepress/bin/vitepress.js', 'build', site)
+await bin('typedoc/bin/typedoc', '--options', join(site, 'typedoc.json'))
+await bin('vitepress/bin/vitepress.js', 'build', site)
 if (!process.argv.includes('--build'))
-  bin('vitepress/bin/vitepress.js', 'preview', site, '--host', '127.0.0.1', '--port', '8403')
+  await bin('vitepress/bin/vitepress.js', 'preview', site, '--host', '127.0.0.1', '--port', '8403')

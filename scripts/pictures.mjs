@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { browserFlags, findBrowser } from './browser.mjs'
 import { build, install, root, say } from './prepare.mjs'
 
-install({ everything: true })
-build()
+await install({ everything: true })
+await build()
 const home = mkdtempSync(join(tmpdir(), 'paystile-pictures-'))
 // The demo and the customers keep their files there.
 process.env['PAYSTILE_HOME'] = home

@@ -1,8 +1,9 @@
 // Brings a checkout to the point where it can run: installs and builds what is missing or stale, and nothing else.
 // Everything it says goes to stderr, so that a command's own output stays clean.
 import './node-version.mjs'
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   chmodSync,
   copyFileSync,
@@ -21,20 +22,20 @@ const builtStamp = join(root, 'dist', '.built')
 const memoProgram = 'localnet/store/memo-v3.so.gz'
 
 /** Installs the packages of the product, or with `everything` those of the tests and benchmarks too, which then stay. */
-export function install({ everything = existsSync(join(root, 'node_modules/vitest')) } = {}) {
+export async function install({ everything = existsSync(join(root, 'node_modules/vitest')) } = {}) {
   const manifests = everything ? ['package.json', 'tests/package.json'] : ['package.json']
   if (manifests.every(isInstalled) && !isOlder('node_modules/.package-lock.json', 'package-lock.json')) return
   say(everything ? 'Installing packages, test tools included…' : 'Installing packages…')
-  run(...npm('ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])))
+  await run(...npm('ci', '--no-fund', '--no-audit', ...(everything ? [] : ['--workspaces=false'])))
 }
 
-/** Installs the clients and servers of other protocols for `tests/interop`: 250 MB that only its tests need. */
-export function installPeers() {
+/** Installs the clients and servers of other protocols for `tests/interop`: 290 MB that only its tests need. */
+export async function installPeers() {
   const peers = 'tests/interop'
   if (!isOlder(`${peers}/node_modules/.package-lock.json`, `${peers}/package-lock.json`)) return
   say('Installing the clients of other protocols…')
   const quickly = ['--ignore-scripts', '--prefer-offline', '--loglevel=error']
-  run(...npm('ci', '--no-fund', '--no-audit', ...quickly, '--prefix', join(root, peers)))
+  await run(...npm('ci', '--no-fund', '--no-audit', ...quickly, '--prefix', join(root, peers)))
 }
 
 /**
@@ -49,21 +50,21 @@ export function npm(...args) {
 }
 
 /** Compiles `src` to `dist`, pages included, when a source file has changed since the last build. */
-export function build() {
+export async function build() {
   const sources = digestOfSources()
   if (existsSync(builtStamp) && readFileSync(builtStamp, 'utf8') === sources) return
   say('Building…')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
-  tool('typescript/bin/tsc', '-p', 'tsconfig.build.json')
+  await tool('typescript/bin/tsc', '-p', 'tsconfig.build.json')
   copyFileSync(join(root, 'src', memoProgram), join(root, 'dist', memoProgram))
-  run(process.execPath, [join(root, 'scripts/pages.mjs')])
+  await run(process.execPath, [join(root, 'scripts/pages.mjs')])
   chmodSync(join(root, 'dist/cli/main.js'), 0o755)
   writeFileSync(builtStamp, sources)
 }
 
 /** Runs a tool from node_modules by its script, and ends this process when it fails. */
 export function tool(script, ...args) {
-  run(process.execPath, [join(root, 'node_modules', script), ...args])
+  return run(process.execPath, [join(root, 'node_modules', script), ...args])
 }
 
 /** npm passes a SIGTERM only to the shell between npm and this process. When the shell is gone, this process is meant. */
@@ -88,11 +89,21 @@ export function say(line) {
  * @param {readonly string[]} args
  * @param {{ stdout?: 2 | 'inherit' }} [options]
  */
-export function run(command, args, { stdout = 2 } = {}) {
-  const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: ['inherit', stdout, 2] })
-  if (error) say(`Could not run ${command}: ${error.message}`)
-  if (status !== 0) process.exit(status ?? (signal ? 130 : 1))
+export async function run(command, args, { stdout = 2 } = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: ['inherit', stdout, 2] })
+  running.add(child)
+  const [status, signal] = await once(child, 'exit').catch((error) => {
+    say(`Could not run ${command}: ${error.message}`)
+    return [1]
+  })
+  running.delete(child)
+  if (status === 0) return
+  for (const other of running) other.kill()
+  process.exit(status ?? (signal ? 130 : 1))
 }
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
 
 function isInstalled(manifest) {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, manifest), 'utf8'))

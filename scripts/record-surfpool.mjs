@@ -3,7 +3,7 @@
 import { createJiti } from 'jiti'
 import { install, say } from './prepare.mjs'
 
-install({ everything: true })
+await install({ everything: true })
 const { import: load } = createJiti(import.meta.url)
 const { record } = /** @type {any} */ (await load('../tests/localnet/recording.ts'))
 const [rpcUrl] = process.argv.slice(2)

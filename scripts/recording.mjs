@@ -22,8 +22,8 @@ const colours = {
 const typing = 0.04
 const colourCode = new RegExp(`${String.fromCharCode(27)}\\[([\\d;]*)m`)
 
-install()
-build()
+await install()
+await build()
 const home = mkdtempSync(join(tmpdir(), 'paystile-recording-'))
 const env = { ...process.env, FORCE_COLOR: '1', COLUMNS: String(columns), PAYSTILE_HOME: home, NO_UPDATE_NOTIFIER: '1' }
 /** @type {{ at: number, text: string }[]} */

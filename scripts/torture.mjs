@@ -3,8 +3,8 @@
 // tests/torture: run.mjs, foreign.mjs, payouts.mjs and agents.mjs.
 import { build, install, installPeers, run } from './prepare.mjs'
 
-install({ everything: true })
-build()
+await install({ everything: true })
+await build()
 const name = ['payouts', 'agents', 'foreign'].find((one) => process.argv.includes(`--${one}`)) ?? 'run'
-if (name === 'foreign') installPeers()
-run(process.execPath, [`tests/torture/${name}.mjs`, ...process.argv.slice(2)], { stdout: 'inherit' })
+if (name === 'foreign') await installPeers()
+await run(process.execPath, [`tests/torture/${name}.mjs`, ...process.argv.slice(2)], { stdout: 'inherit' })
