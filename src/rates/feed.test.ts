@@ -114,10 +114,12 @@ describe('asking', () => {
     const { stop } = await open()
     await pass(100)
     expect(asked).toBe(11)
+    // Files that ran before in this process may set timers too, so only the difference counts.
+    const timers = vi.getTimerCount()
     stop()
+    expect(vi.getTimerCount()).toBe(timers - 1)
     await pass(100)
     expect(asked).toBe(11)
-    expect(vi.getTimerCount()).toBe(0)
   })
 
   it('has another pace where one is given', async () => {
@@ -168,10 +170,11 @@ describe('asking', () => {
 
   it('ends at once when it is stopped, also while a source neither answers nor listens', async () => {
     answer = () => new Promise(() => {})
+    const timers = vi.getTimerCount()
     feed = createRateFeed({ source, tokens, clock, log, limits: usualRateLimits })
     feed.stop()
     await feed.ready()
-    expect(vi.getTimerCount()).toBe(0)
+    expect(vi.getTimerCount()).toBe(timers)
     expect(lines).toEqual([])
   })
 

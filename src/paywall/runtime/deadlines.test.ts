@@ -49,6 +49,7 @@ it('allows additions and cancellations while callbacks run', () => {
 })
 
 it('sets one timer for as many as there are, and none where there are none', () => {
+  vi.clearAllTimers()
   const { deadlines, callOffs } = watchAll(2_000, 2_000, 3_000)
   expect(vi.getTimerCount()).toBe(1)
   for (const callOff of callOffs) callOff()
