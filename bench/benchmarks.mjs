@@ -57,7 +57,15 @@ export const benchmarks = [
       (await import('./benchmarks/reach-unpaid.mjs')).benchReachUnpaid(setting, reachUnpaid),
   },
   {
-    names: protocols.flatMap((name) => ['to-native', 'to-peer', 'cpu-to-peer'].map((part) => `reach/${name}-${part}`)),
+    names: ['reach/settle-to-peer'],
+    run: async (setting, { reachSettle }) =>
+      (await import('./benchmarks/reach-settle.mjs')).benchReachSettle(setting, reachSettle),
+  },
+  {
+    names: [
+      ...protocols.flatMap((name) => ['to-native', 'to-peer', 'cpu-to-peer'].map((part) => `reach/${name}-${part}`)),
+      'reach/client-to-peer',
+    ],
     run: async (setting, { reach }) => (await import('./benchmarks/reach.mjs')).benchReach(setting, reach),
   },
   {

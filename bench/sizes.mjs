@@ -18,6 +18,7 @@ const usual = {
   gateway: { starts: 3, warmUp: 2_500, rounds: 12, requests: 400 },
   unpaid: { starts: 3, warmUp: 6_000, rounds: 12, requests: 400 },
   reach: { warmUp: 8, rounds: 16 },
+  reachSettle: { warmUp: 8, rounds: 40 },
   reachUnpaid: { starts: 2, warmUp: 2_500, rounds: 8, requests: 300 },
   // The name of the result says 200k.
   memory: { warmUp: 40_000, requests: 200_000 },
@@ -39,6 +40,7 @@ const smallest = {
   gateway: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
   unpaid: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
   reach: { warmUp: 0, rounds: 1 },
+  reachSettle: { warmUp: 0, rounds: 1 },
   reachUnpaid: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
   memory: { warmUp: 0, requests: 100 },
   stream: { listeners: 10, warmUp: 0, payments: 2 },

@@ -1,5 +1,6 @@
 // Purchases by unmodified clients of x402 and MPP from our server, beside purchases of our own client from it, and beside
-// purchases of the same clients from their own servers. All on one chain, in turn.
+// purchases of the same clients from their own servers; and purchases of our client from the server of x402. All on one
+// chain, in turn.
 import { join } from 'node:path'
 import { fetchWith402, initAgentWallet } from '../../dist/client/index.js'
 import { readKeyFile } from '../../dist/host/keys/key-file.js'
@@ -46,6 +47,7 @@ export async function benchReach(setting, { warmUp, rounds }) {
     native: create(ours, (url) => fetchWith402(url, { wallet, rpc })),
     x402: create(ours, clients.x402),
     x402Peer: create(x402, clients.x402),
+    ownAtPeer: create(x402, (url) => fetchWith402(url, { wallet, rpc, network: 'localnet' })),
     mpp: create(ours, clients.mpp),
     mppPeer: create(mpp, clients.mpp),
   }
@@ -55,10 +57,11 @@ export async function benchReach(setting, { warmUp, rounds }) {
       if (buyer !== buyers.mppPeer || isPatient) await buyOnce(buyer, turn >= 0)
   }
   await Promise.all([ours.stop(), x402.stop(), mpp.stop()])
-  const { native, x402Peer, mppPeer } = buyers
+  const { native, x402Peer, ownAtPeer, mppPeer } = buyers
   const rows = [
     ...compare('x402', buyers.x402, { native, peer: x402Peer }),
     ...compare('mpp', buyers.mpp, { native, peer: mppPeer }),
+    compareMedians('reach/client-to-peer', 'ms', ownAtPeer.times, x402Peer.times),
   ]
   for (const { name, ratio } of rows) say(`${name}: ${ratio}`)
   return rows
@@ -66,7 +69,7 @@ export async function benchReach(setting, { warmUp, rounds }) {
 
 /**
  * @param {import('../setting.mjs').Setting} setting
- * @param {Protocol} protocol
+ * @param {Protocol | 'facilitator'} protocol
  */
 export async function startPeer(setting, protocol) {
   const { fund, rpcUrl, mints } = await setting.localnet()
@@ -77,13 +80,17 @@ export async function startPeer(setting, protocol) {
   return setting.processes.start('peer-server', seller, { as: protocol })
 }
 
+/** Else every purchase would begin at the same moment of a slot: right after the last one was confirmed. */
+export function pauseWithinSlot() {
+  return pause(Math.random() * slotMs)
+}
+
 /**
  * @param {Buyer} buyer
  * @param {boolean} isMeasured
  */
 async function buyOnce({ server, buy, times, cpus }, isMeasured) {
-  // Else every purchase would begin at the same moment of a slot: right after the last one was confirmed.
-  await pause(Math.random() * slotMs)
+  await pauseWithinSlot()
   const before = await server.cpuSeconds()
   const begun = performance.now()
   const response = await buy(server.facts.url)

@@ -66,8 +66,13 @@ function protect(paywall: Paywall): Protect {
     }
 }
 
+/** Next compresses responses itself, and drops the `Content-Encoding` of those that are compressed already. */
 function mount({ fetch }: PaystileRoutes): Endpoint {
-  return (request) => fetch(request)
+  return (request) => {
+    const headers = new Headers(request.headers)
+    headers.delete('accept-encoding')
+    return fetch(new Request(request, { headers }))
+  }
 }
 
 /** Next's `redirect()` and `notFound()` respond by throwing. They count as responses. */

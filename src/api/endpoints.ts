@@ -15,11 +15,13 @@ import type { RoutesParts } from './parts.ts'
 import * as publicAnswers from './public/answers.ts'
 import { verifyBody } from './public/bodies.ts'
 import { type DiscoveryParts, llmsText, wellKnownDocument } from './public/discovery.ts'
+import type { FacilitatorEndpoints } from './public/facilitator.ts'
 import { type Health, metricsEndpoint } from './public/health.ts'
 import { type VerificationParts, verifyEndpoint } from './public/verification.ts'
 import type { RewardsParts } from './rewards/view.ts'
 import { analyticsRows } from './routes/analytics.ts'
 import { developerRows } from './routes/developers.ts'
+import { facilitatorRows } from './routes/facilitator.ts'
 import { rewardsRows } from './routes/rewards.ts'
 
 export interface TableParts {
@@ -31,6 +33,8 @@ export interface TableParts {
   readonly verification: VerificationParts
   readonly rewards: RewardsParts
   readonly cursors: Cursors
+  /** Undefined if the service is no facilitator. */
+  readonly facilitator: FacilitatorEndpoints | undefined
 }
 
 const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' } as const
@@ -42,6 +46,7 @@ export function routeTable(parts: TableParts): readonly Row[] {
     ...analyticsRows(parts),
     ...rewardsRows({ ...parts, settlement: parts.routes.settlement, sponsor: service, log: service.log }),
     ...developerRows(parts.routes.developers),
+    ...facilitatorRows(parts.facilitator),
     ...healthRows(parts),
     ...discoveryRows(parts),
   ]

@@ -4,12 +4,18 @@ import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { isHttpUrl } from '../core/http/http.ts'
 import type { Environment } from '../paywall/config/config.ts'
 import { checkService, openKeyring, readServiceConfig, withEnvironment, withUsual } from '../paywall/config/config.ts'
+import { facilitatorOption, readFacilitator } from '../paywall/config/facilitator.ts'
 import type { OptionsInput } from '../paywall/config/kinds.ts'
 import { accountKey, address, list, text, wholeSeconds } from '../paywall/config/kinds.ts'
 import { checkCode, readMints } from '../paywall/config/mints.ts'
 import { formatProblem, parseOptions } from '../paywall/config/problems.ts'
 import { readRatesOption } from '../paywall/config/rates.ts'
-import { type ServiceOptions, serviceShape } from '../paywall/config/service-options.ts'
+import {
+  type ServiceOptions,
+  type SharedOptions,
+  serviceShape,
+  sharedShape,
+} from '../paywall/config/service-options.ts'
 import { readWebhooks, webhooksOption } from './public/webhooks.ts'
 import { readRewards, rewardsOption } from './rewards/option.ts'
 
@@ -91,14 +97,28 @@ export const apiShape = {
    * @see [Rewards and refunds](rewards.md)
    */
   refundKey: accountKey.optional(),
+  /**
+   * Settles x402 payments for other servers at `/facilitator`: `{ payTo: [addresses] }`. `payTo` lists the wallets that these
+   * servers sell for. `sponsor` pays the network fees.
+   *
+   * @defaultValue off
+   * @see [Run a facilitator](tasks/run-a-facilitator.md)
+   */
+  facilitator: facilitatorOption.optional(),
 }
 
-/** The service options must equal those of the paywalls: then both share one service and one ledger. */
-export type RoutesOptions = ServiceOptions & OptionsInput<typeof apiShape>
+/** The facilitator has the sponsor of the paywalls. */
+const routesShape = { ...serviceShape, ...apiShape, sponsor: sharedShape.sponsor }
 
-const routesSchema = z.strictObject({ ...serviceShape, ...apiShape })
-export const routesOptionNames: readonly string[] = Object.keys(routesSchema.shape)
-const fromEnvironment = ['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'faucetKey', 'refundKey']
+/** The service options must equal those of the paywalls: then both share one service and one ledger. */
+export type RoutesOptions = ServiceOptions & OptionsInput<typeof apiShape> & Pick<SharedOptions, 'sponsor'>
+
+const routesSchema = z.strictObject(routesShape)
+export const routesOptionNames: readonly string[] = Object.keys(routesShape)
+const fromEnvironment = [
+  ...['network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl'],
+  ...['faucetKey', 'refundKey', 'sponsor'],
+]
 
 function isOrigin(text: string): boolean {
   return isHttpUrl(text) && new URL(text).origin === text
@@ -121,10 +141,12 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     problems.push('faucetKey: mainnet has no faucet; remove the option')
   const rates = readRatesOption(read.rates, read.network, mints, problems)
   const rewards = readRewards(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
+  const facilitator = readFacilitator(read.facilitator, read.sponsor, read.network, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
   const { trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log } = read
   return Object.freeze({
     ...{ trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log, webhooks, rates, rewards },
+    facilitator,
     service: readServiceConfig(read, keyring),
     /** Mints in addition to the known ones and those of the catalog. */
     mints,

@@ -1,4 +1,5 @@
 /** The dependencies of the service's own endpoints, and the context of a request to one of them. */
+import type { Facilitator } from '../paywall/claim/facilitate.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 import type { SignIn } from './auth/sign-in.ts'
 import type { Developers } from './developers/developers.ts'
@@ -26,4 +27,6 @@ export interface RoutesParts
   readonly moneyOut?: PayoutsView | undefined
   /** Undefined if no received token is converted. */
   readonly settlement?: SettlementView | undefined
+  /** Undefined if the service settles no payments for other servers. */
+  readonly facilitator?: Facilitator | undefined
 }

@@ -63,6 +63,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     discovery,
     rewards: createRewardsParts(parts, mints),
     cursors,
+    facilitator: parts.facilitator && { service, facilitator: parts.facilitator, trustProxy: parts.trustProxy },
     verification: {
       service,
       mints,

@@ -1,5 +1,6 @@
 /** Numbers from the command line. */
-import { megabyte, mostBytesAhead } from '../core/payment/allowance.ts'
+import { megabyte } from '../core/money/price.ts'
+import { mostBytesAhead } from '../core/payment/allowance.ts'
 import { usage } from './output.ts'
 
 /** A whole number within limits; undefined if it was not given. */

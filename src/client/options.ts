@@ -12,7 +12,10 @@ export interface PaymentOffer {
   readonly url: string
   readonly requestId: string
   readonly recipient: string
+  /** The whole amount, including the splits. */
   readonly amount: string
+  /** Other wallets that receive a part of the amount. */
+  readonly splits?: readonly { readonly recipient: string; readonly amount: string }[]
   readonly token: TokenCode
   readonly network: string
   readonly protocol: Protocol

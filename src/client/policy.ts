@@ -21,6 +21,7 @@ import {
   type Network,
   type TokenCode,
 } from '../core/money/tokens.ts'
+import { type SplitPart, sumParts } from '../core/payment/splits.ts'
 import type { Challenge } from '../core/protocol/challenge.ts'
 import { PaymentError } from './errors.ts'
 import type { Limits } from './journal/journal.ts'
@@ -76,10 +77,13 @@ export interface PolicyOptions {
 /** One way to pay a challenge within the policy. */
 export interface Candidate {
   readonly token: TokenCode
+  /** The whole amount, including the splits. */
   readonly units: bigint
   readonly decimals: number
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
+  /** The parts of other wallets. */
+  readonly splits: readonly SplitPart[]
 }
 
 export const defaultMaxPrice: Readonly<Record<TokenCode, string>> = { NATIVE: '10', USDC: '1', SOL: '0.01' }
@@ -104,13 +108,16 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
       `The challenge is for ${readHost(challenge.resource) ?? 'another address'}, not for ${url.host}. If that is the same service, its provider should set publicUrl.`,
     )
   }
-  if (decodeAddress(challenge.recipient) === undefined)
-    throw refuse('recipient_not_allowed', 'The challenge names a recipient that is not a Solana address.')
-  if (options.recipients && !options.recipients.includes(challenge.recipient)) {
-    throw refuse(
-      'recipient_not_allowed',
-      `The recipient ${challenge.recipient} is not allowed. Add it to recipients to allow it.`,
-    )
+  // Every wallet that receives a part must be allowed.
+  const recipients = [challenge.recipient, ...(challenge.splits ?? []).map(({ recipient }) => recipient)]
+  for (const recipient of recipients) {
+    if (decodeAddress(recipient) === undefined)
+      throw refuse('recipient_not_allowed', 'The challenge names a recipient that is not a Solana address.')
+    if (options.recipients && !options.recipients.includes(recipient))
+      throw refuse(
+        'recipient_not_allowed',
+        `The recipient ${recipient} is not allowed. Add it to recipients to allow it.`,
+      )
   }
   const expiry = challenge.expiresAt === undefined ? undefined : Date.parse(challenge.expiresAt)
   if (expiry !== undefined && !(expiry - now >= shortestRemainingMs))
@@ -164,6 +171,12 @@ function readCandidate(challenge: Challenge, network: Network, token: TokenCode,
   if (units === undefined || units === 0n) {
     return new PaymentError('token_not_allowed', `The challenge has no amount for ${token}.`, { requestId })
   }
+  const splits = readParts(challenge, token, decimals)
+  if (!splits || sumParts(splits) >= units) {
+    return new PaymentError('declined', `The splits of the price in ${token} are invalid. Nothing was paid.`, {
+      requestId,
+    })
+  }
   const most = readLimit(options.maxPrice ?? defaultMaxPrice, token, decimals)
   if (most !== undefined && units > most) {
     return new PaymentError(
@@ -172,7 +185,17 @@ function readCandidate(challenge: Challenge, network: Network, token: TokenCode,
       { requestId },
     )
   }
-  return { token, units, decimals, mint }
+  return { token, units, decimals, mint, splits }
+}
+
+/** The parts of other wallets in a token. Undefined if one of them is malformed. */
+function readParts({ splits = [] }: Challenge, token: TokenCode, decimals: number): readonly SplitPart[] | undefined {
+  const stated = splits.filter(({ amounts }) => amounts[token] !== undefined)
+  const parts = stated.flatMap(({ recipient, amounts }) => {
+    const units = parseUnits(amounts[token] ?? '', decimals)
+    return units === undefined || units === 0n ? [] : [{ recipient, units }]
+  })
+  return parts.length === stated.length ? parts : undefined
 }
 
 /** The budgets that apply to a candidate, in base units. */

@@ -19,6 +19,7 @@ import { createWallClock } from '../host/clock.ts'
 import { openGoogleSheets } from '../host/net/google-sheets.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
+import { createFacilitator, type Facilitator } from '../paywall/claim/facilitate.ts'
 import type { ServiceHandle } from '../paywall/paywall.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
 import { type Attached, attach } from './attach.ts'
@@ -43,9 +44,15 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
   const { webhooks, mints } = config
   const telling = openWebhooks({ handle, webhooks, mints, log })
   const paying = attachMoneyOut(handle, config)
+  let facilitator: Facilitator | undefined
+  const openFacilitator = (service: Runtime): Facilitator | undefined => {
+    facilitator ??= createFacilitatorOf(config, service)
+    return facilitator
+  }
   // The first challenge already links to the page at `/pay`.
   const introduced = attach(handle, (service) => {
     service.publicUrl ??= config.publicUrl
+    openFacilitator(service)
     return undefined
   })
   let opened: Routes | undefined
@@ -55,6 +62,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
     opened ??= createRoutes({
       ...createParts(config, service, sheets?.port, paying.current),
       developers: developers?.developers,
+      facilitator: openFacilitator(service),
     })
     return opened
   }
@@ -85,6 +93,18 @@ function openDevelopersOf(config: RoutesConfig, service: Runtime): OpenDeveloper
   if (!rewards || rewards.rules.developerBps === 0) return undefined
   const hosts = [...new Set(rewards.rules.hosts.map(({ host }) => host))]
   return openDevelopers(service, { hosts: () => hosts, publicUrl, origins, trustProxy })
+}
+
+function createFacilitatorOf(config: RoutesConfig, service: Runtime): Facilitator | undefined {
+  if (!config.facilitator) return undefined
+  const mints = () => readMints(service, config.mints)
+  const rates = service.openRates(config.rates, mints())
+  const facilitator = createFacilitator({ runtime: service, config: config.facilitator, mints, rates })
+  void facilitator.ready().then(() => {
+    const why = facilitator.problem()
+    if (why !== undefined) service.log.error('facilitator.unusable', { why })
+  })
+  return facilitator
 }
 
 interface Paying extends Attached {

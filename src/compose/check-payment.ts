@@ -21,6 +21,7 @@ import {
   publicNodes,
   type TokenCode,
 } from '../core/money/tokens.ts'
+import type { RecipientSet } from '../core/payment/splits.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import type { Clock } from '../core/runtime.ts'
 import { createWallClock } from '../host/clock.ts'
@@ -31,6 +32,7 @@ import { createHttpTransport } from '../host/net/transport.ts'
 import { openLedger } from '../ledger/open.ts'
 import { type Expectation, type ExpectedPayment, judgePayment, type Verdict } from '../paywall/claim/check-payment.ts'
 import { type Environment, openKeyring } from '../paywall/config/config.ts'
+import { createSplitRegistry } from '../paywall/runtime/split-registry.ts'
 import { createTokenRegistry } from '../paywall/runtime/token-registry.ts'
 
 export interface VerifyOptions {
@@ -91,7 +93,8 @@ export async function checkPayment(txHash: string, requestId: string, options: C
     const mints = { ...read.mints, ...(ledger && (await readBoundMints(ledger))) }
     const tokenAccountOf = (owner: string, mint: { address: string; tokenProgram: string }) =>
       findTokenAccount(owner, mint.address, mint.tokenProgram)
-    const parts = { chain, clock, network, service, mints, keyring, ledger, waitMs, tokenAccountOf }
+    const splits = ledger ? await readKeptSplits(ledger, clock) : []
+    const parts = { chain, clock, network, service, mints, keyring, ledger, splits, waitMs, tokenAccountOf }
     return await judgePayment(parts, txHash, requestId, read.expected)
   } finally {
     await opened?.close()
@@ -105,6 +108,12 @@ async function readBoundMints({ kv }: Ledger): Promise<MintTable> {
   const tokens = createTokenRegistry(kv)
   await tokens.load()
   return tokens.complete({})
+}
+
+async function readKeptSplits({ kv }: Ledger, clock: Clock): Promise<readonly RecipientSet[]> {
+  const splits = createSplitRegistry(kv, clock)
+  await splits.load()
+  return [...splits.known().values()]
 }
 
 function readOptions(options: CheckOptions, environment: Environment) {

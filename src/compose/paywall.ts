@@ -13,7 +13,7 @@ import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
 import { createOutgoingWallet } from '../chain/wallets/outgoing-wallet.ts'
 import { createPaymentDrafts } from '../chain/wallets/payment-drafts.ts'
-import { createSubmitter, encodeWire } from '../chain/wallets/submitter.ts'
+import { createSubmitter, encodeWire } from '../chain/wallets/sponsor.ts'
 import { createWalletHistory } from '../chain/wallets/wallet-history.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
@@ -228,8 +228,9 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       meter,
       clockCheck,
     })
-    await service.tokens.load()
-    stops.push(startLoop({ name: 'token_registry', everyMs: registryMs, work: service.tokens.load, log }).stop)
+    const loadRegistries = async () => void (await Promise.all([service.tokens.load(), service.splits.load()]))
+    await loadRegistries()
+    stops.push(startLoop({ name: 'token_registry', everyMs: registryMs, work: loadRegistries, log }).stop)
     await clockCheck.first
     meter.set('paystile_ready', 1)
     const onConcluded = (tx: string, kind: 'finalized' | 'reverted') => service.emit({ kind, tx })

@@ -3,7 +3,7 @@
 import { readFunds } from '../chain/accounts/balances.ts'
 import { createWallet, type Wallet } from '../chain/keys/keypair.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
-import { createSponsor, type RunningSponsor } from '../chain/wallets/submitter.ts'
+import { createSponsor, type RunningSponsor } from '../chain/wallets/sponsor.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
 import { formatUnits } from '../core/money/money.ts'
 import { type Network, solDecimals } from '../core/money/tokens.ts'
@@ -84,7 +84,7 @@ export function createSponsors(parts: SponsorParts, stops: Stops): Sponsors {
       )
     return slot
   }
-  const open = (config: SponsorConfig, { recipient, accountKey }: SponsorOthers): SponsorHandle => {
+  const open = (config: SponsorConfig, { recipients, splits = [], accountKey }: SponsorOthers): SponsorHandle => {
     const { key, floor, limits } = config
     let [restsUntil, wasLow] = [0, false]
     const isResting = () => clock.monotonic() < restsUntil
@@ -105,12 +105,16 @@ export function createSponsors(parts: SponsorParts, stops: Stops): Sponsors {
     }
     const slot = opened.get(key) ?? openSlot(key, onBalance)
     opened.set(key, slot)
+    const purposes = new Map([
+      ...recipients.map((recipient) => [recipient, 'recipient'] as const),
+      ...splits.map(({ recipient }) => [recipient, 'splits'] as const),
+    ])
     // Opened only for its address; the check of the account reports a key that cannot be opened.
     const accountRead = accountKey === undefined ? undefined : parts.uses.open(accountKey, 'accountKey').catch(() => {})
     const problem = (): string | undefined => {
       const address = slot.sponsor?.address
       if (address === undefined) return undefined
-      const purpose = address === recipient ? 'recipient' : parts.uses.find(address)
+      const purpose = purposes.get(address) ?? parts.uses.find(address)
       return purpose && `sponsor.key: is the wallet of ${purpose}; use a wallet of its own that holds only SOL`
     }
     const isOffering = () =>

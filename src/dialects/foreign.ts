@@ -28,6 +28,7 @@ export function isNativeClient(incoming: Incoming): boolean {
 }
 
 export interface Priced {
+  readonly token: TokenCode
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
   readonly units: bigint
@@ -46,12 +47,13 @@ export function listPrices({ allowance, acceptedMints, amounts, mints }: Offer):
   return [...tokenOrder, ...others].flatMap((token) => {
     const units = acceptedMints.includes(token) ? (amounts[token] ?? 0n) : 0n
     const mint = findMint(token, mints)
-    return units > 0n && (mint || token === 'SOL') ? [{ mint, units }] : []
+    return units > 0n && (mint || token === 'SOL') ? [{ token, mint, units }] : []
   })
 }
 
-/** The prices that x402 can express: it knows only tokens with a mint. */
+/** The prices that x402 can express: it knows only tokens with a mint, and one recipient. */
 export function listMintPrices(offer: Offer): readonly X402Entry[] {
+  if (offer.splits) return []
   return listPrices(offer).flatMap(({ mint, units }) => (mint ? [{ mint: mint.address, units }] : []))
 }
 

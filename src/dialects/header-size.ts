@@ -13,6 +13,7 @@ const feePayer = { address, recent: () => ({ blockhash: address }), isOffering: 
 export interface ForeignTerms {
   readonly network: Network
   readonly recipient: string
+  readonly splits: readonly { readonly recipient: string }[]
   readonly token: TokenCode
   readonly acceptedMints: readonly TokenCode[]
   readonly mints: MintTable
@@ -27,8 +28,10 @@ export interface ForeignTerms {
 export function checkHeaderSize({ token, description, publicUrl, mpp, ...terms }: ForeignTerms): string | undefined {
   const { network, recipient, acceptedMints, mints } = terms
   const amounts = Object.fromEntries(acceptedMints.map((code) => [code, units]))
+  const splits = terms.splits.map((split) => ({ recipient: split.recipient, amounts }))
   const common = { recipient, currency: token, price: units, acceptedMints, amounts, mints, network }
-  const offer = { ...common, allowance: oneRequest, ...(description !== undefined && { description }) }
+  const about = { ...(splits.length > 0 && { splits }), ...(description !== undefined && { description }) }
+  const offer = { ...common, allowance: oneRequest, ...about }
   const dialects = [
     ...(terms.hasX402 ? [createX402({ network, sponsor: feePayer })] : []),
     ...(mpp ? [createMpp({ ...mpp, sponsor: terms.isSponsored ? feePayer : undefined })] : []),

@@ -95,8 +95,13 @@ type WriteCharge = (parts: Pick<ChallengeParts, 'requestId' | 'expiresAt'>) => s
 function prepareCharge(offer: Offer, { realm, header, ...parts }: MppParts): WriteCharge | undefined {
   const { network, recipient, isUnsponsored } = offer
   const sponsor = isUnsponsored ? undefined : parts.sponsor
-  const [price] = listPrices(offer)
-  if (!price) return undefined
+  const [first] = listPrices(offer)
+  if (!first) return undefined
+  const { token, ...price } = first
+  const splits = (offer.splits ?? []).flatMap(({ recipient: to, amounts }) => {
+    const units = amounts[token]
+    return units === undefined ? [] : [{ recipient: to, units }]
+  })
   let [feePayer, recentBlockhash]: readonly (string | undefined)[] = []
   let write: MppCharge | undefined
   return ({ requestId, expiresAt }) => {
@@ -105,7 +110,7 @@ function prepareCharge(offer: Offer, { realm, header, ...parts }: MppParts): Wri
     if (!write || payer !== feePayer || recent !== recentBlockhash) {
       feePayer = payer
       recentBlockhash = recent
-      const terms: MppTerms = { ...price, realm, header, network, recipient, feePayer, recentBlockhash }
+      const terms: MppTerms = { ...price, splits, realm, header, network, recipient, feePayer, recentBlockhash }
       write = prepareMppCharge(terms)
     }
     return write({ requestId, expiresAt, claim: createClaim() })

@@ -1,4 +1,5 @@
 /** The routes of a gateway before a reload. With them, open quotes remain valid. */
+import { nameRecipientSet } from '../core/payment/splits.ts'
 import type { ConcludedTerms } from '../paywall/quote/route.ts'
 import type { OpenRoute } from './proxy/handle-request.ts'
 import { covers, createFind, overlaps, type Row, splitPath } from './routing/match.ts'
@@ -22,12 +23,12 @@ export function createFormerRoutes() {
       for (const [index, { name, pattern, methods, paywall }] of routes.entries()) {
         const concluded = paywall?.conclude()
         if (!concluded) continue
-        const { scopes, recipients, binds, isAsked } = concluded.terms
+        const { scopes, recipientSets, binds, isAsked } = concluded.terms
         const serves = (method: string, target: string): boolean => {
           const path = splitPath(readPath(target))
           return path !== undefined && find(method, path) === rows[index]
         }
-        const key = JSON.stringify([name, table, scopes, recipients, binds, isAsked])
+        const key = JSON.stringify([name, table, scopes, recipientSets.map(nameRecipientSet), binds, isAsked])
         known.set(key, { pattern, methods, serves, ...concluded })
       }
     },

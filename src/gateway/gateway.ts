@@ -85,7 +85,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
   }
   const table = { find: createFinding<OpenRoute>([]), own: own ?? healthRoutes(readiness), trace: createTrace() }
   const openOwn = (next: Plan): OwnRoutes =>
-    own ?? (next.routes.some(({ config }) => config) ? createPaystileRoutes(next.service) : healthRoutes(readiness))
+    own ?? (next.hasApi ? createPaystileRoutes(next.service) : healthRoutes(readiness))
   const server = createFront(plan, table)
   const upgrades = createUpgrades(table)
   const sets = (): readonly RouteSet[] => [...(current ? [current] : []), ...retiring]

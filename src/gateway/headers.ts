@@ -6,7 +6,7 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { foldName } from '../paywall/config/repeated-names.ts'
+import { foldName } from '../core/http/repeated-names.ts'
 import type { PaymentFacts } from '../paywall/delivery/receipt.ts'
 
 /** Headers of one connection. */

@@ -3,6 +3,7 @@
  * these are escaped as in JSON.
  */
 import type { FrozenRates } from '../core/money/rates.ts'
+import type { SplitPart } from '../core/payment/splits.ts'
 
 export function formatText(text: string): string {
   return JSON.stringify(text).slice(1, -1)
@@ -24,4 +25,16 @@ export function formatRates(rates: FrozenRates | undefined): string | null {
 
 export function parseRates(text: string | null): FrozenRates | undefined {
   return text === null ? undefined : JSON.parse(text)
+}
+
+/** `wallet:units` of each part. */
+export function formatParts(parts: readonly SplitPart[] | undefined): string | null {
+  return parts === undefined ? null : parts.map(({ recipient, units }) => `${recipient}:${units}`).join(' ')
+}
+
+/** The member `splits` of a payment, if it has one. */
+export function parseParts(text: string | null): { readonly splits?: readonly SplitPart[] } {
+  if (text === null) return {}
+  const pairs = text.split(' ').map((part) => part.split(':'))
+  return { splits: pairs.map(([recipient = '', units = '']) => ({ recipient, units: BigInt(units) })) }
 }

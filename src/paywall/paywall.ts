@@ -189,7 +189,9 @@ interface ListedRoute {
 function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log: Log): ListedRoute {
   const { clock, ledger } = runtime
   const probe = startProbe(runtime, config)
-  const sponsor = config.sponsor && runtime.openSponsor(config.sponsor, config)
+  const { recipient, splits, accountKey } = config
+  const others = { recipients: [recipient], splits, accountKey }
+  const sponsor = config.sponsor && runtime.openSponsor(config.sponsor, others)
   state.dialects = joinDialects(openDialects(config, runtime, sponsor))
   if (state.dialects !== nativeOnly) void runtime.submitter.start()
   const route = createRoute(runtime, config, state.dialects, probe)
@@ -217,7 +219,7 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
     served,
     honour: (former) => {
       route.honour(former)
-      watch(former.flatMap(({ terms }) => terms.recipients))
+      watch(former.flatMap(({ terms }) => terms.recipientSets.map(({ recipient }) => recipient)))
       addDesk(former.flatMap(({ isContained, terms }) => (isContained ? terms.tags : [])))
     },
     leave: () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
 import { isLong } from '../harness/length.ts'
-import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
+import { createLocalnetFixture, type LocalnetFixture, memo, proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf, eventually, openShop, readAndReset, type Shop, useTemporaryHome } from '../harness/shop.ts'
 
 const home = useTemporaryHome()
@@ -98,6 +98,27 @@ describe.each(places)('%s', (_name, serve, ledger) => {
       (code) => code !== '409 payment_in_progress',
     )
     expect(again).toBe('409 payment_replay')
+  })
+
+  it('serves a payment that pays every part of a split price, and refuses one that leaves a part out', async () => {
+    const partner = await world.person()
+    const splits = [{ recipient: partner.address, share: 10 }]
+    const split = await openShop(world, serve, handler, { ledger: ledger(), splits })
+    const pay = async (parts: readonly (readonly [string, bigint])[]) => {
+      const challenge = await split.challenge()
+      const transfers = await Promise.all(parts.map(([to, units]) => world.transfer(payer, to, 'USDC', units)))
+      return proofOf(await world.send([memo(challenge.requestId), ...transfers], payer), challenge, payer)
+    }
+    const whole = await pay([[world.recipient.address, 10_000n]])
+    expect(await codeOf(await split.claim(whole))).toBe('403 underpaid')
+    const all = await pay([
+      [world.recipient.address, 9_000n],
+      [partner.address, 1_000n],
+    ])
+    const response = await split.claim(all)
+    expect([response.status, await response.text()]).toEqual([200, '{"secret":42}'])
+    expect(parseReceipt(response.headers.get('payment-receipt') ?? '')).toMatchObject({ amount: '0.01' })
+    await split.close()
   })
 
   it('T113: admits exactly one of twenty simultaneous uses of a proof, with at most two reads of the chain', async () => {

@@ -179,7 +179,7 @@ describe('options', () => {
         'envelope',
         'leaseSeconds',
       ],
-      ...['onEvent', 'proofBinding', 'proofTtlSeconds', 'retired', 'token', 'verifyOnChain', 'waitSeconds'],
+      ...['onEvent', 'proofBinding', 'proofTtlSeconds', 'retired', 'splits', 'token', 'verifyOnChain', 'waitSeconds'],
     ])
     expect(endpointOptions.length).toBeGreaterThan(8)
   })
@@ -262,6 +262,13 @@ describe('options', () => {
   })
 })
 
+it('gives the facilitator of its endpoints the sponsor of its routes', () => {
+  const facilitator = { payTo: [stand.payer.address] }
+  const { forRoutes } = readSharedOptions({ ...shared(), sponsor: true }, {})
+  expect(forRoutes({ facilitator })).toMatchObject({ facilitator, sponsor: true })
+  expect(() => readSharedOptions(shared(), {}).forRoutes({ facilitator })).toThrow('facilitator: needs a wallet')
+})
+
 it('charges nothing more once it is closed, and closes twice without harm', async () => {
   const paystile = nodeAdapter.createPaystile(shared())
   await paystile.charge({ price: 0.01 }).ready()
@@ -281,4 +288,13 @@ it('shares its service with create402Middleware of equal options: the endpoints 
     readonly paths: object
   }
   expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/charged', '/single']))
+})
+
+it('sends the dashboard uncompressed under Next, which compresses it and drops Content-Encoding', async () => {
+  const paystile = nextAdapter.createPaystile(shared())
+  stand.defer(() => paystile.close())
+  const headers = { 'Accept-Encoding': 'gzip' }
+  const response = await paystile.routes()(new Request('http://localhost/dashboard', { headers }))
+  expect(response.headers.get('content-encoding')).toBeNull()
+  expect(await response.text()).toContain('<!doctype html>')
 })

@@ -57,6 +57,33 @@ it('is where payUrl leads, and shows the price to a person', async () => {
     expect(text).toContain(fact)
 })
 
+it('drafts a transaction with all parts of a split price, and offers phones only that', async () => {
+  const { world, payer } = fixture
+  const partner = await world.person()
+  const split = await fixture.open({
+    ...{ network: 'localnet', rpc: world.localnet.rpcUrl, ledger: `${fixture.directory}/pay.sqlite`, watch: true },
+    ...{ publicUrl, scope: 'split', splits: [{ recipient: partner.address, share: 10 }] },
+  })
+  const challenge = await split.challenge()
+  expect(challenge.payUrl).toBe(`${publicUrl}/pay/${challenge.requestId}`)
+  const page = await (await ask(pathOf(challenge), { headers: { Accept: 'text/html' } })).text()
+  expect(page).toContain('href="solana:https%3A%2F%2Fshop.example%2Fpay%2F')
+  expect(page).toContain('a wallet in this browser or on your phone')
+  const { transaction } = (await (await post(pathOf(challenge), { account: payer.address })).json()) as {
+    transaction: string
+  }
+  const decoded = getTransactionDecoder().decode(getBase64Encoder().encode(transaction))
+  const signed = await partiallySignTransaction([payer.keyPair], decoded)
+  const wire = Buffer.from(getTransactionEncoder().encode(signed)).toString('base64')
+  const tx = await world.rpc<string>('sendTransaction', [
+    wire,
+    { encoding: 'base64', preflightCommitment: 'confirmed' },
+  ])
+  const claim = () => split.claim(`tx=${tx}; requestId=${challenge.requestId}; payer=${payer.address}`)
+  const response = await eventually(claim, ({ status }) => status === 200)
+  expect(await response.text()).toBe('the secret')
+})
+
 it('drafts the transaction for a phone, and its payment admits the program', async () => {
   const challenge = await shop.challenge()
   const path = pathOf(challenge)

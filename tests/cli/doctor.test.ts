@@ -229,6 +229,16 @@ describe('a configuration that is not', () => {
     )
   })
 
+  it('a wallet of splits has no account for the token', async () => {
+    const { address } = await newSigner()
+    const splits = [{ recipient: address, share: 10 }]
+    expect(troubles(await examine(write(settings({ ...own(), splits }))))[0]).toContain(
+      'fail recipient: splits.0.recipient: has no USDC account yet → open it with spl-token create-account ',
+    )
+    await world.localnet.fund(address, { USDC: 0n })
+    expect(troubles(await examine(write(settings({ ...own(), splits }))))).toEqual([])
+  })
+
   it('the recipient has no account for the token on mainnet, and then it has', async () => {
     play('mainnet')
     await beginAnew()

@@ -7,16 +7,29 @@ const [{ initAgentWallet }] = clients
 const say = (line) => writeSync(1, `${line}\n`)
 const wallet = await initAgentWallet({ create: false })
 
-const onEvent = ({ kind }) => {
-  say(kind)
-  if (kind === stopAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+const reach = (moment) => {
+  say(moment)
+  if (moment === stopAt) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
+const onEvent = ({ kind }) => reach(kind)
+
+/** The moment when a credential of another protocol is recorded, and about to be sent. */
+const credentials = ['payment-signature', 'x-payment', 'authorization']
+const send = (url, init) => {
+  if (credentials.some((name) => init.headers.has(name))) reach('sending')
+  return fetch(url, init)
+}
+const hooks = stopAt === 'sending' ? { fetch: send } : {}
 
 await Promise.all(
   urls.map(async (url, index) => {
     const { fetchWith402 } = clients[index % clients.length]
     try {
-      const response = await fetchWith402(url, { ...options, wallet, onEvent })
+      const response = await fetchWith402(url, { ...options, ...hooks, wallet, onEvent })
+      if (stopAt === 'reading') {
+        await response.body.getReader().read()
+        reach('reading')
+      }
       say(`got ${await response.text()}`)
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)

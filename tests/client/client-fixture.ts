@@ -75,6 +75,8 @@ export async function createClientFixture(localnet?: LocalnetOptions): Promise<C
             response.writeHead(answer.statusCode ?? 500, answer.headers)
             answer.pipe(response)
           })
+          // A client that goes away is gone for the shop, too.
+          if (!caught) response.once('close', () => onward.destroy())
           onward.on('error', () => response.destroy())
           request.pipe(onward)
         }

@@ -210,6 +210,63 @@ describe('a server that', () => {
     shop.close()
   })
 
+  it.each([500, 409])(
+    'answers %s to a settled payment for good is tried in two calls, and then paid anew',
+    async (status) => {
+      let [settled, refuses] = ['', true]
+      const shop = await open(async (response, transaction) => {
+        if (settled !== transaction) await settle(transaction)
+        settled = transaction
+        if (refuses) response.writeHead(status).end()
+        else response.end('ok')
+      })
+      const { options, spent } = await newBuyer({ timeoutMs: 300 })
+      const first = await failure(fetchWith402(shop.url, options))
+      expect([first.code, first.message]).toEqual(['paid_not_delivered', expect.stringMatching(/Call again to use/)])
+      const second = await failure(fetchWith402(shop.url, options))
+      expect([second.code, second.facts.status]).toEqual(['paid_not_delivered', status])
+      expect(second.message).toMatch(/The client drops it/)
+      expect([new Set(shop.credentials).size, await spent()]).toEqual([1, 10_000n])
+      refuses = false
+      expect(await (await fetchWith402(shop.url, options)).text()).toBe('ok')
+      expect([new Set(shop.credentials).size, await spent()]).toEqual([2, 20_000n])
+      shop.close()
+    },
+  )
+
+  it.each([
+    ['answers 503', (response: ServerResponse) => response.writeHead(503).end()],
+    ['breaks every connection', (response: ServerResponse) => response.destroy()],
+  ])('%s for two calls after a settled payment keeps it for the third', async (_name, fail) => {
+    let isBack = false
+    const shop = await open(async (response, transaction, count) => {
+      if (count === 1) await settle(transaction)
+      if (isBack) response.end('ok')
+      else fail(response)
+    })
+    const { options, spent } = await newBuyer({ timeoutMs: 300 })
+    for (let call = 0; call < 2; call += 1)
+      expect((await failure(fetchWith402(shop.url, options))).message).toMatch(/Call again to use the same payment/)
+    isBack = true
+    expect(await (await fetchWith402(shop.url, options)).text()).toBe('ok')
+    expect([new Set(shop.credentials).size, await spent()]).toEqual([1, 10_000n])
+    shop.close()
+  })
+
+  it('says that a settled payment is used up is believed after one more request', async () => {
+    const shop = await open(async (response, transaction, count) => {
+      if (count === 1) await settle(transaction)
+      const problem = { code: 'payment_replay', detail: 'This payment has already been used.', retryable: false }
+      response.writeHead(409, { 'Content-Type': 'application/problem+json' }).end(JSON.stringify(problem))
+    })
+    const { options, spent } = await newBuyer()
+    const error = await failure(fetchWith402(shop.url, options))
+    expect([error.code, error.facts.status]).toEqual(['paid_not_delivered', 409])
+    expect(error.message).toMatch(/already been used.*The client drops it/)
+    expect([shop.credentials.length, new Set(shop.credentials).size, await spent()]).toEqual([2, 1, 10_000n])
+    shop.close()
+  })
+
   it('answers 404 after the payment is settled keeps the answer and the count', async () => {
     const shop = await open(async (response, transaction) => {
       await settle(transaction)

@@ -1,19 +1,18 @@
 /** 1K: agents as processes that share a wallet and a journal, and die suddenly. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { FakeNode } from '../harness/fake-node.ts'
 import { cells } from '../harness/length.ts'
 import type { Shop } from '../harness/shop.ts'
+import { type Agent, bundleClient, startAgent } from './agent-fixture.ts'
 import { type ClientFixture, createClientFixture } from './client-fixture.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const script = fileURLToPath(new URL('./agent.mjs', import.meta.url))
 let fixture: ClientFixture
 let shop: Shop
 let client: string
@@ -22,7 +21,7 @@ let purchase = 0
 beforeAll(async () => {
   fixture = await createClientFixture()
   shop = await fixture.open({ waitSeconds: 5 })
-  client = await bundle(join(fixture.directory, 'workshop'))
+  client = await bundleClient(join(fixture.directory, 'workshop'))
   const wallet = await initAgentWallet()
   await fixture.world.localnet.fund(wallet.address, { SOL: 10_000_000_000n, USDC: 1_000_000_000n })
 })
@@ -32,21 +31,6 @@ beforeEach(async () => {
 })
 afterAll(() => fixture.close())
 
-/** One file instead of hundreds of modules: each agent spends less than half of the time on its start. */
-async function bundle(directory: string): Promise<string> {
-  mkdirSync(directory)
-  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
-  const file = join(directory, 'client.mjs')
-  // The journal's SQLite brings a binary of its own.
-  const built = await rolldown({
-    input: join(root, 'dist/client/index.js'),
-    external: /^@photostructure\//,
-    platform: 'node',
-  })
-  await built.write({ file, codeSplitting: false })
-  return file
-}
-
 /** The same build at another place, which Node loads as other modules. */
 function copyOf(built: string): string {
   const copy = built.replace('client.mjs', 'copy.mjs')
@@ -54,46 +38,10 @@ function copyOf(built: string): string {
   return copy
 }
 
-interface Agent {
-  readonly lines: readonly string[]
-  /** Resolves when it has said this, and fails when it ends before. */
-  said(line: string): Promise<void>
-  ended(): Promise<readonly string[]>
-  kill(): Promise<void>
-}
-
 function start(order: Readonly<Record<string, unknown>> = {}): Agent {
   const urls = [`${shop.url}/data?${purchase}`]
   const whole = { client, urls, rpc: fixture.world.localnet.rpcUrl, timeoutMs: 10_000, ...order }
-  const child: ChildProcess = spawn(process.execPath, [script], {
-    env: { ...process.env, PAYSTILE_HOME: fixture.directory, AGENT_ORDER: JSON.stringify(whole) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const lines: string[] = []
-  let heard = () => {}
-  let text = ''
-  child.stdout?.on('data', (chunk: Buffer) => {
-    text += chunk
-    const parts = text.split('\n')
-    text = parts.pop() ?? ''
-    lines.push(...parts)
-    heard()
-  })
-  const over = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  return {
-    lines,
-    said: (line) =>
-      new Promise((resolve, reject) => {
-        heard = () => lines.includes(line) && resolve()
-        heard()
-        void over.then(() => reject(new Error(`it ended without a word of ${line}: ${lines}`)))
-      }),
-    ended: () => over.then(() => lines),
-    kill: () => {
-      child.kill('SIGKILL')
-      return over
-    },
-  }
+  return startAgent(fixture.directory, whole)
 }
 
 /** A node that stops answering when it is sent a payment: before it has passed it on, or after. */

@@ -205,6 +205,25 @@ describe('examples', () => {
     expect(stderr).toContain('0.008 EURC')
   })
 
+  it('splits.mjs pays both wallets, by the commands of its page', async () => {
+    const port = await start('splits.mjs')
+    await fillWallet()
+    const page = readFileSync(join(root, 'docs/tasks/split-a-payment.md'), 'utf8')
+    const [, author = ''] = /AUTHOR \?\? '(\w+)'/.exec(page) ?? []
+    const commands = [...page.matchAll(/^npx paystile ((?:quote|pay) \S+)/gm)].map(([, command = '']) => command)
+    expect(commands).toHaveLength(2)
+    const [quote, pay] = commands.map((command) => command.replace('3000', String(port)).split(' '))
+    await eventually(
+      async () => (await fetch(`http://127.0.0.1:${port}/report`)).text(),
+      (challenge) => challenge.includes(author),
+    )
+    const quoted = JSON.parse((await paystile(...(quote ?? []))).stdout)
+    expect(quoted.challenge.splits).toEqual([{ recipient: author, amounts: { USDC: '0.001' } }])
+    const { stdout, stderr } = await paystile(...(pay ?? []))
+    expect(JSON.parse(stdout)).toEqual({ sales: 42 })
+    expect(stderr).toContain(`of which 0.001 USDC to ${author}`)
+  })
+
   it('token-2022.mjs asks for the transfer fee on top', async () => {
     const world = await createLocalnetFixture()
     onTestFinished(() => world.close())

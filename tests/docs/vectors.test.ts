@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeAddress, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { encodeBase64url } from '../../src/core/encoding/base64url.ts'
 import { prepareHmac } from '../../src/core/encoding/hmac.ts'
+import { digestSplits, dividePrice, parseSplits } from '../../src/core/payment/splits.ts'
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { formatProof, hashClaim, parseProof, proofText } from '../../src/core/protocol/proof.ts'
 import { createPseudonyms } from '../../src/core/protocol/pseudonyms.ts'
@@ -40,7 +41,7 @@ describe('test vectors', () => {
     'requestId $requestId',
     ({ requestId, body, mac, fields }) => {
       const { network, service, recipient, bytes } = vectors.context
-      const context = sealContext(network, service, decodeAddress(recipient) ?? new Uint8Array())
+      const context = sealContext(network, service, { recipient, splits: [] })
       expect(hex(context)).toBe(bytes)
       const opened = openRequest(requestId)
       if (!opened) throw new Error('it does not open')
@@ -62,6 +63,19 @@ describe('test vectors', () => {
       expect(hex(opened.bindingTag)).toBe(hex(tags.binding(vectors.request.method, vectors.request.target)))
     },
   )
+
+  it('splits', () => {
+    const { text, digest, context, price, own, parts } = vectors.splits
+    const splits = parseSplits(text) ?? []
+    const { network, service, recipient } = vectors.context
+    expect(hex(digestSplits(splits))).toBe(digest)
+    expect(hex(sealContext(network, service, { recipient, splits }))).toBe(context)
+    const divided = dividePrice(BigInt(price), splits)
+    expect(divided).toEqual({
+      own: BigInt(own),
+      parts: parts.map((part: { recipient: string; units: string }) => ({ ...part, units: BigInt(part.units) })),
+    })
+  })
 
   it('tags of a claim and of a path', () => {
     const { secret, hash, tag } = vectors.claim

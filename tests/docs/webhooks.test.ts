@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { paymentColumns } from '../../src/api/analytics/format.ts'
 import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
 import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/ports/webhooks.ts'
-import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
+import { createWebhookPoster } from '../../src/host/net/signed-webhooks.ts'
 import { createReceiver } from '../harness/events.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

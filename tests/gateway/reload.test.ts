@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { listOpen } from '../../src/compose/open-paywalls.ts'
 import { createPlan } from '../../src/gateway/config/plan.ts'
-import { newSigner, proofOf } from '../harness/localnet-fixture.ts'
+import { memo, newSigner, proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf } from '../harness/shop.ts'
 import { createGatewayFixture, type Gate, type GatewayFixture } from './gateway-fixture.ts'
 
@@ -77,6 +77,31 @@ describe('a reload', () => {
       if (turn === 0) await reload(gate, { ledger, ...change(next) })
     }
     expect((await gate.claim(await gate.buy('/data'), '/data')).status).toBe(200)
+  })
+
+  it('to other splits judges open quotes by their own', async () => {
+    const { world, payer } = fixture
+    const [partner, ledger] = [await newRecipient(), join(fixture.directory, `${randomUUID()}.sqlite`)]
+    const routes = [{ path: '/data', price: 0.01, splits: [{ recipient: partner, share: 10 }] }]
+    const gate = await fixture.open({ routes, ledger })
+    const quotes = [await gate.challenge('/data'), await gate.challenge('/data')]
+    expect(quotes[0]?.splits).toEqual([{ recipient: partner, amounts: { USDC: '0.001' } }])
+    await reload(gate, { ledger })
+    expect((await gate.challenge('/data')).splits).toBeUndefined()
+    const claim = async (quote: (typeof quotes)[number] | undefined, parts: readonly (readonly [string, bigint])[]) => {
+      if (!quote) throw new Error('there is no quote')
+      const transfers = await Promise.all(parts.map(([to, units]) => world.transfer(payer, to, 'USDC', units)))
+      const tx = await world.send([memo(quote.requestId), ...transfers], payer)
+      return status(gate, proofOf(tx, quote, payer), '/data')
+    }
+    const recipient = world.recipient.address
+    expect(await claim(quotes[0], [[recipient, 10_000n]])).toBe('403 underpaid')
+    expect(
+      await claim(quotes[1], [
+        [recipient, 9_000n],
+        [partner, 1_000n],
+      ]),
+    ).toBe(served)
   })
 
   it('lets running responses end as they began, and serves other routes from then on', async () => {

@@ -22,12 +22,14 @@ let world: LocalnetFixture
 /** Without SOL: the service pays the fees. */
 let poor: KeyPairSigner
 let rich: KeyPairSigner
+let partner: string
 let token2022: Mint
 let euro: Mint
 
 beforeAll(async () => {
   world = await createLocalnetFixture()
   const issuer = await world.person()
+  partner = issuer.address
   token2022 = await createMint(world, issuer, { tokenProgram: token2022Program, decimals: 4 })
   euro = await createMint(world, issuer, { tokenProgram: splTokenProgram, decimals: 6 })
   ;[poor, rich] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()])
@@ -53,14 +55,19 @@ const ownToken = {
   options: () => ({ token: 'EURC', price: '0.01', tokens: { EURC: { mint: euro.address, decimals: 6 } } }),
   receipt: { amount: '0.01', token: 'EURC' },
 }
+const payKitOverMpp: Client['pay'] = (url, payer) => payWithPayKit(url, { ...payer, protocol: 'mpp' })
+const toPartner = () => ({ splits: [{ recipient: partner, share: 10 }] })
 const inSol = () => ({ token: 'SOL', price: '0.001' }) as const
 const clients: readonly (readonly [name: string, client: Client])[] = [
   ['@x402/fetch', { ...sponsored, pay: payWithX402 }],
   ['x402-fetch (v1)', { ...sponsored, pay: payWithX402V1 }],
   ['mppx, pull', { ...sponsored, pay: payWithMppx }],
   ['pay-kit over x402', { ...sponsored, pay: (url, payer) => payWithPayKit(url, { ...payer, protocol: 'x402' }) }],
-  ['pay-kit over MPP', { ...sponsored, pay: (url, payer) => payWithPayKit(url, { ...payer, protocol: 'mpp' }) }],
+  ['pay-kit over MPP', { ...sponsored, pay: payKitOverMpp }],
   ['mppx, pull, payer pays the fee', { fee: 'payer', pay: payWithMppx }],
+  ['mppx, pull, for a split price', { ...sponsored, pay: payWithMppx, options: toPartner }],
+  ['mppx, pull, for a split price, payer pays the fee', { fee: 'payer', pay: payWithMppx, options: toPartner }],
+  ['pay-kit over MPP for a split price', { ...sponsored, pay: payKitOverMpp, options: toPartner }],
   ['mppx, push', { fee: 'payer', pay: (url, payer) => payWithMppx(url, { ...payer, mode: 'push' }) }],
   ['mppx in SOL', { fee: 'payer', pay: payWithMppx, options: inSol, receipt: { amount: '0.001', token: 'SOL' } }],
   [

@@ -7,7 +7,14 @@ import { Mppx, solana } from '@solana/mpp/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { ExactSvmScheme } from '@x402/svm'
 import type { PeerServer, Seller } from './servers.ts'
-import { confirmByDefault, serveMpp, startX402Server } from './servers.ts'
+import {
+  confirmByDefault,
+  connectFacilitator,
+  createPeerFacilitator,
+  serveFacilitator,
+  serveMpp,
+  startX402Server,
+} from './servers.ts'
 
 export type PeerProtocol = 'x402' | 'mpp'
 
@@ -50,4 +57,30 @@ function confirmByDefaultAt(rpcUrl: string): void {
     const isCall = input === rpcUrl && typeof init?.body === 'string'
     return send(input, isCall ? { ...init, body: confirmByDefault(String(init.body)) } : init)
   }
+}
+
+/** The facilitator of x402, in a process of its own. */
+export async function startPeerFacilitator({ rpcUrl, key }: PeerKey): Promise<PeerServer> {
+  const sponsor = await createKeyPairSignerFromBytes(key)
+  return serveFacilitator(createPeerFacilitator({ rpcUrl, sponsor }))
+}
+
+/** Signs a payment with the client of x402. The result settles it once, with the peers' client of a facilitator. */
+export async function signPayment(
+  { rpcUrl, key }: PeerKey,
+  { url, mint, recipient }: { readonly url: string; readonly mint: string; readonly recipient: string },
+): Promise<() => Promise<{ readonly success: boolean; readonly errorReason?: string | undefined }>> {
+  const facilitator = connectFacilitator(url)
+  const kind = (await facilitator.getSupported()).kinds.find(({ x402Version }) => x402Version === 2)
+  if (!kind) throw new Error(`${url} does not support x402 version 2`)
+  const { scheme, network } = kind
+  const accepted = {
+    ...{ scheme, network, amount: '10000', asset: mint, payTo: recipient, maxTimeoutSeconds: 60 },
+    extra: { feePayer: kind.extra?.['feePayer'] },
+  }
+  const signer = await createKeyPairSignerFromBytes(key)
+  const client = new x402Client().register('solana:*', new ExactSvmScheme(signer, { rpcUrl }))
+  const resource = { url: 'http://127.0.0.1/paid', description: '', mimeType: '' }
+  const payload = await client.createPaymentPayload({ x402Version: 2, resource, accepts: [accepted] })
+  return () => facilitator.settle(payload, accepted)
 }

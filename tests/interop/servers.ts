@@ -1,17 +1,23 @@
-/** Servers of other payment protocols, unmodified, that sell `GET /paid` on a localnet. */
+/**
+ * Servers of other payment protocols, unmodified, that sell `GET /paid` on a localnet. Packages that few tests need are
+ * loaded with their server.
+ */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { KeyPairSigner } from '@solana/kit'
+import { getRequestListener } from '@hono/node-server'
+import { createSolanaRpc, type KeyPairSigner } from '@solana/kit'
 import { Mppx, solana } from '@solana/mpp/server'
 import { x402Facilitator } from '@x402/core/facilitator'
+import { type FacilitatorClient, HTTPFacilitatorClient } from '@x402/core/server'
 import { paymentMiddleware, x402ResourceServer } from '@x402/express'
+import { x402ResourceServer as HonoResourceServer, paymentMiddleware as honoPaymentMiddleware } from '@x402/hono'
 import { toFacilitatorSvmSigner } from '@x402/svm'
 import { ExactSvmScheme as FacilitatorScheme } from '@x402/svm/exact/facilitator'
 import { ExactSvmScheme as ServerScheme } from '@x402/svm/exact/server'
-import express from 'express'
-import { settle, verify } from 'x402/facilitator'
-import { exact } from 'x402/schemes'
-import { type PaymentRequirements, settleResponseHeader } from 'x402/types'
+import express, { type RequestHandler } from 'express'
+import { Hono } from 'hono'
+import type { PaymentPayload, PaymentRequirements } from 'x402/types'
+import type { Resource, SolanaAddress } from 'x402-express'
 
 /** The devnet of CAIP-2, as which a localnet presents itself. */
 const devnet = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'
@@ -35,62 +41,121 @@ export interface PeerServer {
 
 /** @x402/express with its facilitator in the same process. */
 export function startX402Server({ rpcUrl, recipient, sponsor }: Seller): Promise<PeerServer> {
+  const facilitator = createPeerFacilitator({ rpcUrl, sponsor })
+  return serveExpress(facilitator, { recipient })
+}
+
+/** The facilitator of @x402/core and @x402/svm, in this process. */
+export function createPeerFacilitator({ rpcUrl, sponsor }: Pick<Seller, 'rpcUrl' | 'sponsor'>): FacilitatorClient {
   const signer = toFacilitatorSvmSigner(sponsor, { defaultRpcUrl: rpcUrl })
   const facilitator = new x402Facilitator().register(devnet, new FacilitatorScheme(signer))
-  const server = new x402ResourceServer({
+  return {
     verify: (payload, requirements) => facilitator.verify(payload, requirements),
     settle: (payload, requirements) => facilitator.settle(payload, requirements),
     getSupported: async () => facilitator.getSupported() as never,
-  }).register(devnet, new ServerScheme())
-  const accepts = { scheme: 'exact', price: '$0.01', network: devnet, payTo: recipient } as const
+  }
+}
+
+/** A facilitator in this process, of one version of x402. */
+interface LocalFacilitator<Payload, Requirements> {
+  verify(payload: Payload, requirements: Requirements): Promise<object>
+  settle(payload: Payload, requirements: Requirements): Promise<object>
+  getSupported(): Promise<object>
+}
+
+/** The facilitator of a peer at an address of its own. `url` is its base. */
+export async function serveFacilitator<Payload, Requirements>(
+  facilitator: LocalFacilitator<Payload, Requirements>,
+): Promise<PeerServer> {
+  const { url, close } = await listen(async (request, response) => {
+    const answer = async () => {
+      if (request.url === '/supported') return facilitator.getSupported()
+      const { paymentPayload, paymentRequirements } = JSON.parse(await readBody(request))
+      const serve = request.url === '/verify' ? facilitator.verify : facilitator.settle
+      return serve(paymentPayload, paymentRequirements)
+    }
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(await answer()))
+  })
+  return { url: new URL(url).origin, close }
+}
+
+/** A server that settles through a facilitator at another address. */
+export interface FacilitatedSeller {
+  readonly recipient: string
+  /** Called for each request that is served, before the payment is settled. */
+  readonly onServed?: () => unknown
+}
+
+export function serveExpress(
+  facilitator: FacilitatorClient,
+  { recipient, onServed }: FacilitatedSeller,
+): Promise<PeerServer> {
+  const server = new x402ResourceServer(facilitator).register(devnet, new ServerScheme())
   const app = express()
-  app.use(paymentMiddleware({ 'GET /paid': { accepts, description: 'a resource' } }, server))
-  app.get('/paid', (_request, response) => void response.send('paid'))
+  app.use(paymentMiddleware(sellAt(recipient), server))
+  app.get('/paid', async (_request, response) => {
+    await onServed?.()
+    response.send('paid')
+  })
   return listen(app)
 }
 
-/** The facilitator of x402 v1 behind a handler: its middleware is another package, and adds only this. */
-export function startX402V1Server({ rpcUrl, mint, recipient, sponsor }: Seller): Promise<PeerServer> {
-  const config = { svmConfig: { rpcUrl } }
-  return listen(async (request, response) => {
-    const requirements: PaymentRequirements = {
-      scheme: 'exact',
-      network: 'solana-devnet',
-      maxAmountRequired: priceUnits,
-      resource: `http://${request.headers.host}/paid`,
-      description: 'a resource',
-      mimeType: 'text/plain',
-      payTo: recipient,
-      maxTimeoutSeconds: 60,
-      asset: mint,
-      extra: { feePayer: sponsor.address },
-    }
-    const refuse = (error: string) =>
-      void response
-        .writeHead(402, { 'Content-Type': 'application/json' })
-        .end(JSON.stringify({ x402Version: 1, error, accepts: [requirements] }))
-    const header = request.headers['x-payment']
-    if (typeof header !== 'string') return refuse('X-PAYMENT header is required')
-    const payment = exact.evm.decodePayment(header)
-    const verified = await verify(sponsor as never, payment, requirements, config)
-    if (!verified.isValid) return refuse(verified.invalidReason ?? 'invalid')
-    const settled = await settle(sponsor as never, payment, requirements, config)
-    if (!settled.success) return refuse(settled.errorReason ?? 'not settled')
-    response.writeHead(200, { 'X-PAYMENT-RESPONSE': settleResponseHeader(settled) }).end('paid')
+export function serveHono(
+  facilitator: FacilitatorClient,
+  { recipient, onServed }: FacilitatedSeller,
+): Promise<PeerServer> {
+  const server = new HonoResourceServer(facilitator).register(devnet, new ServerScheme())
+  const app = new Hono()
+  app.use(honoPaymentMiddleware(sellAt(recipient), server))
+  app.get('/paid', async (context) => {
+    await onServed?.()
+    return context.text('paid')
   })
+  return listen(getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+}
+
+function sellAt(payTo: string) {
+  const accepts = { scheme: 'exact', price: '$0.01', network: devnet, payTo } as const
+  return { 'GET /paid': { accepts, description: 'a resource' } }
+}
+
+/** The peers' own client of a facilitator. It checks every answer with their schemas. */
+export function connectFacilitator(url: string): HTTPFacilitatorClient {
+  return new HTTPFacilitatorClient({ url })
+}
+
+/** x402-express (x402 v1) with the facilitator of x402 at a local address. */
+export async function startX402V1Server({ rpcUrl, recipient, sponsor }: Seller): Promise<PeerServer> {
+  const { settle, verify } = await import('x402/facilitator')
+  const config = { svmConfig: { rpcUrl } }
+  const kind = { x402Version: 1, scheme: 'exact', network: 'solana-devnet', extra: { feePayer: sponsor.address } }
+  const facilitator = await serveFacilitator({
+    verify: (payment: PaymentPayload, required: PaymentRequirements) =>
+      verify(sponsor as never, payment, required, config),
+    settle: (payment: PaymentPayload, required: PaymentRequirements) =>
+      settle(sponsor as never, payment, required, config),
+    getSupported: async () => ({ kinds: [kind] }),
+  })
+  return closeWith(facilitator, await startFacilitatedV1Server(facilitator.url, { recipient }))
+}
+
+/** x402-express with a facilitator at another address. */
+export async function startFacilitatedV1Server(
+  url: string,
+  { recipient }: Pick<Seller, 'recipient'>,
+): Promise<PeerServer> {
+  const { paymentMiddleware: protect } = await import('x402-express')
+  const app = express()
+  const routes = { 'GET /paid': { price: '$0.01', network: 'solana-devnet' } } as const
+  app.use(protect(recipient as SolanaAddress, routes, { url: url as Resource }) as RequestHandler)
+  app.get('/paid', (_request, response) => void response.send('paid'))
+  return listen(app)
 }
 
 /** mppx with @solana/mpp. Unless `sponsored`, the client pays the fee. */
 export async function startMppServer(seller: Seller, options: { readonly sponsored: boolean }): Promise<PeerServer> {
   const node = await startConfirmedNode(seller.rpcUrl)
-  const server = await serveMpp({ ...seller, rpcUrl: node.url }, options)
-  return {
-    url: server.url,
-    async close() {
-      await server.close()
-      await node.close()
-    },
-  }
+  return closeWith(node, await serveMpp({ ...seller, rpcUrl: node.url }, options))
 }
 
 /** As `startMppServer`, with a node that simulates at `confirmed` by default. */
@@ -112,6 +177,43 @@ export function serveMpp(
     const result = await charge(request, response)
     if (result.status !== 402) response.end('paid')
   })
+}
+
+/** @solana/pay-kit with one protocol. It settles in its own process, and pays the fees. */
+export async function startPayKitServer(
+  { rpcUrl, recipient, sponsor }: Seller,
+  protocol: 'mpp' | 'x402',
+): Promise<PeerServer> {
+  const { createPayKit, usd } = await import('@solana/pay-kit')
+  const node = await startConfirmedNode(rpcUrl)
+  const pay = await createPayKit({
+    ...{ network: 'devnet', accept: [protocol], rpcUrl: node.url, preflight: false },
+    operator: { signer: sponsor, recipient },
+    mpp: { challengeBindingSecret: 's'.repeat(32) },
+  })
+  const app = express()
+  app.get('/paid', pay.express(usd('0.01')), (_request, response) => void response.send('paid'))
+  return closeWith(node, await listen(app))
+}
+
+/** @faremeter/middleware with the facilitator of @faremeter/payment-solana in the same process. */
+export async function startFaremeterServer(
+  { rpcUrl, mint, recipient, sponsor }: Seller,
+  version: 'x402v1' | 'x402v2',
+): Promise<PeerServer> {
+  const { createMiddleware } = await import('@faremeter/middleware/express')
+  const { createFacilitatorHandler } = await import('@faremeter/payment-solana/exact')
+  const rpc = createSolanaRpc(rpcUrl) as never
+  const facilitator = await createFacilitatorHandler('devnet', rpc, sponsor as never, mint as never)
+  const handler = { ...facilitator, schemes: ['exact'], capabilities: { networks: [devnet], assets: [mint] } }
+  const app = express()
+  const paid = await createMiddleware({
+    x402Handlers: [handler],
+    pricing: [{ amount: priceUnits, asset: mint, recipient, network: devnet }],
+    supportedVersions: { x402v1: version === 'x402v1', x402v2: version === 'x402v2' },
+  })
+  app.get('/paid', paid as RequestHandler, (_request, response) => void response.send('paid'))
+  return listen(app)
 }
 
 /**
@@ -139,6 +241,17 @@ async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
   return Buffer.concat(parts).toString()
+}
+
+/** The server, which closes the other one behind it as well. */
+function closeWith(behind: PeerServer, server: PeerServer): PeerServer {
+  return {
+    url: server.url,
+    async close() {
+      await server.close()
+      await behind.close()
+    },
+  }
 }
 
 async function listen(handler: RequestListener): Promise<PeerServer> {

@@ -65,5 +65,8 @@ describe('the key of the sponsor', () => {
     await expect(business.open({ accountKey: key })).rejects.toThrow('sponsor.key: is the wallet of accountKey')
     const { address: recipient } = business.sponsor
     await expect(business.open({ recipient })).rejects.toThrow('sponsor.key: is the wallet of recipient')
+    await fixture.world.localnet.fund(recipient, { USDC: 0n })
+    const splits = [{ recipient, share: 10 }]
+    await expect(business.open({ splits })).rejects.toThrow('sponsor.key: is the wallet of splits')
   })
 })

@@ -129,7 +129,17 @@ function seenOf({ tx, recipient, request, payer, token, received, slot, paidAt }
 }
 
 function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, isReverted = false, grants = [] }: Kept) {
-  const { allowance, paidAt, usableUntil, scope, endpoint: _, worth: __, rates: ___, ...columns } = payment
+  const {
+    allowance,
+    paidAt,
+    usableUntil,
+    scope,
+    endpoint: _,
+    worth: __,
+    rates: ___,
+    splits: ____,
+    ...columns
+  } = payment
   return {
     ...columns,
     ...(isReverted && { finality: 'reverted' }),

@@ -33,6 +33,21 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       expect(await books().findPayment(createPayment().tx)).toBeUndefined()
     })
 
+    it('show the parts of other wallets, which are no revenue', async () => {
+      const splits = [
+        { recipient: 'partner-1', units: 1_000n },
+        { recipient: 'partner-2', units: 2n ** 64n - 1n },
+      ]
+      const { tx } = await registered({ splits })
+      expect(await list()).toMatchObject([{ units: 10_000n, splits }])
+      expect(await books().findPayment(tx)).toMatchObject({ splits })
+      expect(await books().history(tx)).toMatchObject({ payment: { splits } })
+      expect(await books().sums({})).toMatchObject([{ received: 10_000n }])
+      await desk.ledger.recordLate(createPayment({ splits, paidAt: startOfTests }))
+      expect(await list({ state: 'late' })).toMatchObject([{ splits }])
+      expect(await books().audit()).toEqual([])
+    })
+
     it('show the state of a payment', async () => {
       const of = async ({ tx }: PaymentRecord) => {
         const { status, state, delivery } = (await books().findPayment(tx)) ?? {}

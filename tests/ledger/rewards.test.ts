@@ -51,6 +51,13 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect((await rewards().accruable(2)).payments).toHaveLength(2)
     })
 
+    it('without the parts that other wallets received directly', async () => {
+      await rewards().start()
+      const splits = [{ recipient: 'partner-1', units: 1_000n }]
+      await registered({ finality: 'finalized', required: 9_000n, received: 9_000n, splits })
+      expect((await ripe()).map(({ required }) => required)).toEqual([9_000n])
+    })
+
     it('never when they came too late, until a valid one replaces it', async () => {
       await rewards().start()
       const late = createPayment()

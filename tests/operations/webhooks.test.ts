@@ -8,7 +8,7 @@ import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
 import type { Webhook } from '../../src/core/ports/webhooks.ts'
 import { nameWebhook } from '../../src/core/ports/webhooks.ts'
 import type { Facts } from '../../src/core/runtime.ts'
-import { createWebhookPoster } from '../../src/host/net/webhooks.ts'
+import { createWebhookPoster } from '../../src/host/net/signed-webhooks.ts'
 import { startWebhooks, type WebhooksParts, type WebhooksWorker } from '../../src/workers/webhooks.ts'
 import { createFakeEvents, createReceiver, type FakeEvents, type Receiver } from '../harness/events.ts'
 
@@ -54,7 +54,7 @@ function hook(url: string, changes: Partial<Webhook> = {}): Webhook {
   return { name: nameWebhook(url), url, secrets: [secret], events: ledgerEventKinds, allowPrivate: false, ...changes }
 }
 
-function start(webhooks: readonly Webhook[], changes: Partial<WebhooksParts> = {}, timeoutMs = 200): WebhooksWorker {
+function start(webhooks: readonly Webhook[], changes: Partial<WebhooksParts> = {}, timeoutMs = 10_000): WebhooksWorker {
   const note = (event: string, facts?: Facts) => void lines.push([event, facts])
   const poster = createWebhookPoster({ network: 'localnet', timeoutMs })
   const worker = startWebhooks({
@@ -160,7 +160,7 @@ describe('a failure', () => {
     const other = await receiver()
     other.behave(manner)
     events.write('payment.confirmed')
-    const worker = start([hook(other.url)])
+    const worker = start([hook(other.url)], {}, manner === 'silence' ? 1_000 : undefined)
     await worker.run()
     expect(only()).toMatchObject({ state: 'waiting', attempts: 1, why: expect.stringMatching(why), due: now + 5_000 })
     await worker.run()

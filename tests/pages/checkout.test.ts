@@ -107,6 +107,28 @@ it('a page is bought for a token of the provider’s own, whose amount and code 
   await close()
 })
 
+it('a page with a split price is bought in either token, and says why it cannot be paid by hand', async () => {
+  const partner = await fixture.world.person()
+  const splits = [{ recipient: partner.address, share: 10 }]
+  const options = { watch: true, acceptedMints: ['SOL', 'USDC'] as const, splits }
+  const split = await fixture.open(options, serveNode, handler)
+  const { page, complaints, close } = await customer()
+  const before = await balanceOf(partner.address)
+  await page.goto(`${split.url}/page`)
+  await page.getByText('A transfer by hand cannot pay it.').waitFor()
+  expect(await page.locator('#qr, #hand, #link').count()).toBe(0)
+  const price = () => page.locator('#price').innerText()
+  await page.locator('label', { hasText: 'SOL' }).click()
+  await expect.poll(price).toMatch(/SOL/)
+  await page.locator('label', { hasText: 'USDC' }).click()
+  await expect.poll(price).toMatch(/0\.01\s*USDC/)
+  await payButton(page).click()
+  await heading(page, /A paid page/).waitFor()
+  expect((await balanceOf(partner.address)) - before).toBe(1_000n)
+  expect(complaints).toEqual([])
+  await close()
+})
+
 it('a document is bought after the person declined once, and nothing was paid for that', async () => {
   const { page, signer, wallet, complaints, close } = await customer()
   const before = await balanceOf(signer.address)

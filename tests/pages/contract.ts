@@ -22,6 +22,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     state: 'finalized',
     delivery: 'all',
     recipient: name,
+    splits: `0.03 ${name}; 0.02 ${name}/2`,
     shared: '0.42',
     refundedAt: at,
     refunded: '0.05',

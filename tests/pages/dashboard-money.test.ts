@@ -332,6 +332,16 @@ describe('refunds', () => {
     expect(await dialog.getByRole('button', { name: /^Refund / }).count()).toBe(0)
   })
 
+  it('are in a panel that also lists the parts of other wallets', async () => {
+    const { page } = await viewHistory('/payments?payment=r1')
+    const dialog = page.getByRole('dialog', { name: 'Payment' })
+    await dialog.getByText('Also paid: 0.03 USDC').waitFor()
+    expect(await dialog.getByText(/^Also paid/).allInnerTexts()).toEqual([
+      'Also paid: 0.03 USDC',
+      'Also paid: 0.02 USDC',
+    ])
+  })
+
   it('are steps in the timeline of their payment, like rewards, with their amounts', async () => {
     const viewer = await viewHistory('/payments?payment=r1', {
       '/.well-known/paystile': { service: 's', network: 'devnet', testMode: true, recipients: [], endpoints: [] },

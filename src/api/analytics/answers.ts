@@ -37,6 +37,9 @@ export const feedRecord = z
     state: z.enum(states),
     delivery: z.enum(['none', 'some', 'all']),
     recipient: z.string(),
+    splits: z
+      .string()
+      .meta({ description: 'Amounts that other wallets received in the same transaction; empty without splits.' }),
     shared: z.string().meta({ description: 'Sum of the rewards in NATIVE; empty until accrued.' }),
     refundedAt: z
       .string()

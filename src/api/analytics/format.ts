@@ -7,6 +7,7 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
 import type { PaymentListItem, PaymentListStatus } from '../../core/payment/history.ts'
+import type { SplitPart } from '../../core/payment/splits.ts'
 import type { OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import type { SharedOut } from '../../core/payouts/ports/rewards.ts'
 import { parseRefund, refundedWorth } from '../../core/payouts/refunds.ts'
@@ -28,7 +29,7 @@ export interface WentOut {
 /** The order of columns in every export. */
 export const paymentColumns = [
   ...(['timestamp', 'requestId', 'payer', 'endpoint', 'token', 'amount', 'worth', 'revenueToken', 'status'] as const),
-  ...(['verification', 'state', 'delivery', 'recipient', 'tx', 'shared'] as const),
+  ...(['verification', 'state', 'delivery', 'recipient', 'splits', 'tx', 'shared'] as const),
   ...(['refundedAt', 'refundTx', 'refunded', 'revenue'] as const),
 ] as const satisfies readonly (keyof PaymentReport)[]
 export type PaymentColumn = (typeof paymentColumns)[number]
@@ -57,7 +58,7 @@ export function formatPayment(
     payer: payment.payer,
     endpoint: payment.endpoint,
     token: payment.token,
-    /** In whole tokens. Empty if the service no longer knows the decimals of the token. */
+    /** The amount that the recipient received, in whole tokens. Empty if the service no longer knows the decimals of the token. */
     amount: decimals === undefined ? '' : formatUnits(payment.units, decimals),
     /** In `revenueToken`, at the rate of the payment's time. Empty if there was no rate. */
     worth: payment.worth === undefined ? '' : formatUnits(payment.worth, worthDecimals),
@@ -67,6 +68,8 @@ export function formatPayment(
     state: payment.state,
     delivery: payment.delivery,
     recipient: payment.recipient,
+    /** The amounts that other wallets received in the same transaction, in whole tokens: `0.001 <wallet>; …`. */
+    splits: decimals === undefined ? '' : formatSplitParts(payment.splits ?? [], decimals),
     /** Left out of the feed and of links: a transaction reveals the wallet behind a pseudonym. */
     tx: encodeBase58(payment.tx),
     /** In NATIVE, the total of all payees. 0 if the payment earns no rewards, empty until the accrual. */
@@ -80,6 +83,10 @@ export function formatPayment(
     /** Contribution to the revenue: the worth less the refund. 0 if the payment does not count, empty without a rate. */
     revenue: formatRevenueOf(payment, sentBack ?? 0n),
   }
+}
+
+function formatSplitParts(parts: readonly SplitPart[], decimals: number): string {
+  return parts.map(({ recipient, units }) => `${formatUnits(units, decimals)} ${recipient}`).join('; ')
 }
 
 /**

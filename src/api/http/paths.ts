@@ -25,6 +25,7 @@ export const endpoints = {
   dashboard: '/dashboard',
   pay: '/pay',
   faucet: '/faucet',
+  facilitator: '/facilitator',
   developers: '/developers',
   openapi: '/openapi.json',
   llms: '/llms.txt',

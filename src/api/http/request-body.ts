@@ -8,17 +8,17 @@ export type JsonReading =
 export const mostBodyBytes = 4_096
 const patienceMs = 10_000
 
-export async function readJsonBody(request: Request): Promise<JsonReading> {
+export async function readJsonBody(request: Request, mostBytes = mostBodyBytes): Promise<JsonReading> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/json\s*(?:;|$)/i.test(type))
     return { kind: 'wrong', code: 'media_type_unsupported', detail: 'Send the body as application/json.' }
   const tooLong: JsonReading = {
     kind: 'wrong',
     code: 'body_too_long',
-    detail: `The body may have at most ${mostBodyBytes} bytes.`,
+    detail: `The body may have at most ${mostBytes} bytes.`,
   }
-  if (Number(request.headers.get('content-length') ?? 0) > mostBodyBytes) return tooLong
-  const reading = await readBytes(request)
+  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return tooLong
+  const reading = await readBytes(request, mostBytes)
   if (reading.kind === 'too_long') return tooLong
   if (reading.kind === 'broken') return { kind: 'wrong', code: 'body_invalid', detail: 'The body ended early.' }
   if (reading.kind === 'too_slow')
@@ -36,7 +36,7 @@ type BytesReading =
   | { readonly kind: 'too_slow' }
   | { readonly kind: 'broken' }
 
-async function readBytes(request: Request): Promise<BytesReading> {
+async function readBytes(request: Request, mostBytes: number): Promise<BytesReading> {
   const reader = request.body?.getReader()
   if (!reader) return { kind: 'bytes', bytes: new Uint8Array() }
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -52,7 +52,7 @@ async function readBytes(request: Request): Promise<BytesReading> {
       if (part.done) break
       chunks.push(part.value)
       length += part.value.byteLength
-      if (length > mostBodyBytes) return { kind: 'too_long' }
+      if (length > mostBytes) return { kind: 'too_long' }
     }
   } catch {
     return { kind: 'broken' }

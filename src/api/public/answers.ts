@@ -70,3 +70,38 @@ export const wellKnown = z
     urls: z.record(z.string(), z.string()),
   })
   .meta({ id: 'WellKnown' })
+
+/** The answers of a facilitator are those of x402. */
+const payer = z.string().optional()
+export const facilitatorSupported = z
+  .strictObject({
+    kinds: z.array(
+      z.strictObject({
+        x402Version: z.union([z.literal(1), z.literal(2)]),
+        scheme: z.literal('exact'),
+        network: z.string(),
+        extra: z.strictObject({ feePayer: z.string() }),
+      }),
+    ),
+    extensions: z.array(z.string()),
+    signers: z.record(z.string(), z.array(z.string())),
+  })
+  .meta({ id: 'FacilitatorSupported' })
+export const facilitatorVerification = z
+  .strictObject({
+    isValid: z.boolean(),
+    invalidReason: z.string().optional(),
+    invalidMessage: z.string().optional(),
+    payer,
+  })
+  .meta({ id: 'FacilitatorVerification' })
+export const facilitatorSettlement = z
+  .strictObject({
+    success: z.boolean(),
+    errorReason: z.string().optional(),
+    errorMessage: z.string().optional(),
+    payer,
+    transaction: z.string().meta({ description: 'Empty if no transaction was sent.' }),
+    network: z.string(),
+  })
+  .meta({ id: 'FacilitatorSettlement' })

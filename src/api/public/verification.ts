@@ -80,7 +80,7 @@ export async function verifyEndpoint(
   const amount = readUnits(body, parts.mints())
   if (amount.kind === 'problem') return problem('body_invalid', { problems: [amount.why] })
   const opened = openRequest(body.requestId)
-  const recognition = opened && parts.service.recognise(opened)
+  const recognition = opened && (await parts.service.identify(opened))
   // Checked first, because it is free: only a requestId that this service sealed justifies a read from a node.
   if (!opened || recognition?.kind !== 'sealed') return tell(body, refused('unknown_request', { sealed: 'failed' }))
   const { recipient } = recognition
@@ -94,7 +94,7 @@ export async function verifyEndpoint(
   // The client may expect more than the sealed price, but not less.
   const payment =
     body.mint === undefined ? undefined : { recipient, token: body.mint, units: highest(sealed, amount.units) }
-  const judged = await judgeWithin(parts, asked, { payer: body.payer, payment, sealedFor: recipient })
+  const judged = await judgeWithin(parts, asked, { payer: body.payer, payment, sealedFor: recognition })
   if (judged.kind === 'over_budget') return problem('rate_limited')
   const { verdict } = judged
   if (verdict.code && refusals[verdict.code].status === 503) return problem(verdict.code)

@@ -1,4 +1,4 @@
-/** Reads the balances of a payer and the state of the recipient in one request to a node. */
+/** Reads the balances of a payer and the state of the paid wallets in one request to a node. */
 import type { Mint } from '../../core/money/tokens.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { askAccounts, type ChainAccount } from './account.ts'
@@ -22,37 +22,63 @@ export type FundsReading =
       /** An empty wallet cannot receive less than the rent-exempt minimum. */
       readonly recipientLamports: bigint
       readonly tokens: readonly TokenFunds[]
+      /** The wallets of `others`, in their order. */
+      readonly others: readonly OtherFunds[]
     }
   | { readonly kind: 'unavailable'; readonly why: string }
+
+/** A further wallet that a payment pays. */
+export interface OtherFunds {
+  readonly wallet: string
+  readonly lamports: bigint
+  /** The mints for which it has a token account. */
+  readonly mints: readonly string[]
+}
 
 export interface FundsQuestion {
   readonly wallet: string
   readonly recipient: string
+  /** Further wallets that are paid. */
+  readonly others?: readonly string[]
   readonly mints: readonly Pick<Mint, 'address' | 'tokenProgram'>[]
 }
 
 export async function readFunds(rpc: Rpc, question: FundsQuestion): Promise<FundsReading> {
-  const { wallet, recipient, mints } = question
-  const owners = [wallet, recipient]
-  const pairs = await Promise.all(
+  const { wallet, recipient, others = [], mints } = question
+  const owners = [wallet, recipient, ...others]
+  const groups = await Promise.all(
     mints.map((mint) => Promise.all(owners.map((owner) => findTokenAccount(owner, mint.address, mint.tokenProgram)))),
   )
-  const addresses = [...owners, ...pairs.flat()]
+  const addresses = [...owners, ...groups.flat()]
   // Both programs use the same layout for the start of a token account, and the rest is not needed here.
   const reading = await askAccounts(rpc.call, addresses, { dataSlice: { offset: 0, length: accountBytes } })
   if (reading.kind === 'unavailable') return reading
   const { accounts } = reading
+  const held = mints.map((mint, index) =>
+    owners.map((_, place) => findTokens(accounts[owners.length * (1 + index) + place], mint)),
+  )
   const tokens = mints.map((mint, index) => {
-    const [own, theirs] = [2, 3].map((place) => findTokens(accounts[place + 2 * index], mint))
+    const [own, theirs] = held[index] ?? []
     const frozen = own?.isFrozen ?? false
     const units = frozen ? 0n : (own?.units ?? 0n)
-    return { mint: mint.address, account: pairs[index]?.[0] ?? '', units, frozen, recipientReady: theirs !== undefined }
+    return {
+      mint: mint.address,
+      account: groups[index]?.[0] ?? '',
+      units,
+      frozen,
+      recipientReady: theirs !== undefined,
+    }
   })
   return {
     kind: 'funds',
     lamports: accounts[0]?.lamports ?? 0n,
     recipientLamports: accounts[1]?.lamports ?? 0n,
     tokens,
+    others: others.map((other, index) => ({
+      wallet: other,
+      lamports: accounts[2 + index]?.lamports ?? 0n,
+      mints: mints.filter((_, place) => held[place]?.[2 + index] !== undefined).map(({ address }) => address),
+    })),
   }
 }
 

@@ -5,7 +5,8 @@
 import { getBase64Decoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
-import type { Drafting, DraftOption, PaymentDraft, PaymentDrafts } from '../../core/ports/payment-drafts.ts'
+import { sumParts } from '../../core/payment/splits.ts'
+import type { Drafting, DraftOption, DraftPart, PaymentDraft, PaymentDrafts } from '../../core/ports/payment-drafts.ts'
 import type { Verifier } from '../../core/runtime.ts'
 import { readFunds } from '../accounts/balances.ts'
 import { decodeTransaction, openTransaction, type Transaction, verifySignatures } from '../read/decode.ts'
@@ -35,11 +36,11 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
       const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
       if (short) return short
       if (!lifetime) return { kind: 'unavailable', why: 'no node returned a recent blockhash' }
-      const { account, recipient, mint, units, requestId, reference } = draft
+      const { account, recipient, mint, units, splits = [], requestId, reference } = draft
       const token = mint
         ? { asset: mint.address, decimals: mint.decimals, tokenProgram: mint.tokenProgram, units }
         : { asset: 'SOL', decimals: 9, units }
-      const transaction = await draftPayment({ ...lifetime, token, recipient, requestId, reference }, account)
+      const transaction = await draftPayment({ ...lifetime, token, recipient, splits, requestId, reference }, account)
       return { kind: 'transaction', transaction }
     },
     read: async (bytes, requestId) => {
@@ -73,11 +74,15 @@ export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsPar
       if (ordersPrice(transaction, options)) return { kind: 'pays' }
       // A program of the wallet may make the transfer. Then only the simulated effect shows it.
       const effects = await simulateEffects(rpc, genesis, unsigned, [
-        ...new Set(options.map(({ destination }) => destination)),
+        ...new Set(options.flatMap(listParts).map(({ destination }) => destination)),
       ])
       if (effects.kind === 'unavailable') return { kind: 'unavailable' }
       if (effects.kind === 'failed') return { kind: 'fails', why: effects.why }
-      const isPaid = options.some((option) => computeGain(effects.changes, option) >= option.units)
+      const isPaid = options.some((option) =>
+        listParts(option).every(
+          ({ destination, units }) => computeGain(effects.changes, { asset: option.asset, destination }) >= units,
+        ),
+      )
       return isPaid ? { kind: 'pays' } : { kind: 'foreign', why: 'it does not pay the price to the seller' }
     },
     send: (signed) => submit(rpc, signed),
@@ -97,16 +102,26 @@ function readTopInstructions({ instructions, keys }: Transaction): readonly Pars
   })
 }
 
-/** Whether one of its own instructions sends the full price. If the transaction succeeds, that transfer was made. */
+/** All parts of the price in one token. */
+function listParts({ destination, units, gross, splits = [] }: DraftOption): readonly DraftPart[] {
+  return [{ destination, units, gross }, ...splits]
+}
+
+/** Whether its own instructions send all parts of the price. If the transaction succeeds, these transfers were made. */
 function ordersPrice(transaction: Transaction, options: readonly DraftOption[]): boolean {
-  return readTopInstructions(transaction).some((instruction) => {
-    if (instruction.kind !== 'move' || instruction.units === undefined) return false
-    const { money, units } = instruction
+  const moves = readTopInstructions(transaction).flatMap((instruction) => {
+    if (instruction.kind !== 'move' || instruction.units === undefined) return []
     const key = transaction.keys[instruction.destination]
-    const destination = key && encodeBase58(key)
-    const isSameMoney = (option: DraftOption) => (option.asset === 'SOL') === (money === 'lamports')
-    return options.some((option) => isSameMoney(option) && option.destination === destination && units >= option.gross)
+    return [{ money: instruction.money, units: instruction.units, destination: key && encodeBase58(key) }]
   })
+  return options.some((option) =>
+    listParts(option).every(({ destination, gross }) =>
+      moves.some((move) => {
+        const isSameMoney = (option.asset === 'SOL') === (move.money === 'lamports')
+        return isSameMoney && move.destination === destination && move.units >= gross
+      }),
+    ),
+  )
 }
 
 /** A copy without signatures, which no node can send. */
@@ -124,16 +139,22 @@ async function findShortage(
   rpc: Rpc,
   draft: PaymentDraft,
 ): Promise<Exclude<Drafting, { kind: 'transaction' }> | undefined> {
-  const { account, recipient, mint, units } = draft
-  const funds = await readFunds(rpc, { wallet: account, recipient, mints: mint ? [mint] : [] })
+  const { account, recipient, mint, splits = [] } = draft
+  const others = splits.map((split) => split.recipient)
+  const funds = await readFunds(rpc, { wallet: account, recipient, others, mints: mint ? [mint] : [] })
   if (funds.kind === 'unavailable') return funds
   const [token] = funds.tokens
   const balance = mint ? (token?.units ?? 0n) : funds.lamports
+  const units = draft.units + sumParts(splits)
   if (balance < units) return { kind: 'short', of: 'token', has: balance, needs: units }
   const needed = feeReserve + (mint ? 0n : units)
   if (funds.lamports < needed) return { kind: 'short', of: 'fee', has: funds.lamports, needs: needed }
   if (token && !token.recipientReady) return { kind: 'impossible', why: 'the seller has no account for this token' }
-  if (!mint && funds.recipientLamports + units < smallestBalance)
+  if (!mint && funds.recipientLamports + draft.units < smallestBalance)
     return { kind: 'impossible', why: "the amount is too small to open the seller's empty wallet" }
+  if (mint && funds.others.some(({ mints }) => mints.length === 0))
+    return { kind: 'impossible', why: 'a wallet that shares the price has no account for this token' }
+  if (!mint && funds.others.some(({ lamports }, index) => lamports + (splits[index]?.units ?? 0n) < smallestBalance))
+    return { kind: 'impossible', why: 'a part of the price is too small to open an empty wallet' }
   return undefined
 }

@@ -1,7 +1,7 @@
 /**
- * Builds a payment: compute budget, the recipient's account if it is missing, memo, transfer; one signer.
+ * Builds a payment: compute budget, the recipient's account if it is missing, memo, transfers; one signer.
  *
- * The memo comes directly before the transfer. Solana Pay requires that position, and a Token-2022 account that
+ * The memo comes directly before the transfer to the recipient. Solana Pay requires that position, and a Token-2022 account that
  * requires memos checks it.
  */
 import { AccountRole, type Address, address, createNoopSigner, getBase64Decoder, type Instruction } from '@solana/kit'
@@ -11,6 +11,7 @@ import { getCreateAssociatedTokenIdempotentInstruction, getTransferCheckedInstru
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Mint } from '../../core/money/tokens.ts'
+import type { SplitPart } from '../../core/payment/splits.ts'
 import type { Asset } from '../../core/payment/verify.ts'
 import { findTokenAccount, memoProgram } from '../accounts/programs.ts'
 import type { Wallet } from '../keys/keypair.ts'
@@ -27,9 +28,12 @@ export interface TokenAmount {
 }
 
 export interface PaymentOrder extends Lifetime {
+  /** The recipient's part. */
   readonly token: TokenAmount
   /** The recipient's wallet. For a mint, its associated token account receives the payment. */
   readonly recipient: string
+  /** Further wallets that the transaction pays in the same token. Their token accounts must exist. */
+  readonly splits?: readonly SplitPart[]
   readonly requestId: string
   /** Opens the recipient's token account at the payer's expense if it does not exist yet. */
   readonly createAccount?: boolean
@@ -108,8 +112,8 @@ export async function openInstruction(
   })
 }
 
-function budget({ token, createAccount }: PaymentOrder): readonly Instruction[] {
-  const transfer = token.asset === 'SOL' ? 0 : computeUnits.transfer
+function budget({ token, splits = [], createAccount }: PaymentOrder): readonly Instruction[] {
+  const transfer = token.asset === 'SOL' ? 0 : computeUnits.transfer * (1 + splits.length)
   return computeBudget(computeUnits.base + transfer + (createAccount ? computeUnits.createAccount : 0))
 }
 
@@ -119,10 +123,13 @@ export function computeBudget(units: number, microLamports = usualMicroLamports)
 }
 
 async function transferInstructions(order: PaymentOrder, payer: string): Promise<readonly Instruction[]> {
-  const { token, recipient } = order
+  const { token, recipient, splits = [] } = order
   const mint = toMint(token)
   const transfer = await transferInstruction(payer, recipient, { mint, units: token.units })
-  const paying = [memoInstruction(order.requestId), mentioning(transfer, order.reference)]
+  const others = await Promise.all(
+    splits.map((split) => transferInstruction(payer, split.recipient, { mint, units: split.units })),
+  )
+  const paying = [memoInstruction(order.requestId), mentioning(transfer, order.reference), ...others]
   return order.createAccount && mint ? [await openInstruction(payer, recipient, mint), ...paying] : paying
 }
 

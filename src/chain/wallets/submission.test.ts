@@ -1,7 +1,11 @@
 import { AccountRole, address, createNoopSigner, type Instruction } from '@solana/kit'
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget'
 import { getTransferSolInstruction } from '@solana-program/system'
-import { getTransferCheckedInstruction, getTransferInstruction } from '@solana-program/token'
+import {
+  getCreateAssociatedTokenIdempotentInstruction,
+  getTransferCheckedInstruction,
+  getTransferInstruction,
+} from '@solana-program/token'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -80,6 +84,27 @@ describe('a submitted transaction', () => {
         fee: 5_000n,
         transfers: [{ asset: 'SOL', destination: other, units: 7n }],
       },
+    })
+  })
+
+  it('may open token accounts if its payer pays for them', async () => {
+    const open = (by: Wallet | undefined) =>
+      getCreateAssociatedTokenIdempotentInstruction({
+        payer: createNoopSigner(own(by)),
+        ata: destination,
+        owner: other,
+        mint,
+      })
+    expect(read(await submit([transfer(), open(payer), transfer()], own(payer)))).toMatchObject({ kind: 'submitted' })
+    const why = 'unknown_instruction'
+    expect(read(await submit([transfer(), open(sponsor)]))).toEqual({ kind: 'invalid', why })
+    expect(read(await submit([transfer(), open(payer)]))).toEqual({ kind: 'invalid', why })
+    const another = { ...open(payer), data: Uint8Array.of(0) }
+    expect(read(await submit([transfer(), another], own(payer)))).toEqual({ kind: 'invalid', why })
+    const many = Array.from({ length: 10 }, () => open(payer))
+    expect(read(await submit([transfer(), ...many], own(payer)))).toEqual({
+      kind: 'invalid',
+      why: 'instructions_length',
     })
   })
 

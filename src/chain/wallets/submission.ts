@@ -2,7 +2,7 @@
  * Reads transactions that clients of other protocols submit for the service to send.
  *
  * The form is strict, because the service may sign them as fee payer: transfers, memos and compute limits, and no other
- * instruction but assertions. The sponsor's account occurs in no instruction, so the sponsor can lose only the fee.
+ * instruction but assertions; if the payer pays the fee, also the opening of token accounts. The sponsor's account occurs in no instruction, so the sponsor can lose only the fee.
  */
 
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -10,13 +10,15 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import { sha256 } from '../../core/encoding/sha256.ts'
 import type { SubmissionReading, SubmittedTransfer } from '../../core/ports/sponsor.ts'
 import type { Verifier } from '../../core/runtime.ts'
-import { memoPrograms, systemProgram, tokenPrograms } from '../accounts/programs.ts'
+import { associatedTokenProgram, memoPrograms, systemProgram, tokenPrograms } from '../accounts/programs.ts'
 import { decodeTransaction, type Instruction, longestBytes, readSignature, type Transaction } from '../read/decode.ts'
 import { readInstructions } from '../read/instructions.ts'
 
 const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111'
 /** Wallets add its assertions. They only read accounts, and fail the transaction if a condition does not hold. */
 const lighthouseProgram = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95'
+/** Clients that pay the fee themselves open the accounts of splits, in case they are missing. */
+const createIdempotent = 1
 const mostAssertions = 3
 const mostMemos = 9
 const mostTransfers = 9
@@ -38,7 +40,7 @@ export function readSubmission(bytes: Uint8Array, sponsor: string | undefined, v
   const feePayer = encodeBase58(keys[0] ?? new Uint8Array())
   const isSponsored = feePayer === sponsor
   if (header.requiredSignatures !== (isSponsored ? 2 : 1)) return invalid('signers')
-  const parts = readParts(transaction)
+  const parts = readParts(transaction, isSponsored)
   if (typeof parts === 'string') return invalid(parts)
   const { transfers, memos, limit, price } = parts
   const [first] = transfers
@@ -94,13 +96,18 @@ interface Parts {
 }
 
 /** The permitted instructions, or the name of the rule that one of them breaks. */
-function readParts(transaction: Transaction): Parts | string {
+function readParts(transaction: Transaction, isSponsored: boolean): Parts | string {
   const { instructions, keys } = transaction
   const addressOf = (index: number | undefined): string =>
     index === undefined ? '' : encodeBase58(keys[index] ?? nothing)
   const transfers: SubmittedTransfer[] = []
   const memos: string[] = []
-  let [assertions, limit, price]: [number, number | undefined, bigint | undefined] = [0, undefined, undefined]
+  let [assertions, openings, limit, price]: [number, number, number | undefined, bigint | undefined] = [
+    0,
+    0,
+    undefined,
+    undefined,
+  ]
   for (const instruction of instructions) {
     const program = addressOf(instruction.program)
     if (program === computeBudgetProgram) {
@@ -113,15 +120,22 @@ function readParts(transaction: Transaction): Parts | string {
     } else if (memoPrograms.has(program)) {
       if (instruction.accounts.length > 0) return 'memo_with_accounts'
       memos.push(String.fromCharCode(...instruction.data))
+    } else if (program === associatedTokenProgram && !isSponsored && isOpening(instruction)) {
+      openings += 1
     } else {
       const transfer = readTransfer(program, instruction, addressOf)
       if (!transfer) return 'unknown_instruction'
       transfers.push(transfer)
     }
   }
-  if (assertions > mostAssertions || memos.length > mostMemos || transfers.length > mostTransfers)
-    return 'instructions_length'
+  const isLong = assertions > mostAssertions || memos.length > mostMemos
+  if (isLong || transfers.length > mostTransfers || openings > mostTransfers) return 'instructions_length'
   return { transfers, memos, limit, price: price ?? 0n }
+}
+
+/** Opens a token account if it is missing, at the expense of the fee payer. */
+function isOpening({ accounts, data }: Instruction): boolean {
+  return data.length === 1 && data[0] === createIdempotent && accounts.length === 6 && accounts[0] === 0
 }
 
 /** TransferChecked with its four accounts, or a plain transfer of SOL. */

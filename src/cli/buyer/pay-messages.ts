@@ -1,5 +1,5 @@
 /** The messages of `pay` during a payment, and the facts that it keeps for its result. */
-import type { ClientEvent } from '../../client/options.ts'
+import type { ClientEvent, PaymentOffer } from '../../client/options.ts'
 import { type AllowanceLeft, isOneRequest, type Offered } from '../../core/payment/allowance.ts'
 import { boughtText, leftText } from '../allowance-text.ts'
 import { paint, short } from '../output.ts'
@@ -11,6 +11,8 @@ export interface Paid {
   amount?: string
   token?: string
   recipient?: string
+  /** The parts of other wallets in the amount. */
+  splits?: PaymentOffer['splits']
   network?: string
   protocol?: string
   /** The purchased allowance, and its remainder. */
@@ -19,8 +21,9 @@ export interface Paid {
 
 export function remember(paid: Paid, event: ClientEvent): void {
   if (event.kind === 'paying') {
-    const { requestId, amount, token, recipient, network, protocol, allowance } = event
-    Object.assign(paid, { requestId, amount, token, recipient, network, protocol, ...(allowance && { allowance }) })
+    const { requestId, amount, token, recipient, splits, network, protocol, allowance } = event
+    const terms = { requestId, amount, token, recipient, network, protocol }
+    Object.assign(paid, { ...terms, ...(splits && { splits }), ...(allowance && { allowance }) })
   }
   if (event.kind === 'sent' || event.kind === 'resumed') paid.tx = event.tx
   if (event.kind === 'resumed') paid.requestId = event.requestId
@@ -31,12 +34,13 @@ export function remember(paid: Paid, event: ClientEvent): void {
 export function describe(event: ClientEvent, purse: string, limit: string): string | undefined {
   switch (event.kind) {
     case 'paying': {
-      const { amount, token, protocol } = event
+      const { amount, token, protocol, splits = [] } = event
+      const parts = splits.map((split) => `\n     of which ${split.amount} ${token} to ${split.recipient}`).join('')
       const over = protocol === 'paystile' ? '' : ` over ${protocol}`
       const limits = `(limit ${limit} ${token} per payment)`
       return (
         `${paint.yellow('402')}  ${new URL(event.url).host} charges ${paint.bold(`${amount} ${token}`)}${describePurpose(event)}\n` +
-        `pay  ${amount} ${token} from ${purse} to ${event.recipient} on ${event.network}${over} ${limits}`
+        `pay  ${amount} ${token} from ${purse} to ${event.recipient} on ${event.network}${over} ${limits}${parts}`
       )
     }
     case 'sent':

@@ -5,6 +5,7 @@ import { checkChallenge, listCandidates, type PolicyOptions } from '../../client
 import { listPermitted } from '../../client/protocols/choose.ts'
 import type { ForeignOffer } from '../../client/protocols/offer.ts'
 import { formatUnits } from '../../core/money/money.ts'
+import type { ByToken } from '../../core/money/tokens.ts'
 import { readOffered } from '../../core/payment/allowance.ts'
 import type { Challenge } from '../../core/protocol/challenge.ts'
 import { createWallClock } from '../../host/clock.ts'
@@ -55,7 +56,9 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
   const url = readUrl(address)
   const seconds = readWhole('--timeout', options.timeout, 1, 3600) ?? 60
   const found = await readQuote(url, readRequest(options), seconds * 1000, readLimits(options))
-  if (found.kind === 'foreign') return tellForeign(terminal, url, found.offers)
+  const chosen = (options.protocol ?? []).map((name) => ` --protocol ${name}`).join('')
+  const hint = `Pay it with: npx paystile pay ${url.href}${chosen}`
+  if (found.kind === 'foreign') return tellForeign(terminal, url, found.offers, hint)
   if (found.kind === 'unpriced') {
     const { status } = found
     terminal.result({ ok: status < 400, status, challenge: null }, [`${status}: ${describeUnpriced(status)}.`])
@@ -68,6 +71,7 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
     ...(bought ? [['Buys', boughtText(bought)]] : []),
     ...(challenge.description === undefined ? [] : [['For', challenge.description]]),
     ['Pay to', challenge.recipient],
+    ...(challenge.splits ?? []).map(({ recipient, amounts }) => ['and', `${recipient}  (${formatAmounts(amounts)})`]),
     ['Network', challenge.network ?? 'unknown'],
     ['Protocol', 'paystile'],
     ['Until', challenge.expiresAt ?? 'unknown'],
@@ -78,7 +82,7 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
     `${paint.yellow('402')} ${url.href}`,
     ...table(rows),
     '',
-    `Pay it with: npx paystile pay ${url.href}`,
+    hint,
   ])
 }
 
@@ -92,6 +96,13 @@ export function listPrices({ amounts, currency, amount }: Challenge): readonly s
   return Object.entries(amounts ?? { [currency]: amount }).map(([token, price]) => `${price} ${token}`)
 }
 
+/** The part of another wallet, which is included in the price. */
+function formatAmounts(amounts: ByToken<string>): string {
+  return Object.entries(amounts)
+    .map(([token, part]) => `${part} ${token} of the price`)
+    .join('  or  ')
+}
+
 function quoteOffer(offer: ForeignOffer, url: URL, limits: PolicyOptions): QuotedOffer {
   const question = { url, options: limits, payer: undefined, hasHeader: () => false, now: createWallClock().now() }
   const { protocol, network, recipient, asset, units } = offer
@@ -103,7 +114,7 @@ function quoteOffer(offer: ForeignOffer, url: URL, limits: PolicyOptions): Quote
   return { protocol, price, recipient, network, allowed: objection === undefined, objection }
 }
 
-function tellForeign(terminal: Terminal, url: URL, offers: readonly QuotedOffer[]): ExitCode {
+function tellForeign(terminal: Terminal, url: URL, offers: readonly QuotedOffer[], hint: string): ExitCode {
   const lines = offers.flatMap(({ protocol, price, recipient, network, objection }) => [
     ...table([
       ['Price', price],
@@ -117,7 +128,7 @@ function tellForeign(terminal: Terminal, url: URL, offers: readonly QuotedOffer[
   return terminal.result({ ok: true, status: 402, challenge: null, offers }, [
     `${paint.yellow('402')} ${url.href}`,
     ...lines,
-    `Pay it with: npx paystile pay ${url.href}`,
+    hint,
   ])
 }
 

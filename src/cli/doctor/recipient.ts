@@ -1,4 +1,4 @@
-/** Checks that each recipient can receive the accepted tokens: its wallet, the mints, and its token accounts. */
+/** Checks that each recipient, and each wallet of splits, can receive the accepted tokens: its wallet, mints and accounts. */
 import { createInspector } from '../../chain/accounts/recipient.ts'
 import { findMint, isSameMint, knownMints, type Network, pickMints, type TokenCode } from '../../core/money/tokens.ts'
 import { type Inspection, judgeToken, type Objection } from '../../core/payment/token-rules.ts'
@@ -17,14 +17,16 @@ export async function checkRecipients(
   const known = routes.filter(({ hasRecipient }) => hasRecipient)
   const inspect = createInspector(rpc, genesis)
   const findings = await Promise.all(
-    known.map(async ({ config: { route } }) => {
-      const question = { recipient: route.recipient, mints: pickMints(route.acceptedMints, route.mints) }
-      const inspection = await inspect(question)
-      if (inspection.kind === 'unknown') return [named(warn(`the chain could not be read: ${inspection.why}`, again))]
-      return route.acceptedMints.map((code): NamedFinding => {
-        const finding = judge(route, code, network, inspection)
-        const isEmpty = finding.level === 'fail' && code === 'SOL' && inspection.wallet.kind === 'wallet'
-        return isEmpty ? [`empty ${route.recipient}`, finding] : named(finding)
+    known.flatMap(({ config: { route } }) => {
+      const wallets = [route.recipient, ...route.splits.map((split) => split.recipient)]
+      return wallets.map(async (recipient) => {
+        const inspection = await inspect({ recipient, mints: pickMints(route.acceptedMints, route.mints) })
+        if (inspection.kind === 'unknown') return [named(warn(`the chain could not be read: ${inspection.why}`, again))]
+        return route.acceptedMints.map((code): NamedFinding => {
+          const finding = judge(route, code, recipient, network, inspection)
+          const isEmpty = finding.level === 'fail' && code === 'SOL' && inspection.wallet.kind === 'wallet'
+          return isEmpty ? [`empty ${recipient}`, finding] : named(finding)
+        })
       })
     }),
   )
@@ -42,11 +44,12 @@ const named = (finding: Finding): NamedFinding => [finding.finding, finding]
 function judge(
   route: RouteConfig,
   code: TokenCode,
+  recipient: string,
   network: Network,
   inspection: Extract<Inspection, { kind: 'seen' }>,
 ): Finding {
-  const terms = readTerms(route, code)
-  const { recipient, mint } = terms
+  const terms = readTerms(route, code, recipient)
+  const { mint } = terms
   const verdict = judgeToken(terms, inspection)
   if (verdict.kind === 'good') {
     const [warning] = verdict.warnings
@@ -54,9 +57,10 @@ function judge(
     return ok(`${recipient} can receive ${code}`)
   }
   if (verdict.kind === 'unopened') {
-    if (network !== 'mainnet') return ok(`${recipient} has no ${code} account yet; the first payer opens it`)
+    const isOpenedByPayer = network !== 'mainnet' && recipient === route.recipient
+    if (isOpenedByPayer) return ok(`${recipient} has no ${code} account yet; the first payer opens it`)
     if (route.accountKey !== undefined) return ok(`${recipient} has no ${code} account yet; accountKey opens it`)
-    return refuse(verdict)
+    return refuse(route, recipient, verdict)
   }
   const isMissingTestMint =
     network === 'devnet' &&
@@ -70,15 +74,19 @@ function judge(
       'run npx paystile mints create faucet.json --network devnet, and add its output to the configuration',
     )
   }
-  const finding = refuse(verdict)
+  const finding = refuse(route, recipient, verdict)
   // On a localnet the faucet can send it SOL.
   return network === 'localnet' && !mint && inspection.wallet.kind === 'wallet'
     ? { ...finding, next: `npx paystile faucet ${recipient} --token SOL` }
     : finding
 }
 
-function refuse({ option, why, remedy }: Objection): Finding {
+function refuse({ splits }: RouteConfig, wallet: string, { option, why, remedy }: Objection): Finding {
+  const place = splits.findIndex(({ recipient }) => recipient === wallet)
+  const isSplit = option === 'recipient' && place >= 0
+  const name = isSplit ? `splits.${place}.${option}` : option
+  const owner = isSplit ? 'a' : 'your'
   const correct =
-    option === 'recipient' ? 'set recipient to the address of your wallet' : `correct ${option} in the configuration`
-  return fail(why, remedy ?? correct)
+    option === 'recipient' ? `set ${name} to the address of ${owner} wallet` : `correct ${option} in the configuration`
+  return fail(isSplit ? `splits.${place}.${why}` : why, remedy ?? correct)
 }

@@ -130,11 +130,13 @@ const approvalMs = 60_000
 
 /** Shows the payment to the user in the agent's program. Everything but a clear yes declines it. */
 async function askUser(ask: Ask, offer: PaymentOffer, cancelled: AbortSignal): Promise<boolean> {
-  const { amount, token, recipient, network, url, description } = offer
+  const { amount, token, recipient, splits = [], network, url, description } = offer
+  const parts = splits.map((split) => `${split.amount} of it to ${split.recipient}`)
+  const wallets = [recipient, ...parts].join(', ')
   const purpose = description === undefined ? '' : ` The server calls it: ${quote(description)}.`
   const approve = { type: 'boolean', title: 'Pay', description: `Pay ${amount} ${token}` }
   const question = {
-    message: `Pay ${amount} ${token} to ${recipient} on ${network} for ${shorten(url)}?${purpose}`,
+    message: `Pay ${amount} ${token} to ${wallets} on ${network} for ${shorten(url)}?${purpose}`,
     requestedSchema: { type: 'object', properties: { approve }, required: ['approve'] },
   }
   try {

@@ -1,6 +1,7 @@
 /** `paystile serve`: runs the gateway from a file. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { endpoints } from '../../api/http/paths.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
@@ -52,6 +53,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
       paint.bold(`Serving ${basename(path)} at ${url}`),
       '',
       ...createRows(routes),
+      ...(plan.service.facilitator ? [`Facilitator for x402: ${url}${endpoints.facilitator}`] : []),
     ])
     void tellReadiness(terminal, gateway)
     reloads = followChanges(path, options.watch === true, async () => {

@@ -99,9 +99,14 @@ function permit(offer: ForeignOffer, question: OfferQuestion): PermittedOffer {
     instructions: '',
     amounts: { [known.token]: amount },
     network: offer.network,
+    ...(offer.splits.length > 0 && {
+      splits: offer.splits.map(({ recipient, units }) => ({
+        recipient,
+        amounts: { [known.token]: formatUnits(units, known.decimals) },
+      })),
+    }),
   }
-  // Every wallet that receives a part must be allowed.
-  for (const recipient of wallets) checkChallenge({ ...challenge, recipient }, url, options, now)
+  checkChallenge(challenge, url, options, now)
   const [candidate] = listCandidates(challenge, offer.network, options)
   if (candidate?.units !== offer.units) throw new TypeError('the amount of an offer has changed')
   return { offer, candidate }

@@ -33,9 +33,7 @@ export function readX402Offers(headers: Headers, wanted: Network | undefined): r
   return required['accepts'].slice(0, mostEntries).flatMap((accepted: unknown): ForeignOffer | readonly [] => {
     const network = isFields(accepted) ? findNetwork(accepted['network'], x402Networks, wanted) : undefined
     if (!isFields(accepted) || network === undefined) return []
-    // The memo makes equal payments different transactions.
-    const nonce = crypto.randomUUID().replaceAll('-', '')
-    const offer = readEntry(accepted, accepted['amount'], network, nonce)
+    const offer = readEntry(accepted, accepted['amount'], network, createNonce())
     if (!offer) return []
     const echoed = { ...(resource !== undefined && { resource }), ...(extensions !== undefined && { extensions }) }
     return {
@@ -54,9 +52,12 @@ export function readX402Offers(headers: Headers, wanted: Network | undefined): r
 export function readX402V1Offers(body: unknown, wanted: Network | undefined): readonly ForeignOffer[] {
   if (!isFields(body) || body['x402Version'] !== 1 || !Array.isArray(body['accepts'])) return []
   return body['accepts'].slice(0, mostEntries).flatMap((accepted: unknown): ForeignOffer | readonly [] => {
-    const network = isFields(accepted) ? findNetwork(accepted['network'], x402V1Networks, wanted) : undefined
-    if (!isFields(accepted) || network === undefined) return []
-    const offer = readEntry(accepted, accepted['maxAmountRequired'], network, undefined)
+    if (!isFields(accepted)) return []
+    // Servers that translate version 2, such as Faremeter's, keep its names of networks, and its facilitators want a memo.
+    const translated = findNetwork(accepted['network'], x402Networks, wanted)
+    const network = translated ?? findNetwork(accepted['network'], x402V1Networks, wanted)
+    if (network === undefined) return []
+    const offer = readEntry(accepted, accepted['maxAmountRequired'], network, translated && createNonce())
     if (!offer) return []
     return {
       ...offer,
@@ -68,6 +69,11 @@ export function readX402V1Offers(body: unknown, wanted: Network | undefined): re
       }),
     }
   })
+}
+
+/** A memo that makes equal payments different transactions. */
+function createNonce(): string {
+  return crypto.randomUUID().replaceAll('-', '')
 }
 
 /** A localnet presents itself as devnet. It counts as a localnet only if the caller says so. */

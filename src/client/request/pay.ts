@@ -3,14 +3,15 @@
  * crash between any two steps, the next call continues from the journal without paying again.
  */
 
-import { readFunds } from '../../chain/accounts/balances.ts'
+import { type OtherFunds, readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import type { Lifetime } from '../../chain/send/message.ts'
 import { confirm, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import { type PaymentOrder, signPayment } from '../../chain/wallets/payment.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { Network } from '../../core/money/tokens.ts'
+import type { Mint, Network } from '../../core/money/tokens.ts'
 import type { Offered } from '../../core/payment/allowance.ts'
+import { type SplitPart, sumParts } from '../../core/payment/splits.ts'
 import type { Challenge } from '../../core/protocol/challenge.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
@@ -67,11 +68,13 @@ export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> 
     ...(allowance && { unit: allowance.unit }),
     ...(scope !== undefined && { scope }),
   })
-  const { units, decimals, mint } = candidate
+  const { decimals, mint, splits } = candidate
+  const units = candidate.units - sumParts(splits)
   const order = {
     ...lifetime,
     token: { asset: mint?.address ?? 'SOL', units, decimals, ...(mint && { tokenProgram: mint.tokenProgram }) },
     recipient,
+    splits,
     requestId,
     createAccount,
   }
@@ -105,8 +108,13 @@ export async function approve(
   const { token, units, decimals } = candidate
   const { requestId, network } = terms
   const amount = formatUnits(units, decimals)
+  const splits = candidate.splits.map((split) => ({
+    recipient: split.recipient,
+    amount: formatUnits(split.units, decimals),
+  }))
   const offer = {
     ...{ url: url.href, ...terms, amount, token },
+    ...(splits.length > 0 && { splits }),
     ...(description !== undefined && { description }),
     ...(allowance && { allowance }),
   }
@@ -210,7 +218,12 @@ async function reserve(journal: Journal, intent: Intent, candidate: Candidate, o
 async function choose({ rpc, wallet }: PayParts, { candidates, challenge, network }: Purchase) {
   const { recipient, requestId } = challenge
   const mints = candidates.flatMap(({ mint }) => (mint ? [mint] : []))
-  const funds = await readFunds(rpc, { wallet: wallet.address, recipient, mints })
+  const others = (challenge.splits ?? []).map((split) => split.recipient)
+  if (others.includes(wallet.address))
+    throw new PaymentError('declined', 'The paying wallet receives a part of the price itself. Nothing was paid.', {
+      requestId,
+    })
+  const funds = await readFunds(rpc, { wallet: wallet.address, recipient, others, mints })
   if (funds.kind === 'unavailable') {
     throw new PaymentError(
       'chain_unavailable',
@@ -220,7 +233,9 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
   }
   const reasons: string[] = []
   for (const candidate of candidates) {
-    const { token, units, decimals, mint } = candidate
+    const { token, units, decimals, mint, splits } = candidate
+    const own = units - sumParts(splits)
+    const unready = splits.find((split) => !isReady(funds.others, split, mint))
     const held = mint ? funds.tokens.find((one) => one.mint === mint.address) : undefined
     const createAccount = held !== undefined && !held.recipientReady
     const balance = mint ? (held?.units ?? 0n) : funds.lamports
@@ -234,8 +249,9 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
     else if (createAccount && network === 'mainnet')
       // The owner of the account could close it and keep its rent, which would be a hidden surcharge.
       reasons.push(`the recipient has no ${token} account yet and must open one`)
-    else if (!mint && funds.recipientLamports + units < smallestBalance)
-      reasons.push(`${formatUnits(units, 9)} SOL is too little to open the recipient's empty wallet`)
+    else if (!mint && funds.recipientLamports + own < smallestBalance)
+      reasons.push(`${formatUnits(own, 9)} SOL is too little to open the recipient's empty wallet`)
+    else if (unready) reasons.push(`${unready.recipient}, which receives a part, cannot receive ${token} yet`)
     else return { candidate, createAccount }
   }
   const next = network === 'localnet' ? `; npx paystile faucet ${wallet.address} gives it test money` : ''
@@ -244,4 +260,10 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
     `The wallet ${wallet.address} cannot pay: ${reasons.join('; ')}${next}.`,
     { requestId },
   )
+}
+
+/** Whether another wallet can receive its part. */
+function isReady(others: readonly OtherFunds[], { recipient, units }: SplitPart, mint: Mint | undefined): boolean {
+  const found = others.find(({ wallet }) => wallet === recipient)
+  return mint ? (found?.mints.includes(mint.address) ?? false) : (found?.lamports ?? 0n) + units >= smallestBalance
 }

@@ -55,7 +55,8 @@ type Reply =
   | { readonly kind: 'answered'; readonly response: Response }
   /** The server does not deliver for this credential. Its payment may still land. */
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
-  | { readonly kind: 'again'; readonly why: string }
+  /** `status` is undefined if the server did not answer. */
+  | { readonly kind: 'again'; readonly status?: number; readonly why: string }
 
 async function send({ paidRequest, options }: PresentParts, { credential = '' }: Intent, url: URL): Promise<Reply> {
   const [header = '', value = ''] = credential.split(/: (.*)/s)
@@ -69,19 +70,26 @@ async function send({ paidRequest, options }: PresentParts, { credential = '' }:
   const { status } = response
   if (status !== 402 && status !== 403 && status !== 409 && status !== 429 && status < 500)
     return { kind: 'answered', response }
-  const why = (await readReason(response, readTimeout(options))) ?? `status ${status}`
+  const reason = await readReason(response, readTimeout(options))
+  const why = reason.words ?? `status ${status}`
   await response.body?.cancel()
-  return status === 402 || status === 403 ? { kind: 'refused', status, why } : { kind: 'again', why }
+  return { kind: status === 402 || status === 403 || reason.isFinal ? 'refused' : 'again', status, why }
 }
 
 const longestReason = 200
 
-/** The server's own words about a refusal. */
-async function readReason(response: Response, timeoutMs: number): Promise<string | undefined> {
+/** The server's own words about a refusal. `isFinal`: a server of paystile states that the payment is used up. */
+async function readReason(
+  response: Response,
+  timeoutMs: number,
+): Promise<{ readonly words: string | undefined; readonly isFinal: boolean }> {
   const body = await readJson(response, timeoutMs / 2)
   const fields = isFields(body) ? body : {}
   const words = readX402Report(response.headers).error ?? readText(fields['detail']) ?? readText(fields['error'])
-  return words?.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, longestReason)
+  return {
+    words: words?.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, longestReason),
+    isFinal: fields['retryable'] === false,
+  }
 }
 
 async function deliver(parts: PresentParts, intent: Intent, response: Response, url: URL): Promise<Response> {
@@ -145,18 +153,27 @@ async function notDelivered({ journal }: PresentParts, { requestId }: Intent, re
   return new PaymentError(
     'paid_not_delivered',
     `The payment was made, but the server does not deliver (${reply.why}). The client drops it: the next call makes a new payment.`,
-    { requestId, ...(reply.kind === 'refused' && { status: reply.status }) },
+    { requestId, ...(reply.status !== undefined && { status: reply.status }) },
   )
 }
 
+/** The server handled the payment and failed. Other statuses, and silence, also mean that it cannot be reached. */
+function isOwnFailure({ status }: Unserved): boolean {
+  return status === 500 || status === 409
+}
+
 /** The error of a purchase without a resource. It states the consequence for the money. */
-async function giveUp({ journal }: PresentParts, { requestId }: Intent, fate: CosignedFate, reply: Unserved) {
+async function giveUp(parts: PresentParts, intent: Intent, fate: CosignedFate, reply: Unserved) {
+  const { journal } = parts
+  const { requestId } = intent
   const code = reply.kind === 'refused' ? 'payment_refused' : undefined
   const said =
     reply.kind === 'refused' ? `The server refused the payment (${reply.why}).` : `No delivery (${reply.why}).`
   const facts = { requestId, ...(reply.kind === 'refused' && { status: reply.status, refusal: reply.why }) }
   switch (fate.kind) {
     case 'landed':
+      // An earlier call tried for its whole time. Without an end, a lost answer would block the resource for good.
+      if (intent.state === 'landed' && isOwnFailure(reply)) return notDelivered(parts, intent, reply)
       await journal.change(requestId, { state: 'landed', tx: fate.tx })
       return new PaymentError(
         'paid_not_delivered',

@@ -2,7 +2,7 @@
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { isShared, type Offered, readOffered } from '../../core/payment/allowance.ts'
-import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
+import { type Challenge, listProofKeys, readChallenge } from '../../core/protocol/challenge.ts'
 import { acceptHeader, formatAccept, hashClaim } from '../../core/protocol/proof.ts'
 import type { ProofKind } from '../../core/protocol/request-id.ts'
 import { PaymentError } from '../errors.ts'
@@ -98,9 +98,15 @@ export async function payChallenge(
 }
 
 /** Chooses the kind of proof. A server that requires an unsupported kind is not paid. */
-function chooseProofKind({ proof = [], requestId }: Challenge, announced: ProofKind): ProofKind {
-  const [wanted = 'bare', ...more] = proof
-  if (more.length === 0 && (wanted === 'bare' || wanted === 'sig' || (wanted === 'claim' && announced === 'claim')))
+function chooseProofKind(challenge: Challenge, announced: ProofKind): ProofKind {
+  const { proof = [], requestId } = challenge
+  const keys = listProofKeys(challenge)
+  const [wanted = 'bare', ...more] = keys ?? proof
+  if (
+    keys &&
+    more.length === 0 &&
+    (wanted === 'bare' || wanted === 'sig' || (wanted === 'claim' && announced === 'claim'))
+  )
     return wanted
   throw new PaymentError(
     'declined',

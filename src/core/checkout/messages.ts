@@ -59,6 +59,8 @@ export interface CheckoutFacts {
   /** The quantity: "one request", "1 hour", "10 MB". */
   readonly buys: string
   readonly tokens: readonly CheckoutToken[]
+  /** The price goes to several wallets in one transaction. A transfer by hand or by a transfer link cannot pay it. */
+  readonly isSplit?: boolean
   /** Milliseconds since 1970, both by the service's clock. */
   readonly expiresAt: number
   readonly now: number
@@ -73,7 +75,7 @@ export interface CheckoutFacts {
   readonly isKept: boolean
 }
 
-/** A way to pay from a phone: the link, and its QR code as rows of modules, `1` for dark. */
+/** A way to pay from a phone: the link, and its QR code as rows of modules, `1` for dark. Both are empty if there is none. */
 export interface CheckoutView {
   readonly uri: string
   readonly rows: readonly string[]

@@ -1,5 +1,6 @@
 /**
- * Reads prices from the configuration. A price that cannot be charged exactly is refused, never rounded.
+ * Reads prices from the configuration, and computes the price of bytes. A price that cannot be charged exactly is
+ * refused, never rounded.
  */
 import { formatNumber, maxUnits, parseUnits } from './money.ts'
 import type { TokenCode } from './tokens.ts'
@@ -20,6 +21,13 @@ export function readPrice(value: unknown, token: TokenCode, decimals: number): P
   if ((text.split('.')[1]?.length ?? 0) > decimals)
     return problem(`${text} has more decimals than ${token} (${decimals})`)
   return problem(`${text} is not a price that ${token} can express (at most ${maxUnits} base units)`)
+}
+
+export const megabyte = 1_000_000n
+
+/** Computes the price of a number of bytes at a price per megabyte, rounded up by less than one base unit. */
+export function computePriceOfBytes(perMegabyte: bigint, bytes: bigint): bigint {
+  return (perMegabyte * bytes + megabyte - 1n) / megabyte
 }
 
 function problem(why: string): PriceReading {

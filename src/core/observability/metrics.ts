@@ -60,6 +60,10 @@ export const metrics = {
     'gauge',
     'Set to 1 while the sponsor pays no fees: its balance is below the floor, or a limit is reached.',
   ],
+  paystile_facilitator_total: [
+    'counter',
+    'Calls to the facilitator, by endpoint (verify, settle) and outcome: valid, settled, malformed, or the code of the refusal.',
+  ],
   paystile_payout_native: ['gauge', 'Balance of the outgoing wallet for payouts, in whole NATIVE.'],
   paystile_rewards_owed: ['gauge', 'Rewards that are owed and not in progress, in whole NATIVE, by role.'],
 } as const satisfies Record<string, readonly ['counter' | 'gauge' | 'histogram', string]>

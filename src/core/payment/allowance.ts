@@ -7,6 +7,8 @@
  * A `byte` is any byte, and is used up when it is sent. A `file` is one representation of a given size. Each of its
  * bytes may be sent a few times, so that a broken download can resume.
  */
+import { megabyte } from '../money/price.ts'
+
 export const units = ['request', 'byte', 'second', 'file'] as const
 export type Unit = (typeof units)[number]
 
@@ -30,14 +32,8 @@ export function isShared(allowance: Allowance | Offered): boolean {
   return allowance.unit !== 'file' && !isOneRequest(allowance)
 }
 
-export const megabyte = 1_000_000n
 /** The maximum sold in advance: a terabyte. */
 export const mostBytesAhead = 1_000_000n * megabyte
-
-/** Computes the price of a number of bytes at a price per megabyte, rounded up by less than one base unit. */
-export function computePriceOfBytes(perMegabyte: bigint, bytes: bigint): bigint {
-  return (perMegabyte * bytes + megabyte - 1n) / megabyte
-}
 
 export const allowanceHeader = 'Payment-Allowance'
 

@@ -1,5 +1,6 @@
 /** A payment in the payment list, and its history. */
 import type { TokenCode } from '../money/tokens.ts'
+import type { SplitPart } from './splits.ts'
 
 /** The status of a payment in reports. */
 export const paymentListStatuses = ['pending', 'confirmed', 'expired'] as const
@@ -16,7 +17,10 @@ export interface PaymentListItem {
   readonly recipient: string
   readonly endpoint: string
   readonly token: TokenCode
+  /** The amount that the recipient received. */
   readonly units: bigint
+  /** The amounts that other wallets received in the same transaction. */
+  readonly splits?: readonly SplitPart[]
   readonly worth: bigint | undefined
   readonly status: PaymentListStatus
   /** More precise than the status: `late`, `unclaimed` and `reverted` all have the status expired. */

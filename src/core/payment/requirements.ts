@@ -1,6 +1,7 @@
 /** The payment that a quote requires, and its deadlines. */
 import type { Amounts, Mint, MintTable } from '../money/tokens.ts'
 import { findDecimals, findMint, isKnownCode, listTokens } from '../money/tokens.ts'
+import { dividePrice, type RecipientSet } from './splits.ts'
 import type { PaymentOption } from './verify.ts'
 
 /** The token account of an owner for a mint. */
@@ -13,17 +14,25 @@ const driftSeconds = 60
 export async function paymentOptions(
   amounts: Amounts,
   mints: MintTable,
-  recipient: string,
+  { recipient, splits }: RecipientSet,
   tokenAccountOf: TokenAccountOf,
 ): Promise<readonly PaymentOption[]> {
   const options: PaymentOption[] = []
   for (const token of listTokens(mints)) {
-    const units = amounts[token]
+    const price = amounts[token]
     const decimals = findDecimals(token, mints)
-    if (units === undefined || decimals === undefined) continue
+    const divided = price === undefined ? undefined : dividePrice(price, splits)
+    if (!divided || decimals === undefined) continue
     const mint = findMint(token, mints)
-    const destination = mint ? await tokenAccountOf(recipient, mint) : recipient
-    options.push({ token, asset: mint?.address ?? 'SOL', decimals, units, destination })
+    const destinationOf = async (owner: string) => (mint ? await tokenAccountOf(owner, mint) : owner)
+    const destination = await destinationOf(recipient)
+    const option = { token, asset: mint?.address ?? 'SOL', decimals, units: divided.own, destination }
+    if (divided.parts.length === 0) options.push(option)
+    else {
+      const destinations = await Promise.all(divided.parts.map((part) => destinationOf(part.recipient)))
+      const parts = divided.parts.map((part, index) => ({ ...part, destination: destinations[index] ?? '' }))
+      options.push({ ...option, splits: parts })
+    }
   }
   return options
 }
@@ -37,11 +46,15 @@ interface RouteOptionsParts {
 }
 
 /** The ways to pay a quote of this route, also in tokens that are no longer configured. */
-export async function routeOptions({ runtime, route }: RouteOptionsParts, amounts: Amounts, recipient: string) {
+export async function routeOptions(
+  { runtime, route }: RouteOptionsParts,
+  amounts: Amounts,
+  recipientSet: RecipientSet,
+) {
   const { mints } = route.config
   const hasOthers = Object.keys(amounts).some((code) => !isKnownCode(code))
   const complete = hasOthers ? await runtime.tokens.completeFor(amounts, mints) : mints
-  return paymentOptions(amounts, complete, recipient, runtime.tokenAccountOf)
+  return paymentOptions(amounts, complete, recipientSet, runtime.tokenAccountOf)
 }
 
 /** The time of a quote, in seconds, as its requestId contains it. */

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Effect, judge, type Quote, type TokenHolding, type Transfer } from './verify.ts'
 
@@ -144,5 +145,72 @@ describe('judge', () => {
 
   it('names the payer itself if the proof claims none', () => {
     expect(judge(effect(), quote)).toMatchObject({ kind: 'paid', payer: 'P' })
+  })
+})
+
+describe('judge, with splits', () => {
+  const split: Quote = {
+    ...quote,
+    options: [
+      {
+        ...{ token: 'USDC', asset: 'mint', decimals: 6, units: 80n, destination: 'R-ata' },
+        splits: [
+          { recipient: 'A', destination: 'A-ata', units: 15n },
+          { recipient: 'B', destination: 'B-ata', units: 5n },
+        ],
+      },
+    ],
+  }
+  const part = (wallet: string, units: bigint, change: Partial<Transfer> = {}): Transfer =>
+    transfer({ destination: `${wallet}-ata`, destinationOwner: wallet, units, ...change })
+  const gain = (wallet: string, units: bigint): TokenHolding =>
+    holding({ account: `${wallet}-ata`, ownerBefore: wallet, ownerAfter: wallet, after: units })
+  const paid = (sent: readonly Transfer[], gains?: readonly TokenHolding[]): Effect =>
+    effect({
+      transfers: sent,
+      holdings: gains ?? sent.map(({ destinationOwner = '', units = 0n }) => gain(destinationOwner, units)),
+    })
+  const full = [part('R', 80n), part('A', 15n), part('B', 5n)]
+
+  it('takes a payment of all parts, in any order and with more than asked', () => {
+    const more = [part('B', 6n), part('R', 81n), part('A', 15n)]
+    expect(judge(paid(more), split, payer)).toMatchObject({
+      kind: 'paid',
+      received: 81n,
+      splits: [
+        { recipient: 'A', units: 15n },
+        { recipient: 'B', units: 6n },
+      ],
+    })
+    expect(judge(paid(full), split)).toMatchObject({ kind: 'paid', payer: 'P' })
+  })
+
+  it('takes a payment exactly if every part is at least as large as asked', () => {
+    const units = fc.bigInt(0n, 100n)
+    fc.assert(
+      fc.property(units, units, units, (own, first, second) => {
+        const sent = [part('R', own), part('A', first), part('B', second)].filter((one) => one.units !== 0n)
+        const verdict = judge(paid(sent), split, payer)
+        expect(verdict.kind === 'paid').toBe(own >= 80n && first >= 15n && second >= 5n)
+      }),
+    )
+  })
+
+  it.each<[string, string, readonly Transfer[], (readonly TokenHolding[])?]>([
+    ['underpaid', 'a part of another memo', [part('R', 80n), part('A', 15n, { memos: ['other'] }), part('B', 5n)]],
+    ['underpaid', 'a part in another token', [part('R', 80n), part('A', 15n, { asset: 'other' }), part('B', 5n)]],
+    ['underpaid', 'a part of another payer', [part('R', 80n), part('A', 15n, { authority: 'Q' }), part('B', 5n)]],
+    ['underpaid', 'a part that did not arrive', full, [gain('R', 80n), gain('A', 14n), gain('B', 5n)]],
+    ['wrong_recipient', 'an account of another owner', [...full, part('A', 1n, { destinationOwner: 'Q' })]],
+    ['self_payment', 'a part out of its own wallet', [...full, part('A', 1n, { sourceOwner: 'A' })]],
+    ['unsupported_transfer', 'a hidden amount', [...full, part('A', 1n, { units: undefined })]],
+  ])('refuses as %s: %s', (code, _what, sent, gains) => {
+    expect(judge(paid(sent, gains), split, payer)).toMatchObject({ kind: 'refused', code })
+  })
+
+  it('refuses a payer who receives a part', () => {
+    const own = full.map((one) => ({ ...one, authority: 'A', sourceOwner: 'A' }))
+    const holdings = [gain('R', 80n), gain('A', 15n), gain('B', 5n)]
+    expect(judge(effect({ transfers: own, holdings }), split, { address: 'A' })).toMatchObject({ code: 'self_payment' })
   })
 })

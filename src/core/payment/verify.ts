@@ -3,11 +3,13 @@
  *
  * The credited amount is the smaller of two amounts: the recipient's gain over all its accounts of the token, and the
  * amount that the payer explicitly sent to the recipient's account, less withdrawals by others. Money withdrawn in the
- * same transaction therefore does not count, nor does money from another sender.
+ * same transaction therefore does not count, nor does money from another sender. A quote with splits requires the same of
+ * each of their wallets.
  */
 import type { TokenCode } from '../money/tokens.ts'
 import { isMemoOf } from './memo.ts'
-import { type Refusal, refuse } from './refusals.ts'
+import { type Refusal, refuse, type Shortfall } from './refusals.ts'
+import { type SplitPart, sumParts } from './splits.ts'
 
 /** The token that moved: the address of a mint, or SOL. */
 export type Asset = string | 'SOL'
@@ -61,8 +63,15 @@ export interface PaymentOption {
   readonly token: TokenCode
   readonly asset: Asset
   readonly decimals: number
+  /** The recipient's part: the price without the splits. */
   readonly units: bigint
   /** The recipient's wallet for SOL, or its associated token account for a mint. */
+  readonly destination: string
+  readonly splits?: readonly SplitDestination[]
+}
+
+/** Another wallet's part of the price, and where it receives it. */
+export interface SplitDestination extends SplitPart {
   readonly destination: string
 }
 
@@ -86,7 +95,10 @@ export interface Paid {
   readonly kind: 'paid'
   readonly option: PaymentOption
   readonly payer: string
+  /** By the recipient alone. */
   readonly received: bigint
+  /** The amounts that the wallets of the splits received. */
+  readonly splits?: readonly SplitPart[]
 }
 
 export interface Late {
@@ -169,13 +181,62 @@ function judgePayer(
   const meant = sent.filter((transfer) => isTied(quote, transfer))
   if (meant.length === 0)
     return refuse('memo_mismatch', { detail: 'The memo does not belong to the payment. Another program wrote it.' })
-  const explicit = sumOf(meant) - takenBack(effect, recipient, option.asset)
-  const gained = computeGain(effect, recipient, option.asset)
-  const credited = gained < explicit ? gained : explicit
-  if (credited >= option.units) return { kind: 'paid', option, payer: address, received: credited }
-  const { token, decimals, units } = option
-  const received = credited > 0n ? credited : 0n
-  return refuse('underpaid', { shortfall: { token, decimals, required: units, received } })
+  const received = computeCredited(effect, recipient, option.asset, meant)
+  const splits = (option.splits ?? []).map((split) => judgeSplit(effect, quote, option, split, address))
+  const wrong = splits.find((verdict) => verdict.kind === 'refused')
+  if (wrong) return wrong
+  const parts = splits.flatMap((verdict) => (verdict.kind === 'split' ? [verdict.part] : []))
+  const short = option.splits?.find(({ units }, index) => (parts[index]?.units ?? 0n) < units)
+  if (received >= option.units && !short)
+    return { kind: 'paid', option, payer: address, received, ...(option.splits && { splits: parts }) }
+  return refuse('underpaid', {
+    shortfall: describeShortfall(option, received, parts),
+    ...(received >= option.units && short && { detail: `The part of ${short.recipient} is missing or too small.` }),
+  })
+}
+
+type SplitVerdict = { readonly kind: 'split'; readonly part: SplitPart } | Refusal
+
+/** The amount that the payer sent to the wallet of a split. */
+function judgeSplit(
+  effect: Effect,
+  quote: Quote,
+  { asset }: PaymentOption,
+  { recipient, destination }: SplitDestination,
+  payer: string,
+): SplitVerdict {
+  const sent = effect.transfers.filter(
+    (transfer) => transfer.asset === asset && transfer.destination === destination && transfer.authority === payer,
+  )
+  if (sent.some((transfer) => transfer.destinationOwner !== recipient))
+    return refuse('wrong_recipient', { detail: 'The token account of a split belongs to another wallet.' })
+  if (payer === recipient || sent.some((transfer) => transfer.sourceOwner === recipient))
+    return refuse('self_payment', { detail: 'A wallet that shares the price paid itself.' })
+  if (sent.some((transfer) => transfer.units === undefined)) return refuse('unsupported_transfer')
+  const meant = sent.filter((transfer) => isTied(quote, transfer))
+  return { kind: 'split', part: { recipient, units: computeCredited(effect, recipient, asset, meant) } }
+}
+
+/** The whole price, and the received amounts as far as they count towards it. */
+function describeShortfall(option: PaymentOption, received: bigint, parts: readonly SplitPart[]): Shortfall {
+  const { token, decimals, units, splits = [] } = option
+  const counted = splits.map(({ units: due }, index) => smaller(parts[index]?.units ?? 0n, due))
+  return {
+    token,
+    decimals,
+    required: units + sumParts(splits),
+    received: counted.reduce((sum, one) => sum + one, smaller(received, units)),
+  }
+}
+
+/** The amount that counts of these transfers to a wallet, at least 0. */
+function computeCredited(effect: Effect, wallet: string, asset: Asset, sent: readonly Transfer[]): bigint {
+  const credited = smaller(computeGain(effect, wallet, asset), sumOf(sent) - takenBack(effect, wallet, asset))
+  return credited > 0n ? credited : 0n
+}
+
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
 }
 
 /** If the authority signed, no other signer may stand in for it. */
@@ -224,9 +285,7 @@ export function computeCredit(effect: Effect, recipient: string, asset: Asset, p
   const sent = effect.transfers.filter(
     (transfer) => transfer.asset === asset && transfer.destinationOwner === recipient && transfer.authority === payer,
   )
-  const [explicit, gained] = [sumOf(sent) - takenBack(effect, recipient, asset), computeGain(effect, recipient, asset)]
-  const credited = gained < explicit ? gained : explicit
-  return credited > 0n ? credited : 0n
+  return computeCredited(effect, recipient, asset, sent)
 }
 
 /** Whether a wallet signed one of the transfers itself. */

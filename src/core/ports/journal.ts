@@ -20,7 +20,8 @@ export interface Sighting {
   /** The end of the claim period; 0 if the memo is not a requestId of this service. */
   readonly claimableUntil: number
   /**
-   * The price in this token. Undefined if the memo is not a requestId of this service, or the quote excludes the token.
+   * The recipient's part of the price in this token, and the units that are missing in the parts of other wallets.
+   * Undefined if the memo is not a requestId of this service, or the quote excludes the token.
    */
   readonly required: bigint | undefined
   /** The end of the payment period; 0 if the memo is not a requestId of this service. */

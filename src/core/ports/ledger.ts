@@ -4,6 +4,7 @@ import type { FrozenRates } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import type { Allowance } from '../payment/allowance.ts'
 import type { DeliveryOutcome } from '../payment/delivery.ts'
+import type { SplitPart } from '../payment/splits.ts'
 import type { OutgoingTransactions } from '../payouts/ports/outgoing.ts'
 import type { Rewards } from '../payouts/ports/rewards.ts'
 import type { Clock } from '../runtime.ts'
@@ -24,8 +25,11 @@ export interface PaymentRecord {
   readonly scope: string
   readonly recipient: string
   readonly token: TokenCode
+  /** The recipient's part of the price. */
   readonly required: bigint
   readonly received: bigint
+  /** The amounts that other wallets received in the same transaction. They are no part of `received`. */
+  readonly splits?: readonly SplitPart[]
   readonly allowance: Allowance
   readonly slot: number
   /** Milliseconds since 1970, like all times of the ledger. */

@@ -1,5 +1,6 @@
 /** Payments that the payer signs in their own wallet, as a port. */
 import type { Mint } from '../money/tokens.ts'
+import type { SplitPart } from '../payment/splits.ts'
 import type { PaymentOption } from '../payment/verify.ts'
 import type { Posting } from '../payouts/outgoing-wallet.ts'
 
@@ -10,7 +11,10 @@ export interface PaymentDraft {
   readonly recipient: string
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
+  /** The amount to send to the recipient. */
   readonly units: bigint
+  /** The amounts to send to other wallets. */
+  readonly splits?: readonly SplitPart[]
   readonly requestId: string
   /** An address that is only referenced, so that the payment can be found by it. */
   readonly reference: string
@@ -41,7 +45,12 @@ export type DraftReading =
   | { readonly kind: 'unavailable' }
 
 /** One of the ways to pay for a purchase. */
-export interface DraftOption extends Pick<PaymentOption, 'asset' | 'units' | 'destination'> {
+export interface DraftOption extends DraftPart, Pick<PaymentOption, 'asset'> {
+  /** The parts of other wallets. */
+  readonly splits?: readonly DraftPart[]
+}
+
+export interface DraftPart extends Pick<PaymentOption, 'units' | 'destination'> {
   /** The amount to send so that `units` arrive, if the token charges a fee. */
   readonly gross: bigint
 }

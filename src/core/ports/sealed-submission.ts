@@ -10,7 +10,8 @@ import { hashClaim } from '../protocol/proof.ts'
 import type { SignedDraft } from './payment-drafts.ts'
 
 export interface SealedSubmission extends SignedDraft {
-  readonly requestId: string
+  /** Undefined if another server sold the resource, and the service only settled the payment. */
+  readonly requestId?: string | undefined
   /** Undefined if the credential had none. Then the payment is only reserved while its request lasts. */
   readonly claim?: string | undefined
 }

@@ -11,6 +11,7 @@ import type { ByToken, Mint, MintTable, Network, TokenCode } from '../money/toke
 import { findDecimals, findMint, isNetwork, isTokenCode, pickMints } from '../money/tokens.ts'
 import { type Allowance, isOneRequest } from '../payment/allowance.ts'
 import type { Refusal } from '../payment/refusals.ts'
+import { mostSplits } from '../payment/splits.ts'
 import { type ProofKind, requestIdPattern } from './request-id.ts'
 
 export interface Challenge {
@@ -22,6 +23,8 @@ export interface Challenge {
   readonly acceptedMints: readonly TokenCode[]
   readonly instructions: string
   readonly amounts?: ByToken<string>
+  /** Further wallets that the payment must pay, in the same transaction. Their amounts are parts of `amounts`. */
+  readonly splits?: readonly ChallengeSplit[]
   readonly mints?: MintTable
   readonly network?: Network
   /** The chain's genesis hash, on a localnet only. Elsewhere the network's name identifies the chain. */
@@ -36,6 +39,21 @@ export interface Challenge {
   readonly description?: string
 }
 
+/** The part of another wallet, in each token. A token in which it is less than one base unit is left out. */
+export interface ChallengeSplit {
+  readonly recipient: string
+  readonly amounts: ByToken<string>
+}
+
+/** The same in base units. */
+export interface OfferSplit {
+  readonly recipient: string
+  readonly amounts: ByToken<bigint>
+}
+
+/** The key in `proof` that makes a client which does not know splits decline the payment. */
+const splitsKey = 'splits'
+
 /** The resource for sale, the recipient, and the amount in each token. */
 export interface Offer {
   readonly recipient: string
@@ -43,7 +61,10 @@ export interface Offer {
   /** In base units of `currency`, which can be a token that is not accepted. */
   readonly price: bigint
   readonly acceptedMints: readonly TokenCode[]
+  /** The whole amounts to send. */
   readonly amounts: ByToken<bigint>
+  /** The parts of other wallets in them. */
+  readonly splits?: readonly OfferSplit[]
   readonly mints: MintTable
   readonly network: Network
   readonly genesis?: string
@@ -84,10 +105,11 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
   )
   const mints = pickMints(acceptedMints, offer.mints)
   const amount = amountOf(offer, currency, offer.price)
-  const prices = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
+  const { prices, splits } = describePrices(offer, amounts)
   const spec = asciiJson({ recipient, amount, currency, acceptedMints }).slice(1, -1)
   const ours = asciiJson({
     amounts,
+    ...(splits && { splits }),
     mints,
     network,
     ...(genesis !== undefined && { genesis }),
@@ -101,26 +123,55 @@ export function prepareChallenge(offer: Offer): (parts: ChallengeParts) => strin
     ? ''
     : `. This buys ${purposes[allowance.unit](allowance.amount)}, for which the same header is sent again`
   // The text between two requestIds, which is the same for all challenges of one second.
-  const toMemo = `",${spec},"instructions":"Pay ${prices} to ${recipient} on Solana ${network} with the memo `
-  let [toProof, toResource, toPayUrl] = ['', '', '']
+  const toMemo = `",${spec},"instructions":"Pay ${prices} on Solana ${network} with the memo `
+  // A link has only one recipient.
+  const payLinkHead = splits ? undefined : payLink
+  let [toProof, toResource, toEnd] = ['', '', '']
+  let hasPayUrl = true
   let written: Pick<ChallengeParts, 'expiresAt' | 'proof'> | undefined
   const write = ({ expiresAt, proof }: ChallengeParts): void => {
     const extra = proofExtras[proof]
     // If another person paid on the page, only that person could sign the `sig` proof.
-    const payHead = proof === 'sig' ? payLink : (offer.payPage ?? payLink)
+    const payHead = proof === 'sig' ? payLinkHead : (offer.payPage ?? payLinkHead)
+    hasPayUrl = payHead !== undefined
+    const list = JSON.stringify([...extra.list, ...(splits ? [splitsKey] : [])])
     toProof =
       ` before ${expiresAt}. Then send the same request again with the header ` +
       'Payment-Proof: tx=<transaction signature>; requestId='
     toResource = `; payer=<your wallet address>${extra.header}${bought}${extra.remark}",${ours},"resource":`
-    toPayUrl = `,"expiresAt":"${expiresAt}","proof":${extra.list},"payUrl":"${payHead}`
+    toEnd = `,"expiresAt":"${expiresAt}","proof":${list}${hasPayUrl ? `,"payUrl":"${payHead}` : '}'}`
     written = { expiresAt, proof }
   }
 
   return (parts) => {
     if (written?.expiresAt !== parts.expiresAt || written.proof !== parts.proof) write(parts)
     const id = parts.requestId
-    return `{"status":402,"requestId":"${id}${toMemo}${id}${toProof}${id}${toResource}${parts.resource}${scopeIn(parts)}${toPayUrl}${id}"}`
+    return `{"status":402,"requestId":"${id}${toMemo}${id}${toProof}${id}${toResource}${parts.resource}${scopeIn(parts)}${toEnd}${hasPayUrl ? `${id}"}` : ''}`
   }
+}
+
+/** The sentence part with the prices, and the splits as the challenge contains them. */
+function describePrices(offer: Offer, amounts: Readonly<Record<string, string>>) {
+  const { recipient, acceptedMints } = offer
+  if (!offer.splits) {
+    const prices = acceptedMints.map((token) => `${amounts[token]} ${token}`).join(' or ')
+    return { prices: `${prices} to ${recipient}`, splits: undefined }
+  }
+  const splits = offer.splits.map((split) => ({
+    recipient: split.recipient,
+    amounts: Object.fromEntries(
+      Object.entries(split.amounts).map(([token, units]) => [token, amountOf(offer, token, units)]),
+    ),
+  }))
+  const prices = acceptedMints.map((token) => {
+    const parts = offer.splits?.reduce((sum, split) => sum + (split.amounts[token] ?? 0n), 0n) ?? 0n
+    const own = amountOf(offer, token, (offer.amounts[token] ?? 0n) - parts)
+    const others = splits.flatMap((split) =>
+      split.amounts[token] === undefined ? [] : [`${split.amounts[token]} ${token} to ${split.recipient}`],
+    )
+    return [`${own} ${token} to ${recipient}`, ...others].join(' and ')
+  })
+  return { prices: `${prices.join(', or ')}, in one transaction`, splits }
 }
 
 function scopeIn({ scope }: ChallengeParts): string {
@@ -137,16 +188,16 @@ const purposes: Readonly<Record<Allowance['unit'], (amount: bigint) => string>> 
 
 interface ProofExtra {
   readonly header: string
-  readonly list: string
+  readonly list: readonly string[]
   readonly remark: string
 }
 
 const proofExtras: Readonly<Record<ProofKind, ProofExtra>> = {
-  bare: { header: '', list: '[]', remark: '' },
-  claim: { header: '; claim=<the secret whose hash you announced>', list: '["claim"]', remark: '' },
+  bare: { header: '', list: [], remark: '' },
+  claim: { header: '; claim=<the secret whose hash you announced>', list: ['claim'], remark: '' },
   sig: {
     header: '; ts=<seconds since 1970>; sig=<signature by your wallet>',
-    list: '["sig"]',
+    list: ['sig'],
     remark:
       '. What is signed is in docs/protocol.md of paystile, section 5; to do without a signature, ask for a challenge with the ' +
       'header Payment-Accept: claim=<base64url SHA-256 of a secret of yours>, and send claim=<that secret> instead',
@@ -174,6 +225,8 @@ export function readChallenge(value: unknown): Challenge | undefined {
   if (typeof recipient !== 'string' || typeof amount !== 'string' || !isTokenCode(currency)) return undefined
   if (!isDecimal(amount) || typeof instructions !== 'string') return undefined
   if (!Array.isArray(acceptedMints) || acceptedMints.length === 0 || !acceptedMints.every(isTokenCode)) return undefined
+  const splits = readSplits(value['splits'])
+  if (!splits) return undefined
   const text = (key: string) => (typeof value[key] === 'string' ? { [key]: value[key] } : {})
   return {
     status: 402,
@@ -184,6 +237,7 @@ export function readChallenge(value: unknown): Challenge | undefined {
     acceptedMints,
     instructions,
     ...readAmounts(value['amounts']),
+    ...splits,
     ...readMints(value['mints']),
     ...(isNetwork(value['network']) && { network: value['network'] }),
     ...readList(value['proof']),
@@ -203,6 +257,24 @@ function readAmounts(value: unknown): Pick<Challenge, 'amounts'> {
     isTokenCode(token) && isDecimal(amount) ? [[token, amount] as const] : [],
   )
   return { amounts: Object.fromEntries(entries) }
+}
+
+/** Undefined if they are malformed: a payment that leaves them out would be lost. */
+function readSplits(value: unknown): Pick<Challenge, 'splits'> | undefined {
+  if (value === undefined) return {}
+  if (!Array.isArray(value) || value.length === 0 || value.length > mostSplits) return undefined
+  const splits = value.flatMap((split: unknown) => {
+    if (!isFields(split) || typeof split['recipient'] !== 'string' || !isFields(split['amounts'])) return []
+    const { amounts = {} } = readAmounts(split['amounts'])
+    const isWhole = Object.keys(amounts).length === Object.keys(split['amounts']).length
+    return isWhole ? [{ recipient: split['recipient'], amounts }] : []
+  })
+  return splits.length === value.length ? { splits } : undefined
+}
+
+/** The further keys that the proof must carry. Undefined unless the challenge has splits exactly if it says so. */
+export function listProofKeys({ proof = [], splits }: Challenge): readonly string[] | undefined {
+  return proof.includes(splitsKey) === (splits !== undefined) ? proof.filter((key) => key !== splitsKey) : undefined
 }
 
 function readMints(value: unknown): Pick<Challenge, 'mints'> {

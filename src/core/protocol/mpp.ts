@@ -11,6 +11,7 @@ import { decodeBase64urlPadded, prepareBase64 } from '../encoding/base64.ts'
 import { isFields } from '../encoding/fields.ts'
 import type { Mint, Network } from '../money/tokens.ts'
 import type { RefusalCode } from '../payment/refusals.ts'
+import type { SplitPart } from '../payment/splits.ts'
 import { isRequestId, longestCredential, parseJsonObject, parseTransaction } from './credential.ts'
 import { isClaim } from './proof.ts'
 
@@ -33,7 +34,10 @@ export interface MppTerms {
   readonly realm: string
   readonly network: Network
   readonly recipient: string
+  /** The whole amount. */
   readonly units: bigint
+  /** The parts of other wallets in it. */
+  readonly splits?: readonly SplitPart[]
   /** Undefined for SOL. */
   readonly mint: Mint | undefined
   /** The service's wallet that pays the network fee. Undefined if the client pays it. */
@@ -76,12 +80,14 @@ export function formatMppId(requestId: string, claim: string | undefined): strin
   return claim === undefined ? requestId : `${requestId}.${claim}`
 }
 
-function formatDetails({ mint, feePayer, network, recentBlockhash }: MppTerms): string {
+function formatDetails({ mint, feePayer, network, recentBlockhash, splits = [] }: MppTerms): string {
+  const parts = splits.map(({ recipient, units }) => `{"amount":"${units}","recipient":"${recipient}"}`)
   return [
     ...(mint ? [`"decimals":${mint.decimals}`] : []),
     ...(feePayer === undefined ? [] : [`"feePayer":true,"feePayerKey":"${feePayer}"`]),
     `"network":"${networkNames[network]}"`,
     ...(recentBlockhash === undefined ? [] : [`"recentBlockhash":"${recentBlockhash}"`]),
+    ...(parts.length === 0 ? [] : [`"splits":[${parts.join(',')}]`]),
     ...(mint ? [`"tokenProgram":"${mint.tokenProgram}"`] : []),
   ].join(',')
 }

@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fuzzRuns } from '../../../tests/harness/length.ts'
+import { encodeBase58 } from '../encoding/base58.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { prepareHmac } from '../encoding/hmac.ts'
 import { maxUnits } from '../money/money.ts'
 import { type Amounts, isKnownCode, knownCodes } from '../money/tokens.ts'
 import { units } from '../payment/allowance.ts'
+import type { RecipientSet } from '../payment/splits.ts'
 import type { Seal } from './request-id.ts'
 import {
   fitsRequestId,
@@ -17,8 +19,9 @@ import {
   sealRequest,
 } from './request-id.ts'
 
-const recipient = new Uint8Array(32).fill(5)
-const mac = prepareHmac(new Uint8Array(32).fill(1), sealContext('localnet', 'default', recipient))
+const recipientSet: RecipientSet = { recipient: encodeBase58(new Uint8Array(32).fill(5)), splits: [] }
+const partner = { recipient: encodeBase58(new Uint8Array(32).fill(7)), basisPoints: 1_000n }
+const mac = prepareHmac(new Uint8Array(32).fill(1), sealContext('localnet', 'default', recipientSet))
 const seal: Seal = {
   keyId: 1,
   proof: 'bare',
@@ -133,9 +136,13 @@ describe('requestId', () => {
   })
 
   it.each([
-    ['network', sealContext('devnet', 'default', recipient)],
-    ['service', sealContext('localnet', 'other', recipient)],
-    ['recipient', sealContext('localnet', 'default', new Uint8Array(32).fill(6))],
+    ['network', sealContext('devnet', 'default', recipientSet)],
+    ['service', sealContext('localnet', 'other', recipientSet)],
+    [
+      'recipient',
+      sealContext('localnet', 'default', { recipient: encodeBase58(new Uint8Array(32).fill(6)), splits: [] }),
+    ],
+    ['splits', sealContext('localnet', 'default', { ...recipientSet, splits: [partner] })],
   ])('T88: is not authentic for another %s', (_what, context) => {
     const opened = openRequest(sealRequest(seal, mac))
     expect(opened && isAuthentic(opened, prepareHmac(new Uint8Array(32).fill(1), context))).toBe(false)

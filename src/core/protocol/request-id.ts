@@ -4,11 +4,13 @@
  * It carries all terms of the offer (price per token, allowance, request and expiry) under a MAC. A challenge therefore
  * needs no row in a table, and every replica can open it. `docs/protocol.md` defines the layout byte by byte.
  */
+import { decodeAddress } from '../encoding/base58.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { equalBytes, type Hmac, padToBlock } from '../encoding/hmac.ts'
 import { maxUnits } from '../money/money.ts'
 import { type Amounts, isKnownCode, isTokenCode, knownCodes, type TokenCode } from '../money/tokens.ts'
 import { type Allowance, units } from '../payment/allowance.ts'
+import { digestSplits, type RecipientSet } from '../payment/splits.ts'
 import { writeNonce } from './nonce.ts'
 
 export const requestIdPattern = /^[A-Za-z0-9_-]{1,128}$/
@@ -47,10 +49,12 @@ export interface OpenedRequest extends Seal {
   readonly mac: Uint8Array
 }
 
-/** The constant prefix of the MAC's input, common to all requestIds of a service. */
-export function sealContext(network: string, service: string, recipient: Uint8Array): Uint8Array {
+/** The constant prefix of the MAC's input, common to all requestIds of a service for one set of recipients. */
+export function sealContext(network: string, service: string, { recipient, splits }: RecipientSet): Uint8Array {
   const text = new TextEncoder().encode(`paystile/request-id/${version}\n${network}\n${service}\n`)
-  return padToBlock(Uint8Array.from([...text, ...recipient]))
+  const wallet = decodeAddress(recipient) ?? new Uint8Array()
+  const shared = splits.length === 0 ? new Uint8Array() : digestSplits(splits)
+  return padToBlock(Uint8Array.from([...text, ...wallet, ...shared]))
 }
 
 /** The terms that all requestIds of one offer share, and the parts that differ per request. */

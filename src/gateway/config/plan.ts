@@ -33,14 +33,20 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   if (reading.kind === 'problems') return { kind: 'problems', problems: reading.problems.map(locate) }
   const data = reading.options
   const problems: OptionProblem[] = []
+  if (data.routes.length === 0 && !data.facilitator) problems.push({ place: ['routes'], why: 'must have a route' })
   const routes = data.routes.flatMap((route, index) => readRoute(data, route, index, problems) ?? [])
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
   problems.push(...checkPartners(data))
   const service = readService(data, routes)
-  // The paywalls report problems of the shared options. A service without prices needs no API.
-  if (problems.length === 0 && routes.some((route) => route.config)) problems.push(...checkApi(service, environment))
+  // The paywalls report problems of the shared options.
+  if (problems.length === 0 && needsApi(routes, service)) problems.push(...checkApi(service, environment))
   if (problems.length > 0) return { kind: 'problems', problems: distinct(problems).map(locate) }
   return { kind: 'plan', plan: completePlan(data, routes, service) }
+}
+
+/** A service without prices needs no API, unless it settles payments for other servers. */
+function needsApi(routes: readonly RoutePlan[], { facilitator }: RoutesOptions): boolean {
+  return facilitator !== undefined || routes.some((route) => route.config)
 }
 
 export type Plan = Readonly<ReturnType<typeof completePlan>>
@@ -58,6 +64,7 @@ function completePlan(data: ParsedConfig, routes: readonly RoutePlan[], service:
     publicUrl: data.publicUrl?.replace(/\/$/, ''),
     /** Options for the service's own endpoints. */
     service,
+    hasApi: needsApi(routes, service),
     reportToken,
     webhooks: data.webhooks ?? [],
   }

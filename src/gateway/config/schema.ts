@@ -4,7 +4,7 @@
  * It combines the schemas of the paywall and of the API, so an option has one declaration and one set of rules.
  */
 import { z } from 'zod'
-import { apiShape, type RoutesOptions } from '../../api/options.ts'
+import { apiShape, type RoutesOptions, routesOptionNames } from '../../api/options.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
 import { flag, headerName, list, number, type OptionsInput, text } from '../../paywall/config/kinds.ts'
 import { paywallShape, type RouteOptions, routeShape } from '../../paywall/config/options.ts'
@@ -166,7 +166,7 @@ export const configSchema = z.strictObject({
   ...forwardShape,
   ...apiShape,
   ...topShape,
-  routes: z.array(routeSchema, { error: 'must be a list of routes' }).min(1, 'must have a route').readonly(),
+  routes: z.array(routeSchema, { error: 'must be a list of routes' }).readonly(),
 })
 export type ParsedConfig = z.output<typeof configSchema>
 
@@ -175,7 +175,7 @@ export const paywallNames: ReadonlySet<string> = new Set(
   Object.keys({ ...serviceShape, ...sharedShape, ...routeShape }),
 )
 /** The API options in a configuration. */
-export const apiNames: ReadonlySet<string> = new Set(Object.keys({ ...serviceShape, ...apiShape }))
+export const apiNames: ReadonlySet<string> = new Set(routesOptionNames)
 
 type ForwardOptions = OptionsInput<typeof forwardShape>
 export type GatewayRoute = OptionsInput<typeof ownShape> & Partial<RouteOptions> & ForwardOptions

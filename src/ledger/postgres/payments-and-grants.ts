@@ -6,7 +6,7 @@ import type { PaymentRecord } from '../../core/ports/ledger.ts'
 import { type Finality, type Holding, type Lease, openAccount, type PaymentAccount } from '../rules/grants.ts'
 import type { Booked } from '../rules/totals.ts'
 import { createBatch, type StatementBatch } from '../sql/batch.ts'
-import { formatRates, formatText, parseRates, parseText } from '../stored-text.ts'
+import { formatParts, formatRates, formatText, parseParts, parseRates, parseText } from '../stored-text.ts'
 import type { Database } from './database.ts'
 import { effectValues, type WriteEffect, withEffects } from './effects.ts'
 
@@ -63,6 +63,7 @@ const columns = {
   endpoint: ['text', ({ record }) => formatText(record.endpoint)],
   worth: ['numeric', ({ record }) => (record.worth === undefined ? null : String(record.worth))],
   rates: ['text', ({ record }) => formatRates(record.rates)],
+  splits: ['text', ({ record }) => formatParts(record.splits)],
   delivered_at: ['bigint', ({ account }) => formatTime(account.deliveredAt)],
   delivered_last: ['bigint', ({ account }) => formatTime(account.deliveredLast)],
   undelivered_at: ['bigint', ({ account }) => formatTime(account.undeliveredAt)],
@@ -209,6 +210,7 @@ interface Row {
   readonly endpoint: string
   readonly worth: string | null
   readonly rates: string | null
+  readonly splits: string | null
   readonly delivered_at: string | null
   readonly delivered_last: string | null
   readonly undelivered_at: string | null
@@ -234,6 +236,7 @@ function readEntry(row: Row): LedgerRow {
     endpoint: parseText(row.endpoint),
     worth: row.worth === null ? undefined : BigInt(row.worth),
     rates: parseRates(row.rates),
+    ...parseParts(row.splits),
   }
   const account: PaymentAccount = {
     ...openAccount(record, Number(row.registered_at), row.late),

@@ -191,6 +191,8 @@ export const steps: readonly string[] = [
   CREATE INDEX paystile_submissions_failed_client ON paystile_submissions (client, at) WHERE outcome = 'failed'`,
   // The rates of other tokens than the known ones, as JSON.
   'ALTER TABLE paystile_rates ADD COLUMN others text',
+  // The amounts that other wallets received in the transactions of payments.
+  'ALTER TABLE paystile_payments ADD COLUMN splits text',
 ]
 
 /** The migration of a ledger with many payments takes long, once. */

@@ -11,7 +11,17 @@ import type { Finality, Tally } from './grants.ts'
 export interface Registered
   extends Pick<
       PaymentRecord,
-      'tx' | 'request' | 'payer' | 'recipient' | 'endpoint' | 'token' | 'received' | 'worth' | 'allowance' | 'paidAt'
+      | 'tx'
+      | 'request'
+      | 'payer'
+      | 'recipient'
+      | 'endpoint'
+      | 'token'
+      | 'received'
+      | 'splits'
+      | 'worth'
+      | 'allowance'
+      | 'paidAt'
     >,
     Pick<Tally, 'used' | 'deliveries' | 'positions'> {
   readonly late: boolean
@@ -19,7 +29,7 @@ export interface Registered
 }
 
 export function listPayment(payment: Registered): PaymentListItem {
-  const { tx, request, payer, recipient, endpoint, token, received, worth, paidAt, late, finality } = payment
+  const { tx, request, payer, recipient, endpoint, token, received, splits, worth, paidAt, late, finality } = payment
   const state = finality === 'reverted' ? 'reverted' : late ? 'late' : finality
   return {
     tx,
@@ -30,6 +40,7 @@ export function listPayment(payment: Registered): PaymentListItem {
     endpoint,
     token,
     units: received,
+    ...(splits && { splits }),
     worth,
     status: state === 'confirmed' || state === 'finalized' ? 'confirmed' : 'expired',
     state,

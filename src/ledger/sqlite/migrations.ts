@@ -273,6 +273,8 @@ export const steps: readonly string[] = [
   `,
   // The rates of other tokens than the known ones, as JSON.
   'ALTER TABLE rates ADD COLUMN others TEXT',
+  // The amounts that other wallets received in the transactions of payments.
+  'ALTER TABLE payments ADD COLUMN splits TEXT',
 ]
 
 const fullSynchronous = 2

@@ -8,7 +8,7 @@ import type { Finality, Holding, Lease, PaymentAccount } from '../rules/grants.t
 import type { PaymentTimeline } from '../rules/timeline.ts'
 import type { Booked } from '../rules/totals.ts'
 import { type BookedRow, bookedColumns, readBooked } from '../sql/books/totals.ts'
-import { formatRates, formatText, parseText } from '../stored-text.ts'
+import { formatParts, formatRates, formatText, parseText } from '../stored-text.ts'
 import { sqliteDialect } from './sql-dialect.ts'
 
 export interface PaymentRow {
@@ -60,8 +60,8 @@ export function prepareRows(db: DatabaseSyncInstance) {
   // A new payment, or one that replaces its late record. The rules allow no other case.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
-      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, fence, concluded_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
+      paid_at, usable_until, registered_at, finality, state, endpoint, worth, rates, splits, fence, concluded_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`)
   const voided = prepare(`SELECT 1 FROM dispatches WHERE voids = ? AND state <> 'dropped'`)
   const reportToken = prepare("SELECT value FROM meta WHERE key = 'reportToken'")
   const booked = prepare(`SELECT ${bookedColumns(sqliteDialect).sql} FROM payments AS paid WHERE id = ?`)
@@ -89,7 +89,12 @@ export function prepareRows(db: DatabaseSyncInstance) {
       const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
       const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
       const value = worth === undefined ? null : String(worth)
-      const books = [formatText(payment.endpoint), value, formatRates(payment.rates)] as const
+      const books = [
+        formatText(payment.endpoint),
+        value,
+        formatRates(payment.rates),
+        formatParts(payment.splits),
+      ] as const
       const concludedAt = payment.finality === 'finalized' ? BigInt(now) : null
       const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books, fence, concludedAt)
       return (row as { readonly id: bigint }).id

@@ -21,7 +21,7 @@ export async function ask<T>(order: CheckoutOrder): Promise<Answer<T>> {
     })
     const value = await response.json()
     // Another successful response was not written by the service.
-    if (response.ok && (value.state ?? value.kind ?? value.uri)) return { kind: 'answer', value }
+    if (response.ok && (value.state ?? value.kind ?? value.uri) !== undefined) return { kind: 'answer', value }
     if (response.ok || response.status >= 500 || response.status === 429 || value.retryable) return { kind: 'down' }
     const detail = String(value.detail ?? value.title ?? `Status ${response.status}.`)
     return { kind: 'refused', detail, code: value.code }

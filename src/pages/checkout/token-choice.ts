@@ -8,9 +8,11 @@ import { ask } from './service.ts'
 /** Activates the choice and the copy buttons. */
 export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) => void) {
   let chosen = facts.tokens[0] ?? { token: 'USDC', amount: '' }
-  find<HTMLDetailsElement>('hand').open = false
-  for (const code of find('hand').querySelectorAll<HTMLElement>('dd>code'))
-    code.after(copyButton(code, code.parentElement?.previousElementSibling?.textContent ?? ''))
+  if (!facts.isSplit) {
+    find<HTMLDetailsElement>('hand').open = false
+    for (const code of find('hand').querySelectorAll<HTMLElement>('dd>code'))
+      code.after(copyButton(code, code.parentElement?.previousElementSibling?.textContent ?? ''))
+  }
   const fields = document.getElementById('tokens')
   writeAmount(chosen)
   if (fields) {
@@ -39,7 +41,8 @@ export type Choice = ReturnType<typeof startChoice>
 
 /** The amount without its token, so that it can be copied. */
 function writeAmount({ amount, token }: CheckoutToken): void {
-  const place = find('amount')
+  const place = document.getElementById('amount')
+  if (!place) return
   place.textContent = amount
   const name = place.parentElement?.previousElementSibling
   if (name) name.textContent = `Amount in ${token}`
@@ -48,11 +51,11 @@ function writeAmount({ amount, token }: CheckoutToken): void {
 function write(price: CheckoutToken, { uri, rows }: CheckoutView): void {
   const { amount, token } = price
   const size = qrSize(rows)
-  const [qr, link, mint] = [find<SVGElement>('qr'), find<HTMLAnchorElement>('link'), find('mint')]
-  qr.setAttribute('viewBox', `0 0 ${size} ${size}`)
-  for (const side of ['width', 'height']) qr.setAttribute(side, String(qrPixels(rows)))
-  qr.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
-  qr.firstElementChild?.setAttribute('d', qrPath(rows))
+  const [qr, link, mint] = ['qr', 'link', 'mint'].map((id) => document.getElementById(id))
+  qr?.setAttribute('viewBox', `0 0 ${size} ${size}`)
+  for (const side of ['width', 'height']) qr?.setAttribute(side, String(qrPixels(rows)))
+  qr?.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
+  qr?.firstElementChild?.setAttribute('d', qrPath(rows))
   if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
   const place = find('price')
   const [big, code] = place.children
@@ -60,6 +63,7 @@ function write(price: CheckoutToken, { uri, rows }: CheckoutView): void {
   if (big) big.textContent = amount
   if (code) code.textContent = token
   writeAmount(price)
+  if (!mint) return
   mint.textContent = price.mint ?? ''
   const row = mint.closest('div')
   if (row) row.hidden = mint.textContent === ''

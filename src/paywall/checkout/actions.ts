@@ -18,6 +18,7 @@ import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { routeOptions } from '../../core/payment/requirements.ts'
 import { deriveReference, transactionLink, transferLink } from '../../core/payment/solana-pay.ts'
+import { type DividedPrice, dividePrice, sumParts } from '../../core/payment/splits.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { DraftOption } from '../../core/ports/payment-drafts.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
@@ -89,15 +90,20 @@ function readMints({ routeRuntime: { runtime, route } }: Desk): MintTable {
   return runtime.tokens.complete(route.config.mints)
 }
 
-function unitsOf({ routeRuntime: { probe } }: Desk, { request }: Purchase, token: TokenCode): bigint | undefined {
-  const units = request.amounts[token]
-  const offering = probe.offered().get(token)
-  return units === undefined || !offering ? units : computeGross(units, offering.fees)
+/** The amounts to send so that each wallet receives its part. Undefined if the token is not in the quote. */
+function partsOf({ routeRuntime: { probe } }: Desk, purchase: Purchase, token: TokenCode): DividedPrice | undefined {
+  const price = purchase.request.amounts[token]
+  const divided = price === undefined ? undefined : dividePrice(price, purchase.splits)
+  const fees = probe.offered().get(token)?.fees ?? []
+  const own = divided && computeGross(divided.own, fees)
+  if (!divided || own === undefined) return undefined
+  const parts = divided.parts.map(({ recipient, units }) => ({ recipient, units: computeGross(units, fees) ?? units }))
+  return { own, parts }
 }
 
 function amountOf(desk: Desk, purchase: Purchase, token: TokenCode): string | undefined {
-  const units = unitsOf(desk, purchase, token)
-  return units === undefined ? undefined : formatUnits(units, findDecimals(token, readMints(desk)) ?? 0)
+  const sent = partsOf(desk, purchase, token)
+  return sent && formatUnits(sent.own + sumParts(sent.parts), findDecimals(token, readMints(desk)) ?? 0)
 }
 
 function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView | undefined {
@@ -109,8 +115,10 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   const { description: label = 'paystile' } = route.config
   const { publicUrl } = runtime
   // With a public https address, wallets request the transaction from the service. Otherwise they build it from the
-  // link.
-  const uri = publicUrl?.startsWith('https:')
+  // link, which has only one recipient.
+  const isRequested = publicUrl?.startsWith('https:')
+  if (!isRequested && purchase.splits.length > 0) return { uri: '', rows: [] }
+  const uri = isRequested
     ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
     : transferLink({ recipient, amount, mint: findMint(token, mints)?.address, requestId, label })
   return { uri, rows: encodeQr(uri) }
@@ -138,16 +146,17 @@ async function prepare(
   const { state, vain } = await states.read(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   if (route.whyClosed() !== undefined) return clockWrong
-  const sent = await slots.current(purchase)
-  if (sent && !(await slots.isOver(sent, vain))) return { kind: 'state', state: 'confirming', tx: sent.signature }
+  const latest = await slots.current(purchase)
+  if (latest && !(await slots.isOver(latest, vain))) return { kind: 'state', state: 'confirming', tx: latest.signature }
   if (runtime.clock.now() + tooLateMs >= purchase.expiresAt) return { kind: 'state', state: 'expired' }
-  const units = unitsOf(desk, purchase, token)
-  if (units === undefined || !decodeAddress(account)) return refuse('not_priced')
+  const sent = partsOf(desk, purchase, token)
+  if (!sent || !decodeAddress(account)) return refuse('not_priced')
   const { requestId, recipient } = purchase
   const mints = readMints(desk)
   const reference = deriveReference(requestId)
   const mint = findMint(token, mints)
-  const drafting = await runtime.paymentDrafts.draft({ account, recipient, mint, units, requestId, reference })
+  const money = { mint, units: sent.own, splits: sent.parts }
+  const drafting = await runtime.paymentDrafts.draft({ account, recipient, ...money, requestId, reference })
   if (drafting.kind === 'transaction') return drafting
   if (drafting.kind === 'short') {
     const short = drafting.of === 'fee' ? 'SOL' : token
@@ -163,9 +172,15 @@ const wouldFail = "The payment would fail on chain, so it was not sent. Check th
 
 /** The ways to pay, with the amounts to send so that the price arrives. */
 async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
-  const { request, recipient } = purchase
-  const options = await routeOptions(desk.routeRuntime, request.amounts, recipient)
-  return options.map((option) => ({ ...option, gross: unitsOf(desk, purchase, option.token) ?? option.units }))
+  const options = await routeOptions(desk.routeRuntime, purchase.request.amounts, purchase)
+  return options.map(({ splits = [], ...option }) => {
+    const sent = partsOf(desk, purchase, option.token)
+    return {
+      ...option,
+      gross: sent?.own ?? option.units,
+      splits: splits.map((split, index) => ({ ...split, gross: sent?.parts[index]?.units ?? split.units })),
+    }
+  })
 }
 
 async function submit(desk: Desk, purchase: Purchase, bytes: Uint8Array | undefined, incoming: Incoming) {

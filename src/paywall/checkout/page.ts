@@ -50,7 +50,7 @@ ${banner(facts)}<main>
 <section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>
 ${choice(facts)}<div id="wallets"></div>
 ${phone(parts.view, price)}
-${byHand(facts)}
+${facts.isSplit ? split(parts.view) : byHand(facts)}
 </section>
 <p class="print">${promise(facts)}</p>
 </main>
@@ -93,6 +93,7 @@ function choice({ tokens }: CheckoutFacts): string {
 }
 
 function phone({ uri, rows }: CheckoutView, price: string): string {
+  if (rows.length === 0) return ''
   const size = qrSize(rows)
   const side = qrPixels(rows)
   const link = uri.startsWith('solana:')
@@ -102,6 +103,12 @@ function phone({ uri, rows }: CheckoutView, price: string): string {
 <svg id="qr" role="img" aria-label="${escapeHtml(`QR code: pay ${price}`)}" viewBox="0 0 ${size} ${size}" width="${side}" height="${side}" shape-rendering="crispEdges"><path d="${qrPath(rows)}"/></svg>
 <p class="hint">Scan the code with a Solana wallet. This page detects the payment.</p>
 ${link}</div>`
+}
+
+/** Takes the place of the data for a manual transfer. */
+function split({ rows }: CheckoutView): string {
+  const ways = rows.length === 0 ? 'a wallet in this browser' : 'a wallet in this browser or on your phone'
+  return `<p id="split" class="hint">The price goes to several wallets in one transaction. Pay it with ${ways}. A transfer by hand cannot pay it.</p>`
 }
 
 /** Open without a script. The script closes it. */

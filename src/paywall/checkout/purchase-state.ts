@@ -10,6 +10,7 @@ import { formatUnits } from '../../core/money/money.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import { type Refusal, type RefusalCode, refusals, refuse } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow, routeOptions } from '../../core/payment/requirements.ts'
+import { dividePrice, type RecipientSet } from '../../core/payment/splits.ts'
 import { judge, type Quote } from '../../core/payment/verify.ts'
 import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
@@ -19,10 +20,9 @@ import type { RouteRuntime } from '../quote/route-runtime.ts'
 import type { TransactionSlots } from './transaction-slot.ts'
 
 /** A requestId of a route, opened. */
-export interface Purchase {
+export interface Purchase extends RecipientSet {
   readonly requestId: string
   readonly request: OpenedRequest
-  readonly recipient: string
   /** Its pseudonym. */
   readonly name: string
   /** The end of the price, and the time until which a payment can be claimed, in milliseconds since 1970. */
@@ -48,6 +48,7 @@ export function openPurchase({ runtime, route }: RouteRuntime, requestId: string
     requestId,
     request,
     recipient: recognition.recipient,
+    splits: recognition.splits,
     name: runtime.pseudonyms.request(requestId),
     expiresAt: (request.issuedAt + request.ttlSeconds) * 1000,
     claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),
@@ -82,8 +83,9 @@ export function createPurchaseStates(routeRuntime: RouteRuntime, slots: Transact
       kv.list(foundOf(purchase)),
       books.listPayments({ request: purchase.name, order: 'oldest', most: mostListed }),
     ])
-    const { amounts } = purchase.request
-    const isFull = ({ token, units }: PaymentListItem): boolean => units >= (amounts[token] ?? units + 1n)
+    const { request, splits } = purchase
+    const isFull = ({ token, units }: PaymentListItem): boolean =>
+      units >= (dividePrice(request.amounts[token] ?? 0n, splits)?.own ?? units + 1n)
     const listed = [...seen.filter(isFull), ...seen.filter((one) => !isFull(one))].slice(0, mostCandidates)
     const prefix = foundOf(purchase).length
     const all = [
@@ -99,7 +101,7 @@ export function createPurchaseStates(routeRuntime: RouteRuntime, slots: Transact
   return {
     read: async (purchase, incoming, hint) => {
       const sent = await slots.current(purchase)
-      const options = await routeOptions(routeRuntime, purchase.request.amounts, purchase.recipient)
+      const options = await routeOptions(routeRuntime, purchase.request.amounts, purchase)
       const { requestId, recipient } = purchase
       const window = paymentWindow(purchase.request)
       const quote: Quote = { requestId, recipient, options, ...window }

@@ -298,6 +298,7 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
     what: config.description ?? path ?? '/',
     buys: formatAllowance(request.allowance),
     tokens: desk.listTokens(purchase),
+    ...(purchase.splits.length > 0 && { isSplit: true }),
     expiresAt: purchase.expiresAt,
     now: Math.floor(runtime.clock.now()),
     standing: scene.state,

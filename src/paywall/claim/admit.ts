@@ -9,10 +9,12 @@ import { parseRange } from '../../core/http/content-range.ts'
 import { nameEndpoint } from '../../core/http/endpoint.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { decimalsIn, type FrozenRates } from '../../core/money/rates.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
 import { computeValue } from '../../core/money/valuation.ts'
 import { type Allowance, firstSlice, isOneRequest } from '../../core/payment/allowance.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow, routeOptions } from '../../core/payment/requirements.ts'
+import { dividePrice, type RecipientSet, sumParts } from '../../core/payment/splits.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -36,6 +38,8 @@ export interface Admission extends Pick<PaymentTerms, 'payer' | 'token' | 'recei
    * here.
    */
   readonly takenAt: number
+  /** The part of the price that the wallets of the splits received. */
+  readonly passedOn: bigint
   /** The rest of the allowance, without the grant. */
   readonly remaining: bigint
   /** False if the ledger already knew the payment. */
@@ -71,14 +75,15 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   const request = openRequest(proof.requestId)
   if (!request) return refuse('unknown_request')
   const name = runtime.pseudonyms.request(proof.requestId)
-  const recognition = runtime.recognise(request)
+  const recognised = runtime.recognise(request)
+  const recognition = recognised.kind === 'forged' ? await runtime.identify(request) : recognised
   if (recognition.kind === 'forged') return refuse('unknown_request')
-  const recipient = recognition.kind === 'sealed' ? recognition.recipient : undefined
-  const found = await route.findTerms(claim.incoming, request, recipient)
+  const recipientSet = recognition.kind === 'sealed' ? recognition : undefined
+  const found = await route.findTerms(claim.incoming, request, recipientSet?.recipient)
   // A response that just ended in this process counts as ended, even if the ledger is still recording its end.
   await runtime.ending.get(proof.tx)
   let status: PaymentStatus | undefined
-  if (recipient === undefined) {
+  if (!recipientSet) {
     // A registered requestId was authentic at its registration, even if its key has been retired since.
     status = await runtime.ledger.peek(proof.txBytes)
     if (status?.request !== name) return refuse('unknown_request')
@@ -95,11 +100,12 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   const other = submission && checkReservation(claim, submission)
   if (other) return other
   if (status && known?.kind === 'usable') {
-    const recipients = recipient === undefined ? found.recipients : [recipient]
-    return (await checkSigner(claim, request, recipients)) ?? take(claim, name, status)
+    const passedOn = recipientSet ? computePassedOn(request, recipientSet, status.token) : 0n
+    const recipientSets = recipientSet ? [recipientSet] : found.recipientSets
+    return (await checkSigner(claim, request, recipientSets)) ?? take(claim, name, { ...status, passedOn })
   }
-  if (recipient === undefined) return refuse('unknown_request')
-  return register(claim, request, recipient, name, status?.state === 'reverted', submission)
+  if (!recipientSet) return refuse('unknown_request')
+  return register(claim, request, recipientSet, name, status?.state === 'reverted', submission)
 }
 
 function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Refusal | undefined {
@@ -150,27 +156,34 @@ function checkSignature({ routeRuntime, incoming, proof }: Claim, request: Opene
  * The ledger knows the payer, but not the wallets that may sign for a payer without a key, so the chain is read again.
  * Without this check, any wallet could sign for the payer of a registered payment.
  */
-async function checkSigner(claim: Claim, request: OpenedRequest, recipients: readonly string[]) {
+async function checkSigner(claim: Claim, request: OpenedRequest, recipientSets: readonly RecipientSet[]) {
   const { signer, payer } = claim.proof
   if (request.proof !== 'sig' || signer === undefined || signer === payer) return undefined
   let refusal = refuse('payer_mismatch')
-  for (const recipient of recipients) {
-    const verdict = await readWithin(claim, await quoteFor(claim, request, recipient), readPayment)
+  for (const recipientSet of recipientSets) {
+    const verdict = await readWithin(claim, await quoteFor(claim, request, recipientSet), readPayment)
     if (verdict.kind !== 'refused') return undefined
     refusal = verdict
   }
   return refusal
 }
 
-async function quoteFor({ routeRuntime, proof }: Claim, request: OpenedRequest, recipient: string) {
-  const options = await routeOptions(routeRuntime, request.amounts, recipient)
-  return { requestId: proof.requestId, recipient, options, ...paymentWindow(request) }
+async function quoteFor({ routeRuntime, proof }: Claim, request: OpenedRequest, recipientSet: RecipientSet) {
+  const options = await routeOptions(routeRuntime, request.amounts, recipientSet)
+  return { requestId: proof.requestId, recipient: recipientSet.recipient, options, ...paymentWindow(request) }
+}
+
+/** The part of a paid price that the wallets of the splits received. */
+function computePassedOn({ amounts }: OpenedRequest, { splits }: RecipientSet, token: TokenCode): bigint {
+  if (splits.length === 0) return 0n
+  const price = amounts[token] ?? 0n
+  return sumParts(dividePrice(price, splits)?.parts ?? [])
 }
 
 async function register(
   claim: Claim,
   request: OpenedRequest,
-  recipient: string,
+  recipientSet: RecipientSet,
   name: string,
   /** The chain reverted the payment before, so it must be final now. */
   wasReverted: boolean,
@@ -186,12 +199,12 @@ async function register(
   }
   // Its data is public as soon as it lands, but it belongs to the request that submitted it.
   if (submission && submission.heldUntil > runtime.clock.now()) return refuse('payment_in_progress')
-  const { notAfter, ...terms } = await quoteFor(claim, request, recipient)
+  const { notAfter, ...terms } = await quoteFor(claim, request, recipientSet)
   // The service recorded and sent it before the quote expired, so it is on time whenever it lands.
   const quote = claim.via || submission?.request === name ? { ...terms, isRecorded: true } : { ...terms, notAfter }
   const verdict = await readForGrant(claim, quote, wasReverted)
   if (verdict.kind === 'refused') {
-    notePending(claim, request, recipient, name, verdict.code)
+    notePending(claim, request, recipientSet, name, verdict.code)
     return verdict
   }
   const paid = verdict.kind === 'late' ? verdict.paid : verdict
@@ -200,10 +213,11 @@ async function register(
     request: name,
     payer: runtime.pseudonyms.wallet(proof.payerBytes),
     scope: route.config.scope,
-    recipient,
+    recipient: recipientSet.recipient,
     token: paid.option.token,
     required: paid.option.units,
     received: paid.received,
+    ...(paid.splits && { splits: paid.splits }),
     allowance: request.allowance,
     slot: verdict.slot,
     finality: verdict.finality,
@@ -218,7 +232,8 @@ async function register(
       detail: 'The payment landed after the challenge expired. Ask the provider for a refund.',
     })
   }
-  const admission = await take(claim, name, payment, payment)
+  const passedOn = computePassedOn(request, recipientSet, payment.token)
+  const admission = await take(claim, name, { ...payment, passedOn }, payment)
   if (admission.kind === 'admitted' && payment.finality === 'confirmed')
     runtime.exposure.add({ ...payment, units: payment.received })
   return admission
@@ -260,7 +275,8 @@ function usableUntilOf({ routeRuntime }: Claim, allowance: Allowance, claimable:
   return Math.max(claimable, Math.floor(runtime.clock.now() + lifeMs))
 }
 
-type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'>
+type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'> &
+  Pick<Admission, 'passedOn'>
 
 async function take(
   { routeRuntime, incoming, proof }: Claim,
@@ -271,8 +287,8 @@ async function take(
   const { runtime, route } = routeRuntime
   const takenAt = runtime.clock.monotonic()
   const { leaseMs } = route.config
-  const { token, received, payer, allowance, remaining: left } = facts
-  const common = { kind: 'admitted', takenAt, token, received, payer, allowance } as const
+  const { token, received, passedOn, payer, allowance, remaining: left } = facts
+  const common = { kind: 'admitted', takenAt, token, received, passedOn, payer, allowance } as const
   // A window starts at its first use.
   const until = (remaining: bigint): number =>
     payment && allowance.unit === 'second' ? runtime.clock.now() + Number(remaining) * 1000 : facts.usableUntil

@@ -2,12 +2,13 @@
  * The protocol's five verification rules as a list of checks, for questions about a payment. The rules are those of the
  * paywall. The payment stays unused.
  */
-import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
+import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { prepareHmac } from '../../core/encoding/hmac.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { Amounts, MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentOptions, paymentWindow, type TokenAccountOf } from '../../core/payment/requirements.ts'
+import type { RecipientSet } from '../../core/payment/splits.ts'
 import { type Effect, judge, type Quote } from '../../core/payment/verify.ts'
 import type { Chain, ReadOptions } from '../../core/ports/chain.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
@@ -16,6 +17,7 @@ import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
 import { createPseudonyms } from '../../core/protocol/pseudonyms.ts'
 import { isAuthentic, type OpenedRequest, openRequest, sealContext } from '../../core/protocol/request-id.ts'
 import type { Clock } from '../../core/runtime.ts'
+import { nameFacilitated } from './submit.ts'
 
 export type Check = 'passed' | 'failed' | 'unchecked'
 
@@ -48,13 +50,14 @@ export interface Expectation {
   readonly payer: string | undefined
   /** If undefined, the amounts of the requestId apply. They are authentic only with a keyring. */
   readonly payment: ExpectedPayment | undefined
-  /** The recipient that the requestId is known to be sealed for. Without `payment`, no other recipient is tried. */
-  readonly sealedFor?: string
+  /** The set of recipients that the requestId is known to be sealed for. Without `payment`, no other recipient is tried. */
+  readonly sealedFor?: RecipientSet
 }
 
 export interface ExpectedPayment {
   readonly recipient: string
   readonly token: TokenCode
+  /** The whole price. If the requestId is sealed with splits, the recipient must have received its part of it. */
   readonly units: bigint
 }
 
@@ -68,6 +71,8 @@ export interface VerdictParts {
   readonly keyring: Keyring | undefined
   readonly ledger: Ledger | undefined
   readonly tokenAccountOf: TokenAccountOf
+  /** The sets of recipients with splits that the ledger knows. */
+  readonly splits?: readonly RecipientSet[]
   /** Whether the caller may learn about the use of this payer's payment. Default: always. */
   readonly tellsUse?: (payer: string) => boolean
   readonly reading?: ReadOptions
@@ -99,12 +104,12 @@ export async function judgePayment(
     return fail(reading.kind === 'unavailable' ? 'chain_unavailable' : 'chain_disagreement', {})
   const { effect } = reading
   const request = openRequest(requestId)
-  const sole = payment?.recipient ?? sealedFor
-  const recipients = sole === undefined ? recipientsIn(effect) : [sole]
-  const recipient = recipients.find((candidate) => isSealed(parts, request, candidate)) ?? recipients[0] ?? ''
-  const sealed: Check = !parts.keyring ? 'unchecked' : isSealed(parts, request, recipient) ? 'passed' : 'failed'
+  const recipientSets = listRecipientSets(parts, effect, payment?.recipient, sealedFor)
+  const found = recipientSets.find((candidate) => isSealed(parts, request, candidate))
+  const recipientSet = found ?? recipientSets[0] ?? { recipient: '', splits: [] }
+  const sealed: Check = !parts.keyring ? 'unchecked' : found ? 'passed' : 'failed'
   const quote = {
-    ...(await quoteFor(parts, requestId, request, recipient, payment)),
+    ...(await quoteFor(parts, requestId, request, recipientSet, payment)),
     isRecorded: await isRecorded(parts, txBytes, requestId),
   }
   const verdict = judge(effect, quote, payer === undefined ? undefined : { address: payer })
@@ -148,15 +153,26 @@ function landing({ slot, blockTime }: Effect): Pick<Verdict, 'slot' | 'paidAt'> 
   return { slot, paidAt: new Date(blockTime * 1000).toISOString() }
 }
 
-function recipientsIn(effect: Effect): readonly string[] {
-  return effect.transfers.flatMap(({ destinationOwner }) => (destinationOwner === undefined ? [] : [destinationOwner]))
+/** The sets of recipients for which the requestId may be sealed. */
+function listRecipientSets(
+  { splits = [] }: VerdictParts,
+  { transfers }: Effect,
+  recipient: string | undefined,
+  sealedFor: RecipientSet | undefined,
+): readonly RecipientSet[] {
+  if (sealedFor) return [sealedFor]
+  const owners = transfers.flatMap(({ destinationOwner }) => destinationOwner ?? [])
+  const recipients = recipient === undefined ? owners : [recipient]
+  return [
+    ...recipients.map((owner) => ({ recipient: owner, splits: [] })),
+    ...splits.filter((recipientSet) => recipients.includes(recipientSet.recipient)),
+  ]
 }
 
-function isSealed(parts: VerdictParts, request: OpenedRequest | undefined, recipient: string): boolean {
+function isSealed(parts: VerdictParts, request: OpenedRequest | undefined, recipientSet: RecipientSet): boolean {
   const key = request && parts.keyring?.sealKeys.get(request.keyId)
-  const bytes = decodeAddress(recipient)
-  if (!request || !key || !bytes) return false
-  return isAuthentic(request, prepareHmac(key, sealContext(parts.network, parts.service, bytes)))
+  if (!request || !key || !decodeAddress(recipientSet.recipient)) return false
+  return isAuthentic(request, prepareHmac(key, sealContext(parts.network, parts.service, recipientSet)))
 }
 
 /** Whether the service sent the transaction itself, for this requestId. */
@@ -170,17 +186,24 @@ async function quoteFor(
   { mints, tokenAccountOf }: VerdictParts,
   requestId: string,
   request: OpenedRequest | undefined,
-  recipient: string,
+  recipientSet: RecipientSet,
   payment: ExpectedPayment | undefined,
 ): Promise<Quote> {
   const amounts: Amounts = payment ? { [payment.token]: payment.units } : (request?.amounts ?? {})
-  const options = await paymentOptions(amounts, mints, recipient, tokenAccountOf)
-  return { requestId, recipient, options, ...(request && paymentWindow(request)) }
+  const options = await paymentOptions(amounts, mints, recipientSet, tokenAccountOf)
+  return { requestId, recipient: recipientSet.recipient, options, ...(request && paymentWindow(request)) }
 }
 
 /** A caller without permission gets the result of a service without a ledger, which reveals nothing about the use. */
 function knowing(parts: VerdictParts, payer: string): VerdictParts {
   return parts.tellsUse === undefined || parts.tellsUse(payer) ? parts : { ...parts, ledger: undefined }
+}
+
+/** Whether a facilitator on this ledger settled it for another server. Its payer chose the memo. */
+async function hasPaidElsewhere({ ledger, keyring }: VerdictParts, tx: Uint8Array): Promise<boolean> {
+  if (!keyring) return false
+  const submission = await ledger?.submissions.find(tx)
+  return submission?.request === createPseudonyms(keyring.pseudonymKey).request(nameFacilitated(encodeBase58(tx)))
 }
 
 /** The checks that need the ledger: whether the payment is unused, and whether it can still be claimed. */
@@ -190,11 +213,8 @@ async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, 
   const registered = status !== undefined && status.state !== 'late'
   const name = keyring && createPseudonyms(keyring.pseudonymKey).request(requestId)
   const isForeign = name !== undefined && status?.request !== name
-  const unused: Check = !ledger
-    ? 'unchecked'
-    : registered && (status.state === 'spent' || isForeign)
-      ? 'failed'
-      : 'passed'
+  const isUsed = (registered && (status.state === 'spent' || isForeign)) || (await hasPaidElsewhere(parts, tx))
+  const unused: Check = !ledger ? 'unchecked' : isUsed ? 'failed' : 'passed'
   // For a registered payment, the ledger's own deadline applies, and its state is 'spent' afterwards.
   const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)
   const unexpired: Check = isOver ? 'failed' : request ? 'passed' : 'unchecked'

@@ -4,16 +4,18 @@
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Incoming } from '../../core/http/http.ts'
-import { computeGross } from '../../core/money/transfer-fee.ts'
+import { computeGross, type TransferFee } from '../../core/money/transfer-fee.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
 import { isMemoOf } from '../../core/payment/memo.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { routeOptions } from '../../core/payment/requirements.ts'
+import type { PaymentOption } from '../../core/payment/verify.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
-import type { SubmittedTransaction } from '../../core/ports/sponsor.ts'
+import type { SubmittedTransaction, SubmittedTransfer } from '../../core/ports/sponsor.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import type { Credential } from '../../dialects/dialect.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 
 /** The quote that a submitted transaction pays. */
 export type SubmissionPurpose =
@@ -94,24 +96,39 @@ async function checkPayment(
   request: OpenedRequest,
   { transfers, payer, memos }: SubmittedTransaction,
 ): Promise<Refusal | undefined> {
-  const recognition = runtime.recognise(request)
+  const recognition = await runtime.identify(request)
   if (recognition.kind !== 'sealed') return refuse('unknown_request')
   const { recipient } = recognition
   if (request.proof !== 'bare' || !isOneRequest(request.allowance)) return refuse('claim_required')
   const terms = await route.findTerms(incoming, request, recipient)
   if (terms.kind === 'refused') return terms
   if (payer === recipient) return refuse('self_payment')
-  const [transfer, ...others] = transfers
-  if (!transfer || others.length > 0) return breaksRule('one_transfer')
+  if (recognition.splits.length === 0 && transfers.length > 1) return breaksRule('one_transfer')
   if (memos.length > 1) return breaksRule('one_memo')
-  const options = await routeOptions({ runtime, route }, request.amounts, recipient)
-  const option = options.find(({ asset }) => asset === transfer.asset)
+  const options = await routeOptions({ runtime, route }, request.amounts, recognition)
+  const option = options.find(({ asset }) => asset === transfers[0]?.asset)
   if (!option) return refuse('wrong_mint')
-  if (option.destination !== transfer.destination) return refuse('wrong_destination')
-  const { token, decimals, units } = option
-  const required = computeGross(units, probe.offered().get(token)?.fees ?? []) ?? units
-  if (transfer.units >= required) return undefined
-  return refuse('underpaid', { shortfall: { token, decimals, required, received: transfer.units } })
+  return checkTransfers(option, probe.offered().get(option.token)?.fees ?? [], transfers, payer)
+}
+
+/** Whether the transaction consists of one transfer for each part of the price. */
+function checkTransfers(
+  { token, decimals, asset, units, destination, splits = [] }: PaymentOption,
+  fees: readonly TransferFee[],
+  transfers: readonly SubmittedTransfer[],
+  payer: string,
+): Refusal | undefined {
+  const parts = [{ units, destination }, ...splits]
+  if (splits.some(({ recipient }) => recipient === payer)) return refuse('self_payment')
+  if (transfers.length !== parts.length) return breaksRule('one_transfer_per_part')
+  if (transfers.some((transfer) => transfer.asset !== asset)) return refuse('wrong_mint')
+  if (transfers.some((transfer) => !parts.some((part) => part.destination === transfer.destination)))
+    return refuse('wrong_destination')
+  const due = parts.map((part) => computeGross(part.units, fees) ?? part.units)
+  const sent = parts.map((part) => transfers.find((one) => one.destination === part.destination)?.units ?? 0n)
+  if (sent.every((one, index) => one >= (due[index] ?? 0n))) return undefined
+  const [required, received] = [due, sent].map((all) => all.reduce((sum, one) => sum + one, 0n))
+  return refuse('underpaid', { shortfall: { token, decimals, required: required ?? 0n, received: received ?? 0n } })
 }
 
 /**
@@ -126,9 +143,18 @@ export async function checkTime(
   // Anybody can send a complete transaction, so its client gets no new challenge.
   const expired = refuse(signature === undefined ? 'quote_expired' : 'payment_expired')
   if (Math.floor(runtime.clock.now() / 1000) > issuedAt + ttlSeconds) return expired
-  const trial = await runtime.submitter.simulate(bytes)
+  return tryTransaction(runtime, bytes, expired)
+}
+
+/** Whether a transaction would succeed now. `expired` is the refusal of one whose blockhash has expired. */
+export async function tryTransaction(
+  { submitter, log }: Pick<Runtime, 'submitter' | 'log'>,
+  bytes: Uint8Array,
+  expired: Refusal,
+): Promise<Refusal | undefined> {
+  const trial = await submitter.simulate(bytes)
   if (trial.kind === 'succeeds') return undefined
-  runtime.log.info('submission.refused', { why: trial.why })
+  log.info('submission.refused', { why: trial.why })
   if (trial.kind === 'unavailable') return refuse('chain_unavailable')
   return trial.isStale
     ? expired

@@ -6,6 +6,7 @@ import { findDecimals, findMint, isKnownCode, type TokenCode } from '../../core/
 import { isShortMemo } from '../../core/payment/memo.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow } from '../../core/payment/requirements.ts'
+import { dividePrice, type RecipientSet } from '../../core/payment/splits.ts'
 import { computeCredit, type Effect, isSignedByOwner, type Transfer } from '../../core/payment/verify.ts'
 import type { Journal, Mark, Sighting } from '../../core/ports/journal.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
@@ -40,7 +41,13 @@ export async function recordObservations(
   read?: { readonly address: string; readonly mark: Mark },
 ): Promise<void> {
   const submitted = await findSubmitted(runtime, effects)
-  const sightings = effects.flatMap((effect) => sightingOf(runtime, effect, submitted.get(effect.signature)) ?? [])
+  if (effects.some((effect) => hasUnknownMemo(runtime, effect))) await runtime.splits.refresh()
+  const sightings = effects.flatMap((effect) => {
+    const requestId = submitted.get(effect.signature)
+    // It paid another server, so it is neither a sale of this service nor a payment without a purpose.
+    if (requestId === undefined && submitted.has(effect.signature)) return []
+    return sightingOf(runtime, effect, requestId) ?? []
+  })
   const isNew = new Set(
     (
       await journal.sight(
@@ -57,9 +64,17 @@ export async function recordObservations(
   }
 }
 
-/** The requestIds of transactions that the service itself recorded and sent. */
+/** Another server may have issued the quote, with splits that are not known here yet. */
+function hasUnknownMemo(runtime: Runtime, { memos }: Effect): boolean {
+  return memos.some((memo) => {
+    const request = openRequest(memo)
+    return request !== undefined && runtime.recognise(request).kind === 'forged'
+  })
+}
+
+/** The requestIds of transactions that the service itself recorded and sent. Undefined for another server's sales. */
 async function findSubmitted({ ledger, sealer }: Runtime, effects: readonly Effect[]) {
-  const found = new Map<string, string>()
+  const found = new Map<string, string | undefined>()
   for (const effect of effects) {
     const { signature } = effect
     const tx = decodeSignature(signature)
@@ -123,7 +138,10 @@ function arrivalOf(runtime: Runtime, effect: Effect, transfer: Transfer, submitt
   if (isSignedByOwner(effect, recipient)) return undefined
   const received = computeCredit(effect, recipient, asset, authority)
   const requestIds = submitted === undefined ? transfer.memos : [submitted]
-  const purposes = requestIds.flatMap((requestId) => purposeOf(runtime, requestId, token) ?? [])
+  const found = requestIds.map((requestId) => purposeOf(runtime, requestId, account, effect, { authority, received }))
+  // The parts of other wallets are not received by the service, even if the same wallet sells something else.
+  if (found.includes('part')) return undefined
+  const purposes = found.flatMap((purpose) => (purpose === 'part' ? [] : (purpose ?? [])))
   return { transfer, account, received, purposes }
 }
 
@@ -148,14 +166,28 @@ const nothing: Purpose = { requestId: undefined, endpoint: '', claimableUntil: 0
 
 /**
  * The purpose of a payment with this memo, and the end of its claim period. Undefined unless the memo is a requestId of
- * this service.
+ * this service. 'part' if the account belongs to a wallet of its splits.
  */
-function purposeOf(runtime: Runtime, memo: string, token: TokenCode): Purpose | undefined {
+function purposeOf(
+  runtime: Runtime,
+  memo: string,
+  { recipient: owner, token, asset }: WatchedAccount,
+  effect: Effect,
+  { authority, received }: Pick<Transfer, 'authority'> & Pick<Arrival, 'received'>,
+): Purpose | 'part' | undefined {
   const request = openRequest(memo)
-  if (!request || runtime.recognise(request).kind !== 'sealed') return undefined
+  const recognition = request && runtime.recognise(request)
+  if (!request || recognition?.kind !== 'sealed') return undefined
+  if (recognition.splits.some(({ recipient }) => recipient === owner)) return 'part'
   const { endpoint = '', proofTtlSeconds = usualProofTtlSeconds } = runtime.findRoute(request.routeTag) ?? {}
   const payableUntil = paymentWindow(request).notAfter * 1000
-  const required = request.amounts[token]
+  const price = request.amounts[token]
+  const divided = price === undefined ? undefined : dividePrice(price, recognition.splits)
+  const missing = divided?.parts.map((part) => part.units - computeCredit(effect, part.recipient, asset, authority))
+  // The missing units of other wallets' parts are required in addition, so that such a payment is underpaid even if the
+  // recipient got the whole price.
+  const lacking = (missing ?? []).reduce((sum, units) => (units > 0n ? sum + units : sum), 0n)
+  const required = divided && (lacking > 0n && received > divided.own ? received : divided.own) + lacking
   return { requestId: memo, endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
 }
 
@@ -169,15 +201,16 @@ const unsettled: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chai
 export function notePending(
   { routeRuntime, incoming, proof }: Claim,
   request: OpenedRequest,
-  recipient: string,
+  { recipient, splits }: RecipientSet,
   name: string,
   code: RefusalCode,
 ): void {
   if (!unsettled.includes(code)) return
   const { runtime, route } = routeRuntime
   const { token: preferred } = route.config.pricing
-  const [token = preferred, received = 0n] =
+  const [token = preferred, price = 0n] =
     Object.entries(request.amounts).find(([code]) => code === preferred) ?? Object.entries(request.amounts)[0] ?? []
+  const received = dividePrice(price, splits)?.own ?? 0n
   runtime.pending.note({
     tx: proof.txBytes,
     recipient,

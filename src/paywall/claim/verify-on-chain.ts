@@ -2,13 +2,16 @@
 import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refusals, refuse } from '../../core/payment/refusals.ts'
+import { sumParts } from '../../core/payment/splits.ts'
 import { judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
 import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
+import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import type { ForeignDialect } from '../../dialects/dialect.ts'
 import { mustBeFinal } from '../config/finality.ts'
 import type { Route } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 
 /** A request with a proof, before its admission. */
 export interface Claim {
@@ -74,11 +77,12 @@ export async function readFinally(claim: Claim, quote: Quote, options: ReadOptio
   const { runtime, route } = claim.routeRuntime
   const verdict = await readPayment(claim, quote, options)
   if (verdict.kind !== 'paid') return verdict
-  const { token, units } = verdict.option
+  const { token, splits = [] } = verdict.option
+  const price = verdict.option.units + sumParts(splits)
   const finality = route.config.finality(route.rates.current())
   const payer = runtime.pseudonyms.wallet(claim.proof.payerBytes)
   const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }
-  const isSmall = !wasReverted && !mustBeFinal(finality, token, units)
+  const isSmall = !wasReverted && !mustBeFinal(finality, token, price)
   if (isSmall && !runtime.exposure.exceeds(finality.risk, exposure)) return verdict
   const final = await readPayment(claim, quote, { commitment: 'finalized' })
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
@@ -107,8 +111,16 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof, via }, quote
       runtime.log.error('token_account.lost', { recipient: quote.recipient })
     return verdict
   }
+  if (effect.feePayer !== proof.payer && !via && (await hasPaidElsewhere(runtime, proof)))
+    return refuse('payment_replay')
   const finality = options.commitment ?? 'confirmed'
   return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000, finality }
+}
+
+/** Whether a facilitator on this ledger settled it for another server. Its payer chose the memo. */
+async function hasPaidElsewhere({ ledger, sealer }: Pick<Runtime, 'ledger' | 'sealer'>, { tx, txBytes }: Proof) {
+  const record = await ledger.submissions.find(txBytes)
+  return record !== undefined && openSubmission(sealer, record.sealed, tx)?.requestId === undefined
 }
 
 /** With `verifyOnChain: false`, every payment counts as made, at its price and the current time. */
@@ -116,5 +128,6 @@ function assumePaid(route: Route, now: number, proof: Proof, quote: Quote): Land
   const option = quote.options.find(({ token }) => token === route.config.pricing.token) ?? quote.options[0]
   if (!option) return refuse('route_unknown')
   const landed = { slot: 0, paidAt: now, finality: 'finalized' } as const
-  return { kind: 'paid', option, payer: proof.payer, received: option.units, ...landed }
+  const { units: received, splits } = option
+  return { kind: 'paid', option, payer: proof.payer, received, ...(splits && { splits }), ...landed }
 }

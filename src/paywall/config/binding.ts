@@ -4,8 +4,8 @@
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Incoming } from '../../core/http/http.ts'
+import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from '../../core/http/repeated-names.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
-import { isForm, isHeaderRepeated, isRepeated, readFormNames, readNames } from './repeated-names.ts'
 
 /** `request`: method, path and query as received. `path`: without the query. Otherwise the listed parts. */
 export type Bind = 'request' | 'path' | BoundParts

@@ -7,6 +7,7 @@ import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, isKnownCode, parseNodes, publicNodes } from '../../core/money/tokens.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
 import type { Envelope } from '../../core/payment/envelope.ts'
+import type { RecipientSet } from '../../core/payment/splits.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import { type Keyring, readKeyring } from '../../core/protocol/keyring.ts'
 import type { Log } from '../../core/runtime.ts'
@@ -22,6 +23,7 @@ import { type ProviderOptions, providerSchema, usualOptions } from './options.ts
 import { type FreeQuota, type Pricing, readFree, readPricing } from './pricing.ts'
 import { formatProblem, parseOptions } from './problems.ts'
 import { type RatesConfig, readRatesOption } from './rates.ts'
+import { readSplits } from './splits.ts'
 import { readSponsor, type SponsorConfig } from './sponsor.ts'
 
 /**
@@ -39,8 +41,7 @@ export interface ServiceConfig {
   readonly reportToken: TokenCode
 }
 
-export interface RouteConfig {
-  readonly recipient: string
+export interface RouteConfig extends RecipientSet {
   readonly pricing: Pricing
   readonly acceptedMints: readonly TokenCode[]
   readonly rates: RatesConfig
@@ -182,6 +183,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
   checkCodes(read, mints, problems)
   const pricing = readPricing(read, mints, problems)
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)
+  const splits = readSplits(read, pricing, acceptedMints, problems)
   const free = readFree(read.free)
   const finality = readFinality(read, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
@@ -196,6 +198,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
     service: readServiceConfig(read, keyring),
     route: Object.freeze({
       recipient,
+      splits,
       pricing,
       acceptedMints,
       rates,

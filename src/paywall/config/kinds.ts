@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
-import { isTokenCode, knownCodes, type TokenCode, tokenCodePattern } from '../../core/money/tokens.ts'
+import { isTokenCode, isUnspendable, knownCodes, type TokenCode, tokenCodePattern } from '../../core/money/tokens.ts'
 
 /** The options that a schema accepts. Editors show the doc comments of its properties. */
 export type OptionsInput<Shape extends z.ZodRawShape> = z.input<z.ZodObject<Shape>>
@@ -40,6 +40,11 @@ const notAddress = 'is not a Solana address'
 export const address = z.string(notAddress).refine((value) => decodeAddress(value) !== undefined, {
   error: ({ input }) => (isEthereumAddress(input) ? `${notAddress} but an Ethereum address` : notAddress),
 })
+
+export const wallet = address.refine(
+  (text) => !isUnspendable(text),
+  'is a program or a mint, not a wallet, so the money would be lost',
+)
 
 function isEthereumAddress(value: unknown): boolean {
   return typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)

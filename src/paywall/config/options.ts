@@ -6,7 +6,6 @@
  */
 import { z } from 'zod'
 import { parseEndpoint } from '../../core/http/endpoint.ts'
-import { isUnspendable } from '../../core/money/tokens.ts'
 import { envelopes } from '../../core/payment/envelope.ts'
 import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
 import type { Bind, BoundParts } from './binding.ts'
@@ -24,15 +23,13 @@ import {
   type OptionsInput,
   seconds,
   token,
+  wallet,
   wholeSeconds,
 } from './kinds.ts'
 import { freeOption, perOption, prepayOption, priceOption, sizeOption } from './pricing.ts'
 import { type ServiceOptions, type SharedOptions, serviceShape, sharedShape } from './service-options.ts'
+import { splitsOption } from './splits.ts'
 
-const wallet = address.refine(
-  (text) => !isUnspendable(text),
-  'is a program or a mint, not a wallet, so the money would be lost',
-)
 const bind = z
   .union(
     [
@@ -61,6 +58,13 @@ export const routeShape = {
    * @defaultValue `PAYSTILE_RECIPIENT`
    */
   recipient: wallet,
+  /**
+   * Further wallets that each payment pays directly, in the same transaction: `{ recipient, share }` with a percentage of the
+   * price, or `{ recipient, amount }` in units of `token`. The rest goes to `recipient`. At most 8.
+   *
+   * @see [Split a payment](tasks/split-a-payment.md)
+   */
+  splits: splitsOption.optional(),
   /**
    * The accepted tokens, the preferred one first. `rates` convert the price into tokens other than `token`.
    *

@@ -1,8 +1,8 @@
 /** The options of prices: `price`, `per`, `size`, `prepay` and `free`. */
 import { z } from 'zod'
-import { readPrice } from '../../core/money/price.ts'
+import { megabyte, readPrice } from '../../core/money/price.ts'
 import { findDecimals, isKnownCode, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
-import { type Allowance, isOneRequest, megabyte, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
+import { type Allowance, isOneRequest, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
 import type { Envelope } from '../../core/payment/envelope.ts'
 import type { PricedRequest } from './binding.ts'
 import { callback, whole } from './kinds.ts'

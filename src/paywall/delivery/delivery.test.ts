@@ -55,6 +55,7 @@ function open() {
     usableUntil: 10_000,
     token: 'USDC',
     received: 1n,
+    passedOn: 0n,
     payer: 'p',
     first: false,
   } as const

@@ -55,6 +55,15 @@ export function formatReceived({ claim, admission, receipts }: PaidRequest): str
   return receipts.amount
 }
 
+/** The price that the payer paid, with the parts of other wallets. */
+function formatPaid(paid: PaidRequest): string {
+  const { claim, admission } = paid
+  if (admission.passedOn === 0n) return formatReceived(paid)
+  const { runtime, route } = claim.routeRuntime
+  const decimals = findDecimals(admission.token, runtime.tokens.complete(route.config.mints)) ?? 0
+  return formatUnits(admission.received + admission.passedOn, decimals)
+}
+
 export function readFacts(paid: PaidRequest): PaymentFacts {
   const { claim, admission, receipts } = paid
   if (receipts.facts) return receipts.facts
@@ -105,7 +114,7 @@ function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string,
     requestId: proof.requestId,
     resource,
     token: admission.token,
-    amount: formatReceived(paid),
+    amount: formatPaid(paid),
     payer: admission.payer,
   } as const
   return {

@@ -6,9 +6,10 @@ import type { Answer, Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/spread.ts'
-import type { Amounts, MintTable, TokenCode } from '../../core/money/tokens.ts'
+import type { Amounts, ByToken, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
+import { dividePrice, type Split, type SplitPart, sumParts } from '../../core/payment/splits.ts'
 import type { Offering } from '../../core/payment/token-rules.ts'
 import type { ChallengeParts, Offer } from '../../core/protocol/challenge.ts'
 import { fitsRequestId, prepareSeal, type Subject, type Terms } from '../../core/protocol/request-id.ts'
@@ -93,12 +94,12 @@ function prepare(
   { routeTag, market, omitted }: PreparationParts,
   { price, allowance }: QuotedPrice,
 ): PreparedOffer | Refusal {
-  const { recipient, acceptedMints, mints, description, pricing } = config
+  const { recipient, splits, acceptedMints, mints, description, pricing } = config
   const { rates, spread, offered, publicUrl } = market
   const { token, decimals } = pricing
   const { network } = runtime.config
   const prices = convertAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
-  const { amounts, gross } = payable(prices, offered)
+  const { amounts, gross, parts } = payable(prices, offered, splits)
   const common = { keyId: runtime.keyring.sealing, ttlSeconds: config.challengeTtlSeconds, routeTag, allowance }
   const terms = fitTerms({ ...common, amounts }, acceptedMints)
   const accepted = acceptedMints.filter((code) => terms.amounts[code] !== undefined)
@@ -111,17 +112,19 @@ function prepare(
     price: gross[token] ?? price,
     acceptedMints: accepted,
     amounts: gross,
+    ...(splits.length > 0 && { splits: listSplits(splits, accepted, parts) }),
     mints,
     network,
     allowance,
     ...(network === 'localnet' && { genesis: runtime.genesis }),
     ...(description !== undefined && { description }),
     ...(publicUrl !== undefined && config.checkout && { payPage: `${publicUrl}/pay/` }),
+    // Without a rate of SOL, the sponsor's limits bound the loss.
     ...(config.sponsor &&
       isTooLow({ token, units: price, decimals }, config.sponsor.leastPrice, mints, rates) && { isUnsponsored: true }),
   }
   return {
-    seal: prepareSeal(terms, runtime.sealWith(recipient), runtime.encode),
+    seal: prepareSeal(terms, runtime.sealWith(config), runtime.encode),
     answerWith: dialects.prepare(offer),
     price: formatUnits(price, decimals),
   }
@@ -139,23 +142,50 @@ function fitTerms(terms: Terms, acceptedMints: readonly TokenCode[]): Terms {
   return fitting
 }
 
-/** Whether a price is too low to be sponsored. Without a rate of SOL this is unknown, and the limits bound the loss. */
-function isTooLow(price: Amount, leastLamports: bigint, mints: MintTable, rates: RateTable): boolean {
+/** Whether a price is too low to be sponsored. Undefined without a rate of SOL. */
+export function isTooLow(price: Amount, least: bigint, mints: MintTable, rates: RateTable): boolean | undefined {
+  if (least === 0n) return false
   const { SOL } = convertAll(price, ['SOL'], mints, rates)
-  return SOL !== undefined && SOL < leastLamports
+  return SOL === undefined ? undefined : SOL < least
 }
 
-/** The amount that must arrive of each offered token, and the amount to send, which is more if the mint takes a fee. */
-function payable(prices: Amounts, offered: Market['offered']): { readonly amounts: Amounts; readonly gross: Amounts } {
+interface Payable {
+  /** The price in each offered token. */
+  readonly amounts: Amounts
+  /** The amount to send, which is more if the mint takes a fee. */
+  readonly gross: Amounts
+  /** The amounts to send to the wallets of the splits. */
+  readonly parts: ByToken<readonly SplitPart[]>
+}
+
+function payable(prices: Amounts, offered: Market['offered'], splits: readonly Split[]): Payable {
   const amounts: Record<string, bigint> = {}
   const gross: Record<string, bigint> = {}
+  const parts: Record<string, readonly SplitPart[]> = {}
   for (const [code, { fees, leastUnits }] of offered) {
-    const units = prices[code]
-    if (units === undefined || units < leastUnits) continue
-    const sent = computeGross(units, fees)
-    if (sent === undefined) continue
-    amounts[code] = units
-    gross[code] = sent
+    const price = prices[code]
+    const divided = price === undefined ? undefined : dividePrice(price, splits)
+    if (price === undefined || !divided) continue
+    const all = [divided.own, ...divided.parts.map(({ units }) => units)]
+    if (all.some((units) => units < leastUnits)) continue
+    // The fee is taken from each transfer.
+    const [own, ...sent] = all.map((units) => computeGross(units, fees))
+    if (own === undefined || sent.includes(undefined)) continue
+    amounts[code] = price
+    parts[code] = divided.parts.map(({ recipient }, index) => ({ recipient, units: sent[index] ?? 0n }))
+    gross[code] = own + sumParts(parts[code])
   }
-  return { amounts, gross }
+  return { amounts, gross, parts }
+}
+
+function listSplits(splits: readonly Split[], accepted: readonly TokenCode[], parts: Payable['parts']) {
+  return splits.map(({ recipient }) => ({
+    recipient,
+    amounts: Object.fromEntries(
+      accepted.flatMap((code) => {
+        const part = parts[code]?.find((one) => one.recipient === recipient)
+        return part ? [[code, part.units] as const] : []
+      }),
+    ),
+  }))
 }

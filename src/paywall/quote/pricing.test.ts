@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { computePriceOfBytes, megabyte, oneRequest } from '../../core/payment/allowance.ts'
+import { computePriceOfBytes, megabyte } from '../../core/money/price.ts'
+import { oneRequest } from '../../core/payment/allowance.ts'
 import type { PricedRequest } from '../config/binding.ts'
 import { readConfig } from '../config/config.ts'
 import type { ProviderOptions } from '../config/options.ts'

@@ -1,8 +1,8 @@
 /** The price of a request and the allowance that it buys: fixed, or dependent on the request. */
 import { maxUnits } from '../../core/money/money.ts'
-import { readPrice } from '../../core/money/price.ts'
+import { computePriceOfBytes, readPrice } from '../../core/money/price.ts'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import { type Allowance, computePriceOfBytes } from '../../core/payment/allowance.ts'
+import type { Allowance } from '../../core/payment/allowance.ts'
 import type { Accept } from '../../core/protocol/proof.ts'
 import type { PricedRequest } from '../config/binding.ts'
 import type { Pricing } from '../config/pricing.ts'

@@ -65,7 +65,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
   const terms = createTerms(runtime, config, dealing)
   const history = createTermsHistory(runtime, terms)
   const about = { endpoint: config.endpoint?.path ?? '', proofTtlSeconds }
-  runtime.register(terms.scopes, terms.recipients, about)
+  runtime.register(terms.scopes, terms.recipientSets, about)
   const [routeTag = new Uint8Array()] = terms.tags
   const rates = runtime.openRates(config.rates, config.mints)
   rates.keep()
@@ -137,7 +137,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     honour: (former) => {
       history.honour(former)
       for (const { terms: before, until, isContained } of former) {
-        runtime.register(isContained ? before.scopes : [], before.recipients, about)
+        runtime.register(isContained ? before.scopes : [], before.recipientSets, about)
         runtime.quoteAfter(until)
       }
     },

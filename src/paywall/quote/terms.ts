@@ -6,6 +6,7 @@
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
+import type { RecipientSet } from '../../core/payment/splits.ts'
 import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import type { Bind, BodyFacts } from '../config/binding.ts'
@@ -18,8 +19,8 @@ export interface QuoteTerms {
   /** The scope of the route, then the scopes that it has replaced. */
   readonly scopes: readonly string[]
   readonly tags: readonly Uint8Array[]
-  /** The recipient of the route, then the recipients that it has replaced. */
-  readonly recipients: readonly string[]
+  /** The set of recipients of the route, then the recipients that it has replaced. */
+  readonly recipientSets: readonly RecipientSet[]
   readonly binds: readonly Bind[]
   /** Whether the price depends on the request. */
   readonly isAsked: boolean
@@ -100,7 +101,10 @@ export function createTerms(
   return {
     scopes,
     tags: scopes.map(tags.route),
-    recipients: [config.recipient, ...config.retiredRecipients],
+    recipientSets: [
+      { recipient: config.recipient, splits: config.splits },
+      ...config.retiredRecipients.map((recipient) => ({ recipient, splits: [] })),
+    ],
     binds,
     isAsked: !fixedDeal,
     tag,
@@ -119,7 +123,7 @@ export function createTerms(
 }
 
 /** The terms of a requestId's quote. */
-export type FoundTerms = { readonly kind: 'quoted'; readonly recipients: readonly string[] } | Refusal
+export type FoundTerms = { readonly kind: 'quoted'; readonly recipientSets: readonly RecipientSet[] } | Refusal
 
 export interface TermsHistory {
   /** Also honours these from now on. */
@@ -135,8 +139,8 @@ type HistoryRuntime = Pick<Runtime, 'tags' | 'findRoute'>
 export function createTermsHistory({ tags, findRoute }: HistoryRuntime, own: QuoteTerms): TermsHistory {
   let former: readonly FormerTerms[] = []
   const scopeTag = tags.binding('*', '*')
-  const hasRecipient = ({ recipients }: QuoteTerms, recipient: string | undefined): boolean =>
-    recipient === undefined || recipients.includes(recipient)
+  const hasRecipient = ({ recipientSets }: QuoteTerms, recipient: string | undefined): boolean =>
+    recipient === undefined || recipientSets.some((recipientSet) => recipientSet.recipient === recipient)
   const hasTag = (terms: QuoteTerms, { routeTag }: OpenedRequest): boolean =>
     terms.tags.some((tag) => equalBytes(tag, routeTag))
   /**
@@ -161,9 +165,9 @@ export function createTermsHistory({ tags, findRoute }: HistoryRuntime, own: Quo
       const known = paid.filter((terms) => hasTag(terms, request))
       if (known.length === 0) return refuse(findRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
       let refusal = refuse('binding_mismatch')
-      for (const { check, recipients } of known) {
+      for (const { check, recipientSets } of known) {
         const why = await check(incoming, request)
-        if (!why) return { kind: 'quoted', recipients }
+        if (!why) return { kind: 'quoted', recipientSets }
         // The refusal by the terms of its quote is more specific than the others.
         if (refusal.code === 'binding_mismatch') refusal = why
       }

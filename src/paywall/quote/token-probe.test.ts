@@ -45,7 +45,10 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
   const welcomed = new Promise<void>((resolve) => {
     welcome = resolve
   })
-  const inspect = vi.fn(async () => answer)
+  /** By wallet, unless all answer the same. */
+  const answers = new Map<string, Inspection>()
+  const inspect = vi.fn(async (question: { readonly recipient: string }) => answers.get(question.recipient) ?? answer)
+  const kept: unknown[] = []
   const openAccount = vi.fn(async () => ({ kind: 'opened', tx: 'tx' }) as const)
   const runtime = {
     config: { network: 'localnet' },
@@ -54,6 +57,7 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
     prepareRecipient: () => welcomed,
     inspect,
     openAccount,
+    splits: { keep: async (payee: unknown) => void kept.push(payee) },
   }
   const probe = startProbe(runtime as unknown as Runtime, config)
   return {
@@ -67,6 +71,8 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
     inspect,
     openAccount,
     welcome,
+    answers,
+    kept,
     say: (next: Inspection) => {
       answer = next
     },
@@ -76,6 +82,46 @@ function begin(first: Inspection | ((config: RouteConfig) => Inspection), option
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+describe('a probe of a route with splits', () => {
+  const splits = [{ recipient: stranger, share: 10 }]
+  const theirs = (config: RouteConfig, change: Partial<TokenReading> = {}) =>
+    reading(config, { account: { kind: 'account', owner: stranger, isFrozen: false }, ...change })
+
+  it('offers nothing before the ledger has the splits', async () => {
+    const { probe, welcome, answers, config, kept } = begin(reading, { splits })
+    answers.set(stranger, theirs(config))
+    expect([probe.state(), kept]).toEqual(['waiting', []])
+    welcome()
+    expect(await probe.result()).toEqual({ offered: ['USDC', 'SOL'], withheld: {} })
+    expect(kept).toEqual([{ recipient, splits: [{ recipient: stranger, basisPoints: 1_000n }] }])
+  })
+
+  it('offers a token only if every wallet can receive it', async () => {
+    const { probe, welcome, answers, config } = begin(reading, { splits })
+    answers.set(stranger, theirs(config, { account: { kind: 'absent' } }))
+    welcome()
+    const { offered, withheld } = await probe.result()
+    expect(offered).toEqual(['SOL'])
+    expect(withheld['USDC']).toMatch(/^splits\.0\.recipient: has no USDC account yet; open it with spl-token/)
+  })
+
+  it('opens the missing account of a wallet with a key', async () => {
+    const { probe, welcome, answers, config, openAccount } = begin(reading, { splits, accountKey: 'key.json' })
+    answers.set(stranger, theirs(config, { account: { kind: 'absent' } }))
+    welcome()
+    await probe.result()
+    expect(openAccount.mock.calls).toMatchObject([[{ recipient: stranger, key: 'key.json' }]])
+  })
+
+  it('quotes no part that an empty wallet cannot receive', async () => {
+    const { probe, welcome, answers, config } = begin(reading, { splits, price: () => 1 })
+    answers.set(stranger, { ...theirs(config), wallet: { kind: 'wallet', leastLamports: 9n } } as Inspection)
+    welcome()
+    await probe.result()
+    expect(probe.offered().get('SOL')).toEqual({ fees: [], leastUnits: 9n })
+  })
+})
 
 describe('a probe', () => {
   it('asks when the recipient has been made able to receive, and not before', async () => {
@@ -174,23 +220,24 @@ describe('a probe', () => {
     expect(probe.result()).toBe(first)
   })
 
-  it('asks no node if the chain is not read, and leaves no timer', async () => {
+  it('asks no node if the chain is not read, also later', async () => {
     const { probe, welcome, inspect } = begin(unknown, { verifyOnChain: false, mints: { USDC: stranger } })
     welcome()
     expect(await probe.result()).toEqual({ offered: ['USDC', 'SOL'], withheld: {} })
-    await pass(0)
-    expect([inspect.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0])
+    await pass(3_600_000)
+    expect(inspect).not.toHaveBeenCalled()
   })
 
-  it('that was stopped while it asked leaves no timer, and opens nothing', async () => {
+  it('that was stopped while it asked never asks again, and opens nothing', async () => {
     const options = { accountKey: 'key.json' }
-    const { probe, welcome, config, say, openAccount } = begin(reading, options)
+    const { probe, welcome, config, say, openAccount, inspect } = begin(reading, options)
     say(reading(config, { account: { kind: 'absent' } }))
     probe.stop()
     welcome()
     await probe.result()
-    await pass(0)
-    expect([openAccount.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0])
+    const asked = inspect.mock.calls.length
+    await pass(3_600_000)
+    expect([openAccount.mock.calls.length, inspect.mock.calls.length - asked]).toEqual([0, 0])
   })
 
   it('opens missing accounts only with a key', async () => {

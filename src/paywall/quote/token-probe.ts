@@ -1,6 +1,6 @@
 /**
  * Checks on chain, before a token is offered, that it can be used: the mint matches the configuration, and the
- * recipient can receive it. A token that fails is not offered; the others are.
+ * recipient and the wallets of the splits can receive it. A token that fails is not offered; the others are.
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
@@ -15,6 +15,7 @@ import {
   pickMints,
   type TokenCode,
 } from '../../core/money/tokens.ts'
+import { dividePrice } from '../../core/payment/splits.ts'
 import {
   formatObjection,
   type Inspection,
@@ -50,7 +51,8 @@ interface Findings {
 
 /** Checks at once, then periodically. */
 export function startProbe(runtime: Runtime, config: RouteConfig) {
-  const { recipient, acceptedMints, verifyOnChain } = config
+  const { recipient, splits, acceptedMints, verifyOnChain } = config
+  const wallets = [recipient, ...splits.map((split) => split.recipient)]
   const tell = createTeller()
   let findings = firstFindings(runtime, config)
   let hasAsked = !verifyOnChain
@@ -58,12 +60,16 @@ export function startProbe(runtime: Runtime, config: RouteConfig) {
   let stopped = false
 
   const inspect = async (look: Look): Promise<readonly Unopened[]> => {
-    const inspection = await runtime.inspect({ recipient, mints: pickMints(acceptedMints, config.mints) })
-    if (inspection.kind === 'unknown') {
-      look.say('warn', 'token.unchecked', { why: inspection.why })
-      throw new PaystileError('chain_unavailable', `the chain cannot be read yet: ${inspection.why}`)
-    }
-    const judged = judgeAll(runtime, config, inspection)
+    const mints = pickMints(acceptedMints, config.mints)
+    const judgedWallets = await Promise.all(
+      wallets.map(async (wallet) => {
+        const inspection = await runtime.inspect({ recipient: wallet, mints })
+        if (inspection.kind === 'seen') return judgeAll(runtime, config, wallet, inspection)
+        look.say('warn', 'token.unchecked', { why: inspection.why })
+        throw new PaystileError('chain_unavailable', `the chain cannot be read yet: ${inspection.why}`)
+      }),
+    )
+    const judged = joinJudgements(judgedWallets)
     const bound = await bindOffered(runtime, config, judged.findings)
     hasAsked = true
     if (nameOf(bound) !== nameOf(findings)) findings = bound
@@ -78,7 +84,7 @@ export function startProbe(runtime: Runtime, config: RouteConfig) {
   }
 
   const find = async (look: Look): Promise<void> => {
-    await runtime.prepareRecipient(recipient)
+    await Promise.all(wallets.map(runtime.prepareRecipient))
     try {
       const unopened = verifyOnChain ? await inspect(look) : await trust()
       if (!stopped && (await openAll(runtime, config, unopened))) await inspect(look)
@@ -135,47 +141,86 @@ export function startProbe(runtime: Runtime, config: RouteConfig) {
 
 export type Probe = ReturnType<typeof startProbe>
 
-/** The state before the first check: known mints count as good, mints of the provider do not. */
-function firstFindings(runtime: Runtime, { acceptedMints, mints, verifyOnChain }: RouteConfig): Findings {
+/**
+ * The state before the first check: known mints count as good, mints of the provider do not. With splits, nothing is
+ * offered before the ledger has them.
+ */
+function firstFindings(runtime: Runtime, { acceptedMints, mints, splits, verifyOnChain }: RouteConfig): Findings {
   const known = knownMints[runtime.config.network]
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
   for (const code of acceptedMints) {
     const mint = findMint(code, mints)
     const isTrusted = !mint || isSameMint(mint, findMint(code, known)) || (!verifyOnChain && isKnownCode(code))
-    if (isTrusted) offered.set(code, { fees: [], leastUnits: 0n })
+    if (isTrusted && splits.length === 0) offered.set(code, { fees: [], leastUnits: 0n })
     else withheld.set(code, notAskedYet)
   }
   return { offered, withheld, doubts: [] }
 }
 
 interface Unopened {
+  readonly recipient: string
   readonly code: TokenCode
   readonly mint: Mint
 }
 
-function judgeAll(runtime: Runtime, config: RouteConfig, inspection: Extract<Inspection, { kind: 'seen' }>) {
+interface Judgement {
+  readonly findings: Findings
+  readonly unopened: readonly Unopened[]
+}
+
+/** Judges all tokens for one of the wallets. */
+function judgeAll(
+  runtime: Runtime,
+  config: RouteConfig,
+  recipient: string,
+  inspection: Extract<Inspection, { kind: 'seen' }>,
+): Judgement {
+  const place = config.splits.findIndex((split) => split.recipient === recipient)
+  const name = place < 0 ? '' : `splits.${place}.`
   const offered = new Map<TokenCode, Offering>()
   const withheld = new Map<TokenCode, string>()
   const unopened: Unopened[] = []
   const doubts: string[] = []
   for (const code of config.acceptedMints) {
-    const terms = readTerms(config, code)
+    const terms = readTerms(config, code, recipient)
     const verdict = judgeToken(terms, inspection)
-    if (verdict.kind === 'unopened' && terms.mint) unopened.push({ code, mint: terms.mint })
+    if (verdict.kind === 'unopened' && terms.mint) unopened.push({ recipient, code, mint: terms.mint })
     const isUnopened = verdict.kind === 'unopened'
-    if (verdict.kind === 'good' || (isUnopened && isOpenedByPayer(runtime))) offered.set(code, verdict.offering)
-    else withheld.set(code, isUnopened && config.accountKey ? beingOpened(code) : formatObjection(verdict))
-    if (verdict.kind === 'good') doubts.push(...verdict.warnings)
+    // The payer opens only the account of the recipient, not those of others.
+    const isOffered = verdict.kind === 'good' || (isUnopened && place < 0 && isOpenedByPayer(runtime))
+    if (isOffered) offered.set(code, verdict.offering)
+    else withheld.set(code, name + (isUnopened && config.accountKey ? beingOpened(code) : formatObjection(verdict)))
+    if (verdict.kind === 'good') doubts.push(...verdict.warnings.map((warning) => name + warning))
   }
   return { findings: { offered, withheld, doubts }, unopened }
 }
 
+/** A token is offered if all wallets can receive it. */
+function joinJudgements(judged: readonly Judgement[]): Judgement {
+  const [first = { findings: { offered: new Map(), withheld: new Map(), doubts: [] }, unopened: [] }, ...others] =
+    judged
+  if (others.length === 0) return first
+  const all = judged.map(({ findings }) => findings)
+  const withheld = new Map(all.toReversed().flatMap((findings) => [...findings.withheld]))
+  const offered = new Map(
+    [...first.findings.offered].flatMap(([code, { fees }]) => {
+      const least = all.map((findings) => findings.offered.get(code)?.leastUnits ?? 0n)
+      const leastUnits = least.reduce((most, one) => (one > most ? one : most), 0n)
+      return withheld.has(code) ? [] : [[code, { fees, leastUnits }] as const]
+    }),
+  )
+  const doubts = all.flatMap((findings) => findings.doubts)
+  return { findings: { offered, withheld, doubts }, unopened: judged.flatMap(({ unopened }) => unopened) }
+}
+
 /**
  * The ledger binds the codes of other tokens to their mints, once the chain has confirmed them and before they are
- * quoted. A code that it knows for another mint is withheld.
+ * quoted. A code that it knows for another mint is withheld. The ledger also keeps the splits before they are quoted.
  */
-async function bindOffered(runtime: Runtime, { mints }: RouteConfig, findings: Findings): Promise<Findings> {
+async function bindOffered(runtime: Runtime, config: RouteConfig, findings: Findings): Promise<Findings> {
+  const { recipient, splits, mints } = config
+  if (splits.length > 0) await runtime.splits.keep({ recipient, splits })
   const [offered, withheld] = [new Map(findings.offered), new Map(findings.withheld)]
   for (const code of findings.offered.keys()) {
     const mint = isKnownCode(code) ? undefined : findMint(code, mints)
@@ -190,34 +235,39 @@ async function bindOffered(runtime: Runtime, { mints }: RouteConfig, findings: F
 const beingOpened = (code: TokenCode): string =>
   `recipient: has no ${code} account yet; accountKey opens it; if that fails, see the log`
 
-/** The terms on which a route accepts a token, for `judgeToken`. */
-export function readTerms(config: RouteConfig, code: TokenCode): TokenTerms {
-  const { recipient, mints, allowedTraits } = config
+/** The terms on which one of a route's wallets accepts a token, for `judgeToken`. */
+export function readTerms(config: RouteConfig, code: TokenCode, recipient = config.recipient): TokenTerms {
+  const { mints, allowedTraits } = config
   return {
     code,
     recipient,
     mint: findMint(code, mints),
-    units: unitsOf(config, code),
+    units: unitsOf(config, code, recipient),
     allowed: allowedTraits[code] ?? [],
   }
 }
 
-/** The price, if it is the same for all requests and constant. Other prices are checked when they are quoted. */
-function unitsOf({ pricing, rates, mints }: RouteConfig, code: TokenCode): bigint | undefined {
+/**
+ * The wallet's part of the price, if the price is the same for all requests and constant. Other prices are checked when
+ * they are quoted.
+ */
+function unitsOf({ pricing, splits, rates, mints }: RouteConfig, code: TokenCode, wallet: string): bigint | undefined {
   const { price, per, token, decimals } = pricing
   if (typeof price === 'function' || per.kind !== 'allowance' || rates.kind !== 'fixed') return undefined
-  return convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
+  const whole = convertAll({ token, units: price, decimals }, [code], mints, rates.table)[code]
+  const divided = whole === undefined ? undefined : dividePrice(whole, splits)
+  return divided?.parts.find(({ recipient }) => recipient === wallet)?.units ?? divided?.own
 }
 
 /** True if an account was opened, so that another check is useful. */
 async function openAll(
   { log, openAccount }: Runtime,
-  { recipient, accountKey }: RouteConfig,
+  { accountKey }: RouteConfig,
   unopened: readonly Unopened[],
 ): Promise<boolean> {
   if (accountKey === undefined) return false
   let any = false
-  for (const { code, mint } of unopened) {
+  for (const { recipient, code, mint } of unopened) {
     const opening = await openAccount({ recipient, mint, key: accountKey })
     if (opening.kind === 'opened') log.info('token_account.opened', { token: code, recipient, tx: opening.tx })
     if (opening.kind === 'failed') log.error('token_account.open_failed', { token: code, why: opening.why })

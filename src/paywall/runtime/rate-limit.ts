@@ -20,13 +20,17 @@ export interface RateLimitVisit {
   leave(wasUseful: boolean): void
 }
 
-/** Many payers may share the address of an office. A requestId belongs to one payer. */
-const perAddress: BucketRate = { most: 30, secondsEach: 2 }
-const perRequest: BucketRate = { most: 5, secondsEach: 5 }
-/** Proofs of one address that may wait at the same time. */
-const mostAtOnce = 64
+export interface AddressLimits {
+  readonly perAddress: BucketRate
+  /** Proofs of one address that may wait at the same time. */
+  readonly mostAtOnce: number
+}
 
-export function createRateLimit(clock: Clock): RateLimit {
+/** Many payers may share the address of an office. A requestId belongs to one payer. */
+const usualLimits: AddressLimits = { perAddress: { most: 30, secondsEach: 2 }, mostAtOnce: 64 }
+const perRequest: BucketRate = { most: 5, secondsEach: 5 }
+
+export function createRateLimit(clock: Clock, { perAddress, mostAtOnce } = usualLimits): RateLimit {
   const addresses = createTokenBuckets(clock)
   const requests = createTokenBuckets(clock)
 

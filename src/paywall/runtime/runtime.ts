@@ -2,12 +2,12 @@
  * The runtime of a service: the keys, the ledger and the nodes that its routes share, and the routes and recipients
  * that identify older requestIds.
  */
-import { decodeAddress } from '../../core/encoding/base58.ts'
 import { equalBytes, type Hmac, prepareHmac } from '../../core/encoding/hmac.ts'
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import type { Meter } from '../../core/observability/metrics.ts'
 import type { TokenAccountOf } from '../../core/payment/requirements.ts'
+import { nameRecipientSet, type RecipientSet, type Split } from '../../core/payment/splits.ts'
 import type { Inspection } from '../../core/payment/token-rules.ts'
 import type { Asset } from '../../core/payment/verify.ts'
 import type { OutgoingWallet, OutgoingWalletLimits, WalletHistory } from '../../core/payouts/outgoing-wallet.ts'
@@ -36,6 +36,7 @@ import { createPayDesks, type PayDesks } from './pay-desk.ts'
 import type { PendingPayments } from './pending-payments.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { createRouteWarnings, type RouteWarnings } from './route-warnings.ts'
+import { createSplitRegistry, type SplitRegistry } from './split-registry.ts'
 import type { TestPayer } from './test-payer.ts'
 import { createTokenRegistry, type TokenRegistry } from './token-registry.ts'
 import type { UnfinalizedPayments } from './unfinalized.ts'
@@ -76,8 +77,10 @@ export interface RuntimeParts {
   readonly submitter: Submitter
   /** Encodes a transaction for a node. */
   readonly encodeWire: (bytes: Uint8Array) => string
-  /** The wallet that pays network fees for these clients. Routes with the same key share it. */
-  /** The sponsor's wallet must be neither the recipient nor the wallet of another key. */
+  /**
+   * The wallet that pays network fees for these clients. Routes with the same key share it. It must be neither a
+   * recipient nor the wallet of another key.
+   */
   readonly openSponsor: (config: SponsorConfig, others: SponsorOthers) => SponsorHandle
   readonly listSponsors: () => readonly SponsorState[]
   /** Opens the wallet of a key for outgoing transactions. */
@@ -108,10 +111,11 @@ export interface RuntimeParts {
   readonly pending: PendingPayments
 }
 
-/** The other wallets of a route. */
+/** The other wallets of a route, or of the facilitator. */
 export interface SponsorOthers {
-  readonly recipient: string
-  readonly accountKey: AccountKey | undefined
+  readonly recipients: readonly string[]
+  readonly splits?: readonly Split[]
+  readonly accountKey?: AccountKey | undefined
 }
 
 /** A sponsor whose key may still be opening. */
@@ -150,7 +154,7 @@ export interface Rates {
 }
 
 export type Recognition =
-  | { readonly kind: 'sealed'; readonly recipient: string }
+  | ({ readonly kind: 'sealed' } & RecipientSet)
   | { readonly kind: 'forged' }
   /** The key of the requestId is retired. Only the ledger can tell whether the requestId is genuine. */
   | { readonly kind: 'unknown_key' }
@@ -173,14 +177,19 @@ export interface Runtime extends RuntimeParts {
   readonly config: ServiceConfig
   readonly pseudonyms: Pseudonyms
   readonly tags: Tags
-  /** Registers the scopes and recipients of a route, so that other routes can identify its requestIds. */
-  register(scopes: readonly string[], recipients: readonly string[], about: RouteFacts): void
+  /** Registers the scopes and sets of recipients of a route, so that other routes can identify its requestIds. */
+  register(scopes: readonly string[], recipientSets: readonly RecipientSet[], about: RouteFacts): void
   /** The issue time of a new quote, in seconds. */
   quoteSecond(): number
   /** All further quotes are issued after this second, so the issue time shows which quotes came before. */
   quoteAfter(second: number): void
-  sealWith(recipient: string): Hmac
+  sealWith(recipientSet: RecipientSet): Hmac
   recognise(request: OpenedRequest): Recognition
+  /**
+   * The same, but reads the ledger again if the requestId is unknown: another server may have new splits. Throws
+   * `LedgerUnavailable` if that is not possible.
+   */
+  identify(request: OpenedRequest): Promise<Recognition>
   /** The route of a requestId. Undefined if it belongs to no route of this service. */
   findRoute(tag: Uint8Array): RouteFacts | undefined
   /** The watched accounts, with their recipient and token. */
@@ -200,6 +209,8 @@ export interface Runtime extends RuntimeParts {
   readonly warnings: RouteWarnings
   /** The tokens of the ledger, including those that are no longer configured. */
   readonly tokens: TokenRegistry
+  /** The splits of all quotes, including those that are no longer configured. */
+  readonly splits: SplitRegistry
   /** Payments that changed, for the event stream. */
   readonly changes: Changes
   /** The ends of time windows, for the responses that run in them. */
@@ -225,21 +236,39 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
   const { keyring } = parts
   const tags = createTags(keyring.tagKey)
   const macs = new Map<string, Hmac>()
+  const recipientSets = new Map<string, RecipientSet>()
   const recipients = new Set<string>()
+  const splits = createSplitRegistry(parts.ledger.kv, parts.clock)
   const routes = new Map<string, RouteFacts & { readonly tag: Uint8Array }>()
   const changes = createChanges()
   const listeners = new Map<(event: PaywallEvent) => unknown, number>()
   let earliestQuote = 0
 
-  const macOf = (keyId: number, recipient: string): Hmac | undefined => {
-    const name = `${keyId}:${recipient}`
-    const known = macs.get(name)
+  const macOf = (
+    keyId: number,
+    recipientSet: RecipientSet,
+    name = nameRecipientSet(recipientSet),
+  ): Hmac | undefined => {
+    const place = `${keyId}:${name}`
+    const known = macs.get(place)
     const key = keyring.sealKeys.get(keyId)
     if (known || !key) return known
-    const bytes = decodeAddress(recipient) ?? new Uint8Array()
-    const mac = prepareHmac(key, sealContext(config.network, config.service, bytes))
-    macs.set(name, mac)
+    const mac = prepareHmac(key, sealContext(config.network, config.service, recipientSet))
+    macs.set(place, mac)
     return mac
+  }
+  const recognise = (request: OpenedRequest): Recognition => {
+    const { keyId } = request
+    if (!keyring.sealKeys.has(keyId)) return { kind: 'unknown_key' }
+    for (const [name, recipientSet] of recipientSets) {
+      const mac = macOf(keyId, recipientSet, name)
+      if (mac && isAuthentic(request, mac)) return { kind: 'sealed', ...recipientSet }
+    }
+    for (const [name, recipientSet] of splits.known()) {
+      const mac = recipients.has(recipientSet.recipient) ? macOf(keyId, recipientSet, name) : undefined
+      if (mac && isAuthentic(request, mac)) return { kind: 'sealed', ...recipientSet }
+    }
+    return { kind: 'forged' }
   }
 
   return {
@@ -252,6 +281,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     catalog: createCatalog(),
     warnings: createRouteWarnings(parts.log),
     tokens: createTokenRegistry(parts.ledger.kv),
+    splits,
     changes,
     listen: (listener) => {
       listeners.set(listener, 1 + (listeners.get(listener) ?? 0))
@@ -276,24 +306,26 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
         const proofTtlSeconds = Math.max(known?.proofTtlSeconds ?? 0, about.proofTtlSeconds)
         routes.set(scope, { endpoint, proofTtlSeconds, tag: tags.route(scope) })
       }
-      for (const recipient of added) recipients.add(recipient)
+      for (const recipientSet of added) {
+        recipientSets.set(nameRecipientSet(recipientSet), recipientSet)
+        recipients.add(recipientSet.recipient)
+      }
     },
     quoteSecond: () => Math.max(earliestQuote, Math.floor(parts.clock.now() / 1000)),
     quoteAfter: (second) => {
       earliestQuote = Math.max(earliestQuote, second + 1)
     },
-    sealWith: (recipient) => {
-      const mac = macOf(keyring.sealing, recipient)
+    sealWith: (recipientSet) => {
+      const mac = macOf(keyring.sealing, recipientSet)
       if (!mac) throw new Error('the sealing key is missing from its own keyring')
       return mac
     },
-    recognise: (request) => {
-      if (!keyring.sealKeys.has(request.keyId)) return { kind: 'unknown_key' }
-      for (const recipient of recipients) {
-        const mac = macOf(request.keyId, recipient)
-        if (mac && isAuthentic(request, mac)) return { kind: 'sealed', recipient }
-      }
-      return { kind: 'forged' }
+    recognise,
+    identify: async (request) => {
+      const known = recognise(request)
+      if (known.kind !== 'forged') return known
+      await splits.refresh()
+      return recognise(request)
     },
     findRoute: (tag) => [...routes.values()].find((known) => equalBytes(known.tag, tag)),
   }

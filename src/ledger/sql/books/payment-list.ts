@@ -10,12 +10,12 @@ import type { PaymentListQuery } from '../../../core/ports/reports.ts'
 import { sightingColumns } from '../../rules/observations.ts'
 import { listPayment } from '../../rules/payment-list.ts'
 import { checkCount } from '../../rules/periods.ts'
-import { formatText, parseText } from '../../stored-text.ts'
+import { formatText, parseParts, parseText } from '../../stored-text.ts'
 import { type Dialect, join, type Query, raw, sql, type Whole } from '../work.ts'
 import type { BookedRow } from './totals.ts'
 
 const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
-  used, deliveries, positions, finality`
+  used, deliveries, positions, finality, splits`
 
 /** The row from the databases. Money is text. In PostgreSQL, all numbers are text. */
 export interface PaymentListRow extends BookedRow {
@@ -26,6 +26,7 @@ export interface PaymentListRow extends BookedRow {
   readonly used: Whole
   readonly deliveries: Whole
   readonly positions: string
+  readonly splits: string | null
 }
 
 export function readPaymentListItem(row: PaymentListRow): PaymentListItem {
@@ -38,6 +39,7 @@ export function readPaymentListItem(row: PaymentListRow): PaymentListItem {
     endpoint: parseText(row.endpoint),
     token,
     received: BigInt(row.received),
+    ...parseParts(row.splits),
     worth: row.worth === null ? undefined : BigInt(row.worth),
     allowance: { unit, amount: BigInt(row.amount) },
     paidAt: Number(row.paid_at),

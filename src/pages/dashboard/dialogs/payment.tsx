@@ -72,10 +72,22 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           {payment.requestId !== '' && <IdLine name="Request (hash)" text={payment.requestId} />}
           {payment.payer !== '' && <IdLine name="Payer (hash)" text={payment.payer} />}
           <IdLine name="Recipient" text={payment.recipient} />
+          {listSplits(payment).map(({ amount, wallet }) => (
+            <IdLine key={wallet} name={`Also paid: ${amount} ${payment.token}`} text={wallet} />
+          ))}
         </dl>
       </Part>
     </div>
   )
+}
+
+/** The parts of other wallets. An older service sends none. */
+function listSplits({ splits = '' }: Partial<Pick<PaymentDetail, 'splits'>>) {
+  const parts = splits === '' ? [] : splits.split('; ')
+  return parts.map((part) => {
+    const [amount = '', wallet = ''] = part.split(' ')
+    return { amount, wallet }
+  })
 }
 
 const checkWords: Readonly<Record<CheckName, string>> = {

@@ -3,7 +3,7 @@
  * read as the same name. A price function reads one value. The program behind it may read another one, and then the
  * wrong price is paid.
  */
-import type { Incoming } from '../../core/http/http.ts'
+import type { Incoming } from './http.ts'
 
 /** The names of query parameters and form fields as they were sent, decoded. */
 export function readNames(text: string): readonly string[] {
