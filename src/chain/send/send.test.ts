@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../rpc/rpc.ts'
-import { readFates } from './send.ts'
+import { readFates, submit } from './send.ts'
 
 const genesis = 'genesis'
 /** A transaction with one signer and no instructions. */
@@ -58,5 +58,21 @@ describe('readFates', () => {
   it('believes no node of another chain', async () => {
     const other = createNode({ landed: { ...landed, confirmationStatus: 'finalized' } }, 300, 'other')
     expect((await read(['landed'], other)).map(({ kind }) => kind)).toEqual(['unknown'])
+  })
+})
+
+describe('submit', () => {
+  it.each([
+    [undefined, { preflightCommitment: 'confirmed' }],
+    [{ isSimulated: true }, { skipPreflight: true }],
+  ])('with %j asks the node for %j', async (options, expected) => {
+    const asked: unknown[] = []
+    const call: Call = async (...question) => {
+      asked.push(question)
+      return { kind: 'answered', result: 'landed' }
+    }
+    const posting = await submit({ call }, { signature: 'landed', wire, slot: 100 }, options)
+    expect(posting).toEqual({ kind: 'sent' })
+    expect(asked).toEqual([['sendTransaction', [wire, { encoding: 'base64', ...expected }]]])
   })
 })

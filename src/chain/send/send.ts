@@ -7,6 +7,7 @@
 
 import { isFields } from '../../core/encoding/fields.ts'
 import type { Posting } from '../../core/payouts/outgoing-wallet.ts'
+import type { SendOptions } from '../../core/ports/sponsor.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { describeError, readCount } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
@@ -52,9 +53,16 @@ export async function readRecentSlot({ call }: Rpc, blockhash: string): Promise<
   return resultValue(answer) === true ? resultSlot(answer) : undefined
 }
 
-/** Sends the payment to a node, which simulates it first, so a payment that would fail costs nothing. */
-export async function submit(rpc: Pick<Rpc, 'call'>, payment: SignedPayment): Promise<Posting> {
-  const answer = await send(rpc, payment, { preflightCommitment: 'confirmed' })
+/**
+ * Sends the payment to a node, which simulates it first, so a payment that would fail costs nothing. A payment that was
+ * just simulated is sent without that.
+ */
+export async function submit(
+  rpc: Pick<Rpc, 'call'>,
+  payment: SignedPayment,
+  { isSimulated = false }: SendOptions = {},
+): Promise<Posting> {
+  const answer = await send(rpc, payment, isSimulated ? { skipPreflight: true } : { preflightCommitment: 'confirmed' })
   if (answer.kind === 'unavailable') return { kind: 'unknown', why: answer.why }
   if (answer.kind === 'answered') {
     if (answer.result === payment.signature) return { kind: 'sent' }

@@ -49,7 +49,7 @@ export function createSubmitter({ rpc, genesis, verifier, clock }: SubmitterPart
       if (error === null) return { kind: 'succeeds' }
       return { kind: 'fails', isStale: error === 'BlockhashNotFound', why: describeError(error) }
     },
-    send: (signed) => submit(rpc, signed),
+    send: (signed, options) => submit(rpc, signed, options),
     readState: async (signed) => describeFate(await readFate({ rpc, genesis }, signed)),
     readStates: async (all) => (await readFates({ rpc, genesis }, all)).map(describeFate),
   }

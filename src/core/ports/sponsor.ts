@@ -47,6 +47,10 @@ export type SubmissionTrial =
 export type SentState = SubmissionOutcome | 'open'
 
 /** Reads submitted transactions, sends them, and reads their outcome. It holds no key. */
+export interface SendOptions {
+  readonly isSimulated?: boolean
+}
+
 export interface Submitter {
   /** Reads blockhashes from now on. Resolves after the first reading. Further calls change nothing. */
   start(): Promise<void>
@@ -56,8 +60,11 @@ export interface Submitter {
   recent(): RecentBlockhash | undefined
   /** Simulates it without its signatures, so that nothing can land. */
   simulate(bytes: Uint8Array): Promise<SubmissionTrial>
-  /** Sends it once. A node simulates it first, and does not forward a transaction that would fail. */
-  send(signed: SignedDraft): Promise<Posting>
+  /**
+   * Sends it once. Unless it was just simulated, the node simulates it first, and does not forward a transaction that
+   * would fail.
+   */
+  send(signed: SignedDraft, options?: SendOptions): Promise<Posting>
   readState(signed: SignedDraft): Promise<SentState>
   /** The states of many transactions, in their order. */
   readStates(all: readonly SignedDraft[]): Promise<readonly SentState[]>

@@ -24,6 +24,7 @@ import { hashClaim, proofText } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { notePending } from './observed-payments.ts'
+import { recordLater } from './submit.ts'
 import { type Claim, readForGrant, readPayment, readWithin } from './verify-on-chain.ts'
 
 const signatureAgeSeconds = 300
@@ -279,7 +280,7 @@ type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowa
   Pick<Admission, 'passedOn'>
 
 async function take(
-  { routeRuntime, incoming, proof }: Claim,
+  { routeRuntime, incoming, proof, lamports }: Claim,
   name: string,
   facts: PaymentFacts & Partial<Pick<PaymentStatus, 'remaining'>>,
   payment?: PaymentRecord,
@@ -302,7 +303,12 @@ async function take(
     ...wanted(allowance, incoming),
     ...(payment && { payment }),
   }
-  const taken = await runtime.ledger.take(order)
+  // Written at the same moment, so the ledger flushes the disk once for both. The submission stays reserved.
+  const { ledger } = runtime
+  const [taken] = await Promise.all([
+    ledger.take(order),
+    payment && lamports !== undefined && recordLater(ledger.submissions.close(proof.txBytes, 'landed', lamports)),
+  ])
   if (taken.kind === 'granted') {
     const { grant, remaining } = taken
     return { ...common, grant, remaining, usableUntil: until(remaining), first: payment !== undefined }

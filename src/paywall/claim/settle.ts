@@ -30,6 +30,7 @@ import {
   holdMs,
   isClientsFault,
   isExpired,
+  recordLater,
   refuseOpening,
   type SentTransaction,
   sendRecorded,
@@ -56,12 +57,12 @@ export async function settlePayment(
   if (reading.kind === 'signature') return settleSentOrRefuse(request, reading)
   const submission = await submitTransaction(request.routeRuntime, request.incoming, reading.credential)
   if (submission.kind === 'refused') return submission
-  const { proof } = submission.submitted
-  const claim: Claim = { ...request, proof }
+  const { proof, lamports } = submission.submitted
+  const claim: Claim = { ...request, proof, lamports }
   const stop = followTransaction(request.routeRuntime.runtime, submission.submitted)
   const admission = await admit(claim).finally(stop)
-  await recordOutcome(request.routeRuntime, submission.submitted, admission)
   if (admission.kind === 'admitted') return { kind: 'settled', claim, admission }
+  await recordFailure(request.routeRuntime, submission.submitted, admission)
   const { tx, requestId, payer } = proof
   const refusal = unseen.includes(admission.code)
     ? await refusePending(request.routeRuntime, submission.submitted)
@@ -77,22 +78,11 @@ async function refusePending({ runtime }: RouteRuntime, submitted: Submitted): P
 /** The transaction was sent, but no node has confirmed it yet. */
 const unseen: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final']
 
-/** A transaction with an outcome frees its payer for the next one. */
-async function recordOutcome(
-  { runtime }: RouteRuntime,
-  { tx, lamports }: Submitted,
-  admission: Admission | Refusal,
-): Promise<void> {
+/** A transaction with an outcome frees its payer for the next one. The grant has closed that of an admitted payment. */
+async function recordFailure({ runtime }: RouteRuntime, { tx, lamports }: Submitted, { code }: Refusal): Promise<void> {
   const { submissions } = runtime.ledger
-  try {
-    if (admission.kind === 'admitted') {
-      if (admission.first) await submissions.close(tx, 'landed', lamports)
-    } else if (admission.code === 'tx_failed') await submissions.close(tx, 'failed', lamports)
-    else if (unseen.includes(admission.code)) await submissions.hold(tx, 0)
-  } catch (error) {
-    // The worker records it later.
-    if (!(error instanceof LedgerUnavailable)) throw error
-  }
+  if (code === 'tx_failed') await recordLater(submissions.close(tx, 'failed', lamports))
+  else if (unseen.includes(code)) await recordLater(submissions.hold(tx, 0))
 }
 
 type SentReading = Extract<Reading, { kind: 'signature' }>

@@ -87,10 +87,10 @@ export function describeSubmission(
   }
 }
 
-/** Sends a recorded transaction. False if the node refused it. */
+/** Sends a recorded transaction that was just simulated. False if the node refused it. */
 export async function sendRecorded(runtime: Runtime, sent: SentTransaction): Promise<boolean> {
   const stop = followTransaction(runtime, sent)
-  const posting = await runtime.submitter.send(sent.signed).finally(stop)
+  const posting = await runtime.submitter.send(sent.signed, { isSimulated: true }).finally(stop)
   if (posting.kind !== 'rejected') return true
   // The record stays open, because the node may have forwarded the transaction all the same.
   runtime.log.warn('submission.rejected', { tx: sent.signed.signature, why: posting.why })
@@ -143,6 +143,15 @@ export async function isExpired(
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
     return false
+  }
+}
+
+/** Waits for a write to the submissions. If it fails, the worker records the outcome later. */
+export async function recordLater(writing: Promise<void>): Promise<void> {
+  try {
+    await writing
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailable)) throw error
   }
 }
 

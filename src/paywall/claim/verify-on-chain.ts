@@ -20,6 +20,8 @@ export interface Claim {
   readonly proof: Proof
   /** The dialect of a payment that the service itself sent for this request. */
   readonly via?: ForeignDialect | undefined
+  /** The fee of the sponsor for such a payment. Its submission is closed together with its first grant. */
+  readonly lamports?: bigint
 }
 
 /** A verdict with the slot, the time and the finality of the payment. */
