@@ -1,0 +1,86 @@
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, Socket } from 'node:net'
+import { afterEach, expect, it, vi } from 'vitest'
+import { sendAnswer } from './bridge.ts'
+
+const body = '{"requestId":"é"}'
+const headers = { 'Content-Type': 'application/json', 'Content-Length': String(body.length), Date: 'today' }
+const answer = { kind: 'answer', status: 402, headers, body, varying: [['X-Own', 'yes']] } as const
+
+let close: () => void = () => {}
+afterEach(() => {
+  vi.restoreAllMocks()
+  close()
+})
+
+/** The bytes that a server sends for a request, and the number of pieces in which it hands them to the socket. */
+async function exchange(listener: RequestListener, method = 'GET') {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close = () => void server.close()
+  const writev = vi.spyOn(Socket.prototype as Socket & { _writev: () => void }, '_writev').mockClear()
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  for await (const piece of socket.setEncoding('latin1')) text += piece
+  return { text, inPieces: writev.mock.calls.length }
+}
+
+const sendByNode = (response: ServerResponse) => {
+  response.setHeader('X-Own', 'yes')
+  response.writeHead(402, headers).end(body, 'latin1')
+}
+
+it.each(['GET', 'POST', 'HEAD'])('answers %s with the bytes that Node would send', async (method) => {
+  const expected = await exchange((_, response) => sendByNode(response), method)
+  close()
+  const { text } = await exchange((_, response) => sendAnswer(response, answer), method)
+  expect(text).toBe(expected.text)
+  expect(text.endsWith(method === 'HEAD' ? '\r\n\r\n' : body)).toBe(true)
+})
+
+it('hands head and body to the socket in one piece, on every supported version of Node', async () => {
+  expect((await exchange((_, response) => sendByNode(response))).inPieces).toBe(1)
+  close()
+  expect((await exchange((_, response) => sendAnswer(response, answer))).inPieces).toBe(0)
+})
+
+const changes: readonly (readonly [string, (response: ServerResponse) => void, string])[] = [
+  [
+    'end',
+    (response) => {
+      const { end } = response
+      response.end = ((chunk: string, encoding: BufferEncoding) =>
+        end.call(response, chunk.toUpperCase(), encoding)) as typeof end
+    },
+    body.toUpperCase(),
+  ],
+  [
+    'write',
+    (response) => {
+      response.write = response.write.bind(response) as typeof response.write
+    },
+    body,
+  ],
+  [
+    'writeHead',
+    (response) => {
+      const { writeHead } = response
+      response.writeHead = ((status: number, given: object) => {
+        response.setHeader('Transfer-Encoding', 'chunked')
+        const { 'Content-Length': length, ...others } = given as typeof headers
+        expect(length).toBe(String(body.length))
+        return writeHead.call(response, status, others)
+      }) as typeof writeHead
+    },
+    `11\r\n${body}\r\n0\r\n\r\n`,
+  ],
+]
+
+it.each(changes)('leaves the body to middleware that replaces %s', async (_, change, expected) => {
+  const { text } = await exchange((_request, response) => {
+    change(response)
+    sendAnswer(response, answer)
+  })
+  expect(text.endsWith(expected)).toBe(true)
+})
