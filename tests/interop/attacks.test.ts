@@ -351,6 +351,17 @@ describe('the sponsor', () => {
     },
   )
 
+  it('is free for the next payment of the same payer as soon as one is served', async () => {
+    const business = fixture.business()
+    const { url } = await business.open()
+    const payer = await fixture.payer()
+    for (let purchase = 0; purchase < 2; purchase += 1) {
+      const { response } = await payWithX402(`${url}/data`, payer)
+      expect([response.status, await response.text()]).toEqual([200, expect.any(String)])
+    }
+    expect(await business.paid()).toBe(2n * feeLamports)
+  })
+
   it('is not kept busy by a client with many wallets without funds', async () => {
     const business = fixture.business()
     const { url } = await business.open()
