@@ -362,6 +362,21 @@ describe('the sponsor', () => {
     expect(await business.paid()).toBe(2n * feeLamports)
   })
 
+  it.each([
+    ['is not used for a price below half of its margin', 400, 402, 0n],
+    ['pays for a price that has fallen a little below its margin since the challenge', 60, 200, feeLamports],
+  ])('%s', async (_name, minMargin, status, paid) => {
+    const business = fixture.business()
+    // 0.01 USDC at 20 dollars is 500,000 lamports, 50 times the usual fee.
+    const rates = { SOL: '20' }
+    const offering = await business.open({ rates, sponsor: { minMargin: 1 } })
+    const strict = await business.open({ rates, sponsor: { minMargin } })
+    const credential = await holdCredential(`${offering.url}/data`, await fixture.payer())
+    expect((await fetch(`${strict.url}/data`)).headers.get('payment-required')).toBeNull()
+    expect((await present(`${strict.url}/data`, credential)).status).toBe(status)
+    expect(await business.paid()).toBe(paid)
+  })
+
   it('is not kept busy by a client with many wallets without funds', async () => {
     const business = fixture.business()
     const { url } = await business.open()

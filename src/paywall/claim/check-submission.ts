@@ -4,6 +4,8 @@
  */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Incoming } from '../../core/http/http.ts'
+import { decimalsIn } from '../../core/money/rates.ts'
+import type { Amounts } from '../../core/money/tokens.ts'
 import { computeGross, type TransferFee } from '../../core/money/transfer-fee.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
 import { isMemoOf } from '../../core/payment/memo.ts'
@@ -14,6 +16,8 @@ import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { SubmittedTransaction, SubmittedTransfer } from '../../core/ports/sponsor.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import type { Credential } from '../../dialects/dialect.ts'
+import { isTooLow } from '../quote/offers.ts'
+import type { Route } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
@@ -132,18 +136,33 @@ function checkTransfers(
 }
 
 /**
- * Whether a new transaction is in time and would succeed now. Nothing is signed or recorded before this check, so a
- * payer without funds costs nothing and blocks nothing.
+ * Whether a new transaction is in time, is worth its fee and would succeed now. Nothing is signed or recorded before
+ * this check, so a payer without funds costs nothing and blocks nothing.
  */
-export async function checkTime(
-  { runtime }: RouteRuntime,
-  { issuedAt, ttlSeconds }: OpenedRequest,
-  { bytes, signature }: SubmittedTransaction,
+export async function checkNew(
+  { runtime, route }: RouteRuntime,
+  { issuedAt, ttlSeconds, amounts }: OpenedRequest,
+  { bytes, signature, feePayer, payer }: SubmittedTransaction,
 ): Promise<Refusal | undefined> {
   // Anybody can send a complete transaction, so its client gets no new challenge.
   const expired = refuse(signature === undefined ? 'quote_expired' : 'payment_expired')
   if (Math.floor(runtime.clock.now() / 1000) > issuedAt + ttlSeconds) return expired
+  if (feePayer !== payer && isUnprofitable(route, amounts))
+    return refuse('transaction_invalid', { detail: 'The price is too low for a sponsored payment.' })
   return tryTransaction(runtime, bytes, expired)
+}
+
+/**
+ * Whether a price is too low for the sponsor. The challenge of such a price does not name the sponsor, but the client
+ * can. Rates may have changed since the challenge, so half of the least price is enough.
+ */
+function isUnprofitable({ config: { sponsor, mints }, rates }: Route, amounts: Amounts): boolean {
+  const decimals = decimalsIn(mints)
+  return Object.entries(amounts).some(
+    ([token, units = 0n]) =>
+      sponsor &&
+      isTooLow({ token, units, decimals: decimals[token] ?? 0 }, sponsor.leastPrice / 2n, mints, rates.current()),
+  )
 }
 
 /** Whether a transaction would succeed now. `expired` is the refusal of one whose blockhash has expired. */

@@ -22,7 +22,7 @@ import type { Credential, ForeignDialect, Reading, RefusalFacts } from '../../di
 import { unsponsoredLimits } from '../config/sponsor.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 import { type Admission, admit } from './admit.ts'
-import { breaksRule, checkTime, findPurpose } from './check-submission.ts'
+import { breaksRule, checkNew, findPurpose } from './check-submission.ts'
 import {
   completeSignature,
   describeSubmission,
@@ -194,11 +194,11 @@ async function submitChecked(
   const facts = { requestId, payer }
   const known = await runtime.ledger.submissions.findMessage(transaction.message)
   if (known) return continueKnown(routeRuntime, known, facts, claim)
-  const untimely = await checkTime(routeRuntime, request, transaction)
-  if (untimely) {
+  const wrong = await checkNew(routeRuntime, request, transaction)
+  if (wrong) {
     // Meanwhile, another request may have sent the same transaction.
     const sent = await runtime.ledger.submissions.findMessage(transaction.message)
-    return sent ? continueKnown(routeRuntime, sent, facts, claim) : refused(untimely, facts)
+    return sent ? continueKnown(routeRuntime, sent, facts, claim) : refused(wrong, facts)
   }
   const signed = await completeSignature(routeRuntime, transaction)
   if ('kind' in signed) return refused(signed, facts)
