@@ -39,9 +39,8 @@ it.each(['GET', 'POST', 'HEAD'])('answers %s with the bytes that Node would send
   expect(text.endsWith(method === 'HEAD' ? '\r\n\r\n' : body)).toBe(true)
 })
 
+// Node 24 does so itself.
 it('hands head and body to the socket in one piece, on every supported version of Node', async () => {
-  expect((await exchange((_, response) => sendByNode(response))).inPieces).toBe(1)
-  close()
   expect((await exchange((_, response) => sendAnswer(response, answer))).inPieces).toBe(0)
 })
 
