@@ -5,7 +5,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { attempt } from '../../core/errors/attempt.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { LedgerConfigurationError } from '../identity.ts'
-import { checkDurability, checkOrigin, createSchema, migrate } from './migrations.ts'
+import { checkDurability, checkOrigin, migrate } from './migrations.ts'
 import { prepareRollups } from './totals.ts'
 import { createWriter, type Enter, isOutage, patiently, readErrorCode, rollBack } from './writer.ts'
 
@@ -62,7 +62,7 @@ export async function openSqliteFile(
 export function openSqliteMemory(agree: (db: DatabaseSyncInstance) => void): SqliteFile {
   const db = new DatabaseSync(':memory:')
   transact(db, 'BEGIN IMMEDIATE', () => {
-    createSchema(db)
+    migrate(db, 'memory:')
     agree(db)
   })
   return useDatabase({ db, path: 'memory:', isInMemory: true, busyTimeoutMs: 0, checkInPlace: () => {} })

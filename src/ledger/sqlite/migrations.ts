@@ -282,12 +282,17 @@ const fullSynchronous = 2
 /** The application id "pays" marks the file, so that the database of another program is never written. */
 const applicationId = 0x70617973
 
-/** Migrates the schema. Call it inside a transaction with the write lock. */
+/** Creates or migrates the schema. Call it inside a transaction with the write lock. */
 export function migrate(db: DatabaseSyncInstance, file: string): void {
   const version = checkOrigin(db, file)
-  if (version < steps.length) prepareFunctions(db)
-  for (const step of steps.slice(version)) db.exec(step)
+  if (version === 0) createSchema(db)
+  else if (version < steps.length) runSteps(db, version)
   db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length}`)
+}
+
+function runSteps(db: DatabaseSyncInstance, version: number): void {
+  prepareFunctions(db)
+  for (const step of steps.slice(version)) db.exec(step)
 }
 
 let latestSchema: string | undefined
@@ -296,12 +301,12 @@ let latestSchema: string | undefined
  * Creates the schema of an empty database. The steps run once per process. Later databases get the resulting schema
  * directly, which takes a fifth of the time.
  */
-export function createSchema(db: DatabaseSyncInstance): void {
+function createSchema(db: DatabaseSyncInstance): void {
   if (latestSchema !== undefined) {
     db.exec(latestSchema)
     return
   }
-  migrate(db, 'memory:')
+  runSteps(db, 0)
   const rows = db
     .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type = 'table' DESC, rowid")
     .all()
