@@ -8,7 +8,7 @@ import { openLedger } from '../../src/ledger/open.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
 import { steps as postgresSteps } from '../../src/ledger/postgres/schema.ts'
 import { prepareFunctions, steps as sqliteSteps } from '../../src/ledger/sqlite/migrations.ts'
-import { postgresServer } from '../harness/database.ts'
+import { borrowEmptyLedger, postgresServer } from '../harness/database.ts'
 import { newPath } from './files.ts'
 import { createTestClock, identity, type TestClock } from './payments.ts'
 
@@ -85,7 +85,7 @@ async function makeFile(old?: Old): Promise<Place> {
 }
 
 async function makeDatabase(old?: Old): Promise<Place> {
-  const url = await postgresServer().place()
+  const url = old ? await postgresServer().place() : await borrowUntilFinished()
   if (old) {
     const database = openDatabase(url, 2_000)
     const insert = (table: string, row: Row) => {
@@ -120,6 +120,12 @@ async function makeDatabase(old?: Old): Promise<Place> {
       await database.close()
     }
   })
+}
+
+async function borrowUntilFinished(): Promise<string> {
+  const { url, giveBack } = await borrowEmptyLedger()
+  onTestFinished(giveBack)
+  return url
 }
 
 type Row = Readonly<Record<string, string | number | bigint | Uint8Array>>

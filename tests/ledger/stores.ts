@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { postgresServer } from '../harness/database.ts'
+import { borrowEmptyLedger } from '../harness/database.ts'
 import { fastFolder } from '../harness/postgres.mjs'
-import { templateDatabase } from '../setup/postgres.ts'
 import { identity } from './payments.ts'
 import { createReferenceLedger } from './reference/ledger.ts'
 
@@ -29,13 +28,13 @@ export const stores: readonly (readonly [name: string, open: OpenShelf])[] = [
 export const storesWithMemory: typeof stores = [...stores, ['memory', openMemory]]
 
 async function openPostgres(clock: Clock): Promise<Shelf> {
-  const database = await postgresServer().copy(templateDatabase)
+  const database = await borrowEmptyLedger()
   const ledger = await openLedger(database.url, { clock, identity })
   return {
     ledger,
     clear: async () => {
       await ledger.close()
-      await database.drop()
+      await database.giveBack()
     },
   }
 }
