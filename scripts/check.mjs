@@ -1,12 +1,13 @@
 // `npm run check`: style, types and unused exports, beside each other.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { build, install, installPeers, root, say, tool } from './prepare.mjs'
+import { build, compile, install, installPeers, root, say, tool } from './prepare.mjs'
 
 /** Checks the style while the rest is prepared. */
 export async function prepareAndCheck() {
   say('Checking style, types and unused exports…')
-  await Promise.all([tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'), installPeers(), build()])
+  const style = tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
+  await Promise.all([style, installPeers(), build({ checksTypes: false })])
   await Promise.all([
     ...['tsconfig.json', 'bench/tsconfig.json', 'tests/tsconfig.programs.json'].map(checkTypes),
     tool('knip/bin/knip.js', '--no-progress'),
@@ -16,7 +17,7 @@ export async function prepareAndCheck() {
 /** Keeps the result below node_modules, so that the next run checks only the files that changed and those that use them. */
 function checkTypes(project) {
   const known = join(root, 'node_modules/.cache/types', `${project.replaceAll('/', '-')}.tsbuildinfo`)
-  return tool('typescript/bin/tsc', '-p', project, '--incremental', '--tsBuildInfoFile', known)
+  return compile(project, '--incremental', '--tsBuildInfoFile', known)
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
