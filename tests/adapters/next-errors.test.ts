@@ -1,5 +1,4 @@
 /** Where nothing has replaced the platform's `Response`, an answer that cannot be sent is noticed when it is made. */
-// @isolated: other files load an adapter that replaces `Response`.
 import { expect, it, onTestFinished } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'

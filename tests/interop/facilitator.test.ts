@@ -1,5 +1,4 @@
 /** Unmodified servers of x402 settle their clients' payments through our facilitator. */
-// @isolated: other files load an adapter that replaces `Request`.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { feeLamports, priceUnits } from './attack-fixture.ts'
 import { payWithX402, payWithX402V1 } from './clients.ts'

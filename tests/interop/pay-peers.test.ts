@@ -4,7 +4,6 @@
  * The short form buys once from each server. The full form adds a second purchase, an answer that is lost after the
  * settlement, and an error of the server after the settlement.
  */
-// @isolated: other files load an adapter that replaces `Request`.
 import { createServer, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { generateKeyPairSigner } from '@solana/kit'

@@ -1,5 +1,4 @@
 /** Unmodified clients of other protocols pay their own servers on the localnet, which proves clients and chain. */
-// @isolated: other files load an adapter that replaces `Request`.
 import { generateKeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'

@@ -1,4 +1,7 @@
-/** Test files of one worker share its process. Each file gets the environment as the first one found it. */
+/**
+ * Test files of one worker share its process. Each file gets the environment as the first one found it, with the classes
+ * `Request` and `Response` of Node, which the server of Hono replaces.
+ */
 import fc from 'fast-check'
 import { afterAll } from 'vitest'
 import { isLong } from '../harness/length.ts'
@@ -8,7 +11,7 @@ if (!isLong) fc.configureGlobal({ seed: 402 })
 
 // The first access loads Node's own fetch. If the undici package came first, Node's fetch would use the package's
 // connections, which refuse the requests of older clients.
-void globalThis.Request
+const { Request, Response } = globalThis
 
 const before = { ...process.env }
 const directory = process.cwd()
@@ -17,4 +20,6 @@ afterAll(() => {
   for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
   Object.assign(process.env, before)
   process.chdir(directory)
+  for (const [name, value] of Object.entries({ Request, Response }))
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
 })
