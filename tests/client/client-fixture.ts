@@ -54,7 +54,8 @@ export async function createClientFixture(localnet?: LocalnetOptions): Promise<C
       wallet: shop.payer,
       rpc: world.localnet.rpcUrl,
       journal: createMemoryJournal(),
-      timeoutMs: 10_000,
+      // As long as a test may take, because many purchases at once are slow on a busy machine.
+      timeoutMs: 50_000,
       ...more,
     }),
     received: async () => {

@@ -626,9 +626,12 @@ describe('a payment whose request gave up', () => {
     const { url, node } = await business.open({ ledger, watch: true, waitSeconds: 0.1 })
     const { faults } = fixture.world.localnet
     const held = await holdCredential(`${url}/data`, await fixture.payer(), pay)
-    faults.set([{ methods: ['sendTransaction'], delaySlots: 10 }])
+    // So many slots that the request gives up first, even on a machine that stands still for seconds.
+    const delaySlots = 60
+    faults.set([{ methods: ['sendTransaction'], delaySlots }])
     const response = await present(`${url}/data`, held)
     faults.clear()
+    fixture.world.localnet.advanceSlots(delaySlots)
     const { code, tx, requestId } = (await response.json()) as { code: string; tx: string; requestId: string }
     const credential = { ...held, requestId }
     expect([response.status, code]).toEqual([503, 'settlement_pending'])
