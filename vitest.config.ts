@@ -71,7 +71,7 @@ export default defineConfig({
     testTimeout: isLong ? 600_000 : 60_000,
     hookTimeout: 60_000,
     // As long as a test may take: the condition becomes true, or the test fails for it.
-    expect: { poll: { timeout: 50_000, interval: 10 } },
+    expect: { poll: { timeout: 50_000, interval: 25 } },
     maxConcurrency: 4,
     // Many tests wait for sockets and timers, so two more workers than cores keep the cores busy.
     // The long forms compute more, and one more worker than cores is enough.

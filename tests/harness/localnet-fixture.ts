@@ -93,14 +93,16 @@ export async function createLocalnetFixture(options: LocalnetOptions = { slotMs:
     return confirmed(getSignatureFromTransaction(transaction))
   }
 
+  // The end of the slot confirms a transaction, so an earlier question is in vain.
+  const pauseMs = Math.min(50, options.slotMs ?? 50)
   const confirmed = async (signature: string): Promise<string> => {
     for (let attempt = 0; attempt < 400; attempt += 1) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
       const { value } = await rpc<{ value: ({ confirmationStatus: string } | null)[] }>('getSignatureStatuses', [
         [signature],
       ])
       const status = value[0]?.confirmationStatus
       if (status === 'confirmed' || status === 'finalized') return signature
-      await new Promise((resolve) => setTimeout(resolve, 10))
     }
     throw new Error(`${signature} was not confirmed`)
   }

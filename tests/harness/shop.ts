@@ -103,7 +103,7 @@ export function readAndReset(url: string, headers: Readonly<Record<string, strin
   })
 }
 
-/** Asks again until it is so. */
+/** Asks again until it is so: soon at first, and less often later, because a question costs the time of other tests. */
 export async function eventually<Value>(
   ask: () => Value | Promise<Value>,
   isSo: (value: Value) => boolean,
@@ -113,7 +113,7 @@ export async function eventually<Value>(
     const value = await ask()
     if (isSo(value)) return value
     if (attempt > times) throw new Error(`it never came to pass; the last was ${JSON.stringify(value)}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, Math.min(50, 5 + attempt)))
   }
 }
 
