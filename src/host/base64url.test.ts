@@ -14,6 +14,6 @@ it('writes the same text as the core, for any offset of the bytes', () => {
       const used = Math.min(length, part.length)
       expect(encode(part, used)).toBe(encodeBase64url(bytes, used))
     }),
-    { numRuns: size(500, 5_000) },
+    { numRuns: size(200, 5_000) },
   )
 })

@@ -13,7 +13,7 @@ import { createWire } from '../harness/wire.ts'
 
 const secret = `1:${'a'.repeat(32)}`
 /** In the short form, one adapter of each kind: on Node's response, with hooks of its own, on a fetch Response. */
-const chosen = cells(adapters, 2).map(([name, serve], row) => [name, serve, row] as const)
+const chosen = cells(adapters, 3, 2).map(([name, serve], row) => [name, serve, row] as const)
 let fixture: ShopFixture
 beforeAll(async () => {
   fixture = await createShopFixture()

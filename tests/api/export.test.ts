@@ -167,7 +167,7 @@ describe('an export as CSV', () => {
           for (const one of pieces) expect(one).not.toMatch(/^["\s]*[=+\-@＝＋－＠]/)
         }
       }),
-      { numRuns: size(500, 5_000) },
+      { numRuns: size(200, 5_000) },
     )
   })
 
@@ -176,7 +176,7 @@ describe('an export as CSV', () => {
       fc.property(endpointName, (name) => {
         expect(readCell(guardCell(name))).toBe(name)
       }),
-      { numRuns: size(2_000, 20_000) },
+      { numRuns: size(400, 20_000) },
     )
     for (const name of odd) expect(readCell(guardCell(name))).toBe(name)
   })

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware as protectHono } from '../../src/adapters/hono.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters } from '../harness/adapters.ts'
+import { cells } from '../harness/length.ts'
 import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
 import {
@@ -44,7 +45,7 @@ function endsOf(shop: Shop, proof: string): readonly string[] {
   return shop.events.flatMap((event) => (event.kind === 'ended' && event.tx === tx ? event.outcome : []))
 }
 
-describe.each(adapters)('%s', (_name, serve) => {
+describe.each(cells(adapters, 3, 2))('%s', (_name, serve) => {
   it('T170: an OPTIONS with a body is a delivery like any other', async () => {
     const shop = await fixture.open({}, serve)
     const challenge = (await (await fetch(`${shop.url}/data`, { method: 'OPTIONS' })).json()) as Challenge

@@ -16,6 +16,7 @@ import {
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Serve } from '../harness/adapters.ts'
+import { cells } from '../harness/length.ts'
 import { memo } from '../harness/localnet-fixture.ts'
 import { signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
@@ -189,7 +190,7 @@ it('a requestId that only its payer’s signature can claim is not sold on a pag
   expect(page.headers.get('content-type')).not.toContain('text/html')
 })
 
-it.each([false, true])(
+it.each(cells([false, true], 2, 1))(
   'T178: a browser keeps few cookies, and those of payments among them (https: %s)',
   async (isSecure) => {
     const publicUrl = isSecure ? 'https://shop.example' : 'http://shop.example'

@@ -4,6 +4,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
+import { cells } from '../harness/length.ts'
 import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { eventually, type Shop } from '../harness/shop.ts'
@@ -43,7 +44,7 @@ const closeGate = () => {
   })
 }
 
-describe.each(adapters)('%s', (name, serve) => {
+describe.each(cells(adapters, 3, 1))('%s', (name, serve) => {
   let shop: Shop
   beforeAll(async () => {
     shop = await fixture.open({}, serve, handler)

@@ -2,6 +2,7 @@
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { cells } from '../harness/length.ts'
 import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { ask } from '../harness/raw.ts'
 import { type App, routers } from '../harness/routers.ts'
@@ -71,7 +72,13 @@ describe.each(routers)('%s', (name, build) => {
     return { status: 402, body: asked.body, challenge, proof }
   }
 
-  it.each(aliases)('T97: %s is paid for, or is not there', async (target) => {
+  // The short form tries every spelling with a third of the routers.
+  const some = cells(
+    aliases,
+    3,
+    routers.findIndex(([router]) => router === name),
+  )
+  it.each(some)('T97: %s is paid for, or is not there', async (target) => {
     const { status, body, proof } = await buy(target)
     expect(body).not.toContain('the secret')
     expect([402, 404, 400]).toContain(status)

@@ -3,6 +3,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters } from '../harness/adapters.ts'
+import { cells } from '../harness/length.ts'
 import { type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { ask, readAnswer, sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'
@@ -20,7 +21,7 @@ afterAll(() => fixture.close())
 
 const codeIn = (body: string) => (JSON.parse(body) as { code?: string }).code
 
-describe.each(adapters)('%s', (_name, serve) => {
+describe.each(cells(adapters, 3))('%s', (_name, serve) => {
   let shop: Shop
   let proof: string
   beforeAll(async () => {

@@ -310,7 +310,7 @@ describe('decodeTransaction', () => {
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
         expect(['transaction', 'malformed']).toContain(decodeTransaction(bytes).kind)
       }),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 

@@ -40,7 +40,7 @@ function copyOf(built: string): string {
 
 function start(order: Readonly<Record<string, unknown>> = {}): Agent {
   const urls = [`${shop.url}/data?${purchase}`]
-  const whole = { client, urls, rpc: fixture.world.localnet.rpcUrl, timeoutMs: 10_000, ...order }
+  const whole = { client, urls, rpc: fixture.world.localnet.rpcUrl, timeoutMs: 50_000, ...order }
   return startAgent(fixture.directory, whole)
 }
 
@@ -58,7 +58,7 @@ async function stuckNode(passesOn: boolean): Promise<{ node: FakeNode; stuck: Pr
   return { node, stuck }
 }
 
-it.each(cells(['paying', 'sent', 'confirmed'], 2))(
+it.each(cells(['paying', 'sent', 'confirmed'], 3, 2))(
   'T159: killed when %s: the next run goes on, and one payment is made',
   async (stopAt) => {
     const first = start({ stopAt })
@@ -117,7 +117,7 @@ describe('a bundle', () => {
 
   it('is bought once by all processes together, and the next when it is used up', async () => {
     const urls = await bundle(4)
-    const agents = Array.from({ length: 3 }, () => start({ urls: urls(3), timeoutMs: 30_000 }))
+    const agents = Array.from({ length: 3 }, () => start({ urls: urls(3) }))
     const lines = (await Promise.all(agents.map((agent) => agent.ended()))).flat()
     expect(lines.filter((line) => line === 'got the secret')).toHaveLength(9)
     expect([lines.filter((line) => line === 'paying').length, await fixture.received()]).toEqual([3, 3])
@@ -125,7 +125,7 @@ describe('a bundle', () => {
 
   it('is bought once by two copies of the client in one process, as of paystile and @paystile/client', async () => {
     const urls = await bundle(4)
-    const lines = await start({ urls: urls(4), copies: [copyOf(client)], timeoutMs: 30_000 }).ended()
+    const lines = await start({ urls: urls(4), copies: [copyOf(client)] }).ended()
     expect(lines.filter((line) => line === 'got the secret')).toHaveLength(4)
     expect([lines.filter((line) => line === 'paying').length, await fixture.received()]).toEqual([1, 1])
   })
@@ -136,7 +136,7 @@ describe('a bundle', () => {
       const urls = await bundle(5)
       const buyer = start({ urls: urls(1), stopAt })
       await buyer.said(stopAt)
-      const others = Array.from({ length: 2 }, () => start({ urls: urls(2), timeoutMs: 30_000 }))
+      const others = Array.from({ length: 2 }, () => start({ urls: urls(2) }))
       await new Promise((resolve) => setTimeout(resolve, 50))
       await buyer.kill()
       const lines = (await Promise.all(others.map((agent) => agent.ended()))).flat()

@@ -1,6 +1,7 @@
 /** Who paid, in every store: sums of whole days, ranked by what they paid or by when they last did. */
 import { describe, expect, it } from 'vitest'
 import type { PayerQuery } from '../../src/core/ports/reports.ts'
+import { isLong } from '../harness/length.ts'
 import { useDesk } from './grants-fixture.ts'
 import { places } from './old-schemas.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
@@ -11,7 +12,7 @@ const dayMs = 24 * hourMs
 const midnight = Math.floor(startOfTests / dayMs) * dayMs
 const days = { from: midnight - dayMs, to: midnight + 2 * dayMs }
 
-describe.each(stores)('the payers of the %s ledger', (_name, open) => {
+describe.each(stores)('the payers of the %s ledger', (name, open) => {
   const desk = useDesk(open)
   const { books, journal, registered } = desk
   const ask = (query: Partial<PayerQuery>) => books().payers({ ...days, order: 'revenue', most: 100, ...query })
@@ -86,18 +87,20 @@ describe.each(stores)('the payers of the %s ledger', (_name, open) => {
     }
   })
 
-  it('T133: are looked for among so many payments at a time, and the next page goes on from there', async () => {
-    await registered({ payer: 'quiet', paidAt: midnight })
-    const busy = Array.from({ length: 10_200 }, (_, number) =>
-      createPayment({ payer: 'busy', paidAt: midnight + number }),
-    )
-    await Promise.all(busy.map((payment) => desk.ledger.take(takeOf(payment))))
-    const first = await ask({ order: 'latest', most: 5 })
-    expect(first.payers.map(({ payer, sums }) => [payer, sums[0]?.payments])).toEqual([['busy', 10_200]])
-    const second = await ask({ order: 'latest', most: 5, ...(first.next && { after: first.next }) })
-    expect(second).toMatchObject({ payers: [{ payer: 'quiet' }] })
-    expect(second.next).toBeUndefined()
-  }, 60_000)
+  // All stores share the rule, so the short form fills one of them.
+  if (isLong || name === 'sqlite')
+    it('T133: are looked for among so many payments at a time, and the next page goes on from there', async () => {
+      await registered({ payer: 'quiet', paidAt: midnight })
+      const busy = Array.from({ length: 10_200 }, (_, number) =>
+        createPayment({ payer: 'busy', paidAt: midnight + number }),
+      )
+      await Promise.all(busy.map((payment) => desk.ledger.take(takeOf(payment))))
+      const first = await ask({ order: 'latest', most: 5 })
+      expect(first.payers.map(({ payer, sums }) => [payer, sums[0]?.payments])).toEqual([['busy', 10_200]])
+      const second = await ask({ order: 'latest', most: 5, ...(first.next && { after: first.next }) })
+      expect(second).toMatchObject({ payers: [{ payer: 'quiet' }] })
+      expect(second.next).toBeUndefined()
+    }, 60_000)
 
   it('T133: are ranked among the highest payers of a day', async () => {
     const year = { from: midnight - 365 * dayMs, to: midnight + dayMs }

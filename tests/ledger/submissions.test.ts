@@ -15,7 +15,7 @@ import type {
 import { openLedger } from '../../src/ledger/open.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
 import { postgresServer } from '../harness/database.ts'
-import { size } from '../harness/length.ts'
+import { isLong, size } from '../harness/length.ts'
 import { templateDatabase } from '../setup/postgres.ts'
 import { useDesk } from './grants-fixture.ts'
 import { places } from './old-schemas.ts'
@@ -64,7 +64,7 @@ function countKinds(openings: readonly SubmissionOpening[]): Readonly<Record<str
   return counts
 }
 
-describe.each(stores)('submissions of the %s ledger', (_name, open) => {
+describe.each(stores)('submissions of the %s ledger', (name, open) => {
   const desk = useDesk(open)
   const submissions = () => desk.ledger.submissions
   const opened = async (changes: Partial<Submission> = {}): Promise<Submission> => {
@@ -304,12 +304,14 @@ describe.each(stores)('submissions of the %s ledger', (_name, open) => {
     for (const { tx } of [open, recent]) expect(await submissions().find(tx)).toBeDefined()
   })
 
+  // The databases share the loop that forgets. The reference forgets any number.
+  const mostAtOnce = isLong || name === 'sqlite' ? 1_001 : 3
   it('forget any number at once', async () => {
-    const all = Array.from({ length: 1_001 }, () => createSubmission({ lamports: 0n }))
+    const all = Array.from({ length: mostAtOnce }, () => createSubmission({ lamports: 0n }))
     // As many at once as a ledger has connections: on a busy machine, none of them waits for long.
     await mapLimit(all, 8, (submission) => submissions().open(submission, wide))
     await mapLimit(all, 8, ({ tx }) => submissions().close(tx, 'landed', 0n))
-    expect(await submissions().forget(startOfTests + 1)).toBe(1_001)
+    expect(await submissions().forget(startOfTests + 1)).toBe(mostAtOnce)
   })
 
   it('of one transaction at once open one, and the others know it', async () => {

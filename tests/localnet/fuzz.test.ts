@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Localnet, startLocalnet } from '../../src/localnet/index.ts'
 import { buildTransaction } from '../../src/localnet/transaction/build.ts'
 import { createKeypair, newSecret } from '../../src/localnet/transaction/signature.ts'
+import { size } from '../harness/length.ts'
 import { build, client, frozen, memo, newWallet, pay } from './client.ts'
 
 const sol = 1_000_000_000n
@@ -94,7 +95,7 @@ describe('mutated transactions', () => {
   it('return errors, or run as the changed transaction', async () => {
     const calls: { method: string; params: unknown }[] = []
     for (const [index, sample] of (await samples()).entries()) {
-      for (const mutant of mutants(sample, 700, 1_000 + index)) {
+      for (const mutant of mutants(sample, size(350, 700), 1_000 + index)) {
         const wire = base64(mutant)
         // Unsigned simulation lets changed messages through to the VM.
         const loose = {
@@ -316,12 +317,13 @@ describe('well-formed and hostile', () => {
         .map(([first, rest]) => Uint8Array.of(first, ...rest)),
     })
     const blockhash = await rpc.blockhash()
-    const calls = fc.sample(fc.array(call, { minLength: 1, maxLength: 3 }), { numRuns: 1_500, seed: 3 }).map((made) => {
+    const count = size(500, 1_500)
+    const calls = fc.sample(fc.array(call, { minLength: 1, maxLength: 3 }), { numRuns: count, seed: 3 }).map((made) => {
       const wire = base64(buildTransaction(key, made, blockhash))
       return { method: 'sendTransaction', params: [wire, { encoding: 'base64', skipPreflight: true }] }
     })
     const answers = await askAll(calls)
-    expect(answers.filter(({ result }) => result !== undefined).length).toBeGreaterThan(300)
+    expect(answers.filter(({ result }) => result !== undefined).length).toBeGreaterThan(count / 5)
     expect((await rpc.ask('getHealth')).result).toBe('ok')
   })
 })

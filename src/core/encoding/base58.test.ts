@@ -18,7 +18,7 @@ describe('base58', () => {
         const address = signature.slice(0, 32)
         expect(decodeAddress(encodeBase58(address))).toEqual(address)
       }),
-      { numRuns: size(500, 5_000) },
+      { numRuns: size(200, 5_000) },
     )
   })
 

@@ -13,7 +13,7 @@ describe('prepareMac', () => {
         const expected = hmac(sha256, key, Uint8Array.from([...prefix, ...message]))
         expect(prepareHmac(key, prefix)(message)).toEqual(expected)
       }),
-      { numRuns: size(500, 5_000) },
+      { numRuns: size(200, 5_000) },
     )
   })
 

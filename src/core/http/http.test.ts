@@ -11,6 +11,6 @@ it('asciiJson writes the same value in ASCII', () => {
       expect(Buffer.from(json).length).toBe(json.length)
       expect(JSON.parse(json)).toEqual(value)
     }),
-    { numRuns: size(1_000, 10_000) },
+    { numRuns: size(300, 10_000) },
   )
 })

@@ -56,7 +56,7 @@ describe('a feed with any source', () => {
           expect(moved * 5n).toBeLessThanOrEqual(last)
         })
       }),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 
@@ -72,7 +72,7 @@ describe('a feed with any source', () => {
           expect(kindAt(state, then)).not.toBe('offered')
         })
       }),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 
@@ -92,7 +92,7 @@ describe('a feed with any source', () => {
           }
         })
       }),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 
@@ -109,7 +109,7 @@ describe('a feed with any source', () => {
           expect(isBack || moment.monotonic - (since ?? 0) >= 300_000).toBe(true)
         })
       }),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 })

@@ -45,7 +45,7 @@ describe('convertWithSpread', () => {
           expect((got - 1n) * 1_000_000n).toBeLessThan(exact)
         },
       ),
-      { numRuns: size(1_000, 10_000) },
+      { numRuns: size(300, 10_000) },
     )
   })
 })

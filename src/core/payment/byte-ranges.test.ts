@@ -121,7 +121,7 @@ describe('any sequence of sent ranges', () => {
         }
         expect(parsePositions(formatPositions(positions))).toEqual(positions)
       }),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 
@@ -134,7 +134,7 @@ describe('any sequence of sent ranges', () => {
         expect(findMissing(positions, BigInt(size))).toBe(BigInt(own.filter((place) => !plain.arrived[place]).length))
         expect(isWornOut(positions, BigInt(size), most)).toBe(own.every((place) => (plain.sent[place] ?? 0) >= most))
       }),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 
@@ -152,7 +152,7 @@ describe('any sequence of sent ranges', () => {
           expect(reach(positionsOf(sends), live, wanted, most)).toBe(end === undefined ? wanted.to : BigInt(end))
         },
       ),
-      { numRuns: size(300, 3_000) },
+      { numRuns: size(150, 3_000) },
     )
   })
 })

@@ -170,7 +170,7 @@ describe('the credential of a charge', () => {
           parseMppCredential(header, 'api.example')?.kind,
         )
       }),
-      { numRuns: size(1_000, 20_000) },
+      { numRuns: size(300, 20_000) },
     )
   })
 })
