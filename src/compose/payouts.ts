@@ -78,7 +78,11 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
   // Accrual needs no key. Payments that become final before it starts are never shared, so a missing key must not delay
   // it.
   if (rewards) context.keepRates()
-  const accrual = rewards && startAccrual({ ...context, rules: rewards.rules })
+  let endCollecting: (() => void) | undefined
+  const onStarted = (): void => {
+    endCollecting = rewards && service.collect(rewards.rules.collectors)
+  }
+  const accrual = rewards && startAccrual({ ...context, rules: rewards.rules, onStarted })
   if (accrual) loops.push(accrual)
   const begun: { payouts?: PayoutsParts; refunds?: RefundParts } = {}
   const begin = (option: string, what: string, open: () => Promise<Loop | undefined>): Attachment => {
@@ -121,6 +125,7 @@ export async function startPayoutWorkers(service: Runtime, config: PayoutsConfig
     },
     stop: async () => {
       await Promise.all([accrual, ...attachments].map((one) => one?.stop()))
+      endCollecting?.()
     },
   }
 }

@@ -51,9 +51,9 @@ export function listPrices({ allowance, acceptedMints, amounts, mints }: Offer):
   })
 }
 
-/** The prices that x402 can express: it knows only tokens with a mint, and one recipient. */
+/** The prices that x402 can express: it knows only tokens with a mint, and one recipient, which must accept the whole amount. */
 export function listMintPrices(offer: Offer): readonly X402Entry[] {
-  if (offer.splits) return []
+  if (offer.splits && !offer.isCollected) return []
   return listPrices(offer).flatMap(({ mint, units }) => (mint ? [{ mint: mint.address, units }] : []))
 }
 

@@ -30,7 +30,11 @@ export function checkHeaderSize({ token, description, publicUrl, mpp, ...terms }
   const amounts = Object.fromEntries(acceptedMints.map((code) => [code, units]))
   const splits = terms.splits.map((split) => ({ recipient: split.recipient, amounts }))
   const common = { recipient, currency: token, price: units, acceptedMints, amounts, mints, network }
-  const about = { ...(splits.length > 0 && { splits }), ...(description !== undefined && { description }) }
+  // Rewards decide later whether x402 is offered beside splits.
+  const about = {
+    ...(splits.length > 0 && { splits, isCollected: true }),
+    ...(description !== undefined && { description }),
+  }
   const offer = { ...common, allowance: oneRequest, ...about }
   const dialects = [
     ...(terms.hasX402 ? [createX402({ network, sponsor: feePayer })] : []),

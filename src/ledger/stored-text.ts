@@ -27,14 +27,26 @@ export function parseRates(text: string | null): FrozenRates | undefined {
   return text === null ? undefined : JSON.parse(text)
 }
 
-/** `wallet:units` of each part. */
-export function formatParts(parts: readonly SplitPart[] | undefined): string | null {
-  return parts === undefined ? null : parts.map(({ recipient, units }) => `${recipient}:${units}`).join(' ')
+/** The parts of a payment that belong to other wallets, if it has any. */
+interface StoredParts {
+  readonly splits?: readonly SplitPart[]
+  readonly isCollected?: boolean
 }
 
-/** The member `splits` of a payment, if it has one. */
-export function parseParts(text: string | null): { readonly splits?: readonly SplitPart[] } {
+const collectedMark = 'collected '
+
+/** `wallet:units` of each part, after a mark if the recipient collected them. */
+export function formatParts({ splits, isCollected }: StoredParts): string | null {
+  if (splits === undefined) return null
+  return (isCollected ? collectedMark : '') + splits.map(({ recipient, units }) => `${recipient}:${units}`).join(' ')
+}
+
+export function parseParts(text: string | null): StoredParts {
   if (text === null) return {}
-  const pairs = text.split(' ').map((part) => part.split(':'))
-  return { splits: pairs.map(([recipient = '', units = '']) => ({ recipient, units: BigInt(units) })) }
+  const isCollected = text.startsWith(collectedMark)
+  const pairs = text.slice(isCollected ? collectedMark.length : 0).split(' ')
+  const splits = pairs
+    .map((pair) => pair.split(':'))
+    .map(([recipient = '', units = '']) => ({ recipient, units: BigInt(units) }))
+  return { splits, ...(isCollected && { isCollected }) }
 }

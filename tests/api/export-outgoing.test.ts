@@ -101,7 +101,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
     )
     // A refund leads to who paid as the payment does: who is not signed in gets neither.
     const open = new TextDecoder().decode(await ask('csv', ''))
-    expect(open.split('\r\n')[0]).toMatch(/,recipient,splits,shared,refundedAt,refunded,revenue$/)
+    expect(open.split('\r\n')[0]).toMatch(/,recipient,splits,collected,shared,refundedAt,refunded,revenue$/)
     expect(open).not.toContain('tx-landed')
   })
 })

@@ -85,10 +85,10 @@ const deliver = async (house: House, { tx, proof }: { readonly tx: Uint8Array; r
 
 const auditOf = (house: House, ledger: Ledger, rateJournal = ledger.rates) => {
   const { native, usdc } = shop.world
-  const { rewards, outgoing } = ledger
+  const { rewards, outgoing, books } = ledger
   if (!rewards || !outgoing) throw new Error('the ledger keeps too little')
   return auditRewards({
-    ...{ rewards, outgoing, chain: house.service.chain, native, rateJournal },
+    ...{ rewards, outgoing, books, chain: house.service.chain, native, rateJournal },
     ...({ reportToken: 'USDC', clock: house.service.clock } as const),
     addresses: { find: async () => expect.fail('nobody was paid'), sent: async () => expect.fail('nobody was paid') },
     nameOf: (wallet) => house.service.pseudonyms.wallet(wallet),

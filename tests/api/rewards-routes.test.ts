@@ -83,6 +83,7 @@ describe('GET /api/rewards', () => {
     const body = answers.rewards.parse(await read('/api/rewards'))
     expect(body).toMatchObject({ token: 'NATIVE', isOn: true, paused: false, threshold: '0.5' })
     expect(body.roles.map(({ role, payees }) => [role, payees])).toEqual([
+      ['split', 0],
       ['partner', 1],
       ['developer', 1],
       ['cashback', 2],
@@ -91,8 +92,8 @@ describe('GET /api/rewards', () => {
       ['incentives', 1],
     ])
     // Of 340, a half was settled with 150 by the lower rate, and the other half is under way.
-    expect(body.roles[0]).toMatchObject({ accrued: '340', due: '0', underWay: '170', paid: '150' })
-    expect(body.roles[1]).toMatchObject({ accrued: '16', due: '16', underWay: '0', paid: '0' })
+    expect(body.roles[1]).toMatchObject({ accrued: '340', due: '0', underWay: '170', paid: '150' })
+    expect(body.roles[2]).toMatchObject({ accrued: '16', due: '16', underWay: '0', paid: '0' })
     expect(body.wallet).toEqual({ address: owner, native: '12.5', sol: '0.1' })
     expect(body.rules?.partners).toEqual([{ name: 'acme', wallet: wallets.partner, share: '85', endpoints: ['/data'] }])
     expect(body.rules?.cashback).toEqual([

@@ -166,6 +166,7 @@ describe('rewards', () => {
     const audit = await auditRewards({
       ...payouts,
       chain,
+      books: house.service.ledger.books,
       rateJournal: house.service.ledger.rates,
       reportToken: 'USDC',
       nameOf: (wallet) => pseudonyms.wallet(wallet),

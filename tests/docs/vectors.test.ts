@@ -65,11 +65,12 @@ describe('test vectors', () => {
   )
 
   it('splits', () => {
-    const { text, digest, context, price, own, parts } = vectors.splits
+    const { text, digest, context, collected, price, own, parts } = vectors.splits
     const splits = parseSplits(text) ?? []
     const { network, service, recipient } = vectors.context
-    expect(hex(digestSplits(splits))).toBe(digest)
+    expect(hex(digestSplits({ splits }))).toBe(digest)
     expect(hex(sealContext(network, service, { recipient, splits }))).toBe(context)
+    expect(hex(digestSplits({ splits, isCollected: true }))).toBe(collected)
     const divided = dividePrice(BigInt(price), splits)
     expect(divided).toEqual({
       own: BigInt(own),

@@ -1,4 +1,4 @@
-/** Unmodified MPP clients pay all parts of a split price. x402 has no splits, so it is not offered. */
+/** Unmodified MPP clients pay all parts of a split price. x402 has no splits, so it is offered only through a collector. */
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit'
 import { Challenge, Credential } from 'mppx'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -83,7 +83,7 @@ describe('an unmodified client of MPP', () => {
   })
 })
 
-it('offers x402 in neither version', async () => {
+it('offers x402 in neither version without a collector', async () => {
   const shop = await open({ ...sponsored, x402: { v1: true } })
   const response = await fetch(`${shop.url}/data`)
   expect(response.headers.get('www-authenticate')).toContain('method="solana"')

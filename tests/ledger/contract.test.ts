@@ -228,6 +228,7 @@ describe.each(storesWithMemory)('the %s ledger', (_name, open) => {
           payer: payment.payer,
           scope,
           token: 'USDC',
+          required: most,
           received: most,
           state: 'spent',
           allowance,

@@ -144,6 +144,7 @@ function rowOf({ payment, used = 0n, deliveries = 0n, freeUses = 0n, isReverted 
     worth: __,
     rates: ___,
     splits: ____,
+    isCollected: _____,
     ...columns
   } = payment
   return {

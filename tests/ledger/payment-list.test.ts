@@ -43,6 +43,8 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
       expect(await books().findPayment(tx)).toMatchObject({ splits })
       expect(await books().history(tx)).toMatchObject({ payment: { splits } })
       expect(await books().sums({})).toMatchObject([{ received: 10_000n }])
+      const collected = await registered({ splits, isCollected: true })
+      expect(await books().findPayment(collected.tx)).toMatchObject({ splits, isCollected: true })
       await desk.ledger.recordLate(createPayment({ splits, paidAt: startOfTests }))
       expect(await list({ state: 'late' })).toMatchObject([{ splits }])
       expect(await books().audit()).toEqual([])

@@ -46,7 +46,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect(found.map(({ paidAt }) => paidAt)).toEqual([startOfTests - 3, startOfTests - 2, startOfTests - 1])
       const { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil } = concluded
       const known = { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil }
-      expect(found[0]).toEqual({ ...known, rates, isDelivered: false })
+      expect(found[0]).toEqual({ ...known, rates, collected: [], isDelivered: false })
       expect(await rewards().countAccruable()).toBe(3)
       expect((await rewards().accruable(2)).payments).toHaveLength(2)
     })
@@ -55,7 +55,17 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       await rewards().start()
       const splits = [{ recipient: 'partner-1', units: 1_000n }]
       await registered({ finality: 'finalized', required: 9_000n, received: 9_000n, splits })
-      expect((await ripe()).map(({ required }) => required)).toEqual([9_000n])
+      expect(await ripe()).toMatchObject([{ required: 9_000n, collected: [] }])
+    })
+
+    it('with the parts that the recipient received for other wallets', async () => {
+      await rewards().start()
+      const splits = [
+        { recipient: 'partner-1', units: 1_000n },
+        { recipient: 'partner-2', units: 500n },
+      ]
+      await registered({ finality: 'finalized', splits, isCollected: true })
+      expect(await ripe()).toMatchObject([{ required: 10_000n, collected: splits }])
     })
 
     it('never when they came too late, until a valid one replaces it', async () => {
@@ -179,6 +189,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       expect((await rewards().accruable(1)).last).toBe(2)
     })
 
+    const split = { role: 'split', payee: 'a', units: 1n } as const
     it.each<[string, Accrual]>([
       ['a share of nothing', accrualOf({ 'partner:a': 0n })],
       ['a negative share', accrualOf({ 'partner:a': -1n, 'developer:b': 5n }, { whole: 10n })],
@@ -186,6 +197,7 @@ describe.each(stores)('rewards of the %s ledger', (_name, open) => {
       ['two shares of a role', accrualOf({ 'partner:a': 1n, 'partner:b': 1n })],
       ['shares where nobody earns', accrualOf({ 'partner:a': 1n }, { why: 'insider' })],
       ['a transaction that is none', accrualOf({}, { tx: new Uint8Array(3) })],
+      ['two equal splits', { ...accrualOf({}), whole: 2n, shares: [split, split] }],
     ])('with %s are a defect of the caller', async (_what, accrual) => {
       await expect(rewards().accrue(0, [accrual])).rejects.toThrow(RangeError)
       expect(await rewards().payees({ most: 1 })).toEqual([])

@@ -23,6 +23,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     delivery: 'all',
     recipient: name,
     splits: `0.03 ${name}; 0.02 ${name}/2`,
+    collected: '',
     shared: '0.42',
     refundedAt: at,
     refunded: '0.05',

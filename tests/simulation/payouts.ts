@@ -447,7 +447,7 @@ async function judge(fixture: SimulationFixture, payments: readonly PaymentRecor
     const sum = earlier.reduce((total, { worth }) => total + worth, 0n)
     const sharing = shareOut(
       rules,
-      { recipient: collector, payer, endpoint, token, units, rates, spent: sum, developer: undefined },
+      { recipient: collector, payer, endpoint, token, units, collected: [], rates, spent: sum, developer: undefined },
       nameOf,
     )
     if (sharing.kind !== 'shared') continue

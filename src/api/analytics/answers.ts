@@ -40,6 +40,9 @@ export const feedRecord = z
     splits: z
       .string()
       .meta({ description: 'Amounts that other wallets received in the same transaction; empty without splits.' }),
+    collected: z.string().meta({
+      description: 'Amounts of other wallets that `amount` contains, and that the rewards owe; empty without splits.',
+    }),
     shared: z.string().meta({ description: 'Sum of the rewards in NATIVE; empty until accrued.' }),
     refundedAt: z
       .string()

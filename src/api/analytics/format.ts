@@ -29,7 +29,7 @@ export interface WentOut {
 /** The order of columns in every export. */
 export const paymentColumns = [
   ...(['timestamp', 'requestId', 'payer', 'endpoint', 'token', 'amount', 'worth', 'revenueToken', 'status'] as const),
-  ...(['verification', 'state', 'delivery', 'recipient', 'splits', 'tx', 'shared'] as const),
+  ...(['verification', 'state', 'delivery', 'recipient', 'splits', 'collected', 'tx', 'shared'] as const),
   ...(['refundedAt', 'refundTx', 'refunded', 'revenue'] as const),
 ] as const satisfies readonly (keyof PaymentReport)[]
 export type PaymentColumn = (typeof paymentColumns)[number]
@@ -69,7 +69,9 @@ export function formatPayment(
     delivery: payment.delivery,
     recipient: payment.recipient,
     /** The amounts that other wallets received in the same transaction, in whole tokens: `0.001 <wallet>; …`. */
-    splits: decimals === undefined ? '' : formatSplitParts(payment.splits ?? [], decimals),
+    splits: payment.isCollected ? '' : formatSplitParts(payment.splits, decimals),
+    /** The amounts of other wallets that `amount` contains, in the same form. The rewards owe them. */
+    collected: payment.isCollected ? formatSplitParts(payment.splits, decimals) : '',
     /** Left out of the feed and of links: a transaction reveals the wallet behind a pseudonym. */
     tx: encodeBase58(payment.tx),
     /** In NATIVE, the total of all payees. 0 if the payment earns no rewards, empty until the accrual. */
@@ -85,7 +87,8 @@ export function formatPayment(
   }
 }
 
-function formatSplitParts(parts: readonly SplitPart[], decimals: number): string {
+function formatSplitParts(parts: readonly SplitPart[] = [], decimals: number | undefined): string {
+  if (decimals === undefined) return ''
   return parts.map(({ recipient, units }) => `${formatUnits(units, decimals)} ${recipient}`).join('; ')
 }
 

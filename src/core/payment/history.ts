@@ -21,6 +21,8 @@ export interface PaymentListItem {
   readonly units: bigint
   /** The amounts that other wallets received in the same transaction. */
   readonly splits?: readonly SplitPart[]
+  /** The recipient received the amounts of `splits` for them, as a part of `units`. */
+  readonly isCollected?: boolean
   readonly worth: bigint | undefined
   readonly status: PaymentListStatus
   /** More precise than the status: `late`, `unclaimed` and `reverted` all have the status expired. */

@@ -14,7 +14,7 @@ const driftSeconds = 60
 export async function paymentOptions(
   amounts: Amounts,
   mints: MintTable,
-  { recipient, splits }: RecipientSet,
+  { recipient, splits, isCollected }: RecipientSet,
   tokenAccountOf: TokenAccountOf,
 ): Promise<readonly PaymentOption[]> {
   const options: PaymentOption[] = []
@@ -31,7 +31,7 @@ export async function paymentOptions(
     else {
       const destinations = await Promise.all(divided.parts.map((part) => destinationOf(part.recipient)))
       const parts = divided.parts.map((part, index) => ({ ...part, destination: destinations[index] ?? '' }))
-      options.push({ ...option, splits: parts })
+      options.push({ ...option, splits: parts, ...(isCollected && { isCollected }) })
     }
   }
   return options

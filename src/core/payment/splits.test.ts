@@ -92,6 +92,7 @@ it('names sets of recipients by recipient, wallets, order and parts', () => {
   const recipientSets = [
     { recipient: one, splits: [] },
     { recipient: one, splits: [share(other, 1n)] },
+    { recipient: one, splits: [share(other, 1n)], isCollected: true },
     { recipient: one, splits: [share(other, 2n)] },
     { recipient: one, splits: [{ recipient: other, units: 1n }] },
     { recipient: other, splits: [share(one, 1n)] },

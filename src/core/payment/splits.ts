@@ -2,7 +2,7 @@
  * Splits: wallets that one payment pays directly, besides its recipient.
  *
  * A share is rounded down to whole base units, and the recipient gets the rest. Every unit of a price has therefore
- * exactly one owner.
+ * exactly one owner. A recipient that collects may also receive the whole price, and then owes the parts to their wallets.
  */
 import { decodeAddress } from '../encoding/base58.ts'
 import { encodeBase64url } from '../encoding/base64url.ts'
@@ -18,6 +18,8 @@ export interface RecipientSet {
   /** Receives the rest. */
   readonly recipient: string
   readonly splits: readonly Split[]
+  /** Whether a payment may pay the whole price to the recipient. The rewards then pay the parts. */
+  readonly isCollected?: boolean
 }
 
 /** A wallet's part of one price, in base units. */
@@ -69,12 +71,18 @@ export function parseSplits(text: string): readonly Split[] | undefined {
   return formatSplits(splits) === text ? splits : undefined
 }
 
-/** The digest that a seal covers: SHA-256 of `formatSplits`. */
-export function digestSplits(splits: readonly Split[]): Uint8Array {
-  return sha256(new TextEncoder().encode(formatSplits(splits)))
+/** The digest that a seal covers: SHA-256 of `formatSplits`, with one more line if the price is collected. */
+export function digestSplits({ splits, isCollected = false }: Omit<RecipientSet, 'recipient'>): Uint8Array {
+  return sha256(new TextEncoder().encode(`${formatSplits(splits)}${isCollected ? '\ncollected' : ''}`))
+}
+
+/** The sets of recipients that a quote with these splits may be sealed for. */
+export function listSealable({ recipient, splits }: RecipientSet): readonly RecipientSet[] {
+  return [{ recipient, splits }, ...(splits.length === 0 ? [] : [{ recipient, splits, isCollected: true }])]
 }
 
 /** Names a set of recipients. Different sets of recipients have different names. */
-export function nameRecipientSet({ recipient, splits }: RecipientSet): string {
-  return splits.length === 0 ? recipient : `${recipient}/${encodeBase64url(digestSplits(splits))}`
+export function nameRecipientSet(recipientSet: RecipientSet): string {
+  const { recipient, splits } = recipientSet
+  return splits.length === 0 ? recipient : `${recipient}/${encodeBase64url(digestSplits(recipientSet))}`
 }

@@ -185,6 +185,48 @@ describe('judge, with splits', () => {
     expect(judge(paid(full), split)).toMatchObject({ kind: 'paid', payer: 'P' })
   })
 
+  describe('whose recipient collects', () => {
+    const collected: Quote = { ...split, options: split.options.map((option) => ({ ...option, isCollected: true })) }
+    const owed = [
+      { recipient: 'A', units: 15n },
+      { recipient: 'B', units: 5n },
+    ]
+
+    it.each([
+      ['the whole price', [part('R', 100n)], 100n],
+      ['more than the whole price', [part('R', 103n)], 103n],
+      ['the whole price and some of the parts', [part('R', 100n), part('A', 15n)], 100n],
+      ['the whole price and too small a part', [part('R', 100n), part('A', 14n), part('B', 5n)], 100n],
+    ])('T185: takes %s to the recipient, and owes the wallets their parts', (_name, sent, received) => {
+      const verdict = judge(paid(sent), collected, payer)
+      expect(verdict).toMatchObject({
+        kind: 'paid',
+        received,
+        splits: owed,
+        isCollected: true,
+        option: { units: 100n },
+      })
+      expect(judge(paid(sent), split, payer)).toMatchObject({ code: 'underpaid' })
+    })
+
+    it('T185: owes nothing to wallets that received their parts, whatever the recipient got', () => {
+      for (const own of [80n, 100n, 200n]) {
+        const verdict = judge(paid([part('R', own), part('A', 15n), part('B', 5n)]), collected, payer)
+        expect(verdict).toMatchObject({ kind: 'paid', received: own, option: { units: 80n } })
+        expect(verdict).not.toHaveProperty('isCollected')
+      }
+    })
+
+    it.each([
+      ['less than the whole price', [part('R', 99n)], 'underpaid'],
+      ['less, with one part', [part('R', 85n), part('A', 15n)], 'underpaid'],
+      ['a payment by a wallet of the splits', [part('R', 100n, { authority: 'A' })], 'self_payment'],
+    ])('T185: refuses %s', (_name, sent, code) => {
+      const address = sent[0]?.authority ?? ''
+      expect(judge(paid(sent), collected, { address })).toMatchObject({ kind: 'refused', code })
+    })
+  })
+
   it('takes a payment exactly if every part is at least as large as asked', () => {
     const units = fc.bigInt(0n, 100n)
     fc.assert(

@@ -4,7 +4,7 @@
  * The credited amount is the smaller of two amounts: the recipient's gain over all its accounts of the token, and the
  * amount that the payer explicitly sent to the recipient's account, less withdrawals by others. Money withdrawn in the
  * same transaction therefore does not count, nor does money from another sender. A quote with splits requires the same of
- * each of their wallets.
+ * each of their wallets, or the whole price for a recipient that collects it.
  */
 import type { TokenCode } from '../money/tokens.ts'
 import { isMemoOf } from './memo.ts'
@@ -68,6 +68,8 @@ export interface PaymentOption {
   /** The recipient's wallet for SOL, or its associated token account for a mint. */
   readonly destination: string
   readonly splits?: readonly SplitDestination[]
+  /** Whether the recipient may receive the parts of the splits too. */
+  readonly isCollected?: boolean
 }
 
 /** Another wallet's part of the price, and where it receives it. */
@@ -97,8 +99,10 @@ export interface Paid {
   readonly payer: string
   /** By the recipient alone. */
   readonly received: bigint
-  /** The amounts that the wallets of the splits received. */
+  /** The amounts that the wallets of the splits received, or that the recipient owes them. */
   readonly splits?: readonly SplitPart[]
+  /** The recipient received the whole price, so `option.units` is the whole price. */
+  readonly isCollected?: boolean
 }
 
 export interface Late {
@@ -189,10 +193,23 @@ function judgePayer(
   const short = option.splits?.find(({ units }, index) => (parts[index]?.units ?? 0n) < units)
   if (received >= option.units && !short)
     return { kind: 'paid', option, payer: address, received, ...(option.splits && { splits: parts }) }
+  if (option.isCollected && received >= computeWhole(option)) return collectParts(option, address, received)
   return refuse('underpaid', {
     shortfall: describeShortfall(option, received, parts),
     ...(received >= option.units && short && { detail: `The part of ${short.recipient} is missing or too small.` }),
   })
+}
+
+/** The chain alone decides whether the wallets of the splits got their parts directly or are owed them. */
+function collectParts({ splits = [], ...option }: PaymentOption, payer: string, received: bigint): Paid {
+  const whole = { ...option, units: computeWhole({ ...option, splits }) }
+  const owed = splits.map(({ recipient, units }) => ({ recipient, units }))
+  return { kind: 'paid', option: whole, payer, received, splits: owed, isCollected: true }
+}
+
+/** The price with all its parts. */
+export function computeWhole({ units, splits = [] }: Pick<PaymentOption, 'units' | 'splits'>): bigint {
+  return units + sumParts(splits)
 }
 
 type SplitVerdict = { readonly kind: 'split'; readonly part: SplitPart } | Refusal
@@ -224,7 +241,7 @@ function describeShortfall(option: PaymentOption, received: bigint, parts: reado
   return {
     token,
     decimals,
-    required: units + sumParts(splits),
+    required: computeWhole(option),
     received: counted.reduce((sum, one) => sum + one, smaller(received, units)),
   }
 }

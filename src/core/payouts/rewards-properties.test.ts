@@ -74,9 +74,20 @@ const earningOf = fc
     endpoint: fc.constantFrom('/partner', '/own'),
     payer: fc.constantFrom('somebody', nameOf(partner), nameOf(developer)),
     isVerified: fc.boolean(),
+    parts: fc.array(fc.bigInt({ min: 1n, max: 30n }), { maxLength: 3 }),
   })
-  .map(({ table: rates, isVerified, ...rest }): Earning => {
-    return { ...rest, recipient: collector, rates: frozen(rates), developer: isVerified ? developer : undefined }
+  .map(({ table: rates, isVerified, parts, ...rest }): Earning => {
+    const collected = parts.map((percent, index) => ({
+      recipient: `split-${index}`,
+      units: (rest.units * percent) / 100n,
+    }))
+    return {
+      ...rest,
+      collected,
+      recipient: collector,
+      rates: frozen(rates),
+      developer: isVerified ? developer : undefined,
+    }
   })
 
 const sumOf = (sharing: Sharing) =>
@@ -92,7 +103,8 @@ describe('sharing out', () => {
         if (sharing.kind !== 'shared') return
         expect(sumOf(sharing) + sharing.kept).toBe(sharing.whole)
         expect(sharing.shares.every(({ units }) => units > 0n) && sharing.kept >= 0n).toBe(true)
-        expect(new Set(sharing.shares.map(({ role }) => role)).size).toBe(sharing.shares.length)
+        const roles = sharing.shares.flatMap(({ role }) => (role === 'split' ? [] : [role]))
+        expect(new Set(roles).size).toBe(roles.length)
       }),
       { numRuns: cases },
     )
@@ -120,6 +132,7 @@ describe('sharing out', () => {
             endpoint: '/partner',
             token: paid,
             units,
+            collected: [],
             rates: frozen(rates),
             spent,
             developer,

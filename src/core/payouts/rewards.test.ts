@@ -28,6 +28,7 @@ const earning: Earning = {
   endpoint: '/api/weather',
   token: 'USDC',
   units: 1_000_000n,
+  collected: [],
   rates: {
     table: { NATIVE: '0.1', USDC: '1', SOL: '150' },
     source: 'fixed',
@@ -40,6 +41,41 @@ const earning: Earning = {
 const nameOf = (wallet: string) => `hash of ${wallet}`
 const share = (change: Partial<Earning> = {}, changedRules: Partial<RewardRules> = {}) =>
   shareOut({ ...rules, ...changedRules }, { ...earning, ...change }, nameOf)
+
+describe('the parts that the recipient received for other wallets', () => {
+  const collected = [
+    { recipient: 'author', units: 200_000n },
+    { recipient: 'artist', units: 100_000n },
+  ]
+  const splits = [
+    { role: 'split', payee: 'author', units: 2_000_000_000n },
+    { role: 'split', payee: 'artist', units: 1_000_000_000n },
+  ]
+
+  it('T185: are owed in full, and the rules share only the rest', () => {
+    const direct = share({ units: 700_000n })
+    const sharing = share({ collected })
+    if (direct.kind !== 'shared' || sharing.kind !== 'shared') throw new Error('nothing is shared')
+    expect(sharing.shares).toEqual([...splits, ...direct.shares])
+    expect([sharing.worth, sharing.whole, sharing.rate]).toEqual([direct.worth, 10_000_000_000n, direct.rate])
+  })
+
+  it.each<[string, Partial<Earning>]>([
+    ['the recipient is no collector any more', { recipient: 'other' }],
+    ['the endpoint has no partner', { endpoint: '/own' }],
+    ['an insider paid', { payer: nameOf('owner') }],
+  ])('T185: are owed if %s, and count as no spending', (_case, change) => {
+    expect(share({ ...change, collected })).toMatchObject({ kind: 'shared', shares: splits, worth: 0n })
+  })
+
+  it('are not owed below the smallest unit of NATIVE, or without a rate', () => {
+    const rates = { ...earning.rates, table: { ...earning.rates.table, NATIVE: '1000000000' } }
+    const tiny = [{ recipient: 'author', units: 1n }]
+    expect(share({ endpoint: '/own', units: 2n, collected: tiny, rates })).toMatchObject({ why: 'no_partner' })
+    const none = { ...earning.rates, table: {} }
+    expect(share({ endpoint: '/own', collected, rates: none })).toEqual({ kind: 'waiting' })
+  })
+})
 
 describe('the shares of the payees', () => {
   it('is reckoned in NATIVE at the rates of the payment, partner first, then developer, payer and the rest', () => {

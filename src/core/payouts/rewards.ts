@@ -11,9 +11,10 @@ import { maxUnits, smaller } from '../money/money.ts'
 import { type FrozenRates, fairUnits, parseRate } from '../money/rates.ts'
 import type { TokenCode } from '../money/tokens.ts'
 import { computeValue } from '../money/valuation.ts'
+import { type SplitPart, sumParts } from '../payment/splits.ts'
 
-/** In the order in which they are served. The last three share the remainder. */
-export const rewardRoles = ['partner', 'developer', 'cashback', 'treasury', 'buyback', 'incentives'] as const
+/** In the order in which they are served. Splits are parts of the price. The last three share the remainder. */
+export const rewardRoles = ['split', 'partner', 'developer', 'cashback', 'treasury', 'buyback', 'incentives'] as const
 export type RewardRole = (typeof rewardRoles)[number]
 
 /** The roles that share the remainder by weight. */
@@ -65,6 +66,8 @@ export interface Earning {
   readonly token: TokenCode
   /** The price, without the surplus, because the surplus can be refunded. */
   readonly units: bigint
+  /** The parts of other wallets in the price, which the recipient received for them. */
+  readonly collected: readonly SplitPart[]
   readonly rates: FrozenRates
   /** The payer's spending in the preceding seven days, in units of 10⁻¹² USDC. */
   readonly spent: bigint
@@ -88,7 +91,7 @@ export type Sharing =
       readonly shares: readonly Share[]
       /** The part that the operator keeps. */
       readonly kept: bigint
-      /** In units of 10⁻¹² USDC: the values of the price and of one whole NATIVE. */
+      /** In units of 10⁻¹² USDC: the value of the price that the rules shared, and of one whole NATIVE. */
       readonly worth: bigint
       readonly rate: bigint
     }
@@ -102,8 +105,30 @@ export type Sharing =
  */
 export type NothingWhy = 'other_recipient' | 'no_partner' | 'insider' | 'too_little' | 'not_delivered'
 
-/** `pseudonymOf` turns a wallet's address into the payer's pseudonym. */
+/**
+ * Computes all shares of a payment. The wallets of splits get their parts of the price, whatever the rules say: the
+ * recipient only received them. The rules share the rest. `pseudonymOf` turns a wallet's address into the payer's
+ * pseudonym.
+ */
 export function shareOut(rules: RewardRules, earning: Earning, pseudonymOf: (wallet: string) => string): Sharing {
+  const { collected, units } = earning
+  const rest = shareByRules(rules, { ...earning, units: units - sumParts(collected) }, pseudonymOf)
+  if (collected.length === 0 || rest.kind === 'waiting') return rest
+  const value = appraise(earning)
+  if (value === undefined) return { kind: 'waiting' }
+  const { whole, rate } = value
+  if (whole > maxUnits) return { kind: 'nothing', why: 'too_little' }
+  const splits = collected.flatMap(({ recipient, units: part }): Share[] => {
+    const native = appraise({ ...earning, units: part })?.whole ?? 0n
+    return native === 0n ? [] : [{ role: 'split', payee: recipient, units: native }]
+  })
+  if (rest.kind === 'nothing' && splits.length === 0) return rest
+  const shares = [...splits, ...(rest.kind === 'shared' ? rest.shares : [])]
+  const kept = whole - shares.reduce((sum, share) => sum + share.units, 0n)
+  return { kind: 'shared', whole, shares, kept, worth: rest.kind === 'shared' ? rest.worth : 0n, rate }
+}
+
+function shareByRules(rules: RewardRules, earning: Earning, pseudonymOf: (wallet: string) => string): Sharing {
   if (!rules.collectors.includes(earning.recipient)) return { kind: 'nothing', why: 'other_recipient' }
   const partner = rules.partners.find(({ endpoints }) => endpoints.some((one) => covers(one, earning.endpoint)))
   if (!partner && !rules.withoutPartner) return { kind: 'nothing', why: 'no_partner' }

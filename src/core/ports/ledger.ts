@@ -25,11 +25,13 @@ export interface PaymentRecord {
   readonly scope: string
   readonly recipient: string
   readonly token: TokenCode
-  /** The recipient's part of the price. */
+  /** The recipient's part of the price. If it collects the parts of others, the whole price. */
   readonly required: bigint
   readonly received: bigint
   /** The amounts that other wallets received in the same transaction. They are no part of `received`. */
   readonly splits?: readonly SplitPart[]
+  /** The recipient received the amounts of `splits` in their place, and owes them. They are a part of `required`. */
+  readonly isCollected?: boolean
   readonly allowance: Allowance
   readonly slot: number
   /** Milliseconds since 1970, like all times of the ledger. */
@@ -58,7 +60,7 @@ export interface Grant {
 /** The part of a record that decides about the use of its allowance. */
 export type PaymentTerms = Pick<
   PaymentRecord,
-  'request' | 'payer' | 'scope' | 'token' | 'received' | 'allowance' | 'usableUntil'
+  'request' | 'payer' | 'scope' | 'token' | 'required' | 'received' | 'allowance' | 'usableUntil'
 >
 
 /** The status of a payment, read without changing it. */

@@ -65,6 +65,8 @@ export interface Offer {
   readonly amounts: ByToken<bigint>
   /** The parts of other wallets in them. */
   readonly splits?: readonly OfferSplit[]
+  /** The recipient also accepts the whole amount, and passes the parts on later. */
+  readonly isCollected?: boolean
   readonly mints: MintTable
   readonly network: Network
   readonly genesis?: string

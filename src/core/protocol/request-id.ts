@@ -50,10 +50,10 @@ export interface OpenedRequest extends Seal {
 }
 
 /** The constant prefix of the MAC's input, common to all requestIds of a service for one set of recipients. */
-export function sealContext(network: string, service: string, { recipient, splits }: RecipientSet): Uint8Array {
+export function sealContext(network: string, service: string, recipientSet: RecipientSet): Uint8Array {
   const text = new TextEncoder().encode(`paystile/request-id/${version}\n${network}\n${service}\n`)
-  const wallet = decodeAddress(recipient) ?? new Uint8Array()
-  const shared = splits.length === 0 ? new Uint8Array() : digestSplits(splits)
+  const wallet = decodeAddress(recipientSet.recipient) ?? new Uint8Array()
+  const shared = recipientSet.splits.length === 0 ? new Uint8Array() : digestSplits(recipientSet)
   return padToBlock(Uint8Array.from([...text, ...wallet, ...shared]))
 }
 

@@ -63,7 +63,7 @@ const columns = {
   endpoint: ['text', ({ record }) => formatText(record.endpoint)],
   worth: ['numeric', ({ record }) => (record.worth === undefined ? null : String(record.worth))],
   rates: ['text', ({ record }) => formatRates(record.rates)],
-  splits: ['text', ({ record }) => formatParts(record.splits)],
+  splits: ['text', ({ record }) => formatParts(record)],
   delivered_at: ['bigint', ({ account }) => formatTime(account.deliveredAt)],
   delivered_last: ['bigint', ({ account }) => formatTime(account.deliveredLast)],
   undelivered_at: ['bigint', ({ account }) => formatTime(account.undeliveredAt)],

@@ -217,7 +217,7 @@ export function tallyAfter(account: PaymentAccount, lease: Lease, outcome: Deliv
 const freeCosts: Readonly<Record<Unit, bigint>> = { request: 1n, byte: 1_000n, second: 0n, file: 0n }
 
 export function readStatus(held: Holding, now: number): PaymentStatus {
-  const { request, payer, scope, token, received, late, finality, allowance, usableUntil } = held.account
+  const { request, payer, scope, token, required, received, late, finality, allowance, usableUntil } = held.account
   const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
   const left = worthless ? undefined : leftOf(held, now)
   // A window ends after its seconds.
@@ -229,6 +229,7 @@ export function readStatus(held: Holding, now: number): PaymentStatus {
     payer,
     scope,
     token,
+    required,
     received,
     state,
     allowance,
@@ -238,11 +239,12 @@ export function readStatus(held: Holding, now: number): PaymentStatus {
 }
 
 export function openAccount(payment: PaymentRecord, now: number, late = false): PaymentAccount {
-  const { request, payer, scope, token, received, allowance, usableUntil, finality } = payment
+  const { request, payer, scope, token, required, received, allowance, usableUntil, finality } = payment
   const unused = { used: 0n, deliveries: 0n, freeUses: 0n, positions: [], fence: 0n, refundedAt: undefined }
   const fresh = { registeredAt: now, late, ...unused }
   const trace = readTimeline(payment, now)
-  return { request, payer, scope, token, received, allowance, usableUntil, finality, ...fresh, ...trace }
+  const terms = { request, payer, scope, token, required, received, allowance, usableUntil }
+  return { ...terms, finality, ...fresh, ...trace }
 }
 
 /** The ledger's time in whole milliseconds. Throws without a valid time, because no lease could be judged. */

@@ -216,7 +216,8 @@ export function checkAccruals(accruals: readonly Accrual[]): void {
       [whole, units, spent, worth, rate].every((value) => value >= 0n),
       'money is not negative',
     )
-    demand(new Set(shares.map(({ role }) => role)).size === shares.length, 'a payment has one share for each role')
+    const places = shares.map((share) => (share.role === 'split' ? keyOfPayee(share) : share.role))
+    demand(new Set(places).size === shares.length, 'a payment has one share for each role and each split')
     demand(
       shares.every((share) => share.units > 0n && share.units <= maxUnits),
       'a share is from 1 to 2^64 - 1',

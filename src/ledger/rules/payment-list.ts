@@ -19,6 +19,7 @@ export interface Registered
       | 'token'
       | 'received'
       | 'splits'
+      | 'isCollected'
       | 'worth'
       | 'allowance'
       | 'paidAt'
@@ -29,7 +30,8 @@ export interface Registered
 }
 
 export function listPayment(payment: Registered): PaymentListItem {
-  const { tx, request, payer, recipient, endpoint, token, received, splits, worth, paidAt, late, finality } = payment
+  const { tx, request, payer, recipient, endpoint, token, received, worth, paidAt, late, finality } = payment
+  const { splits, isCollected } = payment
   const state = finality === 'reverted' ? 'reverted' : late ? 'late' : finality
   return {
     tx,
@@ -41,6 +43,7 @@ export function listPayment(payment: Registered): PaymentListItem {
     token,
     units: received,
     ...(splits && { splits }),
+    ...(isCollected && { isCollected }),
     worth,
     status: state === 'confirmed' || state === 'finalized' ? 'confirmed' : 'expired',
     state,

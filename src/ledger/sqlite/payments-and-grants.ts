@@ -17,6 +17,7 @@ export interface PaymentRow {
   readonly payer: string
   readonly scope: string
   readonly token: TokenCode
+  readonly required: string
   readonly received: string
   readonly unit: Unit
   readonly amount: bigint
@@ -52,7 +53,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
   }
   // One statement: a reader holds no lock, so two statements could see a payment and its grants at different moments.
   const find = prepare(`
-    SELECT id, request, payer, scope, token, received, unit, amount, usable_until, registered_at, state, finality, used,
+    SELECT id, request, payer, scope, token, required, received, unit, amount, usable_until, registered_at, state, finality, used,
       deliveries, free_uses, fence, positions, delivered_at, delivered_last, undelivered_at, concluded_at,
       refunded_at, (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
         WHERE payment = payments.id) AS grants
@@ -89,12 +90,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
       const money = [token, String(required), String(received), allowance.unit, allowance.amount] as const
       const times = [payment.slot, payment.paidAt, payment.usableUntil, now].map(BigInt)
       const value = worth === undefined ? null : String(worth)
-      const books = [
-        formatText(payment.endpoint),
-        value,
-        formatRates(payment.rates),
-        formatParts(payment.splits),
-      ] as const
+      const books = [formatText(payment.endpoint), value, formatRates(payment.rates), formatParts(payment)] as const
       const concludedAt = payment.finality === 'finalized' ? BigInt(now) : null
       const row = register.get(tx, ...people, ...money, ...times, payment.finality, state, ...books, fence, concludedAt)
       return (row as { readonly id: bigint }).id
@@ -139,6 +135,7 @@ function readAccount(row: PaymentRow): PaymentAccount {
     payer,
     scope: parseText(row.scope),
     token,
+    required: BigInt(row.required),
     received: BigInt(row.received),
     allowance: { unit: row.unit, amount: row.amount },
     usableUntil: Number(row.usable_until),

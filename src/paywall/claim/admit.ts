@@ -9,12 +9,11 @@ import { parseRange } from '../../core/http/content-range.ts'
 import { nameEndpoint } from '../../core/http/endpoint.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { decimalsIn, type FrozenRates } from '../../core/money/rates.ts'
-import type { TokenCode } from '../../core/money/tokens.ts'
 import { computeValue } from '../../core/money/valuation.ts'
 import { type Allowance, firstSlice, isOneRequest } from '../../core/payment/allowance.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow, routeOptions } from '../../core/payment/requirements.ts'
-import { dividePrice, type RecipientSet, sumParts } from '../../core/payment/splits.ts'
+import type { RecipientSet } from '../../core/payment/splits.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
 import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -101,7 +100,7 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   const other = submission && checkReservation(claim, submission)
   if (other) return other
   if (status && known?.kind === 'usable') {
-    const passedOn = recipientSet ? computePassedOn(request, recipientSet, status.token) : 0n
+    const passedOn = recipientSet ? computePassedOn(request, status) : 0n
     const recipientSets = recipientSet ? [recipientSet] : found.recipientSets
     return (await checkSigner(claim, request, recipientSets)) ?? take(claim, name, { ...status, passedOn })
   }
@@ -175,10 +174,8 @@ async function quoteFor({ routeRuntime, proof }: Claim, request: OpenedRequest, 
 }
 
 /** The part of a paid price that the wallets of the splits received. */
-function computePassedOn({ amounts }: OpenedRequest, { splits }: RecipientSet, token: TokenCode): bigint {
-  if (splits.length === 0) return 0n
-  const price = amounts[token] ?? 0n
-  return sumParts(dividePrice(price, splits)?.parts ?? [])
+function computePassedOn({ amounts }: OpenedRequest, { token, required }: Pick<PaymentTerms, 'token' | 'required'>) {
+  return (amounts[token] ?? required) - required
 }
 
 async function register(
@@ -219,6 +216,7 @@ async function register(
     required: paid.option.units,
     received: paid.received,
     ...(paid.splits && { splits: paid.splits }),
+    ...(paid.isCollected && { isCollected: true }),
     allowance: request.allowance,
     slot: verdict.slot,
     finality: verdict.finality,
@@ -233,7 +231,7 @@ async function register(
       detail: 'The payment landed after the challenge expired. Ask the provider for a refund.',
     })
   }
-  const passedOn = computePassedOn(request, recipientSet, payment.token)
+  const passedOn = computePassedOn(request, payment)
   const admission = await take(claim, name, { ...payment, passedOn }, payment)
   if (admission.kind === 'admitted' && payment.finality === 'confirmed')
     runtime.exposure.add({ ...payment, units: payment.received })

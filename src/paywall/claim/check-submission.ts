@@ -11,7 +11,7 @@ import { isOneRequest } from '../../core/payment/allowance.ts'
 import { isMemoOf } from '../../core/payment/memo.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { routeOptions } from '../../core/payment/requirements.ts'
-import type { PaymentOption } from '../../core/payment/verify.ts'
+import { computeWhole, type PaymentOption } from '../../core/payment/verify.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { SubmittedTransaction, SubmittedTransfer } from '../../core/ports/sponsor.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
@@ -115,14 +115,16 @@ async function checkPayment(
   return checkTransfers(option, probe.offered().get(option.token)?.fees ?? [], transfers, payer)
 }
 
-/** Whether the transaction consists of one transfer for each part of the price. */
+/** Whether the transaction consists of one transfer for each part of the price, or of one to a recipient that collects it. */
 function checkTransfers(
-  { token, decimals, asset, units, destination, splits = [] }: PaymentOption,
+  option: PaymentOption,
   fees: readonly TransferFee[],
   transfers: readonly SubmittedTransfer[],
   payer: string,
 ): Refusal | undefined {
-  const parts = [{ units, destination }, ...splits]
+  const { token, decimals, asset, units, destination, splits = [], isCollected } = option
+  const isWhole = isCollected && transfers.length === 1
+  const parts = isWhole ? [{ units: computeWhole(option), destination }] : [{ units, destination }, ...splits]
   if (splits.some(({ recipient }) => recipient === payer)) return refuse('self_payment')
   if (transfers.length !== parts.length) return breaksRule('one_transfer_per_part')
   if (transfers.some((transfer) => transfer.asset !== asset)) return refuse('wrong_mint')

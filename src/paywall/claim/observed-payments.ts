@@ -185,9 +185,10 @@ function purposeOf(
   const divided = price === undefined ? undefined : dividePrice(price, recognition.splits)
   const missing = divided?.parts.map((part) => part.units - computeCredit(effect, part.recipient, asset, authority))
   // The missing units of other wallets' parts are required in addition, so that such a payment is underpaid even if the
-  // recipient got the whole price.
+  // recipient got the whole price, unless it collects it.
   const lacking = (missing ?? []).reduce((sum, units) => (units > 0n ? sum + units : sum), 0n)
-  const required = divided && (lacking > 0n && received > divided.own ? received : divided.own) + lacking
+  const unpaid = divided && (lacking > 0n && received > divided.own ? received : divided.own) + lacking
+  const required = recognition.isCollected && lacking > 0n ? price : unpaid
   return { requestId: memo, endpoint, claimableUntil: claimableUntil(request, proofTtlSeconds), required, payableUntil }
 }
 

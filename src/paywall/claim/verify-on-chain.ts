@@ -2,8 +2,7 @@
 import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refusals, refuse } from '../../core/payment/refusals.ts'
-import { sumParts } from '../../core/payment/splits.ts'
-import { judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
+import { computeWhole, judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
 import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
@@ -79,8 +78,8 @@ export async function readFinally(claim: Claim, quote: Quote, options: ReadOptio
   const { runtime, route } = claim.routeRuntime
   const verdict = await readPayment(claim, quote, options)
   if (verdict.kind !== 'paid') return verdict
-  const { token, splits = [] } = verdict.option
-  const price = verdict.option.units + sumParts(splits)
+  const { token } = verdict.option
+  const price = computeWhole(verdict.option)
   const finality = route.config.finality(route.rates.current())
   const payer = runtime.pseudonyms.wallet(claim.proof.payerBytes)
   const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }

@@ -41,6 +41,8 @@ interface Market {
   readonly offered: ReadonlyMap<TokenCode, Offering>
   /** The service's own endpoints can be mounted after its first challenge. */
   readonly publicUrl: string | undefined
+  /** Rewards start after the service. */
+  readonly isCollected: boolean
 }
 
 export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Dialects, parts: OfferParts) {
@@ -62,10 +64,12 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Di
       const [rates, offered] = [parts.rates.current(), parts.probe.offered()]
       // Both objects stay identical while their values are unchanged.
       const { publicUrl } = runtime
-      if (rates !== market?.rates || offered !== market.offered || publicUrl !== market.publicUrl) {
+      const isCollected = mayCollect(runtime, config)
+      const isSame = rates === market?.rates && offered === market.offered && publicUrl === market.publicUrl
+      if (!isSame || isCollected !== market?.isCollected) {
         known.clear()
         last = undefined
-        market = { rates, offered, spread: parts.rates.spread, publicUrl }
+        market = { rates, offered, spread: parts.rates.spread, publicUrl, isCollected }
       }
       // Usually all requests have the same deal.
       if (last?.deal === deal) return last.offer
@@ -78,6 +82,11 @@ export function createOffers(runtime: Runtime, config: RouteConfig, dialects: Di
       return offer
     },
   }
+}
+
+/** Whether a client may pay the whole price to the recipient. Without the chain, nobody could tell whether it did. */
+function mayCollect(runtime: Runtime, { recipient, splits, verifyOnChain }: RouteConfig): boolean {
+  return splits.length > 0 && verifyOnChain && runtime.isCollector(recipient)
 }
 
 interface PreparationParts {
@@ -95,7 +104,7 @@ function prepare(
   { price, allowance }: QuotedPrice,
 ): PreparedOffer | Refusal {
   const { recipient, splits, acceptedMints, mints, description, pricing } = config
-  const { rates, spread, offered, publicUrl } = market
+  const { rates, spread, offered, publicUrl, isCollected } = market
   const { token, decimals } = pricing
   const { network } = runtime.config
   const prices = convertAll({ token, units: price, decimals }, acceptedMints, mints, rates, spread)
@@ -113,6 +122,7 @@ function prepare(
     acceptedMints: accepted,
     amounts: gross,
     ...(splits.length > 0 && { splits: listSplits(splits, accepted, parts) }),
+    ...(isCollected && { isCollected }),
     mints,
     network,
     allowance,
@@ -124,7 +134,7 @@ function prepare(
       isTooLow({ token, units: price, decimals }, config.sponsor.leastPrice, mints, rates) && { isUnsponsored: true }),
   }
   return {
-    seal: prepareSeal(terms, runtime.sealWith(config), runtime.encode),
+    seal: prepareSeal(terms, runtime.sealWith({ recipient, splits, isCollected }), runtime.encode),
     answerWith: dialects.prepare(offer),
     price: formatUnits(price, decimals),
   }

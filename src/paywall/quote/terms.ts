@@ -6,7 +6,7 @@
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
-import type { RecipientSet } from '../../core/payment/splits.ts'
+import { listSealable, type RecipientSet } from '../../core/payment/splits.ts'
 import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
 import type { OpenedRequest } from '../../core/protocol/request-id.ts'
 import type { Bind, BodyFacts } from '../config/binding.ts'
@@ -102,7 +102,7 @@ export function createTerms(
     scopes,
     tags: scopes.map(tags.route),
     recipientSets: [
-      { recipient: config.recipient, splits: config.splits },
+      ...listSealable(config),
       ...config.retiredRecipients.map((recipient) => ({ recipient, splits: [] })),
     ],
     binds,

@@ -192,6 +192,12 @@ export interface Runtime extends RuntimeParts {
   identify(request: OpenedRequest): Promise<Recognition>
   /** The route of a requestId. Undefined if it belongs to no route of this service. */
   findRoute(tag: Uint8Array): RouteFacts | undefined
+  /**
+   * From now on, the rewards of this process pay the shares of payments to these wallets. The returned function ends this.
+   */
+  collect(wallets: readonly string[]): () => void
+  /** Whether the rewards pay the shares of payments to this wallet. */
+  isCollector(wallet: string): boolean
   /** The watched accounts, with their recipient and token. */
   readonly watched: Map<string, WatchedAccount>
   /** The pay desks of the routes, which serve `/pay`. */
@@ -229,6 +235,18 @@ export function emitTo(listener: (event: PaywallEvent) => unknown, event: Paywal
     if (told instanceof Promise) told.catch(report)
   } catch (error) {
     report(error)
+  }
+}
+
+function createCollectors(): Pick<Runtime, 'collect' | 'isCollector'> {
+  const collectors = new Set<readonly string[]>()
+  return {
+    collect: (wallets) => {
+      const added = [...wallets]
+      collectors.add(added)
+      return () => void collectors.delete(added)
+    },
+    isCollector: (wallet) => [...collectors].some((wallets) => wallets.includes(wallet)),
   }
 }
 
@@ -275,6 +293,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     ...parts,
     config,
     tags,
+    ...createCollectors(),
     watched: new Map(),
     payDesks: createPayDesks(),
     publicUrl: undefined,

@@ -4,14 +4,20 @@
  * A requestId seals its splits, but has no room to contain them. The ledger therefore keeps all splits that were ever
  * quoted: a payment is judged by the splits of its quote, whatever the configuration says later, and on every server.
  */
-import { formatSplits, nameRecipientSet, parseSplits, type RecipientSet } from '../../core/payment/splits.ts'
+import {
+  formatSplits,
+  listSealable,
+  nameRecipientSet,
+  parseSplits,
+  type RecipientSet,
+} from '../../core/payment/splits.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
 
 export interface SplitRegistry {
   /** Reads the ledger. */
   load(): Promise<void>
-  /** The sets of recipients with splits by their names, as of the last reading. */
+  /** The sets of recipients with splits by their names, collected or not, as of the last reading. */
   known(): ReadonlyMap<string, RecipientSet>
   /** Stores the splits of a set of recipients. They may be quoted afterwards. */
   keep(recipientSet: RecipientSet): Promise<void>
@@ -42,7 +48,7 @@ export function createSplitRegistry(kv: KeyValueStore, clock: Pick<Clock, 'monot
       const name = nameRecipientSet(recipientSet)
       if (recipientSet.splits.length === 0 || known.has(name)) return
       await kv.put(`${prefix}${name}`, formatSplits(recipientSet.splits), forever)
-      known = new Map([...known, [name, recipientSet]])
+      known = new Map([...known, ...nameSealable(recipientSet)])
     },
     refresh: async () => {
       const now = clock.monotonic()
@@ -59,5 +65,9 @@ function readEntry(name: string, value: string): readonly (readonly [string, Rec
   const [recipient = ''] = name.split('/')
   const splits = parseSplits(value)
   const recipientSet = splits && { recipient, splits }
-  return recipientSet && nameRecipientSet(recipientSet) === name ? [[name, recipientSet]] : []
+  return recipientSet && nameRecipientSet(recipientSet) === name ? nameSealable(recipientSet) : []
+}
+
+function nameSealable(recipientSet: RecipientSet) {
+  return listSealable(recipientSet).map((one) => [nameRecipientSet(one), one] as const)
 }

@@ -25,6 +25,8 @@ export interface AccrualParts {
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
+  /** Called once the ledger keeps final payments for accrual. */
+  readonly onStarted?: () => void
 }
 
 const everyMs = 2_000
@@ -42,6 +44,7 @@ export function startAccrual(parts: AccrualParts): Loop {
       await rewards.start()
       await rewards.keepRules(id, text)
       isStarted = true
+      parts.onStarted?.()
     }
     while ((await accrueOnce(parts, id)) === mostAtOnce);
     await measure(parts)
@@ -99,7 +102,7 @@ type Judged =
 
 async function judge(parts: AccrualParts, { payment, verifications, before, rulesId, now }: Ripe): Promise<Judged> {
   const { rewards, rules, nameOf } = parts
-  const { tx, recipient, payer, endpoint, token, required: units, paidAt, usableUntil } = payment
+  const { tx, recipient, payer, endpoint, token, required: units, collected, paidAt, usableUntil } = payment
   const needed = rewardTokens(token)
   const isComplete = payment.rates !== undefined && hasRates(payment.rates.table, needed)
   const rates = isComplete ? payment.rates : await parts.ratesAt(paidAt, needed)
@@ -116,7 +119,8 @@ async function judge(parts: AccrualParts, { payment, verifications, before, rule
   const spent = earlier
     .filter((one) => one.paidAt <= paidAt)
     .reduce((sum, { worth }) => sum + worth, await rewards.spent(payer, paidAt - cashbackWindowMs, paidAt))
-  const earning = { recipient, payer, endpoint, token, units, rates, spent, developer: developer || undefined }
+  const earned = { recipient, payer, endpoint, token, units, collected, rates, spent }
+  const earning = { ...earned, developer: developer || undefined }
   const sharing = shareOut(rules, earning, (wallet) => nameOf(decodeAddress(wallet) ?? new Uint8Array()))
   if (sharing.kind === 'waiting') return { kind: 'later', until: now + minuteMs }
   if (sharing.kind === 'nothing') return { kind: 'accrual', accrual: { ...bare, ...nothing, spent, why: sharing.why } }

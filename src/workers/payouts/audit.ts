@@ -11,6 +11,7 @@ import type { NumberedAccrual, Rewards, Verification } from '../../core/payouts/
 import { parseRules, type RewardRules, type Share, type Sharing, shareOut } from '../../core/payouts/rewards.ts'
 import type { Chain } from '../../core/ports/chain.ts'
 import { type RateJournal, ratesKeptMs } from '../../core/ports/journal.ts'
+import type { Books } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { cashbackWindowMs, findDeveloper, rewardTokens } from './accrual.ts'
 import { formatMemo } from './outgoing-transactions.ts'
@@ -18,6 +19,7 @@ import { type Addresses, createPayment } from './payees.ts'
 
 export interface RewardAuditParts {
   readonly rewards: Rewards
+  readonly books: Pick<Books, 'findPayment'>
   readonly outgoing: OutgoingTransactions
   readonly chain: Pick<Chain, 'read'>
   readonly addresses: Addresses
@@ -105,7 +107,9 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
   const developer = findDeveloper(rules, verifications, endpoint, paidAt)
   if (accrual.developer !== (developer ?? '')) found.problem(`${name}: another developer was verified`)
   if (accrual.why !== 'not_delivered') {
-    const earning = { recipient, payer, endpoint, token, units, spent: sum, developer }
+    const { splits = [], isCollected } = (await parts.books.findPayment(accrual.tx)) ?? {}
+    const collected = isCollected ? splits : []
+    const earning = { recipient, payer, endpoint, token, units, collected, spent: sum, developer }
     const sharing: Sharing = rates
       ? shareOut(rules, { ...earning, rates }, (wallet) => parts.nameOf(decodeAddress(wallet) ?? new Uint8Array()))
       : { kind: 'waiting' }

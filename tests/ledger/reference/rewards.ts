@@ -162,7 +162,8 @@ export function createReferenceRewards(room: Room, now: () => number): Rewards {
 function ripeningOf({ record, account }: ReferenceEntry): Ripening {
   const { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates } = record
   const what = { tx, recipient, payer, endpoint, token, required, paidAt, usableUntil, rates }
-  return { ...what, isDelivered: !isUntouched(account) }
+  const collected = record.isCollected ? (record.splits ?? []) : []
+  return { ...what, collected, isDelivered: !isUntouched(account) }
 }
 
 function sumsOf({ payees }: PayeeBalances): readonly RoleSum[] {

@@ -4,6 +4,7 @@
  */
 import type { FrozenRates } from '../../money/rates.ts'
 import type { TokenCode } from '../../money/tokens.ts'
+import type { SplitPart } from '../../payment/splits.ts'
 import type { Discrepancy } from '../discrepancy.ts'
 import type { NothingWhy, RewardRole, Share } from '../rewards.ts'
 
@@ -19,6 +20,8 @@ export interface Ripening {
   readonly paidAt: number
   readonly usableUntil: number
   readonly rates: FrozenRates | undefined
+  /** The parts of other wallets in `required`, which the recipient received for them. */
+  readonly collected: readonly SplitPart[]
   /** Whether any of it was delivered. A window counts as delivered when it begins. */
   readonly isDelivered: boolean
 }
@@ -36,7 +39,7 @@ export interface Accrual extends Pick<Ripening, 'tx' | 'recipient' | 'payer' | '
   readonly developer: string
   /** The payer's spending in the preceding seven days, in units of 10⁻¹² USDC. */
   readonly spent: bigint
-  /** The value of the price, in the same units; 0 if no payee earned. */
+  /** The value of the price without collected parts, in the same units; 0 if the rules shared nothing. */
   readonly worth: bigint
   /** The price in NATIVE, and the value of one whole NATIVE in units of 10⁻¹² USDC; 0 if no payee earned. */
   readonly whole: bigint

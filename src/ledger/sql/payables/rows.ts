@@ -17,7 +17,7 @@ import type {
 } from '../../../core/payouts/ports/rewards.ts'
 import { type NothingWhy, type RewardRole, rewardRoles, type Share } from '../../../core/payouts/rewards.ts'
 import { shownPayee } from '../../rules/payables.ts'
-import { formatRates, formatText, parseRates, parseText } from '../../stored-text.ts'
+import { formatRates, formatText, parseParts, parseRates, parseText } from '../../stored-text.ts'
 import type { Columns, Whole } from '../work.ts'
 
 export interface RipeningRow {
@@ -30,15 +30,17 @@ export interface RipeningRow {
   readonly paid_at: Whole
   readonly usable_until: Whole
   readonly rates: string | null
+  readonly splits: string | null
   readonly delivered: boolean | bigint
 }
 
 /** The columns of payments that wait for accrual. `delivered` follows `isUntouched`. */
-export const ripeningColumns = `paid.tx, recipient, payer, endpoint, token, required, paid.paid_at, usable_until, rates,
+export const ripeningColumns = `paid.tx, recipient, payer, endpoint, token, required, paid.paid_at, usable_until, rates, splits,
   (unit = 'second' OR used > 0 OR deliveries > 0 OR positions <> '') AS delivered`
 
 export function readRipening(row: RipeningRow): Ripening {
   const { recipient, payer, token } = row
+  const { splits = [], isCollected } = parseParts(row.splits)
   return {
     tx: new Uint8Array(row.tx),
     recipient,
@@ -49,11 +51,12 @@ export function readRipening(row: RipeningRow): Ripening {
     paidAt: Number(row.paid_at),
     usableUntil: Number(row.usable_until),
     rates: parseRates(row.rates),
+    collected: isCollected ? splits : [],
     isDelivered: Boolean(row.delivered),
   }
 }
 
-export interface AccrualRow extends Omit<RipeningRow, 'required' | 'usable_until' | 'delivered'> {
+export interface AccrualRow extends Omit<RipeningRow, 'required' | 'usable_until' | 'splits' | 'delivered'> {
   readonly number: Whole
   readonly at: Whole
   readonly units: string

@@ -72,8 +72,11 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           {payment.requestId !== '' && <IdLine name="Request (hash)" text={payment.requestId} />}
           {payment.payer !== '' && <IdLine name="Payer (hash)" text={payment.payer} />}
           <IdLine name="Recipient" text={payment.recipient} />
-          {listSplits(payment).map(({ amount, wallet }) => (
+          {listSplits(payment.splits).map(({ amount, wallet }) => (
             <IdLine key={wallet} name={`Also paid: ${amount} ${payment.token}`} text={wallet} />
+          ))}
+          {listSplits(payment.collected).map(({ amount, wallet }) => (
+            <IdLine key={wallet} name={`Owed to: ${amount} ${payment.token}`} text={wallet} />
           ))}
         </dl>
       </Part>
@@ -82,7 +85,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
 }
 
 /** The parts of other wallets. An older service sends none. */
-function listSplits({ splits = '' }: Partial<Pick<PaymentDetail, 'splits'>>) {
+function listSplits(splits = '') {
   const parts = splits === '' ? [] : splits.split('; ')
   return parts.map((part) => {
     const [amount = '', wallet = ''] = part.split(' ')

@@ -11,6 +11,7 @@ import { Link } from '../elements/link.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 
 export const roleNames: Readonly<Record<RewardRole, string>> = {
+  split: 'Splits',
   partner: 'Partners',
   developer: 'Developers',
   cashback: 'Cashback',
@@ -22,6 +23,7 @@ export const roleNames: Readonly<Record<RewardRole, string>> = {
 /** The singular, for one payee. */
 export const roleName: Readonly<Record<RewardRole, string>> = {
   ...roleNames,
+  split: 'Split',
   partner: 'Partner',
   developer: 'Developer',
 }
