@@ -1,7 +1,7 @@
 /** The doctor on the sponsor: its balance, its limits, and prices that x402 clients refuse. */
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
 import { openLedger } from '../../src/ledger/open.ts'
@@ -10,6 +10,7 @@ import {
   directory,
   examine,
   play,
+  recipient,
   secret,
   settings,
   troubles,
@@ -17,11 +18,13 @@ import {
   world,
   write,
 } from './doctor-fixture.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 
 useDoctorFixture()
 
 const fee = 10_001n
 
+const nameFile = () => relative('.', join(directory, 'paystile.yaml'))
 const look = (sponsor: object, more: object = {}) => examine(write(settings({ network: 'localnet', sponsor, ...more })))
 
 function makeSponsor() {
@@ -50,6 +53,45 @@ async function recordFees(): Promise<void> {
 
 const ofSponsor = ({ checks }: Awaited<ReturnType<typeof look>>) =>
   checks.filter(({ check }) => check === 'sponsor').map(({ level, finding }) => `${level}: ${finding}`)
+
+describe('a gateway that is only a facilitator', () => {
+  /** Without paid routes. */
+  const examineOnly = (key: string, payTo: readonly string[], network = 'devnet') => {
+    const { routes: _, upstream: __, recipient: ___, token: ____, ...rest } = settings({ network })
+    return examine(write({ ...rest, routes: [], sponsor: { key }, facilitator: { payTo } }))
+  }
+
+  it('is checked: nodes, ledger, sponsor, limits and the wallets that it pays to', async () => {
+    const { key, address } = makeSponsor()
+    await world.localnet.fund(address, { SOL: 1_000_000_000n })
+    const { checks, next } = await examineOnly(key, [recipient.address])
+    const found = (name: string) => checks.filter(({ check }) => check === name).map(({ level }) => level)
+    expect(checks.filter(({ level }) => level === 'fail')).toEqual([])
+    for (const name of ['secret', 'keys', 'nodes', 'ledger', 'clock', 'sponsor', 'payTo'])
+      expect(found(name)).toContain('ok')
+    const findings = checks.map(({ check, finding }) => `${check}: ${finding}`)
+    expect(findings).toContain(`config: ${nameFile()}: 0 paid routes, a facilitator on devnet`)
+    expect(findings.filter((one) => one.startsWith('payTo'))).toEqual([
+      expect.stringContaining(`${recipient.address} can receive `),
+    ])
+    expect(findings.some((one) => one.startsWith(`sponsor: ${address} holds 1 SOL: about `))).toBe(true)
+    expect(next).toEqual([`npx paystile serve ${nameFile()}`])
+  })
+
+  it('has a problem if its sponsor is empty, or a wallet cannot be paid', async () => {
+    const { key, address } = makeSponsor()
+    const stranger = (await newSigner()).address
+    expect(troubles(await examineOnly(key, [stranger, world.usdc.address]))).toEqual([
+      expect.stringMatching(/^warn sponsor: .* less than the floor of 0.02 SOL, so x402 is not settled → send SOL to /),
+      expect.stringMatching(
+        `^warn payTo: ${stranger} has no token account yet, so payments to it cannot be settled → `,
+      ),
+      expect.stringMatching(`^fail payTo: ${world.usdc.address} is .*, not a wallet → correct facilitator.payTo`),
+    ])
+    const own = troubles(await examineOnly(key, [address]))
+    expect(own).toContain(`fail payTo: ${address} is the wallet of sponsor.key → give sponsor a key of its own`)
+  })
+})
 
 it('names the address, the balance and the number of payments', async () => {
   play('localnet')

@@ -14,6 +14,7 @@ import type { ServiceConfig } from '../../paywall/config/config.ts'
 import { type ExitCode, exitCodes, paint, type Terminal } from '../output.ts'
 import { checkClock } from './clock.ts'
 import { attempt, type Finding, fail, type Level, type Look, type NamedFinding, ok } from './finding.ts'
+import { checkFacilitator } from './facilitator.ts'
 import { checkNodes, type NetworkFacts } from './nodes.ts'
 import { checkPayouts } from './payouts.ts'
 import { checkRates } from './rates.ts'
@@ -22,7 +23,7 @@ import { checkKeys, checkSecrets } from './secrets.ts'
 import { checkSettlement } from './settlement.ts'
 import { checkSponsor } from './sponsor.ts'
 import { checkStore } from './store.ts'
-import { readSubject, type Subject } from './subject.ts'
+import { findService, readSubject, type Subject } from './subject.ts'
 import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './web.ts'
 
 /** A finding is one line. Control characters in texts of nodes and databases are removed. */
@@ -74,9 +75,8 @@ async function examineService(subject: Subject, http: ReturnType<typeof createHt
   let aheadMs: number | undefined
   let sponsored: SponsoredSums | undefined
   let isServing = false
-  const [first] = routes
-  if (first) {
-    const { service } = first.config
+  const service = findService(subject)
+  if (service) {
     const { network } = service
     await add('nodes', async () => {
       const report = await checkNodes(network, service.rpc, http.transport)
@@ -94,7 +94,8 @@ async function examineService(subject: Subject, http: ReturnType<typeof createHt
       return report.findings
     })
     await add('clock', () => checkClock(network, context, aheadMs))
-    await add('sponsor', () => checkSponsor(routes, { rpc: context.rpc, sponsored }, http.get))
+    await add('sponsor', () => checkSponsor(subject, { rpc: context.rpc, sponsored }, http.get))
+    await add('payTo', () => checkFacilitator(subject, network, context))
     const charged = routes.map(({ config }) => config.route)
     if (plan) {
       await add('rates', () => checkRates(charged, http.get))
@@ -105,13 +106,13 @@ async function examineService(subject: Subject, http: ReturnType<typeof createHt
   if (plan) {
     await add('upstream', () => checkUpstreams(plan))
     await add('port', async () => {
-      const report = await checkPort(plan, first && createMark(first.config.service, context.genesis))
+      const report = await checkPort(plan, service && createMark(service, context.genesis))
       isServing = report.isServing
       return report.findings
     })
   }
-  const publicUrl = first?.config.route.publicUrl ?? plan?.publicUrl
-  if (first) await add('publicUrl', () => checkPublicUrl(publicUrl, first.config.service.network, isServing))
+  const publicUrl = routes[0]?.config.route.publicUrl ?? plan?.publicUrl
+  if (service) await add('publicUrl', () => checkPublicUrl(publicUrl, service.network, isServing))
   context.rpc?.close()
   return isServing
 }
@@ -135,7 +136,8 @@ function checkRuntime(): readonly Finding[] {
   ]
 }
 
-function checkConfig({ file, problems, plan, routes }: Subject): readonly Finding[] {
+function checkConfig(subject: Subject): readonly Finding[] {
+  const { file, problems, plan, own, routes } = subject
   const name = file === undefined ? 'the environment' : relative('.', file)
   if (problems.length > 0) {
     return problems.map(({ code, message, remedy, variable }) => {
@@ -144,23 +146,23 @@ function checkConfig({ file, problems, plan, routes }: Subject): readonly Findin
       return fail(remedy === undefined ? message : `${message}; ${remedy}`, place)
     })
   }
-  const [first] = routes
-  const network = first?.config.service.network ?? 'no network'
+  const network = findService(subject)?.network ?? 'no network'
   if (!plan) return [ok(`PAYSTILE_ variables for ${network}; the options in your program are not checked`)]
   const free = plan.routes.length - routes.length
   const paid = `${routes.length} paid ${routes.length === 1 ? 'route' : 'routes'}`
-  return [ok(`${name}: ${paid}${free > 0 ? ` and ${free} free` : ''} on ${network}`)]
+  const settles = own?.facilitator ? ', a facilitator' : ''
+  return [ok(`${name}: ${paid}${free > 0 ? ` and ${free} free` : ''}${settles} on ${network}`)]
 }
 
-function readNetwork({ routes }: Subject): Network | null {
-  return routes[0]?.config.service.network ?? null
+function readNetwork(subject: Subject): Network | null {
+  return findService(subject)?.network ?? null
 }
 
 /** The parts of the configuration that no output may contain. */
-function listSecrets({ routes, plan }: Subject) {
-  const addresses = routes.flatMap(({ config: { service, route } }) => [
-    ...service.rpc,
-    ...(typeof service.ledger === 'string' ? [service.ledger] : []),
+function listSecrets(subject: Subject) {
+  const { routes, plan } = subject
+  const service = findService(subject)
+  const addresses = routes.flatMap(({ config: { route } }) => [
     ...('url' in route.rates && route.rates.url ? [route.rates.url] : []),
   ])
   const keys = routes.flatMap(({ config: { route } }) => {
@@ -171,7 +173,11 @@ function listSecrets({ routes, plan }: Subject) {
     ]
   })
   const headers = plan?.routes.flatMap(({ upstream }) => Object.values(upstream.headers)) ?? []
-  return { addresses, secrets: [...keys, ...headers, ...(plan?.webhooks.flatMap(({ secret }) => secret ?? []) ?? [])] }
+  const opened = [...(service?.rpc ?? []), ...(typeof service?.ledger === 'string' ? [service.ledger] : [])]
+  return {
+    addresses: [...opened, ...addresses],
+    secrets: [...keys, ...headers, ...(plan?.webhooks.flatMap(({ secret }) => secret ?? []) ?? [])],
+  }
 }
 
 const colours: Readonly<Record<Level, (text: string) => string>> = {
@@ -186,12 +192,16 @@ function lines({ check, level, finding, next }: NamedFinding): readonly string[]
   return next === undefined ? [line] : [line, `${' '.repeat(17)}→ ${next}`]
 }
 
-function nextSteps({ file, plan, routes }: Subject, findings: readonly Finding[], isServing: boolean) {
+function nextSteps({ file, plan, own, routes }: Subject, findings: readonly Finding[], isServing: boolean) {
   const failed = findings.filter(({ level }) => level === 'fail')
   const named = file === undefined || relative('.', file) === fileNames[0] ? '' : ` ${relative('.', file)}`
   const again = `npx paystile doctor${named}`
   if (failed.length > 0) return [...new Set(failed.map(({ next = '' }) => next)), again]
   if (!plan) return ['start your program']
+  if (routes.length === 0 && own?.facilitator)
+    return [
+      isServing ? 'give its address to your servers as the URL of their facilitator' : `npx paystile serve${named}`,
+    ]
   const path = plan.routes[0]?.path.replace(/\*$/, 'hello').replace(/:[A-Za-z_]\w*/g, '1') ?? '/'
   const host = ['0.0.0.0', '::'].includes(plan.host) ? '127.0.0.1' : plan.host
   const pay = `npx paystile pay http://${host}:${plan.port}${path}`

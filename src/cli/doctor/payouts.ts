@@ -1,5 +1,5 @@
 /** Checks that rewards can be paid: the rate of NATIVE, the key, and the balance of the outgoing wallet. */
-import { type RoutesConfig, readRoutesConfig } from '../../api/options.ts'
+import type { RoutesConfig } from '../../api/options.ts'
 import { readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { shareRates } from '../../compose/rates.ts'
@@ -19,15 +19,13 @@ import type { Subject } from './subject.ts'
 const enoughLamports = 1_000_000n
 
 export async function checkPayouts(
-  { plan, environment }: Subject,
+  { own }: Pick<Subject, 'own'>,
   { rpc }: NetworkFacts,
   get: Get,
 ): Promise<readonly Finding[]> {
-  if (!plan?.service.rewards) return []
-  const config = readRoutesConfig(plan.service, environment)
-  const native = config.mints.NATIVE
-  if (!config.rewards || !native) return []
-  return [...(await checkRate(config, get)), ...(await checkWallet(config.rewards.key, native, rpc))]
+  const native = own?.mints.NATIVE
+  if (!own?.rewards || !native) return []
+  return [...(await checkRate(own, get)), ...(await checkWallet(own.rewards.key, native, rpc))]
 }
 
 /** Without a rate there are no accruals and no payouts. */

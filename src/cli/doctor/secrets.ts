@@ -4,13 +4,14 @@ import { readKeyring } from '../../core/protocol/keyring.ts'
 import { envFileName } from '../../host/env-file.ts'
 import { KeyFileError, passphraseVariable, readKeyFile } from '../../host/keys/key-file.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
-import type { Subject } from './subject.ts'
+import { findService, type Subject } from './subject.ts'
 
 export function checkSecrets(subject: Subject): readonly Finding[] {
   return [...checkSecret(subject), ...checkEnvFile(subject)]
 }
 
-function checkSecret({ environment, routes, problems }: Subject): readonly Finding[] {
+function checkSecret(subject: Subject): readonly Finding[] {
+  const { environment, problems } = subject
   const text = environment['PAYSTILE_SECRET']
   if (text) {
     const reading = readKeyring(text)
@@ -23,9 +24,9 @@ function checkSecret({ environment, routes, problems }: Subject): readonly Findi
       ? []
       : [fail(`PAYSTILE_SECRET: ${reading.why}`, newSecret)]
   }
-  const [route] = routes
-  if (!route) return []
-  if (route.config.service.keyring) return [ok('one valid key')]
+  const service = findService(subject)
+  if (!service) return []
+  if (service.keyring) return [ok('one valid key')]
   return [ok('not set; on a localnet the service creates one beside the chain')]
 }
 
@@ -41,7 +42,7 @@ function checkEnvFile({ env, directory }: Subject): readonly Finding[] {
 }
 
 /** Paths of key files, from the environment and the configuration. */
-export function checkKeys({ environment, routes, plan }: Subject): readonly Finding[] {
+export function checkKeys({ environment, routes, plan, own }: Subject): readonly Finding[] {
   const paths = new Map<string, string>()
   for (const { config } of routes) {
     const { accountKey, conversion, sponsor } = config.route
@@ -49,6 +50,8 @@ export function checkKeys({ environment, routes, plan }: Subject): readonly Find
     if (typeof sponsor?.key === 'string') paths.set('sponsor.key', sponsor.key)
     if (typeof conversion?.key === 'string') paths.set('settlementKey', conversion.key)
   }
+  const sponsorKey = own?.facilitator?.sponsor.key
+  if (typeof sponsorKey === 'string') paths.set('sponsor.key', sponsorKey)
   const faucetKey = plan?.service.faucetKey ?? environment['PAYSTILE_FAUCET_KEY']
   if (typeof faucetKey === 'string' && faucetKey) paths.set('faucetKey', faucetKey)
   const refundKey = plan?.service.refundKey ?? environment['PAYSTILE_REFUND_KEY']

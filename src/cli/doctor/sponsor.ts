@@ -14,7 +14,7 @@ import { type SponsorConfig, usualFee } from '../../paywall/config/sponsor.ts'
 import { type Finding, ok, warn } from './finding.ts'
 import { readAddress } from './payouts.ts'
 import { silent } from './rates.ts'
-import type { SubjectRoute } from './subject.ts'
+import type { Subject, SubjectRoute } from './subject.ts'
 
 interface SponsorFacts {
   readonly rpc: Rpc | undefined
@@ -24,19 +24,24 @@ interface SponsorFacts {
 
 /** Routes with the same key are checked once. */
 export async function checkSponsor(
-  routes: readonly SubjectRoute[],
+  { routes, own }: Pick<Subject, 'routes' | 'own'>,
   facts: SponsorFacts,
   get: Get,
 ): Promise<readonly Finding[]> {
   const sponsored = routes.filter(({ config }) => config.route.sponsor)
-  const sponsors = new Map(
-    sponsored.flatMap(({ config: { route } }) => route.sponsor ?? []).map((one) => [one.key, one]),
-  )
-  const findings = await Promise.all([...sponsors.values()].map((one) => checkWallet(one, facts)))
+  const all = [own?.facilitator?.sponsor, ...sponsored.map(({ config: { route } }) => route.sponsor)]
+  const sponsors = new Map(all.flatMap((one) => (one ? [[one.key, one] as const] : [])))
+  const stops = [...(sponsored.length > 0 ? ['offered'] : []), ...(own?.facilitator ? ['settled'] : [])]
+  const isStopped = `x402 is ${stops.length > 1 ? 'neither offered nor settled' : `not ${stops[0]}`}`
+  const findings = await Promise.all([...sponsors.values()].map((one) => checkWallet(one, isStopped, facts)))
   return [...findings.flat(), ...(await checkPrices(sponsored, get))]
 }
 
-async function checkWallet(sponsor: SponsorConfig, { rpc, sponsored }: SponsorFacts): Promise<readonly Finding[]> {
+async function checkWallet(
+  sponsor: SponsorConfig,
+  isStopped: string,
+  { rpc, sponsored }: SponsorFacts,
+): Promise<readonly Finding[]> {
   const { key, floor } = sponsor
   if (key === undefined) return [ok('the service creates a wallet on localnet and funds it')]
   // A key that is not a file is a signer of the program. The secrets check reports an unreadable file.
@@ -48,7 +53,7 @@ async function checkWallet(sponsor: SponsorConfig, { rpc, sponsored }: SponsorFa
     return [warn(`the balance of ${wallet} cannot be read (${funds.why})`, 'check rpc'), ...limits]
   const held = `${wallet} holds ${formatSol(funds.lamports)}`
   if (funds.lamports < floor) {
-    const finding = `${held}, less than the floor of ${formatSol(floor)}, so x402 is not offered`
+    const finding = `${held}, less than the floor of ${formatSol(floor)}, so ${isStopped}`
     return [warn(finding, `send SOL to ${wallet}, or lower sponsor.floor`), ...limits]
   }
   const payments = (funds.lamports - floor) / usualFee

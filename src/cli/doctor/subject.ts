@@ -2,10 +2,17 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
+import { type RoutesConfig, readRoutesConfig } from '../../api/options.ts'
 import { fileNames, readPlanFile } from '../../gateway/config/file.ts'
 import type { Plan } from '../../gateway/config/plan.ts'
 import { type EnvReading, loadEnvFile } from '../../host/env-file.ts'
-import { type Config, type Environment, fromEnvironment, readConfig } from '../../paywall/config/config.ts'
+import {
+  type Config,
+  type Environment,
+  fromEnvironment,
+  readConfig,
+  type ServiceConfig,
+} from '../../paywall/config/config.ts'
 import type { ProviderOptions } from '../../paywall/config/options.ts'
 
 export interface Subject {
@@ -19,6 +26,8 @@ export interface Subject {
   readonly problems: readonly ConfigurationProblem[]
   /** Undefined with problems, and for the middleware. */
   readonly plan: Plan | undefined
+  /** The gateway's own endpoints. Undefined with problems, and for the middleware. */
+  readonly own: RoutesConfig | undefined
   /** The charged routes; empty with problems. */
   readonly routes: readonly SubjectRoute[]
 }
@@ -42,10 +51,15 @@ export async function readSubject(given: string | undefined, base: Environment):
     checkFile(file)
     const plan = await readPlanFile(file, environment)
     const routes = plan.routes.flatMap(({ name, config }) => (config ? [{ name, config, hasRecipient: true }] : []))
-    return { ...common, problems: [], plan, routes }
+    return { ...common, problems: [], plan, own: readRoutesConfig(plan.service, environment), routes }
   } catch (error) {
-    return { ...common, problems: listProblems(error), plan: undefined, routes: [] }
+    return { ...common, problems: listProblems(error), plan: undefined, own: undefined, routes: [] }
   }
+}
+
+/** The service that the routes share. Without paid routes, a gateway may still be a facilitator. */
+export function findService({ routes, own }: Pick<Subject, 'routes' | 'own'>): ServiceConfig | undefined {
+  return routes[0]?.config.service ?? (own?.facilitator && own.service)
 }
 
 function findFile(directory: string): string | undefined {
@@ -65,17 +79,18 @@ function checkFile(file: string): void {
 const nobody = 'EM6GsJV3vSdsAJBj8sbvRqwtKvSb2mxU8XEyvFToiLqC'
 
 /** Checks that need no knowledge of the program's routes. */
-function readEnvironment(environment: Environment): Pick<Subject, 'problems' | 'plan' | 'routes'> {
+function readEnvironment(environment: Environment): Pick<Subject, 'problems' | 'plan' | 'own' | 'routes'> {
   const isMeant = Object.values(fromEnvironment).some((name) => environment[name])
   if (!isMeant) {
     const message = 'no paystile.yaml in this directory, and no PAYSTILE_ variable is set'
     const remedy = 'create them with npx paystile init'
-    return { problems: [{ code: 'not_configured', message, remedy }], plan: undefined, routes: [] }
+    return { problems: [{ code: 'not_configured', message, remedy }], plan: undefined, own: undefined, routes: [] }
   }
   const hasRecipient = Boolean(environment['PAYSTILE_RECIPIENT'])
   const options: ProviderOptions = { price: '1', token: 'USDC', ...(!hasRecipient && { recipient: nobody }) }
   const config = readConfig(options, environment)
-  return { problems: [], plan: undefined, routes: [{ name: 'the middleware', config, hasRecipient }] }
+  const routes = [{ name: 'the middleware', config, hasRecipient }]
+  return { problems: [], plan: undefined, own: undefined, routes }
 }
 
 function listProblems(error: unknown): readonly ConfigurationProblem[] {
