@@ -1,4 +1,5 @@
 /** The checkout of a split price: one transaction pays every wallet, and no form is offered that could pay only one. */
+import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckoutView } from '../../src/core/checkout/messages.ts'
@@ -90,5 +91,23 @@ describe('the checkout page of a split price', () => {
     await payFromPhone(fixture.world, fixture.payer, facts)
     const state = await visitor.until(facts.requestId, 'short')
     expect(state).toMatchObject({ received: '0.009', required: '0.01' })
+  })
+
+  it('T183: goes on at another server that does not know the splits yet', async () => {
+    const { world } = fixture
+    const ledger = join(fixture.directory, 'checkout-splits.sqlite')
+    const common = { ...{ secret: `1:${'s'.repeat(32)}`, ledger, scope: 'rolling' }, watch: true }
+    // With another list of nodes, it is a server of its own.
+    const old = await fixture.open({ ...common, rpc: [`${world.localnet.rpcUrl}/`, `${world.localnet.rpcUrl}/`] })
+    const splits = [{ recipient: partner.address, share: 7 }]
+    const visitor = createVisitor((await fixture.open({ ...common, splits })).url)
+    const { requestId } = (await visitor.go()).facts()
+    const elsewhere = createVisitor(old.url, visitor.cookies)
+    const draft = await elsewhere.prepare(requestId, fixture.payer.address)
+    const before = await readUnits(partner.address)
+    expect(await elsewhere.submit(requestId, await signDraft(draft, fixture.payer))).toMatchObject({ kind: 'sent' })
+    await elsewhere.until(requestId, 'paid')
+    expect((await readUnits(partner.address)) - before).toBe(700n)
+    expect((await elsewhere.go()).text).toBe('the secret')
   })
 })

@@ -30,7 +30,7 @@ import { createTransactionSlots, type TransactionSlots } from './transaction-slo
 
 export interface CheckoutActions {
   readonly route: Route
-  open(requestId: string): Purchase | undefined
+  open(requestId: string): Promise<Purchase | undefined>
   readonly readState: PurchaseStates['read']
   /** The amount to send of each token, the token of the price first. */
   listTokens(purchase: Purchase): readonly CheckoutToken[]
@@ -67,7 +67,7 @@ export function createActions(routeRuntime: RouteRuntime, kv: KeyValueStore): Ch
     view: (purchase, token) => viewOf(desk, purchase, token),
     prepare: (purchase, token, account, incoming) => prepare(desk, purchase, { token, account }, incoming),
     answer: async (order, incoming) => {
-      const purchase = open(order.requestId)
+      const purchase = await open(order.requestId)
       if (!purchase) return refuse('unknown_request')
       switch (order.kind) {
         case 'status':

@@ -38,17 +38,21 @@ export interface PurchaseState {
   readonly vain?: string
 }
 
-/** Undefined if the requestId does not belong to this route. */
-export function openPurchase({ runtime, route }: RouteRuntime, requestId: string): Purchase | undefined {
+/**
+ * Undefined if the requestId does not belong to this route. Another server may have issued it, with new splits, so the
+ * ledger is asked before it counts as made up.
+ */
+export async function openPurchase({ runtime, route }: RouteRuntime, requestId: string): Promise<Purchase | undefined> {
   const request = openRequest(requestId)
   if (!request) return undefined
-  const recognition = runtime.recognise(request)
+  const recognition = await runtime.identify(request)
   if (recognition.kind !== 'sealed' || !route.knows(request, recognition.recipient)) return undefined
   return {
     requestId,
     request,
     recipient: recognition.recipient,
     splits: recognition.splits,
+    isCollected: recognition.isCollected ?? false,
     name: runtime.pseudonyms.request(requestId),
     expiresAt: (request.issuedAt + request.ttlSeconds) * 1000,
     claimableUntil: claimableUntil(request, route.config.proofTtlSeconds),

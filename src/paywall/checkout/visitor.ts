@@ -109,7 +109,7 @@ function createTickets({ runtime, route }: RouteRuntime, desk: CheckoutActions):
     return { target: incoming.target, base, isSecure }
   }
   const openTicket: Tickets['openTicket'] = async (ticket, incoming) => {
-    const purchase = desk.open(ticket.requestId)
+    const purchase = await desk.open(ticket.requestId)
     const claimTag = purchase?.request.claimTag
     if (!purchase || !claimTag || !equalBytes(claimTag, runtime.tags.claim(hashClaim(ticket.secret)))) return undefined
     const found = await route.findTerms(incoming, purchase.request, purchase.recipient)
@@ -121,7 +121,7 @@ function createTickets({ runtime, route }: RouteRuntime, desk: CheckoutActions):
     const header = (name: string) => (name === 'payment-accept' ? accept : incoming.header(name))
     const quoted = await route.quote({ ...incoming, header })
     if (quoted.kind === 'refused') return quoted
-    const purchase = desk.open(quoted.requestId)
+    const purchase = await desk.open(quoted.requestId)
     return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase, quoted } : refuse('not_priced')
   }
   return { placeOf, openTicket, issue }
@@ -135,7 +135,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
 
   /** Refuses a browser that kept no ticket, or another one: it would pay without ever getting the resource. */
   const findVanity = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {
-    const purchase = desk.open(order.requestId)
+    const purchase = await desk.open(order.requestId)
     if (order.kind === 'view' || !purchase) return undefined
     const state = order.kind === 'status' && (await desk.readState(purchase, incoming, order.tx)).state
     if (state && !isPayable(state)) return undefined
@@ -194,11 +194,11 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
     },
     title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',
     readState: async (requestId, incoming) => {
-      const purchase = desk.open(requestId)
+      const purchase = await desk.open(requestId)
       return purchase && (await desk.readState(purchase, incoming)).state.state
     },
     payPage: async (requestId, incoming) => {
-      const purchase = desk.open(requestId)
+      const purchase = await desk.open(requestId)
       if (!purchase) return undefined
       if (purchase.request.proof === 'sig') return needsSignature
       if (!spend(incoming, 'page')) return refuse('rate_limited')
@@ -210,7 +210,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       return pageOf(runtime, desk, purchase, facts)
     },
     draft: async (requestId, account, wanted, incoming) => {
-      const purchase = desk.open(requestId)
+      const purchase = await desk.open(requestId)
       const token = wanted ?? (purchase && desk.listTokens(purchase)[0]?.token)
       if (!purchase || !token) return refuse('unknown_request')
       if (!spend(incoming, 'payment')) return refuse('rate_limited')
