@@ -343,6 +343,21 @@ describe('an MPP challenge', () => {
     shop.close()
   })
 
+  it('is not paid if a wallet of its splits has no account for the token', async () => {
+    const other = (await generateKeyPairSigner()).address
+    const shop = await open((response) => response.end('ok'), {
+      'WWW-Authenticate': header(request({}, { splits: [{ recipient: other, amount: '4000' }] })),
+    })
+    const { options, spent } = await newBuyer()
+    const { code, message } = await failure(fetchWith402(shop.url, options))
+    expect([code, message]).toEqual([
+      'insufficient_funds',
+      expect.stringContaining(`${other}, which receives a part, cannot receive USDC yet`),
+    ])
+    expect([shop.credentials.length, await spent()]).toEqual([0, 0n])
+    shop.close()
+  })
+
   it('is left out if it names a header that cannot exist', async () => {
     const shop = await open((response) => response.end('ok'), {
       'WWW-Authenticate': header(request(), ', header="a b"'),

@@ -1,5 +1,6 @@
 /** Reads the balances of a payer and the state of the paid wallets in one request to a node. */
 import type { Mint } from '../../core/money/tokens.ts'
+import type { SplitPart } from '../../core/payment/splits.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { askAccounts, type ChainAccount } from './account.ts'
 import { findTokenAccount } from './programs.ts'
@@ -33,6 +34,21 @@ export interface OtherFunds {
   readonly lamports: bigint
   /** The mints for which it has a token account. */
   readonly mints: readonly string[]
+}
+
+/** The rent-exempt minimum. An account with less does not exist. */
+export const smallestBalance = 890_880n
+
+/** The first part whose wallet cannot receive it: it has no token account, or remains too empty. */
+export function findUnready(
+  others: readonly OtherFunds[],
+  parts: readonly SplitPart[],
+  mint: Pick<Mint, 'address'> | undefined,
+): SplitPart | undefined {
+  return parts.find(({ recipient, units }) => {
+    const found = others.find(({ wallet }) => wallet === recipient)
+    return mint ? !found?.mints.includes(mint.address) : (found?.lamports ?? 0n) + units < smallestBalance
+  })
 }
 
 export interface FundsQuestion {

@@ -1,5 +1,5 @@
 /** Chooses one of a server's offers: within the policy, and affordable. */
-import { readFunds } from '../../chain/accounts/balances.ts'
+import { findUnready, readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isTokenCode, knownMints, type MintTable, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
@@ -139,7 +139,9 @@ export async function chooseAffordable(
   const reasons: string[] = []
   for (const one of permitted) {
     const { mint, units, token, decimals } = one.candidate
-    const funds = await readFunds(rpc, { wallet, recipient: one.offer.recipient, mints: mint ? [mint] : [] })
+    const { recipient, splits } = one.offer
+    const others = splits.map((split) => split.recipient)
+    const funds = await readFunds(rpc, { wallet, recipient, others, mints: mint ? [mint] : [] })
     if (funds.kind === 'unavailable') {
       throw new PaymentError(
         'chain_unavailable',
@@ -148,11 +150,13 @@ export async function chooseAffordable(
       )
     }
     const [held] = funds.tokens
+    const unready = findUnready(funds.others, splits, mint)
     const balance = mint ? (held?.units ?? 0n) : funds.lamports
     const fee = one.offer.feePayer === undefined ? feeReserve + (mint ? 0n : units) : 0n
     if (balance < units)
       reasons.push(`it holds ${formatUnits(balance, decimals)} ${token} and needs ${formatUnits(units, decimals)}`)
     else if (mint && !held?.recipientReady) reasons.push(`the recipient has no ${token} account`)
+    else if (unready) reasons.push(`${unready.recipient}, which receives a part, cannot receive ${token} yet`)
     else if (funds.lamports < fee)
       reasons.push(`it has ${formatUnits(funds.lamports, solDecimals)} SOL and needs ${formatUnits(fee, solDecimals)}`)
     else return one

@@ -3,15 +3,15 @@
  * crash between any two steps, the next call continues from the journal without paying again.
  */
 
-import { type OtherFunds, readFunds } from '../../chain/accounts/balances.ts'
+import { findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import type { Lifetime } from '../../chain/send/message.ts'
 import { confirm, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import { type PaymentOrder, signPayment } from '../../chain/wallets/payment.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { Mint, Network } from '../../core/money/tokens.ts'
+import type { Network } from '../../core/money/tokens.ts'
 import type { Offered } from '../../core/payment/allowance.ts'
-import { type SplitPart, sumParts } from '../../core/payment/splits.ts'
+import { sumParts } from '../../core/payment/splits.ts'
 import type { Challenge } from '../../core/protocol/challenge.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
@@ -47,8 +47,6 @@ export interface Purchase {
 /** Lamports that a payment can cost besides its price: the fees, and the rent of an account that it opens. */
 const feeReserve = 15_000n
 const accountRent = 2_039_280n
-/** The rent-exempt minimum. An account with less does not exist. */
-const smallestBalance = 890_880n
 
 /**
  * Pays, and returns the landed intent. The caller holds it until it releases it. Throws a `PaymentError`; the journal
@@ -235,7 +233,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
   for (const candidate of candidates) {
     const { token, units, decimals, mint, splits } = candidate
     const own = units - sumParts(splits)
-    const unready = splits.find((split) => !isReady(funds.others, split, mint))
+    const unready = findUnready(funds.others, splits, mint)
     const held = mint ? funds.tokens.find((one) => one.mint === mint.address) : undefined
     const createAccount = held !== undefined && !held.recipientReady
     const balance = mint ? (held?.units ?? 0n) : funds.lamports
@@ -260,10 +258,4 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
     `The wallet ${wallet.address} cannot pay: ${reasons.join('; ')}${next}.`,
     { requestId },
   )
-}
-
-/** Whether another wallet can receive its part. */
-function isReady(others: readonly OtherFunds[], { recipient, units }: SplitPart, mint: Mint | undefined): boolean {
-  const found = others.find(({ wallet }) => wallet === recipient)
-  return mint ? (found?.mints.includes(mint.address) ?? false) : (found?.lamports ?? 0n) + units >= smallestBalance
 }
