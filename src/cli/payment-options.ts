@@ -6,6 +6,7 @@ import type { ClientOptions } from '../client/options.ts'
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { parseUnits } from '../core/money/money.ts'
 import {
+  type ByToken,
   isTokenCode,
   knownCodes,
   type Mint,
@@ -67,7 +68,7 @@ function readBody(path: string): Uint8Array<ArrayBuffer> {
 export function readLimits(options: BuyerOptions, max: readonly string[] = []): Omit<ClientOptions, 'wallet'> {
   const tokens = options.token.map(readToken)
   const mints = Object.fromEntries(options.mint.map(readMint))
-  const maxPrice = Object.fromEntries(max.map(readAmount))
+  const maxPrice = readAmounts('--max', max)
   return {
     ...(tokens.length > 0 && { tokens }),
     ...(options.protocol.length > 0 && { protocols: options.protocol.map(readProtocol) }),
@@ -111,6 +112,14 @@ export function readToken(code: string): TokenCode {
   const upper = code.toUpperCase()
   if (isTokenCode(upper)) return upper
   throw usage(`"${code}" is not a token. Use one of ${knownCodes.join(', ')}, or the code of another token.`)
+}
+
+/** Reads the amounts of a repeatable flag, one for each token. */
+export function readAmounts(flag: string, texts: readonly string[]): ByToken<string> {
+  const amounts = texts.map(readAmount)
+  const again = amounts.find(([token], index) => amounts.findIndex(([other]) => other === token) < index)
+  if (again) throw usage(`${flag} has two amounts of ${again[0]}. Give one for each token.`)
+  return Object.fromEntries(amounts)
 }
 
 /** Reads `0.05 USDC`. */

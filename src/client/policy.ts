@@ -87,7 +87,12 @@ export interface Candidate {
 }
 
 export const defaultMaxPrice: Readonly<Record<TokenCode, string>> = { NATIVE: '10', USDC: '1', SOL: '0.01' }
-const shortestRemainingMs = 90_000
+export const shortestRemainingMs = 90_000
+
+/** In milliseconds since 1970. Infinite without an expiry. */
+export function readExpiry({ expiresAt }: Pick<Challenge, 'expiresAt'>): number {
+  return expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
+}
 
 /** Throws a `PaymentError` with the first reason against any payment of this challenge at this address. */
 export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOptions, now: number): Network {
@@ -119,8 +124,7 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
         `The recipient ${recipient} is not allowed. Add it to recipients to allow it.`,
       )
   }
-  const expiry = challenge.expiresAt === undefined ? undefined : Date.parse(challenge.expiresAt)
-  if (expiry !== undefined && !(expiry - now >= shortestRemainingMs))
+  if (!(readExpiry(challenge) - now >= shortestRemainingMs))
     throw refuse('challenge_expiring', 'The challenge expires too soon to be paid safely. Send the request again.')
   return network
 }

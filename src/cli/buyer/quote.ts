@@ -58,7 +58,8 @@ export async function quote(terminal: Terminal, address: string, options: BuyerO
   const found = await readQuote(url, readRequest(options), seconds * 1000, readLimits(options))
   const chosen = (options.protocol ?? []).map((name) => ` --protocol ${name}`).join('')
   const hint = `Pay it with: npx paystile pay ${url.href}${chosen}`
-  if (found.kind === 'foreign') return tellForeign(terminal, url, found.offers, hint)
+  const isUnsure = options.network === undefined && isLocal(url)
+  if (found.kind === 'foreign') return tellForeign(terminal, url, found.offers, { hint, isUnsure })
   if (found.kind === 'unpriced') {
     const { status } = found
     terminal.result({ ok: status < 400, status, challenge: null }, [`${status}: ${describeUnpriced(status)}.`])
@@ -114,12 +115,22 @@ function quoteOffer(offer: ForeignOffer, url: URL, limits: PolicyOptions): Quote
   return { protocol, price, recipient, network, allowed: objection === undefined, objection }
 }
 
-function tellForeign(terminal: Terminal, url: URL, offers: readonly QuotedOffer[], hint: string): ExitCode {
+/** A localnet presents itself as devnet in other protocols, and it runs on this machine. */
+function isLocal({ hostname }: URL): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+}
+
+function tellForeign(
+  terminal: Terminal,
+  url: URL,
+  offers: readonly QuotedOffer[],
+  { hint, isUnsure }: { readonly hint: string; readonly isUnsure: boolean },
+): ExitCode {
   const lines = offers.flatMap(({ protocol, price, recipient, network, objection }) => [
     ...table([
       ['Price', price],
       ['Pay to', recipient],
-      ['Network', network],
+      ['Network', isUnsure && network === 'devnet' ? 'devnet, or a localnet with --network localnet' : network],
       ['Protocol', protocol],
       ['Limits', objection ?? 'allow it'],
     ]),

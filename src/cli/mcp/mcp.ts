@@ -30,8 +30,9 @@ export async function mcp(terminal: Terminal, options: McpOptions): Promise<Exit
   const purse = await openPurse(options)
   const { perDay } = purse.spending
   const sums = Object.entries(perDay).map(([token, amount]) => `${amount} ${token}`)
+  const where = options.network === undefined ? ' on each network' : ` on ${options.network}`
   terminal.note(
-    `paystile: MCP server on stdin and stdout; ${purse.wallet.address} pays at most ${sums.join(', ')} a day`,
+    `paystile: MCP server on stdin and stdout; ${purse.wallet.address} pays at most ${sums.join(', ')} a day${where}`,
   )
   // A client that has ended reads no answer. That must not end the payments of other calls.
   process.stdout.on('error', () => {})
@@ -125,8 +126,8 @@ async function callTool(params: unknown, run: (tool: Tool, input: unknown) => Re
   }
 }
 
-/** Shorter than the time that a challenge stays payable. */
-const approvalMs = 60_000
+/** Long enough for a person. The client can cancel the call earlier. */
+const approvalMs = 300_000
 
 /** Shows the payment to the user in the agent's program. Everything but a clear yes declines it. */
 async function askUser(ask: Ask, offer: PaymentOffer, cancelled: AbortSignal): Promise<boolean> {

@@ -34,6 +34,14 @@ describe('the limit of one call', () => {
 })
 
 it.each([
+  ['--budget', ['1 USDC', '0.5 usdc'], [], []],
+  ['--max', ['1 USDC'], ['1 USDC', '2 USDC'], []],
+  ['--ask-over', ['1 USDC'], [], ['0.1 USDC', '1 USDC']],
+])('%s with two amounts of one token is refused, because only one could apply', (flag, budget, max, askOver) => {
+  expect(() => readSpending(budget, max, askOver)).toThrow(`${flag} has two amounts of USDC. Give one for each token.`)
+})
+
+it.each([
   ['0.5', false],
   ['50', false],
   ['50.000001', true],

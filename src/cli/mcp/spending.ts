@@ -6,7 +6,7 @@ import { formatUnits, parseDecimal } from '../../core/money/money.ts'
 import { type ByToken, findDecimals, knownMints, type Network, type TokenCode } from '../../core/money/tokens.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { usage } from '../output.ts'
-import { readAmount } from '../payment-options.ts'
+import { readAmount, readAmounts } from '../payment-options.ts'
 
 /** Decimals by token code. */
 export type Amounts = ByToken<string>
@@ -23,9 +23,9 @@ export interface Spending {
 export function readSpending(budget: readonly string[], max: readonly string[], askOver: readonly string[]): Spending {
   if (budget.length === 0)
     throw usage('Set the most that the agent may spend in a day, such as --budget "1 USDC". Nothing was started.')
-  const perDay: Amounts = Object.fromEntries(budget.map(readAmount))
+  const perDay = readAmounts('--budget', budget)
   const limited = (flag: string, texts: readonly string[]): Amounts => {
-    const amounts: Amounts = Object.fromEntries(texts.map(readAmount))
+    const amounts = readAmounts(flag, texts)
     for (const token of Object.keys(amounts) as TokenCode[])
       if (perDay[token] === undefined) throw usage(`${flag} has an amount of ${token}, but --budget has none.`)
     return amounts

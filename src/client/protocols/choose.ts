@@ -62,7 +62,7 @@ export function listPermitted(offers: readonly ForeignOffer[], question: OfferQu
 }
 
 /** A transaction takes effect when the server sends it, at the latest at its blockhash's end. */
-const shortestRemainingMs = 10_000
+export const shortestRemainingMs = 10_000
 
 function permit(offer: ForeignOffer, question: OfferQuestion): PermittedOffer {
   const { url, options, payer, hasHeader, now, requestId } = question

@@ -11,7 +11,7 @@ import { signCosigned } from '../../chain/wallets/cosigned-payment.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
-import { chooseAffordable, type PermittedOffer } from '../protocols/choose.ts'
+import { chooseAffordable, type PermittedOffer, shortestRemainingMs } from '../protocols/choose.ts'
 import { type ClientParts, connect, type PaidRequest } from './paid-request.ts'
 import { approve, type PayParts, payParts, requireLifetime, signOrDrop } from './pay.ts'
 import { present } from './present-credential.ts'
@@ -41,14 +41,15 @@ export async function buyForeign(
   const { rpc, genesis } = await connect(parts, paidRequest, network)
   const paying = payParts(parts, paidRequest, rpc)
   // Some servers simulate at a final slot, where a younger blockhash is not known yet.
+  const read = () => readLifetime(rpc, 'finalized')
   const [found, choice] = await Promise.all([
-    readLifetime(rpc, 'finalized'),
+    read(),
     chooseAffordable(rpc, paidRequest.wallet.address, permitted, requestId),
   ])
-  const lifetime = requireLifetime(found)
-  const { recipient, protocol, description, memo } = choice.offer
-  const intent = await approve(
-    paying,
+  const { recipient, protocol, description, memo, expiresAt = Number.POSITIVE_INFINITY } = choice.offer
+  const times = { lifetime: requireLifetime(found), read, payableUntil: expiresAt - shortestRemainingMs }
+  const { intent, lifetime } = await approve(
+    { ...paying, ...times },
     choice.candidate,
     url,
     { requestId, recipient, network, description, protocol },

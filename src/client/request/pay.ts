@@ -17,7 +17,7 @@ import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Journal } from '../journal/journal.ts'
 import { type ClientOptions, type PaymentOffer, readTimeout } from '../options.ts'
-import { type Candidate, readLimits } from '../policy.ts'
+import { type Candidate, readLimits, readExpiry, shortestRemainingMs } from '../policy.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 
 export interface PayParts extends Pick<PaidRequest, 'journal' | 'wallet' | 'options' | 'tell'> {
@@ -55,12 +55,13 @@ const accountRent = 2_039_280n
 export async function pay(parts: PayParts, purchase: Purchase): Promise<Intent> {
   const { challenge, network, genesis, url, key, allowance, scope, claim, proof } = purchase
   const { recipient, requestId, description } = challenge
-  // The blockhash is read before the approval. A payment that is approved too late then cannot land, so it never lands
-  // after the challenge's expiry.
-  const [found, { candidate, createAccount }] = await Promise.all([readLifetime(parts.rpc), choose(parts, purchase)])
-  const lifetime = requireLifetime(found)
+  const read = () => readLifetime(parts.rpc)
+  const [found, { candidate, createAccount }] = await Promise.all([read(), choose(parts, purchase)])
   const terms = { requestId, recipient, network, description, allowance, protocol: 'paystile' } as const
-  const intent = await approve(parts, candidate, url, terms, {
+  // A blockhash lives for less than this time, so the payment never lands after the challenge's expiry.
+  const payableUntil = readExpiry(challenge) - shortestRemainingMs
+  const times = { lifetime: requireLifetime(found), read, payableUntil }
+  const { intent, lifetime } = await approve({ ...parts, ...times }, candidate, url, terms, {
     ...{ key, genesis, proof },
     ...(claim !== undefined && { claim }),
     ...(allowance && { unit: allowance.unit }),
@@ -95,14 +96,25 @@ interface Terms extends Pick<PaymentOffer, 'requestId' | 'recipient' | 'protocol
   readonly allowance?: Offered | undefined
 }
 
+interface ApprovalTimes {
+  /** The lifetime of a transaction, as it was read before the approval. */
+  readonly lifetime: Lifetime
+  /** Reads it again: a person may take minutes, and a blockhash lives for about one. */
+  readonly read: () => Promise<Lifetime | undefined>
+  /** The time after which it is too late to pay, in milliseconds since 1970. */
+  readonly payableUntil: number
+}
+
+const quickMs = 5_000
+
 /** Asks the caller, and reserves the amount. */
 export async function approve(
-  { clock, journal, wallet, options, tell }: PayParts,
+  { clock, journal, wallet, options, tell, ...times }: PayParts & ApprovalTimes,
   candidate: Candidate,
   url: URL,
   { description, allowance, ...terms }: Terms,
   more: Pick<Intent, 'key' | 'genesis' | 'proof'> & Partial<Intent>,
-): Promise<Intent> {
+): Promise<{ readonly intent: Intent; readonly lifetime: Lifetime }> {
   const { token, units, decimals } = candidate
   const { requestId, network } = terms
   const amount = formatUnits(units, decimals)
@@ -116,14 +128,21 @@ export async function approve(
     ...(description !== undefined && { description }),
     ...(allowance && { allowance }),
   }
+  const askedAt = clock.now()
   if (options.approve && (await options.approve(offer)) !== true)
     throw new PaymentError('declined', `Paying ${amount} ${token} to ${url.host} was declined.`, { requestId })
+  const isSlow = clock.now() - askedAt > quickMs
+  if (isSlow && clock.now() > times.payableUntil)
+    throw new PaymentError('challenge_expiring', 'The approval came too late. Nothing was paid. Try again.', {
+      requestId,
+    })
+  const lifetime = isSlow ? requireLifetime(await times.read()) : times.lifetime
   const day = new Date(clock.now()).toISOString().slice(0, 10)
   const place = { url: url.href, host: url.host, network }
   const intent: Intent = { requestId, ...place, day, token, units, payer: wallet.address, state: 'reserved', ...more }
   await reserve(journal, intent, candidate, options)
   tell({ kind: 'paying', ...offer })
-  return intent
+  return { intent, lifetime }
 }
 
 /** Records a payment that the wallet does not sign as dead. */
