@@ -93,6 +93,19 @@ describe('the checkout page of a split price', () => {
     expect(state).toMatchObject({ received: '0.009', required: '0.01' })
   })
 
+  it('says so if a wallet cannot receive its part any more', async () => {
+    const { world } = fixture
+    const other = await world.person()
+    const shop = await open({ splits: [{ recipient: other.address, share: 10 }] })
+    const visitor = createVisitor(shop.url)
+    const { requestId } = (await visitor.go()).facts()
+    world.localnet.setAccount(await world.tokenAccount(other.address, world.usdc), undefined)
+    expect(await visitor.prepare(requestId, fixture.payer.address)).toEqual({
+      kind: 'refused',
+      why: 'The payment cannot arrive: a wallet that shares the price has no account for this token. Tell the seller.',
+    })
+  })
+
   it('T183: goes on at another server that does not know the splits yet', async () => {
     const { world } = fixture
     const ledger = join(fixture.directory, 'checkout-splits.sqlite')

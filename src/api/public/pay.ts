@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Preparation } from '../../core/checkout/messages.ts'
 import type { Answer, Incoming } from '../../core/http/http.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
@@ -74,12 +75,15 @@ async function draft(desk: PayDesk, { request, url, requestId, incoming }: Order
   if ('code' in drafted) return problem(drafted.code, { headers: open })
   if (drafted.kind === 'transaction')
     return answer({ transaction: drafted.transaction, message: desk.title }, { headers: open })
-  const message =
-    drafted.kind === 'short'
-      ? `The wallet has ${drafted.has} ${drafted.token} and needs ${drafted.needs}.`
-      : 'No payment is due: it is under way or complete, or the price has expired.'
   // Wallets show the text of `message` for an error.
-  return answer({ message }, { status: 409, headers: open })
+  return answer({ message: describeAbsence(drafted) }, { status: 409, headers: open })
+}
+
+/** The reason why there is no transaction. */
+function describeAbsence(drafted: Exclude<Preparation, { kind: 'transaction' }>): string {
+  if (drafted.kind === 'refused') return drafted.why
+  if (drafted.kind === 'short') return `The wallet has ${drafted.has} ${drafted.token} and needs ${drafted.needs}.`
+  return 'No payment is due: it is under way or complete, or the price has expired.'
 }
 
 function createResponse(given: Answer | Refusal): Response {

@@ -8,7 +8,7 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import { sumParts } from '../../core/payment/splits.ts'
 import type { Drafting, DraftOption, DraftPart, PaymentDraft, PaymentDrafts } from '../../core/ports/payment-drafts.ts'
 import type { Verifier } from '../../core/runtime.ts'
-import { readFunds } from '../accounts/balances.ts'
+import { readFunds, smallestBalance } from '../accounts/balances.ts'
 import { decodeTransaction, openTransaction, type Transaction, verifySignatures } from '../read/decode.ts'
 import { type ParsedInstruction, readInstructions } from '../read/instructions.ts'
 import { describeError } from '../rpc/json.ts'
@@ -20,8 +20,6 @@ import { draftPayment } from './payment.ts'
 
 /** The reserve for the signature and priority fees besides the price, in lamports. */
 const feeReserve = 15_000n
-/** The rent-exempt minimum. An account with less does not exist. */
-const smallestBalance = 890_880n
 
 export interface PaymentDraftsParts {
   readonly rpc: Rpc

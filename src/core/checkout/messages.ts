@@ -86,6 +86,8 @@ export type Preparation =
   | { readonly kind: 'transaction'; readonly transaction: string }
   /** The wallet has too little: of the token, or of SOL for the fee. */
   | { readonly kind: 'short'; readonly token: TokenCode; readonly has: string; readonly needs: string }
+  /** The payment could not arrive, for example because the seller has no account for the token. */
+  | { readonly kind: 'refused'; readonly why: string }
   /** A payment is on its way or complete, so there is nothing to pay now. */
   | ({ readonly kind: 'state' } & CheckoutState)
 

@@ -102,6 +102,7 @@ async function prepare({ address }: WalletAccount, screen: PaymentScreen): Promi
   if (answer.kind === 'down') screen.end(words.notSent(words.silent))
   else if (answer.kind === 'refused') screen.end(words.notSent(answer.detail))
   else if (answer.value.kind === 'short') screen.end(words.tooLittle(answer.value, address, facts))
+  else if (answer.value.kind === 'refused') screen.end(words.notSent(answer.value.why))
   else if (answer.value.kind === 'state') settle(answer.value, screen)
   else return fromBase64(answer.value.transaction)
   return undefined

@@ -164,7 +164,8 @@ async function prepare(
     return { kind: 'short', token: short, has: people(drafting.has), needs: people(drafting.needs) }
   }
   runtime.log.warn('checkout.draft_failed', { why: drafting.why })
-  return refuse(drafting.kind === 'impossible' ? 'not_priced' : 'chain_unavailable')
+  if (drafting.kind === 'unavailable') return refuse('chain_unavailable')
+  return { kind: 'refused', why: `The payment cannot arrive: ${drafting.why}. Tell the seller.` }
 }
 
 const notForThis = 'The wallet did not return a signed payment for this purchase. Try again.'
