@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { makeKeyFile, viewKeyFile } from '../../src/host/keys/key-file.ts'
 import { openLedger } from '../../src/ledger/open.ts'
+import { newSigner } from '../harness/localnet-fixture.ts'
 import {
   clock,
   directory,
@@ -18,7 +19,6 @@ import {
   world,
   write,
 } from './doctor-fixture.ts'
-import { newSigner } from '../harness/localnet-fixture.ts'
 
 useDoctorFixture()
 

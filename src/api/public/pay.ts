@@ -3,8 +3,8 @@
  * serves Solana Pay's transaction request: GET names the recipient, POST `{account}` returns the transaction.
  */
 import { z } from 'zod'
-import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Preparation } from '../../core/checkout/messages.ts'
+import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Answer, Incoming } from '../../core/http/http.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'

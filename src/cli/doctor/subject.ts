@@ -1,8 +1,8 @@
 /** The subject of the doctor: a gateway's file, or the environment of a program that mounts the middleware. */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
 import { type RoutesConfig, readRoutesConfig } from '../../api/options.ts'
+import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
 import { fileNames, readPlanFile } from '../../gateway/config/file.ts'
 import type { Plan } from '../../gateway/config/plan.ts'
 import { type EnvReading, loadEnvFile } from '../../host/env-file.ts'

@@ -17,7 +17,7 @@ import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Journal } from '../journal/journal.ts'
 import { type ClientOptions, type PaymentOffer, readTimeout } from '../options.ts'
-import { type Candidate, readLimits, readExpiry, shortestRemainingMs } from '../policy.ts'
+import { type Candidate, readExpiry, readLimits, shortestRemainingMs } from '../policy.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 
 export interface PayParts extends Pick<PaidRequest, 'journal' | 'wallet' | 'options' | 'tell'> {
