@@ -241,6 +241,7 @@ async function findMisbooked() {
   const assets = { SOL: 'SOL', USDC: usdc.address, NATIVE: native.address }
   const { problems, unknown } = await auditRewards({
     ...money.payouts,
+    books: service.ledger.books,
     chain: service.chain,
     rateJournal: service.ledger.rates,
     reportToken: service.config.reportToken,
