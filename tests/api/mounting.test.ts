@@ -122,7 +122,7 @@ describe.each(mounts)('on %s', (_name, mount) => {
     // Nobody is signed in here, so no transaction is named.
     expect([csv.status, (await csv.text()).split('\r\n')[0]]).toEqual([
       200,
-      expect.stringMatching(/,recipient,splits,shared,refundedAt,refunded,revenue$/),
+      expect.stringMatching(/,recipient,splits,collected,shared,refundedAt,refunded,revenue$/),
     ])
     const { paths } = await (await fetch(`${shop.url}/openapi.json`)).json()
     expect(Object.keys(paths)).toEqual(

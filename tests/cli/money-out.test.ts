@@ -87,7 +87,10 @@ async function buy(): Promise<string> {
 describe('rewards', () => {
   it('are owed, shown, paused and tried out by commands', async () => {
     await buy()
-    const accrued = async () => (await run('rewards', 'show', '--config', file)).result.roles[0].accrued
+    const accrued = async () => {
+      const { roles } = (await run('rewards', 'show', '--config', file)).result
+      return roles.find(({ role }: { readonly role: string }) => role === 'partner').accrued
+    }
     await expect.poll(accrued, { timeout: 20_000, interval: 40 }).toBe('900')
     const paused = await run('rewards', 'pause', '--config', file)
     expect([paused.code, paused.result]).toEqual([0, { ok: true, paused: true }])
