@@ -129,7 +129,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   ],
   chain: ['rpc', 'accounts', 'read', 'keys', 'send', 'wallets'],
   ledger: ['rules', 'sql', 'sqlite', 'postgres'],
-  paywall: ['config', 'runtime', 'quote', 'claim', 'delivery', 'checkout'],
+  paywall: ['config', 'pages', 'runtime', 'quote', 'claim', 'delivery', 'checkout'],
   api: ['http', 'auth', 'rewards', 'analytics', 'exports', 'developers', 'public', 'routes'],
 }
 const mostFiles = 15

@@ -12,7 +12,7 @@ type Without<Options, Name extends PropertyKey> = Options extends unknown ? Omit
 
 /** `createPaystile` only: they apply to all routes of the service. */
 export const serviceOptions = [
-  ...(['recipient', 'network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'trustProxy'] as const),
+  ...(['recipient', 'network', 'rpc', 'ledger', 'secret', 'service', 'publicUrl', 'seller', 'trustProxy'] as const),
   ...(['mints', 'tokens', 'rates', 'reportToken', 'accountKey', 'sponsor', 'x402', 'mpp', 'watch', 'log'] as const),
   ...(['settlementToken', 'autoConversion', 'conversionThreshold', 'conversionReserve'] as const),
   ...(['settlementKey', 'venue'] as const),

@@ -143,10 +143,11 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
   const rewards = readRewards(read.rewards, { mints, owners: read.owners ?? [], environment }, problems)
   const facilitator = readFacilitator(read.facilitator, read.sponsor, read.network, problems)
   if (problems.length > 0) throw new ConfigurationError(problems.map(locate))
-  const { trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log } = read
+  const { trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log, seller } = read
   return Object.freeze({
     ...{ trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log, webhooks, rates, rewards },
     facilitator,
+    seller,
     service: readServiceConfig(read, keyring),
     /** Mints in addition to the known ones and those of the catalog. */
     mints,

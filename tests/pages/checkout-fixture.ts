@@ -29,7 +29,7 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
     network: 'devnet',
     chain: 'solana:devnet',
     recipient,
-    seller: 'api.weather.example',
+    host: 'api.weather.example',
     what: 'Hourly forecast for any place on Earth',
     buys: 'one request',
     tokens: [{ token: 'USDC', amount: '0.01', mint: findMint('USDC', knownMints.devnet)?.address ?? '' }],
@@ -49,7 +49,7 @@ export function viewOf(facts: CheckoutFacts, token: TokenCode | undefined = fact
   const amount = facts.tokens.find((one) => one.token === token)?.amount ?? '0'
   const uri =
     `solana:${facts.recipient}?amount=${amount}${mint ? `&spl-token=${mint.address}` : ''}` +
-    `&reference=9vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu&label=${encodeURIComponent(facts.seller)}&memo=${facts.requestId}`
+    `&reference=9vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu&label=${encodeURIComponent(facts.host)}&memo=${facts.requestId}`
   const { data } = encode(uri, { ecc: 'L', border: 0 })
   return { uri, rows: data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join('')) }
 }

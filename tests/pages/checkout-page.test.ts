@@ -63,7 +63,7 @@ describe('every state', () => {
     ['wrong', { standing: { state: 'wrong', tx, why: 'The transaction failed on chain.' } }],
     ['expired', { standing: { state: 'expired' } }],
     ['the last minute', { expiresAt: factsOf().now + 50_000 }],
-    ['long texts', { seller: `${'host'.repeat(20)}.example`, what: '/x'.repeat(200), tokens: [three[2]] }],
+    ['long texts', { host: `${'host'.repeat(20)}.example`, what: '/x'.repeat(200), tokens: [three[2]] }],
   ]
   it.each(cells(states, 2))('%s: accessible, and no wider than a phone', async (_name, more) => {
     await open(more)
@@ -299,7 +299,7 @@ describe('other ways to pay', () => {
 
   it('texts of strangers stay texts', async () => {
     const evil = '<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>'
-    await open({ seller: evil, what: evil, buys: evil, isAgain: true })
+    await open({ host: evil, what: evil, buys: evil, isAgain: true })
     fixture.standing = { state: 'wrong', tx: evil, why: evil }
     await hurry(page)
     await expect.poll(() => page.locator('#notice code').textContent()).toBe(evil)

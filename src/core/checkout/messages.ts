@@ -52,8 +52,8 @@ export interface CheckoutFacts {
   /** The chain's name in the Wallet Standard: `solana:mainnet`, `solana:devnet`, `solana:localnet`. */
   readonly chain: string
   readonly recipient: string
-  /** The seller as shown to people: a host name. */
-  readonly seller: string
+  /** The host of the service, as shown to people. */
+  readonly host: string
   /** The item for sale: the provider's description, or else the path. */
   readonly what: string
   /** The quantity: "one request", "1 hour", "10 MB". */

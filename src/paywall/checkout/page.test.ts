@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { builtParts, factsOf, signature, viewOf } from '../../../tests/pages/checkout-fixture.ts'
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
-import { escapeHtml, inlineScript, inlineStyle } from './escape.ts'
+import { escapeHtml, inlineScript, inlineStyle } from '../pages/escape.ts'
 import { renderCheckout } from './page.ts'
 
 const nonce = 'wQ9o3xJY0bqVn1mZ5r7t2A=='
@@ -63,7 +63,7 @@ describe('the checkout document', () => {
     fc.assert(
       fc.property(hostile, hostile, hostile, hostile, (seller, what, buys, amount) => {
         const facts = factsOf({
-          seller,
+          host: seller,
           what,
           buys,
           recipient: what,
@@ -108,7 +108,7 @@ describe('the checkout document', () => {
     const facts = factsOf({ tokens })
     const html = render({ tokens })
     const text = seen(html)
-    for (const part of [facts.seller, facts.what, facts.recipient, facts.requestId, '0.01 USDC or 0.0005 SOL'])
+    for (const part of [facts.host, facts.what, facts.recipient, facts.requestId, '0.01 USDC or 0.0005 SOL'])
       expect(text).toContain(part)
     expect(text).toContain('price valid until 14:45:00 UTC')
     expect(text).toContain('After paying, reload this page.')

@@ -4,8 +4,10 @@
  */
 import type { CheckoutFacts, CheckoutView } from '../../core/checkout/messages.ts'
 import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
+import type { Seller } from '../../core/checkout/seller.ts'
 import { describeState, isPayable, longPrice } from '../../core/checkout/texts.ts'
-import { escapeHtml, escapeJson, inlineScript, inlineStyle } from './escape.ts'
+import { clip, renderDocument, renderSeller } from '../pages/document.ts'
+import { escapeHtml, escapeJson } from '../pages/escape.ts'
 
 export interface CheckoutParts {
   /** The view of the first token. */
@@ -14,33 +16,22 @@ export interface CheckoutParts {
   readonly nonce: string
   readonly script: string
   readonly style: string
+  readonly seller?: Seller | undefined
 }
-
-const mark =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><title>paystile</title><rect width="32" height="32" rx="8" fill="#4f3cc9"/><path d="M9 24V8h7.5a5.5 5.5 0 0 1 0 11H9" fill="none" stroke="#fff" stroke-width="3.2" stroke-linecap="round" stroke-linejoin="round"/><circle cx="23" cy="23.5" r="2.6" fill="#8ff0c4"/></svg>'
-/** Used twice, encoded once. */
-const icon = escapeHtml(`data:image/svg+xml,${mark.replaceAll('"', "'").replaceAll('#', '%23')}`)
-const longestText = 120
 
 /** The whole document, as ASCII. Every value in it is untrusted. */
 export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): string {
-  const nonce = escapeHtml(parts.nonce)
+  const { nonce, script, style, seller } = parts
   const first = facts.tokens[0]
   const price = first ? `${first.amount} ${first.token}` : ''
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(`Pay ${price} to ${clip(facts.seller)}`)}</title>
-<link rel="icon" href="${icon}">
-<style nonce="${nonce}">${inlineStyle(parts.style)}</style>
-${isHeldBack(facts, parts) ? `<noscript><style nonce="${nonce}">#pay.held{visibility:visible}</style></noscript>\n` : ''}</head>
-<body>
-${banner(facts)}<main>
-<header>
-<p class="seller"><bdi>${escapeHtml(clip(facts.seller))}</bdi></p>
+  const heldBack = `<noscript><style nonce="${escapeHtml(nonce)}">#pay.held{visibility:visible}</style></noscript>\n`
+  return renderDocument({
+    ...{ nonce, script, style, seller },
+    title: `Pay ${price} to ${seller?.name ?? clip(facts.host)}`,
+    network: facts.network,
+    head: isHeldBack(facts, parts) ? heldBack : '',
+    main: `<header>
+${renderSeller(seller, facts.host)}
 <h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
 <p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(first?.amount ?? '')}</b> <span>${escapeHtml(first?.token ?? '')}</span></p>
 <p class="terms">Buys <bdi>${escapeHtml(facts.buys)}</bdi><span id="time"> &#xb7; price valid until ${until(facts)}</span></p>
@@ -53,23 +44,14 @@ ${phone(parts.view, price)}
 ${facts.isSplit ? split(parts.view) : byHand(facts)}
 </section>
 <p class="print">${promise(facts)}</p>
-</main>
-<footer><img src="${icon}" alt="" width="18" height="18"> Payment by paystile, on Solana</footer>
-<script type="application/json" id="facts">${escapeJson(facts)}</script>
-<script nonce="${nonce}">${inlineScript(parts.script)}</script>
-</body>
-</html>
-`
+`,
+    data: `<script type="application/json" id="facts">${escapeJson(facts)}</script>\n`,
+  })
 }
 
 /** Whether the script must first check that the browser kept the cookie. Without scripts the page shows it at once. */
 function isHeldBack({ standing, isKept }: CheckoutFacts, { script }: CheckoutParts): boolean {
   return isPayable(standing) && !isKept && script !== ''
-}
-
-function banner({ network }: CheckoutFacts): string {
-  if (network === 'mainnet') return ''
-  return `<aside><b>Test network</b> (${escapeHtml(network)}): no real money</aside>\n`
 }
 
 function notice(facts: CheckoutFacts): string {
@@ -133,9 +115,4 @@ function promise({ after }: CheckoutFacts): string {
 function until({ expiresAt }: CheckoutFacts): string {
   const iso = new Date(expiresAt).toISOString()
   return `<time datetime="${iso}">${iso.slice(11, 19)} UTC</time>`
-}
-
-function clip(text: string): string {
-  const points = [...text]
-  return points.length > longestText ? `${points.slice(0, longestText).join('')}\u2026` : text
 }

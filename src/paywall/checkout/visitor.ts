@@ -15,6 +15,7 @@ import { isForwardedSecure, readClientAddress, unknownAddress } from '../../core
 import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { formatAccept, hashClaim, type Proof } from '../../core/protocol/proof.ts'
+import { createNonce, createPage } from '../pages/document.ts'
 import { formatAllowance } from '../quote/allowance-text.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Quoted } from '../quote/route.ts'
@@ -294,7 +295,7 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
     network,
     chain: `solana:${network}`,
     recipient,
-    seller: URL.canParse(origin) ? new URL(origin).host : origin,
+    host: URL.canParse(origin) ? new URL(origin).host : origin,
     what: config.description ?? path ?? '/',
     buys: formatAllowance(request.allowance),
     tokens: desk.listTokens(purchase),
@@ -308,33 +309,11 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
   }
 }
 
-/** The document, with a policy that allows only its own script and no external resources. */
+/** The document for a purchase. */
 function pageOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, facts: CheckoutFacts): Answer {
-  const nonce = encodeBase64url(crypto.getRandomValues(new Uint8Array(18)))
-  const first = facts.tokens[0]?.token ?? desk.route.config.pricing.token
-  const view = desk.view(purchase, first) ?? { uri: '', rows: [] }
-  const body = renderCheckout(facts, { view, nonce, ...runtime.checkoutFiles })
-  const policy = [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
-    'img-src data:',
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ]
-  return {
-    kind: 'answer',
-    status: 402,
-    headers: {
-      ...pageHeaders,
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Length': String(body.length),
-      'Content-Security-Policy': policy.join('; '),
-      'Referrer-Policy': 'no-referrer',
-      'Cross-Origin-Opener-Policy': 'same-origin-allow-popups',
-    },
-    body,
-  }
+  const { seller, pricing } = desk.route.config
+  const nonce = createNonce()
+  const view = desk.view(purchase, facts.tokens[0]?.token ?? pricing.token) ?? { uri: '', rows: [] }
+  const body = renderCheckout(facts, { view, nonce, seller, ...runtime.checkoutFiles })
+  return createPage({ status: 402, body, nonce, seller, headers: pageHeaders })
 }

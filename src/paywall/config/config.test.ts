@@ -12,7 +12,7 @@ const live: ProviderOptions = { price: 0.01, token: 'USDC', recipient, secret, r
 const optionNames = (
   'price token recipient verifyOnChain network acceptedMints settlementToken autoConversion conversionThreshold conversionReserve settlementKey venue rpc ledger secret mints rates ' +
   'service scope publicUrl bind proofBinding challengeTtlSeconds proofTtlSeconds waitSeconds leaseSeconds description ' +
-  'envelope cors retired onEvent log finalizedFrom maxUnfinalized watch trustProxy accountKey'
+  'envelope cors retired onEvent log finalizedFrom maxUnfinalized watch trustProxy accountKey seller'
 ).split(' ')
 
 /** Options as they come from JavaScript, where nothing checks them before us. */
@@ -35,6 +35,19 @@ describe('readConfig', () => {
       acceptedMints: ['USDC'],
       verifyOnChain: true,
     })
+  })
+
+  it.each([
+    [{ name: 'a\nb' }, 'seller.name: must be 1 to 60 printable characters'],
+    [{ logo: 'http://shop.example/a.png' }, /^seller.logo: must be an https URL, or a data URL/],
+    [{ colour: 'red' }, 'seller.colour: must be a colour such as #4f3cc9'],
+    [{ colour: '#fff;}</style>' }, 'seller.colour: must be a colour such as #4f3cc9'],
+    [{ support: 'help' }, 'seller.support: must be an e-mail address or an https URL'],
+    [{ terms: 'javascript:alert(1)' }, 'seller.terms: must be an https URL'],
+    [{ returnUrl: '//shop.example' }, 'seller.returnUrl: must be an https URL'],
+    [{ title: 'x' }, /^seller.title: /],
+  ])('refuses the seller %j', (seller, problem) => {
+    expect(problemsOf({ ...local, seller })).toEqual([expect.stringMatching(problem)])
   })
 
   it('requires finality from 1 USDC on, or the equivalent in other tokens', () => {

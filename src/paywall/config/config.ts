@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { Seller } from '../../core/checkout/seller.ts'
 import { isFields } from '../../core/encoding/fields.ts'
 import { ConfigurationError, type ConfigurationProblem } from '../../core/errors/configuration-error.ts'
 import type { NamedEndpoint } from '../../core/http/endpoint.ts'
@@ -74,6 +75,7 @@ export interface RouteConfig extends RecipientSet {
   readonly proofTtlSeconds: number
   readonly allowanceTtlSeconds: number
   readonly publicUrl: string | undefined
+  readonly seller: Seller | undefined
   readonly description: string | undefined
   readonly endpoint: NamedEndpoint | undefined
   readonly envelope: Envelope
@@ -225,6 +227,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
       proofTtlSeconds: read.proofTtlSeconds,
       allowanceTtlSeconds: read.allowanceTtlSeconds,
       publicUrl: read.publicUrl?.replace(/\/$/, ''),
+      seller: read.seller,
       description: read.description,
       endpoint: read.endpoint,
       envelope: read.envelope,

@@ -1,5 +1,7 @@
 /** The options that all routes of a service share, because they share one ledger and one set of nodes. */
 import { z } from 'zod'
+import { colourPattern } from '../../core/checkout/accent.ts'
+import { isContact, isLogo, isSafeLink, isShownName } from '../../core/checkout/seller.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
 import { networks } from '../../core/money/tokens.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
@@ -7,10 +9,25 @@ import { parseLedgerUrl } from '../../core/ports/ledger-url.ts'
 import { mppCredentialHeaders } from '../../core/protocol/mpp.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { PaywallEvent } from './events.ts'
-import { accountKey, callback, flag, label, list, type OptionsInput, token, url } from './kinds.ts'
+import { accountKey, callback, flag, label, list, type OptionsInput, text, token, url } from './kinds.ts'
 import { mintsOption, tokensOption } from './mints.ts'
 import type { RatesOption } from './rates.ts'
 import { sponsorOption } from './sponsor.ts'
+
+/** The parts of `seller`. They are shown to people, so they are checked when the service starts. */
+const sellerOption = z.strictObject(
+  {
+    name: text.refine(isShownName, 'must be 1 to 60 printable characters').optional(),
+    logo: text
+      .refine(isLogo, 'must be an https URL, or a data URL of a base64 image with at most 16000 characters')
+      .optional(),
+    colour: text.regex(colourPattern, 'must be a colour such as #4f3cc9').optional(),
+    support: text.refine(isContact, 'must be an e-mail address or an https URL').optional(),
+    terms: text.refine(isSafeLink, 'must be an https URL').optional(),
+    returnUrl: text.refine(isSafeLink, 'must be an https URL').optional(),
+  },
+  { error: 'must be { name, logo, colour, support, terms, returnUrl }' },
+)
 
 /** Options that identify a service. Its paywalls and its API share them. */
 export const serviceShape = {
@@ -90,6 +107,13 @@ export const serviceShape = {
    * @defaultValue `PAYSTILE_PUBLIC_URL`, or the Host header
    */
   publicUrl: z.string().refine(isPublicUrl, { error: 'must be an http or https URL without query' }).optional(),
+  /**
+   * The seller as people see it on the pages: `{ name, logo, colour, support, terms, returnUrl }`, all optional.
+   *
+   * @defaultValue the host
+   * @see [The seller](checkout.md#the-seller)
+   */
+  seller: sellerOption.optional(),
   /**
    * The number of your proxies that add the client's address to `X-Forwarded-For`. Invalid proofs are limited by
    * client address, and behind a proxy all clients look like one. Without `publicUrl`, their `X-Forwarded-Proto` decides

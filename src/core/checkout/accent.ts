@@ -1,0 +1,83 @@
+/**
+ * Derives the accent colours of the pages from the seller's colour. Any colour stays readable: it becomes darker in the
+ * light theme and lighter in the dark theme until its contrast suffices.
+ */
+type Rgb = readonly [red: number, green: number, blue: number]
+
+/** One theme's accent, the text on it, and a soft background for text in the accent. */
+export interface AccentTheme {
+  readonly accent: string
+  readonly text: string
+  readonly soft: string
+}
+
+export interface Accent {
+  readonly light: AccentTheme
+  readonly dark: AccentTheme
+}
+
+interface Theme {
+  /** The backgrounds on which the accent is text. They are those of `tokens.css`, and a test compares them. */
+  readonly grounds: readonly string[]
+  readonly text: string
+  /** The accent moves towards this colour. */
+  readonly towards: string
+  /** The part of the accent in the soft background. */
+  readonly softness: number
+}
+
+const themes: Readonly<Record<keyof Accent, Theme>> = {
+  light: { grounds: ['#f6f7f9', '#ffffff'], text: '#ffffff', towards: '#000000', softness: 0.1 },
+  dark: { grounds: ['#0e1016', '#171a22'], text: '#14121f', towards: '#ffffff', softness: 0.18 },
+}
+const leastContrast = 4.5
+const steps = 40
+
+export const colourPattern = /^#[0-9a-f]{6}$/i
+
+/** `colour` is six hexadecimal digits after `#`. */
+export function deriveAccent(colour: string): Accent {
+  return { light: deriveTheme(colour, themes.light), dark: deriveTheme(colour, themes.dark) }
+}
+
+function deriveTheme(colour: string, theme: Theme): AccentTheme {
+  const { grounds, text, towards, softness } = theme
+  for (let step = 0; step < steps; step += 1) {
+    const accent = mix(colour, towards, step / steps)
+    const soft = mix(grounds.at(-1) ?? text, accent, softness)
+    if ([...grounds, soft, text].every((other) => contrast(accent, other) >= leastContrast))
+      return { accent, text, soft }
+  }
+  return { accent: towards, text, soft: mix(grounds.at(-1) ?? text, towards, softness) }
+}
+
+/** The ratio of WCAG 2, from 1 to 21. */
+export function contrast(one: string, other: string): number {
+  const [low = 0, high = 0] = [luminance(one), luminance(other)].sort((left, right) => left - right)
+  return (high + 0.05) / (low + 0.05)
+}
+
+function luminance(colour: string): number {
+  const [red, green, blue] = parse(colour)
+  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+function linear(channel: number): number {
+  const part = channel / 255
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+}
+
+/** `part` of `other`, and the rest of `one`. */
+function mix(one: string, other: string, part: number): string {
+  const [from, to] = [parse(one), parse(other)]
+  const channel = (index: 0 | 1 | 2): string =>
+    Math.round(from[index] + (to[index] - from[index]) * part)
+      .toString(16)
+      .padStart(2, '0')
+  return `#${channel(0)}${channel(1)}${channel(2)}`
+}
+
+function parse(colour: string): Rgb {
+  const value = Number.parseInt(colour.slice(1), 16)
+  return [value >> 16, (value >> 8) & 255, value & 255]
+}
