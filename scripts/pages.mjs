@@ -1,5 +1,5 @@
-// Builds the two pages into dist/pages: the dashboard as files of its own, the checkout as one script and one style sheet
-// that the server writes into its document.
+// Builds the pages into dist/pages: the dashboard as files of its own, the checkout as one script and one style sheet that
+// the server writes into its document, and the style sheet of the pages without a script.
 import { join } from 'node:path'
 import { build } from 'vite'
 import { root } from './prepare.mjs'
@@ -39,6 +39,17 @@ await build({
       name: 'checkout',
       fileName: () => 'checkout.js',
       cssFileName: 'checkout',
+    },
+  },
+})
+await build({
+  ...common,
+  root: join(root, 'src/pages/plain'),
+  build: {
+    ...output('plain'),
+    rollupOptions: {
+      input: join(root, 'src/pages/plain/plain.css'),
+      output: { assetFileNames: '[name][extname]' },
     },
   },
 })

@@ -9,13 +9,14 @@ import type { Exports } from './exports/routes.ts'
 import { type Access, mayRead, turnAway } from './http/access.ts'
 import { answer, respond } from './http/errors.ts'
 import { endpoints } from './http/paths.ts'
-import type { Documented, Row } from './http/route.ts'
+import type { ApiVisit, Documented, Row } from './http/route.ts'
 import { openapiDocument } from './openapi.ts'
 import type { RoutesParts } from './parts.ts'
 import * as publicAnswers from './public/answers.ts'
 import { verifyBody } from './public/bodies.ts'
 import { type DiscoveryParts, llmsText, wellKnownDocument } from './public/discovery.ts'
 import type { FacilitatorEndpoints } from './public/facilitator.ts'
+import { frontPage } from './public/front-page.ts'
 import { type Health, metricsEndpoint } from './public/health.ts'
 import { type VerificationParts, verifyEndpoint } from './public/verification.ts'
 import type { RewardsParts } from './rewards/view.ts'
@@ -120,8 +121,22 @@ export function alive(): Response {
   return answer({ status: 'ok' })
 }
 
-function discoveryRows({ discovery }: TableParts): readonly Row[] {
+function discoveryRows({ discovery, routes }: TableParts): readonly Row[] {
+  const { seller, frontPage: path, service } = routes
   return [
+    ...(path === undefined
+      ? []
+      : [
+          {
+            method: 'GET',
+            path,
+            summary: 'The items for sale: a page for people, JSON for programs',
+            isPrivate: false,
+            answer: publicAnswers.wellKnown,
+            handle: ({ request, url }: ApiVisit) =>
+              frontPage({ ...discovery, seller, style: service.checkoutFiles.plainStyle }, request, url),
+          },
+        ]),
     {
       method: 'GET',
       path: endpoints.llms,

@@ -16,6 +16,7 @@ import {
   serviceShape,
   sharedShape,
 } from '../paywall/config/service-options.ts'
+import { isOwnPath } from './http/paths.ts'
 import { readWebhooks, webhooksOption } from './public/webhooks.ts'
 import { readRewards, rewardsOption } from './rewards/option.ts'
 
@@ -30,6 +31,10 @@ const sheetsOption = z.strictObject(
 )
 /** A range of a Google spreadsheet, and the service account with write access. */
 export type SheetsOption = z.output<typeof sheetsOption>
+
+const notPath = "must be a path such as / or /shop that is none of the service's own endpoints, or false"
+const pagePath = text.regex(/^\/(?:[\w.~-]+(?:\/[\w.~-]+)*)?$/, notPath).refine((path) => !isOwnPath(path), notPath)
+const frontPageOption = z.union([z.literal(false), pagePath], { error: notPath })
 
 export const apiShape = {
   /**
@@ -76,6 +81,13 @@ export const apiShape = {
   faucetKey: accountKey.optional(),
   /** The spreadsheet of `POST /api/analytics/export?format=sheets`: `credentialsFile` or `credentials`, `spreadsheetId`, `range`. */
   sheets: sheetsOption.optional(),
+  /**
+   * The path of the page that shows people the items for sale, such as `/`. `false` turns it off.
+   *
+   * @defaultValue `false`; in the gateway `/`, unless a route gets `GET /`
+   * @see [The front page](checkout.md#the-front-page)
+   */
+  frontPage: frontPageOption.optional(),
   /**
    * Receivers of payment events.
    *
@@ -148,6 +160,7 @@ export function readRoutesConfig(options: RoutesOptions, environment: Environmen
     ...{ trustProxy, sessionSeconds, linkTtlSeconds, sheets, faucetKey, refundKey, log, webhooks, rates, rewards },
     facilitator,
     seller,
+    frontPage: read.frontPage === false ? undefined : read.frontPage,
     service: readServiceConfig(read, keyring),
     /** Mints in addition to the known ones and those of the catalog. */
     mints,

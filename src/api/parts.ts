@@ -14,6 +14,9 @@ import type { PayoutsView } from './rewards/view.ts'
 export interface RoutesParts
   extends Pick<RoutesConfig, 'mints' | 'owners' | 'trustProxy' | 'publicUrl' | 'hasOpenMetrics'> {
   readonly service: Runtime
+  readonly seller?: RoutesConfig['seller']
+  /** The path of the front page. Undefined without one. */
+  readonly frontPage?: RoutesConfig['frontPage']
   /** Undefined if the ledger has no key-value store. */
   readonly signIn?: SignIn | undefined
   /** Undefined if the ledger has no key-value store or no books. */

@@ -5,6 +5,8 @@
 import { type DecimalsOf, findDecimals, knownMints, type MintTable } from '../core/money/tokens.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock } from '../core/runtime.ts'
+import { showProblem } from '../paywall/pages/error-page.ts'
+import { isForPeople } from '../paywall/pages/for-people.ts'
 import type { Catalog } from '../paywall/runtime/catalog.ts'
 import { createRateLimit } from '../paywall/runtime/rate-limit.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
@@ -15,7 +17,7 @@ import { createStream } from './analytics/stream.ts'
 import { routeTable } from './endpoints.ts'
 import { type Access, createAccess, mayRead, turnAway, type Visitor } from './http/access.ts'
 import { problem } from './http/errors.ts'
-import { endpoints, isOwnPath } from './http/paths.ts'
+import { endpoints, ownPaths } from './http/paths.ts'
 import type { ApiVisit, Row } from './http/route.ts'
 import type { RoutesParts } from './parts.ts'
 import { type DiscoveryParts, listRecipients } from './public/discovery.ts'
@@ -87,16 +89,29 @@ export function createRoutes(parts: RoutesParts): Routes {
   }
 
   return {
-    owns: isOwnPath,
+    owns: ownPaths(parts.frontPage),
     handle: async (request, visitor) => {
-      try {
-        return dated(await callRoute(table, visit(request, visitor)), clock)
-      } catch (error) {
-        return failed(service, error)
-      }
+      const response = await callRoute(table, visit(request, visitor)).catch((error) => failed(service, error))
+      return dated(await showPage(request, response, parts), clock)
     },
     close: async () => stream.close(),
   }
+}
+
+/** A problem becomes a page for people. */
+async function showPage(request: Request, response: Response, parts: RoutesParts): Promise<Response> {
+  if (response.headers.get('content-type') !== 'application/problem+json') return response
+  const { service, seller, frontPage, publicUrl } = parts
+  const { origin } = new URL(request.url)
+  const header = (name: string) => request.headers.get(name) ?? undefined
+  const asking = { method: request.method, header, origin: () => publicUrl ?? origin }
+  if (!isForPeople(asking)) return response
+  const headers = { 'Content-Type': 'application/problem+json' }
+  const answer = { kind: 'answer', status: response.status, headers, body: await response.text() } as const
+  const home = frontPage && `${new URL(publicUrl ?? origin).pathname.replace(/\/$/, '')}${frontPage}`
+  const page = showProblem(answer, asking, { seller, style: service.checkoutFiles.plainStyle, home })
+  for (const [name, value] of Object.entries(page.headers)) response.headers.set(name, value)
+  return new Response(page.body, { status: page.status, headers: response.headers })
 }
 
 /** Sets `Date` to the service's clock, which on a localnet can differ from the machine's. */
@@ -149,7 +164,10 @@ function failed({ log }: Runtime, error: unknown): Response {
 async function callRoute(table: readonly Row[], visit: ApiVisit): Promise<Response> {
   const { request, url } = visit
   const rows = listRows(table, url.pathname)
-  if (rows.length === 0) return problem('not_found', { detail: `${endpoints.openapi} lists all endpoints.` })
+  if (rows.length === 0)
+    return problem('not_found', {
+      detail: `No resource exists at this address. ${endpoints.openapi} lists all endpoints.`,
+    })
   const any = rows.find(({ method }) => method === '*')
   if (any) return serve(any, visit)
   const methods = rows.map(({ method }) => method)

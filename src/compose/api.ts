@@ -4,7 +4,7 @@ import { createSignIn } from '../api/auth/sign-in.ts'
 import { alive } from '../api/endpoints.ts'
 import { createExports } from '../api/exports/routes.ts'
 import { answer, problem } from '../api/http/errors.ts'
-import { endpoints, isOwnPath } from '../api/http/paths.ts'
+import { endpoints, ownPaths } from '../api/http/paths.ts'
 import { type RoutesConfig, type RoutesOptions, readRoutesConfig, type SheetsOption } from '../api/options.ts'
 import type { RoutesParts } from '../api/parts.ts'
 import { createDashboard } from '../api/public/dashboard.ts'
@@ -67,7 +67,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
     return opened
   }
   return {
-    owns: isOwnPath,
+    owns: ownPaths(config.frontPage),
     handle: async (request, visitor) => {
       try {
         return await open(await handle.get()).handle(request, visitor)
@@ -138,7 +138,7 @@ function createParts(
   money: () => OpenPayouts | undefined,
 ): RoutesParts {
   const { mints, owners, trustProxy, publicUrl, hasOpenMetrics, origins, faucetKey } = config
-  const { sessionSeconds, linkTtlSeconds } = config
+  const { sessionSeconds, linkTtlSeconds, seller, frontPage } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
   const { kv, books } = ledger
   const key = keyring.serviceKey
@@ -153,7 +153,8 @@ function createParts(
   const pay = createPayRoute({ service, publicUrl, icon })
   const moneyOut = createPayoutsView(service, config, money)
   const told = { moneyOut, settlement: createSettlementView(service) }
-  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, dashboard, pay, ...told }
+  const shown = { seller, frontPage, dashboard, pay, ...told }
+  const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, ...shown }
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ kv, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
   const stores = { books, kv, clock, log, key }

@@ -360,9 +360,9 @@ async function openWallet(key: AccountKey): Promise<Wallet> {
   throw new TypeError('a key must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
 }
 
-/** The files that Vite built. Without them the page still works, as it does without JavaScript. */
-function readCheckoutFiles(): CheckoutFiles {
-  const files = readPage('checkout')
+/** The files that Vite built. Without them the pages still work, as they do without JavaScript. */
+export function readCheckoutFiles(): CheckoutFiles {
+  const files = new Map([...readPage('checkout'), ...readPage('plain')])
   const readText = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
-  return { script: readText('checkout.js'), style: readText('checkout.css') }
+  return { script: readText('checkout.js'), style: readText('checkout.css'), plainStyle: readText('plain.css') }
 }

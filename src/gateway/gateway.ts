@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
 import { createPaystileRoutes } from '../adapters/routes.ts'
 import { endpoints } from '../api/http/paths.ts'
-import { createTrace, openLog } from '../compose/paywall.ts'
+import { createTrace, openLog, readCheckoutFiles } from '../compose/paywall.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { asciiJson } from '../core/http/http.ts'
@@ -20,6 +20,7 @@ import type { GatewayConfig } from './config/schema.ts'
 import { findSelf } from './config/self.ts'
 import { createFormerRoutes } from './former-routes.ts'
 import { type OpenRoute, type OwnRoutes, type RouteTable, serve } from './proxy/handle-request.ts'
+import type { ErrorPages } from './proxy/problem.ts'
 import { createUpgrades } from './proxy/websocket.ts'
 import { openRouteSet, type RouteSet } from './route-set.ts'
 import { createFinding } from './routing/route-cache.ts'
@@ -83,7 +84,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'the server is not listening' }
     return joinReports(await Promise.all((current?.paywalls ?? []).map((paywall) => paywall.readiness())))
   }
-  const table = { find: createFinding<OpenRoute>([]), own: own ?? healthRoutes(readiness), trace: createTrace() }
+  const table = createTable(plan, own ?? healthRoutes(readiness))
   const openOwn = (next: Plan): OwnRoutes =>
     own ?? (next.hasApi ? createPaystileRoutes(next.service) : healthRoutes(readiness))
   const server = createFront(plan, table)
@@ -119,6 +120,7 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     current = opened
     table.find = createFinding(opened.routes)
     table.own = routes
+    table.pages = readErrorPages(next)
     takeUpgrades()
     retiring.add(before.set)
     void before.set.retire().finally(() => retiring.delete(before.set))
@@ -168,6 +170,18 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       await last
     },
   }
+}
+
+/** Without routes until the gateway listens. */
+function createTable(plan: Plan, own: OwnRoutes) {
+  return { find: createFinding<OpenRoute>([]), own, trace: createTrace(), pages: readErrorPages(plan) }
+}
+
+/** The pages for requests that fail. */
+function readErrorPages({ hasPages, seller, service, hasApi }: Plan): ErrorPages {
+  if (!hasPages) return undefined
+  const home = hasApi && service.frontPage ? service.frontPage : undefined
+  return { seller, home, style: readCheckoutFiles().plainStyle }
 }
 
 /** Time limit for a new configuration to become ready. */

@@ -17,7 +17,7 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** The files of a page by their path below it, such as `assets/index.js`; empty if they are not found. */
-export function readPage(name: 'checkout' | 'dashboard'): ReadonlyMap<string, PageFile> {
+export function readPage(name: 'checkout' | 'dashboard' | 'plain'): ReadonlyMap<string, PageFile> {
   try {
     // The distance is the same from the sources and from the compiled files. In a bundle the directory may not exist.
     const folder = new URL(`../../dist/pages/${name}/`, import.meta.url)

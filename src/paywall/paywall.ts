@@ -21,6 +21,7 @@ import { type Config, nameRealm, type RouteConfig } from './config/config.ts'
 import { createOpenWindows } from './delivery/window-cache.ts'
 import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
+import { showProblem } from './pages/error-page.ts'
 import { answerPreflight, readCorsHeaders } from './quote/cors.ts'
 import { createFreeCounter } from './quote/free-quota.ts'
 import { type ConcludedTerms, createRoute } from './quote/route.ts'
@@ -119,6 +120,15 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     return { ...entry, headers: { ...entry.headers, ...readCorsHeaders(state.dialects) } }
   }
 
+  const complete = (entry: RequestOutcome, incoming: Incoming, runtime?: Runtime): RequestOutcome => {
+    const { checkout, seller } = config.route
+    // A request with a payment comes from a program, although it accepts a page.
+    if (entry.kind !== 'answer' || !checkout || state.dialects.read(incoming) !== undefined)
+      return withCors(entry, incoming)
+    const style = runtime?.checkoutFiles.plainStyle ?? ''
+    return withCors(showProblem(entry, incoming, { seller, style, home: undefined }), incoming)
+  }
+
   // Registers the route before its first visitor, so that other routes can identify its requestIds.
   Promise.resolve(handle.get())
     .then(openRoute)
@@ -138,11 +148,13 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       const runtime = handle.get()
       if (!(runtime instanceof Promise)) {
         const entry = enterRoute(openRoute(runtime), incoming)
-        return entry instanceof Promise ? entry.then((done) => withCors(done, incoming)) : withCors(entry, incoming)
+        return entry instanceof Promise
+          ? entry.then((done) => complete(done, incoming, runtime))
+          : complete(entry, incoming, runtime)
       }
       return runtime.then(
-        async (started) => withCors(await enterRoute(openRoute(started), incoming), incoming),
-        (error) => withCors(nativeOnly.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
+        async (started) => complete(await enterRoute(openRoute(started), incoming), incoming, started),
+        (error) => complete(nativeOnly.refusal(error instanceof LedgerUnavailable ? noLedger : notStarted), incoming),
       )
     },
     handlerFailed: (error, status = 502) => {

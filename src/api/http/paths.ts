@@ -40,4 +40,9 @@ export function isOwnPath(path: string): boolean {
   return paths.some((own) => path.startsWith(own) && (path.length === own.length || path[own.length] === '/'))
 }
 
+/** The same for a service with a front page. */
+export function ownPaths(frontPage: string | undefined): (path: string) => boolean {
+  return (path) => path === frontPage || isOwnPath(path)
+}
+
 const paths: readonly string[] = Object.values(endpoints)

@@ -1,4 +1,4 @@
-/** The service of the demo: paid resources, a faucet, and a start page that lists them. */
+/** The service of the demo: paid resources, a faucet, and a front page that lists them. */
 import { writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -39,6 +39,7 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
     rpc: localnet.rpcUrl,
     ledger: localLedgerFile(directory),
     envelope: 'verified',
+    seller: { name: 'paystile demo' },
     // Agents with an x402 or MPP client pay without SOL, even prices below the network fee.
     sponsor: { minMargin: 0 },
     onEvent,
@@ -64,26 +65,13 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
   })
   const told = { rewards: economy.rewards(new URL(url).host), refundKey: economy.settlement.settlementKey }
   writeFileSync(localServiceFile(directory), `${JSON.stringify(told)}\n`, { mode: 0o600 })
-  app.use(paystile.routes(told))
+  const routes = paystile.routes({ ...told, frontPage: '/' })
+  app.use(routes)
   app.get(developerDocumentPath, (context) => context.json(economy.document(url)))
-  app.get('/', (context) => context.json(frontDoor()))
-  app.notFound((context) => context.json({ error: 'Not found. GET / lists all resources.' }, 404))
+  app.notFound((context) => routes.fetch(context.req.raw))
   listener = getRequestListener(app.fetch)
   await Promise.all(paywalls.map((paid) => paid.ready()))
   return { url, close: () => drain(server, paystile) }
 }
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
-
-function frontDoor() {
-  return {
-    service: 'paystile demo',
-    resources: resources.map(({ name, price, token, description }) => ({
-      path: `/api/${name}`,
-      price,
-      token,
-      description,
-    })),
-    faucet: 'POST /faucet {"address": "…"}',
-  }
-}

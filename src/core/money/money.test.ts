@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fuzzRuns, size } from '../../../tests/harness/length.ts'
-import { formatNumber, formatUnits, maxUnits, parseUnits } from './money.ts'
+import { formatNumber, formatUnits, groupDigits, maxUnits, parseUnits } from './money.ts'
 
 describe('parseUnits', () => {
   it.each([
@@ -109,4 +109,14 @@ describe('formatNumber', () => {
       { numRuns: size(300, 10_000) },
     )
   })
+})
+
+it.each([
+  ['0.001', '0.001'],
+  ['999', '999'],
+  ['1000', '1,000'],
+  ['1234567.1234567', '1,234,567.1234567'],
+  ['-12345', '-12,345'],
+])('groups the digits of %s as %s', (decimal, grouped) => {
+  expect(groupDigits(decimal)).toBe(grouped)
 })

@@ -48,3 +48,11 @@ export function formatNumber(value: number): string | undefined {
   if (point >= digits.length) return `${sign}${digits}${'0'.repeat(point - digits.length)}`
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
+
+/** Groups the digits before the point by thousands: 1234.5 becomes 1,234.5. */
+export function groupDigits(decimal: string): string {
+  return decimal.replace(
+    /^(-?)(\d+)/,
+    (_all, sign: string, whole: string) => sign + whole.replace(/\B(?=(?:\d{3})+$)/g, ','),
+  )
+}

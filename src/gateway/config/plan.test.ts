@@ -16,6 +16,8 @@ function planOf(config: unknown) {
   return reading.plan
 }
 
+const notFree = "frontPage: must be a path such as / or /shop that is none of the service's own endpoints, or false"
+
 describe('a plan', () => {
   it('has defaults for everything but money, upstream and routes', () => {
     const plan = planOf({ ...base, routes: [report] })
@@ -37,6 +39,27 @@ describe('a plan', () => {
         route: { pricing: { price: 10_000n, token: 'USDC' }, recipient, scope: 'GET:/api/report' },
       },
     })
+  })
+
+  it.each([
+    [undefined, [report], '/'],
+    [undefined, [report, { path: '/', free: true }], false],
+    [undefined, [report, { path: '/*', price: 1 }], '/'],
+    [undefined, [report, { path: '/', price: 1 }], false],
+    [undefined, [report, { path: '/', methods: ['POST'], price: 1 }], '/'],
+    [false, [report], false],
+    ['/shop', [report, { path: '/', free: true }], '/shop'],
+  ])('with frontPage %j and the routes %j has its front page at %j', (frontPage, routes, path) => {
+    expect(planOf({ ...base, frontPage, routes }).service.frontPage).toBe(path)
+  })
+
+  it.each([
+    ['/shop', 'frontPage: is hidden by the route GET /*; choose another path, or false'],
+    ['/dashboard', notFree],
+    ['shop', notFree],
+    ['/shop?x', notFree],
+  ])('has no front page at %s', (frontPage, problem) => {
+    expect(problemsOf({ ...base, frontPage, routes: [report, { path: '/*', free: true }] })).toEqual([problem])
   })
 
   it('takes defaults of a route from the top of the file', () => {

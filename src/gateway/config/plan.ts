@@ -10,7 +10,7 @@ import { headerName } from '../../paywall/config/kinds.ts'
 import type { Pricing } from '../../paywall/config/pricing.ts'
 import { type OptionProblem, type Place, parseOptions } from '../../paywall/config/problems.ts'
 import { isKeptHeader } from '../headers.ts'
-import { parsePattern } from '../routing/match.ts'
+import { matches, parsePattern, splitPath } from '../routing/match.ts'
 import { formatPlace } from './place.ts'
 import { checkPartners, completeRewards } from './rewards.ts'
 import { checkTable } from './route-conflicts.ts'
@@ -38,6 +38,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
   problems.push(...checkPartners(data))
   const service = readService(data, routes)
+  problems.push(...checkFrontPage(data, routes))
   // The paywalls report problems of the shared options.
   if (problems.length === 0 && needsApi(routes, service)) problems.push(...checkApi(service, environment))
   if (problems.length > 0) return { kind: 'problems', problems: distinct(problems).map(locate) }
@@ -61,6 +62,9 @@ function completePlan(data: ParsedConfig, routes: readonly RoutePlan[], service:
     headMs: (limits?.headSeconds ?? 10) * 1000,
     requestMs: (limits?.requestSeconds ?? 30) * 1000,
     trustProxy: data.trustProxy ?? 0,
+    seller: data.seller,
+    /** Whether errors are pages for people. */
+    hasPages: data.checkout ?? true,
     publicUrl: data.publicUrl?.replace(/\/$/, ''),
     /** Options for the service's own endpoints. */
     service,
@@ -166,9 +170,26 @@ function splitProblem(problem: string): OptionProblem {
 }
 
 function readService(data: ParsedConfig, routes: readonly RoutePlan[]): RoutesOptions {
-  const given = Object.fromEntries(Object.entries(data).filter(([key]) => apiNames.has(key)))
+  const frontPage = data.frontPage ?? (findCover(routes, usualFrontPage) === undefined && usualFrontPage)
+  const options = Object.entries(data).filter(([key]) => apiNames.has(key))
+  const given = { ...Object.fromEntries(options), frontPage }
   const { rewards } = data
   return rewards === undefined ? given : { ...given, rewards: completeRewards(rewards, data, routes) }
+}
+
+const usualFrontPage = '/'
+
+/** A front page that a route would hide. The usual one is left out instead. */
+function checkFrontPage({ frontPage }: ParsedConfig, routes: readonly RoutePlan[]): readonly OptionProblem[] {
+  const cover = frontPage ? findCover(routes, frontPage) : undefined
+  if (cover === undefined) return []
+  return [{ place: ['frontPage'], why: `is hidden by the route ${cover}; choose another path, or false` }]
+}
+
+/** The name of the route that gets GET requests for a path. */
+function findCover(routes: readonly RoutePlan[], path: string): string | undefined {
+  const segments = splitPath(path)
+  return routes.find(({ methods, pattern }) => methods.has('GET') && segments && matches(pattern, segments))?.name
 }
 
 function readUpstream(

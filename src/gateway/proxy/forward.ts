@@ -7,7 +7,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import type { Dispatcher, Pool } from 'undici'
-import { sendAnswer } from '../../adapters/bridge.ts'
 import { tearDown } from '../../adapters/node-response/abort.ts'
 import type { MeteredResponse } from '../../adapters/node-response/metered-response.ts'
 import { endBody, isRest, wrap, writeBody, writeHead } from '../../adapters/node-response/metered-response.ts'
@@ -15,7 +14,7 @@ import type { Paywall } from '../../paywall/paywall.ts'
 import type { UpstreamPlan } from '../config/plan.ts'
 import { hasBody, passesToClient, passingHeaders } from '../headers.ts'
 import type { RouteHealth } from '../upstream/health.ts'
-import { sendProblem } from './problem.ts'
+import { type ErrorPages, sendFailed, sendProblem } from './problem.ts'
 
 export interface ProxyRequest {
   readonly request: IncomingMessage
@@ -28,6 +27,7 @@ export interface ProxyRequest {
   /** Set for a paid request. */
   readonly paywall: Paywall | undefined
   readonly metered: MeteredResponse | undefined
+  readonly pages: ErrorPages
 }
 
 /** `headers` are the headers for the upstream, names and values in turn. */
@@ -168,12 +168,12 @@ function fail(proxyRequest: ProxyRequest, error: Error): void {
 }
 
 /** Responds for an upstream that failed before it sent a response. */
-function sendFailure({ response, paywall, metered }: ProxyRequest, why: string, status: 502 | 504): void {
+function sendFailure({ response, paywall, metered, pages }: ProxyRequest, why: string, status: 502 | 504): void {
   if (response.headersSent || response.destroyed) return
   if (paywall && metered) {
     wrap(metered)
-    sendAnswer(response, paywall.handlerFailed(why, status))
-  } else sendProblem(response, 'upstream_failed', status, 'The resource failed.')
+    sendFailed(response, pages, paywall.handlerFailed(why, status))
+  } else sendProblem(response, pages, 'upstream_failed', status, 'The resource failed.')
 }
 
 function codeOf(error: unknown): unknown {

@@ -14,7 +14,7 @@ import { methodNames } from '../config/schema.ts'
 import { type Finding, readPath } from '../routing/route-cache.ts'
 import type { RouteHealth } from '../upstream/health.ts'
 import { forward } from './forward.ts'
-import { sendProblem } from './problem.ts'
+import { type ErrorPages, sendFailed, sendProblem } from './problem.ts'
 import type { Outgoing } from './request-head.ts'
 import { forwardTraced } from './trace.ts'
 
@@ -39,6 +39,7 @@ export interface RouteTable {
   readonly find: Finding<OpenRoute>
   readonly own: OwnRoutes
   readonly trace: Trace
+  readonly pages: ErrorPages
 }
 
 /** `waits`: the client has not sent its body yet, and wants to be told to. */
@@ -54,12 +55,12 @@ export function serve(table: RouteTable, request: IncomingMessage, response: Ser
 }
 
 /** Nothing was found: is it the path, or only the method? */
-function sendNothing({ find }: RouteTable, response: ServerResponse, target: string): void {
+function sendNothing({ find, pages }: RouteTable, response: ServerResponse, target: string): void {
   const allowed = methodNames.filter((method) => find(method, target))
-  if (allowed.length === 0) sendProblem(response, 'not_found', 404, 'No route matches this address.')
+  if (allowed.length === 0) sendProblem(response, pages, 'not_found', 404, 'No route matches this address.')
   else {
     const title = 'This address does not support the method.'
-    sendProblem(response, 'method_not_allowed', 405, title, { Allow: allowed.join(', ') })
+    sendProblem(response, pages, 'method_not_allowed', 405, title, { Allow: allowed.join(', ') })
   }
 }
 
@@ -102,16 +103,17 @@ function proceed(visit: Visit, entry: RequestOutcome): void {
 }
 
 /** Handles an unexpected error, which is a defect of paystile. */
-function fail({ route, response, metered }: Visit, error: unknown): void {
+function fail({ table, route, response, metered }: Visit, error: unknown): void {
   const answer = route.paywall?.handlerFailed(error)
   if (metered) wrap(metered)
   if (response.headersSent || !answer) response.destroy()
-  else sendAnswer(response, answer)
+  else sendFailed(response, table.pages, answer)
 }
 
 function deliver({ table, route, request, response, target, metered }: Visit): void {
   const { paywall, upstream, pool, health, outgoing } = route
-  const proxyRequest = { request, response, target, upstream, pool, health, paywall, metered }
+  const { pages } = table
+  const proxyRequest = { request, response, target, upstream, pool, health, paywall, metered, pages }
   if (table.trace.isOn()) forwardTraced(proxyRequest, outgoing, table.trace)
   else forward(proxyRequest, outgoing(request, target, metered?.pass.facts()))
 }

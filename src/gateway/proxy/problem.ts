@@ -1,21 +1,38 @@
-/** Error responses of the gateway itself, in the format of RFC 9457. */
+/** Error responses of the gateway itself: RFC 9457 for programs, pages for people. */
 import type { ServerResponse } from 'node:http'
-import { asciiJson } from '../../core/http/http.ts'
+import { readIncoming, sendAnswer } from '../../adapters/bridge.ts'
+import { type Answer, asciiJson } from '../../core/http/http.ts'
+import { type ErrorPageParts, showProblem } from '../../paywall/pages/error-page.ts'
+
+/** Undefined if people get no pages. */
+export type ErrorPages = ErrorPageParts | undefined
 
 export function sendProblem(
   response: ServerResponse,
+  pages: ErrorPages,
   code: string,
   status: number,
   title: string,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const body = asciiJson({ type: `urn:paystile:problem:${code}`, title, status, detail: title, code })
-  response.writeHead(status, {
-    'Content-Type': 'application/problem+json',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    'Content-Length': Buffer.byteLength(body),
-    ...headers,
-  })
-  response.end(body)
+  const answer: Answer = {
+    kind: 'answer',
+    status,
+    headers: {
+      'Content-Type': 'application/problem+json',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Length': String(body.length),
+      ...headers,
+    },
+    body,
+  }
+  sendFailed(response, pages, answer)
+}
+
+/** Sends the answer to a request that failed. */
+export function sendFailed(response: ServerResponse, pages: ErrorPages, answer: Answer): void {
+  const { req: request } = response
+  sendAnswer(response, pages ? showProblem(answer, readIncoming(request, request.url ?? '/'), pages) : answer)
 }

@@ -37,7 +37,13 @@ export function createUpgrades(table: RouteTable) {
       const route = isHandshake(request) ? findRoute(table, request, target) : undefined
       if (hasBody(request.headers)) {
         // Node stops parsing HTTP at an upgrade request, so the end of the body would be unknown.
-        sendProblem(response, 'upgrade_with_body', 400, 'A request with a body cannot upgrade to another protocol.')
+        sendProblem(
+          response,
+          undefined,
+          'upgrade_with_body',
+          400,
+          'A request with a body cannot upgrade to another protocol.',
+        )
       } else if (route?.isWebSocket) shake({ route, request, socket, head, response, target })
       // Whoever asks for a protocol that is not spoken gets the answer in HTTP.
       else serve(table, request, response, false)
@@ -121,7 +127,8 @@ function connect(handshake: Handshake, pass: Delivery | undefined): void {
   const fail = (error: unknown, status: 502 | 504): void => {
     if (response.writableEnded) return
     if (response.headersSent || socket.destroyed) socket.destroy()
-    else if (!pass || !route.paywall) sendProblem(response, 'upstream_failed', status, 'The resource failed.')
+    else if (!pass || !route.paywall)
+      sendProblem(response, undefined, 'upstream_failed', status, 'The resource failed.')
     else if (attachPass(response, pass)) sendAnswer(response, route.paywall.handlerFailed(error, status))
   }
   asked.on('response', (answer) => {

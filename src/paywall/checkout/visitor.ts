@@ -27,20 +27,6 @@ import { renderCheckout } from './page.ts'
 import type { Purchase, PurchaseState } from './purchase-state.ts'
 import { findStaleCookies } from './stale-cookies.ts'
 
-/** Whether a person requests a page: not a script, and not a browser that prefetches. */
-export function isForPeople(incoming: Incoming): boolean {
-  if (incoming.method !== 'GET' || !wantsPage(incoming.header('accept'))) return false
-  const destination = incoming.header('sec-fetch-dest')
-  if (destination !== undefined && destination !== 'document') return false
-  return !/prefetch|prerender/.test(`${incoming.header('sec-purpose')} ${incoming.header('purpose')}`)
-}
-
-/** Whether the client accepts a page, with a preference above zero. */
-function wantsPage(accept: string | undefined): boolean {
-  if (!accept?.includes('text/html')) return false
-  return !/text\/html[^,]*;\s*q=0(?:\.0*)?\s*(?:,|;|$)/.test(accept)
-}
-
 /** The purchase of a browser's ticket. */
 export interface FoundPurchase {
   readonly ticket: Ticket

@@ -19,6 +19,8 @@ export interface CatalogEntry {
   readonly recipient: string
   readonly description: string | undefined
   readonly scope: string
+  /** Whether people can buy it on a checkout page. */
+  readonly hasPage: boolean
 }
 
 export interface Catalog {
@@ -52,6 +54,7 @@ export function createCatalogEntry({
   recipient,
   description,
   scope,
+  checkout,
 }: RouteConfig): CatalogEntry {
   const { price, token, decimals, per } = pricing
   return {
@@ -68,6 +71,7 @@ export function createCatalogEntry({
     recipient,
     description,
     scope,
+    hasPage: checkout,
   }
 }
 

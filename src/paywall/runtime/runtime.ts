@@ -42,10 +42,11 @@ import { createTokenRegistry, type TokenRegistry } from './token-registry.ts'
 import type { UnfinalizedPayments } from './unfinalized.ts'
 import type { UsageCounters } from './usage-counters.ts'
 
-/** The script and the style sheet of the checkout page. */
+/** The script and the style sheet of the checkout page, and the style sheet of the pages without a script. */
 export interface CheckoutFiles {
   readonly script: string
   readonly style: string
+  readonly plainStyle: string
 }
 
 /** The parts that the composition passes to `createRuntime`. */

@@ -1,0 +1,72 @@
+/** The front page of a service: a page with the items for sale for people, and the same list for programs. */
+import type { Seller } from '../../core/checkout/seller.ts'
+import { groupDigits } from '../../core/money/money.ts'
+import { createNonce, createPage } from '../../paywall/pages/document.ts'
+import { isForPeople } from '../../paywall/pages/for-people.ts'
+import { type FrontItem, renderFrontPage } from '../../paywall/pages/front-page.ts'
+import { formatAllowance } from '../../paywall/quote/allowance-text.ts'
+import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
+import { answer } from '../http/errors.ts'
+import { endpoints } from '../http/paths.ts'
+import { type DiscoveryParts, wellKnownDocument } from './discovery.ts'
+
+export interface FrontPageRouteParts extends DiscoveryParts {
+  readonly seller: Seller | undefined
+  readonly style: string
+}
+
+const docs = 'https://github.com/paystile/paystile#readme'
+
+export function frontPage(parts: FrontPageRouteParts, request: Request, url: URL): Response {
+  const header = (name: string) => request.headers.get(name) ?? undefined
+  // A HEAD request of a browser gets the headers of the page.
+  if (!isForPeople({ method: 'GET', header })) return answer(wellKnownDocument(parts), { headers: { Vary: 'Accept' } })
+  const { service, seller, style, publicUrl } = parts
+  const { network } = service.config
+  const nonce = createNonce()
+  const { host, pathname } = new URL(publicUrl ?? url.origin)
+  const base = pathname.replace(/\/$/, '')
+  const page = createPage({
+    status: 200,
+    nonce,
+    seller,
+    body: renderFrontPage({
+      items: listItems(service.catalog.entries(), base),
+      links: [
+        ['Dashboard', `${base}${endpoints.dashboard}`],
+        ['For programs', `${base}${endpoints.llms}`],
+        // A local chain is for developers.
+        ...(network === 'localnet' ? [['Docs', docs] as const] : []),
+      ],
+      ...{ seller, host, network, nonce, style },
+    }),
+    headers: { Vary: 'Accept' },
+  })
+  return new Response(page.body, { status: page.status, headers: page.headers })
+}
+
+/** By path, and the items that people can buy first. A route whose path is not published is not listed. */
+function listItems(entries: readonly CatalogEntry[], base: string): readonly FrontItem[] {
+  const items = entries.flatMap((entry) => createItem(entry, base) ?? [])
+  // While a configuration is replaced, its routes are in the catalog twice.
+  const distinct = [...new Map(items.map((item) => [`${item.method} ${item.path}`, item])).values()]
+  const rank = ({ href, path }: FrontItem): string => `${href === undefined ? 1 : 0} ${path}`
+  return distinct.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1))
+}
+
+function createItem(entry: CatalogEntry, base: string): FrontItem | undefined {
+  const { path, methods, price, token, acceptedMints, per, description, hasPage } = entry
+  if (path === undefined) return undefined
+  // A pattern such as `/users/:id` names no single address.
+  const isBuyable = hasPage && methods.includes('GET') && !/[:*]/.test(path)
+  return {
+    name: description ?? path,
+    method: methods[0] ?? 'GET',
+    path,
+    price: price === undefined ? undefined : groupDigits(price),
+    token,
+    others: acceptedMints.filter((code) => code !== token),
+    buys: per.unit === 'byte' ? 'one megabyte' : formatAllowance({ unit: per.unit, amount: BigInt(per.amount) }),
+    href: isBuyable ? `${base}${path}` : undefined,
+  }
+}
