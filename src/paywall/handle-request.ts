@@ -196,7 +196,7 @@ function enterPaused(routeRuntime: RouteRuntime, incoming: Incoming): Answer | u
 
 function isQuestion(header: string): boolean {
   const order = parseOrder(header)
-  return order?.kind === 'status' || order?.kind === 'view'
+  return order?.kind === 'status' || order?.kind === 'view' || order?.kind === 'receipt'
 }
 
 /** The desk of a route for `/pay`. While the route is paused, it accepts no payment. */

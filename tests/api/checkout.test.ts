@@ -2,8 +2,11 @@
 import { join } from 'node:path'
 import { address, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
+import type { CheckoutFacts, CheckoutReceipt } from '../../src/core/checkout/messages.ts'
 import { deriveReference } from '../../src/core/payment/solana-pay.ts'
+import { readKeyring } from '../../src/core/protocol/keyring.ts'
+import { isReceiptGenuine, parseReceipt } from '../../src/core/protocol/receipt.ts'
+import { createIdentity, createVerifier } from '../../src/host/keys/ed25519.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
@@ -131,6 +134,33 @@ describe('a payment from a phone', () => {
     const again = (await visitor.go()).facts()
     expect(again.requestId).not.toBe(facts.requestId)
     expect(again.isAgain).toBe(true)
+  })
+
+  it('has a signed receipt for the browser that paid, and for no other client, before and after the delivery', async () => {
+    const secret = `1:${'cd'.repeat(32)}`
+    const keyring = readKeyring(secret)
+    if (keyring.kind !== 'keyring') throw new Error('no keyring')
+    const { publicKey } = createIdentity(keyring.keyring.identitySeed)
+    const { url } = await open({ secret })
+    const visitor = createVisitor(url)
+    const target = '/data?place=Oslo'
+    const facts = (await visitor.go(target)).facts()
+    const order = { kind: 'receipt', requestId: facts.requestId } as const
+    const ask = (who = visitor, path = target) => who.order<CheckoutReceipt & { readonly code?: string }>(order, path)
+    expect((await ask()).code).toBe('tx_not_found')
+    const tx = await payFrom(shop.payer, facts)
+    await visitor.until(facts.requestId, 'paid', target)
+    const told = await ask()
+    const receipt = parseReceipt(told.receipt)
+    expect(receipt && isReceiptGenuine(receipt, publicKey, createVerifier())).toBe(true)
+    expect(receipt).toMatchObject({ reference: tx, requestId: facts.requestId, resource: `${url}${target}` })
+    expect([told.tx, told.amount, told.token, receipt?.amount]).toEqual([tx, '0.01', 'USDC', '0.01'])
+    expect((await ask(createVisitor(url))).code).toBe('claim_required')
+    expect((await ask(visitor, '/data?place=Rome')).code).toBe('claim_required')
+    expect((await visitor.go(target)).text).toBe('the secret')
+    const again = (await visitor.go(target)).facts()
+    expect([again.bought, again.isAgain]).toEqual([facts.requestId, true])
+    expect((await ask()).receipt).toBe(told.receipt)
   })
 
   it('is worth nothing to a client that saw it on chain', async () => {

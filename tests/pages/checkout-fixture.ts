@@ -6,6 +6,7 @@ import { encode } from 'uqr'
 import type {
   CheckoutFacts,
   CheckoutOrder,
+  CheckoutReceipt,
   CheckoutState,
   CheckoutView,
   Preparation,
@@ -87,6 +88,7 @@ export interface CheckoutFixture {
   facts: CheckoutFacts
   /** What a status order is answered with. */
   standing: CheckoutState
+  receipt: CheckoutReceipt
   prepared: Preparation
   sent: Sending
   /** What a status order is refused with, if it is. */
@@ -125,6 +127,7 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
     if (order?.requestId !== fixture.facts.requestId) return problem(400)
     if (order.kind === 'status')
       return fixture.refusal ? { status: 403, body: fixture.refusal } : { body: fixture.standing }
+    if (order.kind === 'receipt') return { body: fixture.receipt }
     if (order.kind === 'view') return { body: viewOf(fixture.facts, order.token) }
     return { body: order.kind === 'prepare' ? fixture.prepared : fixture.sent }
   }
@@ -133,6 +136,15 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/forecast`,
     facts,
     standing: facts.standing,
+    receipt: {
+      kind: 'receipt',
+      tx: signature,
+      token: 'USDC',
+      amount: '0.01',
+      paidAt: facts.now,
+      resource: 'https://api.weather.example/forecast?place=Oslo',
+      receipt: Buffer.from('{"status":"success","signature":"s"}').toString('base64url'),
+    },
     prepared: { kind: 'transaction', transaction: Buffer.alloc(300, 7).toString('base64') },
     sent: { kind: 'sent', tx: signature },
     refusal: undefined,

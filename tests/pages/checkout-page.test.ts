@@ -139,44 +139,59 @@ describe('a browser that has not shown yet that it kept the cookie', () => {
 })
 
 describe('the bought resource', () => {
-  it('is shown by a reload after a payment from a phone, and its own scripts run', async () => {
+  it('is one click away after a payment from a phone, and its own scripts run', async () => {
     await open()
     fixture.standing = { state: 'confirming' }
     await hurry(page)
     await expect.poll(() => heading(page)).toBe('Payment detected')
     fixture.resource = { type: 'text/html', body: '<title>x</title><script>document.title = "the forecast"</script>' }
     fixture.standing = { state: 'paid', tx }
+    await page.getByRole('link', { name: 'Open your purchase' }).click()
     await expect.poll(() => page.title()).toBe('the forecast')
   })
 
-  it('is told to be downloading where a download leaves the page in place', async () => {
+  it('is downloaded while the receipt stays, and no payment is offered', async () => {
     await open()
     const headers = { 'content-disposition': 'attachment; filename="report.csv"' }
     fixture.resource = { type: 'text/csv', headers, body: 'a,b' }
     fixture.standing = { state: 'paid', tx }
     const download = page.waitForEvent('download')
-    await hurry(page)
+    await page.getByRole('link', { name: 'Open your purchase' }).click()
     expect((await download).suggestedFilename()).toBe('report.csv')
-    await expect.poll(() => page.locator('#notice').textContent()).toMatch(/Your download has started/)
+    expect(await page.getByRole('region', { name: 'Receipt' }).isVisible()).toBe(true)
     expect(await offered(page)).toBe(false)
   })
 
-  it('is not fetched again and again where the page comes back', async () => {
-    await open()
-    fixture.standing = { state: 'paid', tx }
-    const again = page.waitForEvent('load')
-    await hurry(page)
-    await again
-    await hurry(page)
-    await expect.poll(() => page.getByRole('link', { name: 'Open it' }).count()).toBe(1)
+  it('has a receipt to read, to download and to print, also after it was opened', async () => {
+    await open({ network: 'devnet', bought: requestId, isAgain: true })
+    const receipt = page.getByRole('region', { name: 'Receipt' })
+    await receipt.waitFor()
+    const text = await receipt.innerText()
+    for (const part of [tx, '0.01 USDC', 'https://api.weather.example/forecast?place=Oslo', 'May 12, 2026'])
+      expect(text).toContain(part)
+    expect(await receipt.getByRole('link', { name: /explorer/ }).getAttribute('href')).toBe(
+      `https://explorer.solana.com/tx/${tx}?cluster=devnet`,
+    )
+    const download = page.waitForEvent('download')
+    await receipt.getByRole('link', { name: 'Download the signed receipt' }).click()
+    const file = await (await download).createReadStream()
+    expect(JSON.parse(Buffer.concat(await file.toArray()).toString())).toEqual({ status: 'success', signature: 's' })
+    expect(await offered(page)).toBe(true)
+    expect(await tab.violations()).toEqual([])
+    await page.emulateMedia({ media: 'print' })
+    expect(await offered(page)).toBe(false)
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
   })
 
   it('is elsewhere when a program asked: people are told to go back', async () => {
-    await open({ after: 'return' })
+    await open({ after: 'return', returnUrl: 'https://shop.example/thanks' })
     fixture.standing = { state: 'paid', tx }
     await hurry(page)
     await expect.poll(() => page.locator('#notice').textContent()).toMatch(/You can close this page now.*Transaction/)
-    expect(await page.getByRole('link').count()).toBe(0)
+    const links = page.getByRole('link')
+    expect(await links.count()).toBe(1)
+    expect(await links.getAttribute('href')).toBe('https://shop.example/thanks')
   })
 })
 

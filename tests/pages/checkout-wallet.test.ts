@@ -63,6 +63,7 @@ describe('a payment', () => {
     ])
     fixture.resource = { type: 'text/html', body: '<title>the forecast</title>' }
     fixture.standing = { state: 'paid', tx }
+    await page.getByRole('link', { name: 'Open your purchase' }).click()
     await expect.poll(() => page.title()).toBe('the forecast')
   })
 
@@ -140,6 +141,7 @@ it.each([false, true])(
     fixture.resource = { type: 'text/html', body: '<title>the forecast</title>' }
     fixture.standing = { state: 'paid', tx }
     await Promise.all([...others, page].map(hurry))
+    await page.getByRole('link', { name: 'Open your purchase' }).click()
     await expect.poll(() => page.title()).toBe('the forecast')
     for (const other of others) await expect.poll(() => heading(other)).toBe('Opened in another tab')
   },

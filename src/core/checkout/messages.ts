@@ -3,7 +3,8 @@
  * it was loaded. They never reach the resource and use up nothing.
  *
  * `Payment-Checkout: status; requestId=…`, `view; requestId=…; token=…`, `prepare; requestId=…; token=…; account=…`,
- * `submit; requestId=…; transaction=<base64url>`; on a local chain also `test; requestId=…; token=…`.
+ * `submit; requestId=…; transaction=<base64url>`, `receipt; requestId=…`; on a local chain also
+ * `test; requestId=…; token=…`.
  */
 import { isTokenCode, type Network, type TokenCode } from '../money/tokens.ts'
 import { requestIdPattern } from '../protocol/request-id.ts'
@@ -69,6 +70,10 @@ export interface CheckoutFacts {
   readonly after: 'reload' | 'return'
   /** An earlier purchase at this address was delivered. */
   readonly isAgain: boolean
+  /** The requestId of that purchase. This browser can read its receipt. */
+  readonly bought?: string
+  /** The address to which people return after they paid for a program. */
+  readonly returnUrl?: string
   /**
    * The browser has kept the cookie of this purchase, or none is needed. The page offers no payment until this is true.
    */
@@ -96,9 +101,25 @@ export type Sending =
   | { readonly kind: 'refused'; readonly why: string }
   | ({ readonly kind: 'state' } & CheckoutState)
 
+/** The receipt of a payment, for its buyer. */
+export interface CheckoutReceipt {
+  readonly kind: 'receipt'
+  readonly tx: string
+  readonly token: TokenCode
+  /** For people: "0.01". */
+  readonly amount: string
+  /** The block time of the payment, in milliseconds since 1970. */
+  readonly paidAt: number
+  readonly resource: string
+  /** The signed receipt, in the form of the header `Payment-Receipt`. */
+  readonly receipt: string
+}
+
 export type CheckoutOrder =
   | { readonly kind: 'status'; readonly requestId: string; readonly tx?: string }
   | { readonly kind: 'view'; readonly requestId: string; readonly token: TokenCode }
+  /** Needs the cookie of the purchase. */
+  | { readonly kind: 'receipt'; readonly requestId: string }
   | { readonly kind: 'prepare'; readonly requestId: string; readonly token: TokenCode; readonly account: string }
   | { readonly kind: 'submit'; readonly requestId: string; readonly transaction: string }
   /** Pays with test money, on test networks only. */
@@ -122,6 +143,7 @@ export function parseOrder(header: string): CheckoutOrder | undefined {
     const tx = values.get('tx')
     return tx === undefined ? { kind, requestId } : { kind, requestId, tx }
   }
+  if (kind === 'receipt') return { kind, requestId }
   if (kind === 'submit') return transaction === undefined ? undefined : { kind, requestId, transaction }
   if (!isTokenCode(token)) return undefined
   if (kind === 'view' || kind === 'test') return { kind, requestId, token }

@@ -39,7 +39,7 @@ describe('the texts of the checkout page', () => {
     expect(states.map((state) => describeState(state, back)?.action)).toEqual(states.map(() => undefined))
     expect(states.map((state) => describeState(state, reload)?.action)).toEqual([
       undefined,
-      'Open it',
+      'Open your purchase',
       'Reload this page',
       undefined,
       undefined,
@@ -47,6 +47,13 @@ describe('the texts of the checkout page', () => {
       undefined,
       'Get a new price',
     ])
+  })
+
+  it('a payment for another program leads back to the seller, if there is an address', () => {
+    const returnUrl = 'https://shop.example/thanks'
+    const shown = states.map((state) => describeState(state, { ...back, returnUrl })?.href)
+    expect(shown.filter((href) => href !== undefined)).toEqual([returnUrl])
+    expect(describeState({ state: 'paid', tx: 'x' }, { ...reload, returnUrl })?.href).toBeUndefined()
   })
 
   it('paying is offered only while it can help, and never beside a payment on its way', () => {

@@ -9,8 +9,9 @@ export interface Notice {
   readonly text: string
   /** The transaction that the text is about. */
   readonly tx?: string
-  /** The label of a link that reloads the page. */
+  /** The label of a link. It reloads the page, unless `href` names another address. */
   readonly action?: string
+  readonly href?: string
   /** The link is shown plainly, without emphasis, because most people do not need it. */
   readonly isQuiet?: true
   /** A command for a terminal. */
@@ -22,10 +23,12 @@ export const longPrice = 9
 
 const keep = 'For a refund, show this transaction to the seller.'
 
+const paid = { tone: 'good', title: 'Paid' } as const
+
 /** Undefined if there is nothing to report, before the first payment. */
 export function describeState(
   state: CheckoutState,
-  facts: Pick<CheckoutFacts, 'after' | 'isAgain'>,
+  facts: Pick<CheckoutFacts, 'after' | 'isAgain' | 'returnUrl'>,
 ): Notice | undefined {
   const isBack = facts.after === 'return'
   const onward = isBack ? {} : { action: 'Get a new price' }
@@ -47,9 +50,14 @@ export function describeState(
         ...(state.tx !== undefined && { tx: state.tx }),
       }
     case 'paid':
-      return isBack
-        ? { tone: 'good', title: 'Paid', text: 'Thank you. You can close this page now.', tx: state.tx }
-        : { tone: 'good', title: 'Paid', text: 'Thank you. Your purchase is ready.', tx: state.tx, action: 'Open it' }
+      if (!isBack)
+        return { ...paid, text: 'Thank you. Your purchase is ready.', tx: state.tx, action: 'Open your purchase' }
+      return {
+        ...paid,
+        text: 'Thank you. You can close this page now.',
+        tx: state.tx,
+        ...(facts.returnUrl !== undefined && { action: 'Return to the seller', href: facts.returnUrl }),
+      }
     case 'used':
       if (!isBack) return openedElsewhere(state.tx)
       return {
@@ -99,7 +107,7 @@ export function openedElsewhere(tx: string): Notice {
   return {
     tone: 'info',
     title: 'Opened in another tab',
-    text: 'Another tab of this browser shows your purchase. If you closed that tab, reload this page.',
+    text: 'Another tab of this browser shows your purchase and its receipt. If you closed that tab, reload this page.',
     tx,
     action: 'Reload this page',
     isQuiet: true,

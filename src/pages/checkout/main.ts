@@ -8,6 +8,7 @@ import * as words from './messages.ts'
 import { isEnded, isHeldBack, isOffered, type PageState, tell } from './page-state.ts'
 import { type PaymentScreen, pay, payWithTestMoney } from './payment.ts'
 import { type Heard, keepAsking } from './polling.ts'
+import { showReceipt } from './receipt.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
 import { ask } from './service.ts'
 import { joinTabs } from './tabs.ts'
@@ -78,25 +79,13 @@ function learn(standing: CheckoutState): void {
   if (standing.state === 'paid') void finish(standing.tx)
 }
 
-/** One tab reloads to open the resource. If a reload led back to this page, the user decides. */
+/** One tab shows the receipt and the link to the resource. The other tabs offer nothing. */
 async function finish(tx: string): Promise<void> {
   if (facts.after === 'return' || page.last) return
-  change({ last: words.opening })
+  change({ last: words.paid })
   if (!(await tabs.mayOpen(tx))) return change({ last: openedElsewhere(tx) })
-  if (wasOpened()) return change({ last: undefined })
-  location.reload()
-  // A download does not leave the page.
-  setTimeout(() => change({ last: words.downloaded }), 3_000)
-}
-
-function wasOpened(): boolean {
-  try {
-    const last = sessionStorage.getItem('paystile')
-    sessionStorage.setItem('paystile', requestId)
-    return last === requestId
-  } catch {
-    return false
-  }
+  change({ last: undefined })
+  await showReceipt(facts, requestId)
 }
 
 async function listen(): Promise<Heard> {
@@ -127,6 +116,7 @@ watchWallets(facts, (found) => {
   drawWallets()
 })
 change({})
+if (facts.bought !== undefined) void showReceipt(facts, facts.bought)
 const hurry = isEnded(page) ? () => {} : keepAsking(listen)
 if (!facts.isKept) hurry()
 startCountdown(facts, () => {

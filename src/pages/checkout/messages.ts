@@ -114,10 +114,4 @@ export const outdated = (detail: string) => notice('warn', 'This page is out of 
 
 export const unkept = (detail: string) => notice('warn', 'This page cannot take payments', sentence(detail), loadAgain)
 
-export const opening = notice('good', 'Paid', 'Thank you. Opening your purchase.')
-
-export const downloaded = notice(
-  'good',
-  'Paid',
-  'Your download has started. If it is interrupted, open this address again.',
-)
+export const paid = notice('good', 'Paid', 'Thank you.')

@@ -56,7 +56,7 @@ describe('whether paying is offered', () => {
     expect(isOffered({ ...calm, standing: confirming })).toBe(false)
     expect(isOffered({ ...calm, standing: { state: 'expired' } })).toBe(false)
     expect(isOffered({ ...calm, isOver: true })).toBe(false)
-    expect(isOffered({ ...calm, last: words.opening })).toBe(false)
+    expect(isOffered({ ...calm, last: words.paid })).toBe(false)
     expect(isOffered({ ...calm, isKept: false })).toBe(false)
     expect(isOffered({ ...calm, objection: words.unkept('no') })).toBe(false)
   })

@@ -8,7 +8,7 @@ export function find<T extends Element = HTMLElement>(id: string): T {
 }
 
 /** Texts are set as text nodes only, so they cannot become markup. */
-function make<K extends keyof HTMLElementTagNameMap>(
+export function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   set: Partial<HTMLElementTagNameMap[K]> = {},
   ...inside: readonly (Node | string)[]
@@ -36,13 +36,13 @@ export function show(notice: Notice | undefined, isOffered: boolean, isHeldBack:
   if (isLosing) place.focus()
 }
 
-function draw({ tone, title: head, text, tx, command, action, isQuiet }: Notice): HTMLElement {
+function draw({ tone, title: head, text, tx, command, action, href = '', isQuiet }: Notice): HTMLElement {
   const box = make('div', { className: `notice ${tone}` }, make('h2', {}, head), make('p', {}, text))
   if (command !== undefined) box.append(copyable(command, 'Command'))
   if (tx !== undefined) box.append(make('p', {}, 'Transaction ', make('code', {}, tx)))
   // An empty address is the address of the page itself.
   if (action !== undefined)
-    box.append(make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href: '' }, action))
+    box.append(make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href }, action))
   return box
 }
 

@@ -4,6 +4,7 @@
  */
 import type {
   CheckoutOrder,
+  CheckoutReceipt,
   CheckoutState,
   CheckoutToken,
   CheckoutView,
@@ -21,6 +22,7 @@ import { deriveReference, transactionLink, transferLink } from '../../core/payme
 import { type DividedPrice, dividePrice, sumParts } from '../../core/payment/splits.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { DraftOption } from '../../core/ports/payment-drafts.ts'
+import { formatReceipt, type Receipt } from '../../core/protocol/receipt.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Route } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
@@ -72,6 +74,8 @@ export function createActions(routeRuntime: RouteRuntime, kv: KeyValueStore): Ch
       switch (order.kind) {
         case 'status':
           return (await states.read(purchase, incoming, order.tx)).state
+        case 'receipt':
+          return readReceipt(desk, purchase, incoming)
         case 'view':
           return viewOf(desk, purchase, order.token) ?? refuse('not_priced')
         case 'prepare':
@@ -122,6 +126,31 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
     ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
     : transferLink({ recipient, amount, mint: findMint(token, mints)?.address, requestId, label })
   return { uri, rows: encodeQr(uri) }
+}
+
+/** The receipt of a purchase. The caller has checked that its buyer asks. */
+async function readReceipt(
+  { routeRuntime: { runtime, route }, states }: Desk,
+  purchase: Purchase,
+  incoming: Incoming,
+): Promise<CheckoutReceipt | Refusal> {
+  const { proof, paid } = await states.read(purchase, incoming)
+  if (!proof || !paid) return refuse('tx_not_found')
+  const { tx } = proof
+  const { token, amount, paidAt } = paid
+  const resource = `${route.config.publicUrl ?? incoming.origin()}${incoming.target}`
+  const signed: Receipt = {
+    status: 'success',
+    method: 'solana',
+    reference: tx,
+    timestamp: new Date(paidAt).toISOString(),
+    requestId: purchase.requestId,
+    resource,
+    token,
+    amount,
+    payer: runtime.pseudonyms.wallet(proof.payerBytes),
+  }
+  return { kind: 'receipt', tx, token, amount, paidAt, resource, receipt: formatReceipt(signed, runtime.identity.sign) }
 }
 
 /** Such a payment needs the signature of the payer's wallet, which the checkout page does not have. */

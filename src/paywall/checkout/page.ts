@@ -37,6 +37,7 @@ ${renderSeller(seller, facts.host)}
 <p class="terms">Buys <bdi>${escapeHtml(facts.buys)}</bdi><span id="time"> &#xb7; price valid until ${until(facts)}</span></p>
 </header>
 <div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
+<section id="receipt" aria-label="Receipt" hidden></section>
 <p id="said" role="status" class="unseen"></p>
 <section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>
 ${choice(facts)}<div id="wallets"></div>
@@ -59,8 +60,9 @@ function notice(facts: CheckoutFacts): string {
   if (!told) return ''
   const tx = told.tx === undefined ? '' : `<p>Transaction <code>${escapeHtml(told.tx)}</code></p>`
   // An empty address is the address of the page itself: the link reloads it, with or without a script.
+  const href = escapeHtml(told.href ?? '')
   const style = told.isQuiet ? '' : ' class="button"'
-  const action = told.action === undefined ? '' : `<a${style} href="">${escapeHtml(told.action)}</a>`
+  const action = told.action === undefined ? '' : `<a${style} href="${href}">${escapeHtml(told.action)}</a>`
   return `<div class="notice ${told.tone}"><h2>${escapeHtml(told.title)}</h2><p>${escapeHtml(told.text)}</p>${tx}${action}</div>`
 }
 

@@ -7,11 +7,12 @@ import { isPayable } from '../../core/checkout/texts.ts'
 import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
+import type { TokenCode } from '../../core/money/tokens.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import { type Refusal, type RefusalCode, refusals, refuse } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow, routeOptions } from '../../core/payment/requirements.ts'
-import { dividePrice, type RecipientSet } from '../../core/payment/splits.ts'
-import { judge, type Quote } from '../../core/payment/verify.ts'
+import { dividePrice, type RecipientSet, sumParts } from '../../core/payment/splits.ts'
+import { type Effect, judge, type Paid, type Quote } from '../../core/payment/verify.ts'
 import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
@@ -30,10 +31,20 @@ export interface Purchase extends RecipientSet {
   readonly claimableUntil: number
 }
 
+export interface PaidPrice {
+  readonly token: TokenCode
+  /** With the parts of other wallets. */
+  readonly amount: string
+  /** The block time, in milliseconds since 1970. */
+  readonly paidAt: number
+}
+
 /** The state of a purchase, and the payment that decides it, if there is one. */
 export interface PurchaseState {
   readonly state: CheckoutState
   readonly proof?: Omit<Proof, 'claim'>
+  /** The price that was paid, if the payment is valid. */
+  readonly paid?: PaidPrice
   /** The transaction that was sent last, if it turned out not to pay for this purchase. */
   readonly vain?: string
 }
@@ -154,11 +165,19 @@ async function readTransactionState(
   if (!payerBytes) return { state: { state: 'wrong', tx, why: refusals.unsupported_transfer.title } }
   const proof = { tx, txBytes, requestId, payer, payerBytes }
   const known = await ledger.peek(txBytes)
-  if (known?.state === 'spent') return { state: { state: 'used', tx }, proof }
-  if (known?.state === 'open' || known?.state === 'busy') return { state: { state: 'paid', tx }, proof }
+  const paid = readPaidPrice(verdict.kind === 'late' ? verdict.paid : verdict, reading.effect)
+  if (known?.state === 'spent') return { state: { state: 'used', tx }, proof, paid }
+  if (known?.state === 'open' || known?.state === 'busy') return { state: { state: 'paid', tx }, proof, paid }
   if (verdict.kind === 'late') return { state: { state: 'late', tx }, proof }
   const final = await readFinally({ routeRuntime, incoming, proof }, quote, {}, known?.state === 'reverted')
-  return { state: final.kind === 'refused' ? refusedState(tx, final) : { state: 'paid', tx }, proof }
+  return final.kind === 'refused'
+    ? { state: refusedState(tx, final), proof }
+    : { state: { state: 'paid', tx }, proof, paid }
+}
+
+function readPaidPrice({ option, received, splits = [] }: Paid, { blockTime }: Effect): PaidPrice {
+  const amount = formatUnits(received + sumParts(splits), option.decimals)
+  return { token: option.token, amount, paidAt: blockTime * 1000 }
 }
 
 /** Whether a claimed transaction is genuine. The lookup counts against the client's rate limit. */

@@ -137,9 +137,11 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
   const answer = async (header: string, incoming: Incoming, needsTicket: boolean): Promise<Answer | Refusal> => {
     const order = parseOrder(header)
     if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
-    const isQuestion = order.kind === 'status' || order.kind === 'view'
+    const isQuestion = order.kind === 'status' || order.kind === 'view' || order.kind === 'receipt'
     if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
     const isHolder = needsTicket && (await holds(order.requestId, incoming))
+    // The receipt names the whole address and the payer's pseudonym, and requestIds are public on the chain.
+    if (order.kind === 'receipt' && !isHolder) return refuse('claim_required')
     const vanity = needsTicket && !isHolder ? await findVanity(order, incoming) : undefined
     if (vanity) return vanity
     const told = await desk.answer(order, incoming)
@@ -167,12 +169,15 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       if ('code' in current) return current
       const others = found.filter(({ ticket }) => ticket !== current.ticket).filter((one) => readState(one) !== 'used')
       const state: CheckoutState = shown?.status.state ?? { state: 'waiting' }
-      const isAgain = found.some((one) => readState(one) === 'used')
+      const used = found.find((one) => readState(one) === 'used')
+      const earlier = { isAgain: used !== undefined, bought: used?.ticket.requestId }
       // A ticket that the browser has sent is one that it keeps.
       const isKept = shown !== undefined
-      const facts = factsOf(runtime, desk, current.purchase, { incoming, state, isAgain, isKept, after: 'reload' })
+      const facts = factsOf(runtime, desk, current.purchase, { incoming, state, ...earlier, isKept, after: 'reload' })
       const place = { ...placeOf(incoming), seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds }
-      const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...others.map(({ ticket }) => ticket)], place)
+      // The ticket of a delivered purchase opens its receipt, if there is room for it.
+      const kept = [...others, ...(used ? [used] : [])].map(({ ticket }) => ticket)
+      const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...kept], place)
       const outworn = await findStaleCookies(runtime, incoming, place, cookie.indexOf(';'))
       const cookies = outworn.map((name) => formatTickets([], place, name))
       const page = pageOf(runtime, desk, current.purchase, facts)
@@ -266,6 +271,7 @@ interface Scene {
   readonly incoming: Incoming
   readonly state: CheckoutState
   readonly isAgain: boolean
+  readonly bought?: string | undefined
   readonly isKept: boolean
   readonly after: CheckoutFacts['after']
 }
@@ -291,6 +297,8 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
     standing: scene.state,
     after: scene.after,
     isAgain: scene.isAgain,
+    ...(scene.bought !== undefined && { bought: scene.bought }),
+    ...(scene.after === 'return' && config.seller?.returnUrl !== undefined && { returnUrl: config.seller.returnUrl }),
     isKept: scene.isKept,
   }
 }
