@@ -149,3 +149,33 @@ it('explains the problem', async () => {
   for (const [answer, status] of cases) expect((await answer).status).toBe(status)
   expect((await post(`${path}?token=SOL`, { account: fixture.payer.address })).status).toBe(200)
 })
+
+it('gives no receipt to a client that knows only the requestId, which is public on the chain', async () => {
+  const challenge = await shop.challenge()
+  await fixture.world.pay(challenge, fixture.payer)
+  const order = (kind: string) =>
+    ask(pathOf(challenge), { headers: { 'Payment-Checkout': `${kind}; requestId=${challenge.requestId}` } })
+  await eventually(
+    async () => (await (await order('status')).json()).state,
+    (state) => state === 'paid',
+  )
+  const refused = await order('receipt')
+  expect([refused.status, (await refused.json()).code]).toEqual([403, 'claim_required'])
+})
+
+it('tells a person on a page that a link is invalid, and leads back to the seller from a valid one', async () => {
+  const seller = { name: 'Moon Almanac', returnUrl: 'https://moon.example/thanks' }
+  const { rpcUrl } = fixture.world.localnet
+  const shared = { network: 'localnet', rpc: rpcUrl, ledger: `${fixture.directory}/pay.sqlite`, watch: true } as const
+  const branded = await fixture.open({ ...shared, publicUrl, scope: 'branded', seller })
+  const person = { headers: { Accept: 'text/html' } }
+  const wrong = await ask('/pay/wrong', person)
+  expect([wrong.status, wrong.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+  expect(await wrong.text()).toContain('This payment link is invalid.')
+  const challenge = await branded.challenge()
+  await fixture.world.pay(challenge, fixture.payer)
+  // The script of the page has the words of the link, too.
+  const link = `href="${seller.returnUrl}">Return to the seller</a>`
+  const hasLink = async () => (await (await ask(pathOf(challenge), person)).text()).includes(link)
+  expect(await eventually(hasLink, (isThere) => isThere)).toBe(true)
+})

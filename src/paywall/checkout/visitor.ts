@@ -106,7 +106,7 @@ function createTickets({ runtime, route }: RouteRuntime, desk: CheckoutActions):
     const secret = encodeBase64url(crypto.getRandomValues(new Uint8Array(24)))
     const accept = formatAccept({ kind: 'claim', hash: hashClaim(secret) })
     const header = (name: string) => (name === 'payment-accept' ? accept : incoming.header(name))
-    const quoted = await route.quote({ ...incoming, header })
+    const quoted = await route.quoteVisitor({ ...incoming, header })
     if (quoted.kind === 'refused') return quoted
     const purchase = await desk.open(quoted.requestId)
     return purchase ? { ticket: { requestId: quoted.requestId, secret }, purchase, quoted } : refuse('not_priced')
@@ -289,7 +289,8 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
     recipient,
     host: URL.canParse(origin) ? new URL(origin).host : origin,
     what: config.description ?? path ?? '/',
-    buys: formatAllowance(request.allowance),
+    buys:
+      formatAllowance(request.allowance) + (config.reopen && request.allowance.unit === 'second' ? ' of access' : ''),
     tokens: desk.listTokens(purchase),
     ...(purchase.splits.length > 0 && { isSplit: true }),
     expiresAt: purchase.expiresAt,

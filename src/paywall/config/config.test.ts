@@ -50,6 +50,16 @@ describe('readConfig', () => {
     expect(problemsOf({ ...local, seller })).toEqual([expect.stringMatching(problem)])
   })
 
+  it.each([
+    [{ minutes: 0 }, {}, /^reopen.minutes: must be a whole number from 1 to 1440/],
+    [{ minutes: 10 }, { per: 'hour' }, "reopen: works only with per: 'request'"],
+    [{ minutes: 10 }, { per: { requests: 2 } }, "reopen: works only with per: 'request'"],
+    [{ minutes: 10 }, { per: 'megabyte' }, "reopen: works only with per: 'request'"],
+    [{ minutes: 10 }, { bind: { query: ['a'] } }, "reopen: works only with bind: 'request' or 'path'"],
+  ])('refuses reopen: %j with %j', (reopen, more, problem) => {
+    expect(problemsOf({ ...local, ...more, reopen })).toEqual([expect.stringMatching(problem)])
+  })
+
   it('requires finality from 1 USDC on, or the equivalent in other tokens', () => {
     expect(readConfig(local, {}).route.finality(testRates)).toEqual({
       finalizedFrom: { USDC: 1_000_000n, SOL: 6_666_667n, NATIVE: 10_000_000_000n },

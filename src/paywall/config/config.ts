@@ -6,7 +6,7 @@ import type { NamedEndpoint } from '../../core/http/endpoint.ts'
 import { convertAll } from '../../core/money/spread.ts'
 import type { MintTable, Network, TokenCode } from '../../core/money/tokens.ts'
 import { findDecimals, isKnownCode, parseNodes, publicNodes } from '../../core/money/tokens.ts'
-import { isOneRequest } from '../../core/payment/allowance.ts'
+import { type Allowance, isOneRequest } from '../../core/payment/allowance.ts'
 import type { Envelope } from '../../core/payment/envelope.ts'
 import type { RecipientSet } from '../../core/payment/splits.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
@@ -21,7 +21,7 @@ import { type FinalityAt, readFinality } from './finality.ts'
 import type { AccountKey } from './kinds.ts'
 import { checkCode, type MintRules, readMints } from './mints.ts'
 import { type ProviderOptions, providerSchema, usualOptions } from './options.ts'
-import { type FreeQuota, type Pricing, readFree, readPricing } from './pricing.ts'
+import { type FreeQuota, type Pricing, readFree, readPricing, readReopen } from './pricing.ts'
 import { formatProblem, parseOptions } from './problems.ts'
 import { type RatesConfig, readRatesOption } from './rates.ts'
 import { readSplits } from './splits.ts'
@@ -81,6 +81,8 @@ export interface RouteConfig extends RecipientSet {
   readonly envelope: Envelope
   readonly cors: boolean
   readonly checkout: boolean
+  /** The window that a purchase in a browser buys. Undefined if it buys one request. */
+  readonly reopen: Allowance | undefined
   readonly retiredRecipients: readonly string[]
   readonly retiredScopes: readonly string[]
   readonly retiredBinds: readonly Bind[]
@@ -187,6 +189,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)
   const splits = readSplits(read, pricing, acceptedMints, problems)
   const free = readFree(read.free)
+  const reopen = readReopen(read.reopen, pricing, read.bind, problems)
   const finality = readFinality(read, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
   checkNetwork(read, problems)
@@ -233,6 +236,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
       envelope: read.envelope,
       cors: read.cors,
       checkout: read.checkout,
+      reopen,
       retiredRecipients: retired?.recipients ?? [],
       retiredScopes: retired?.scopes ?? [],
       retiredBinds: retired?.binds ?? [],

@@ -26,7 +26,7 @@ import {
   wallet,
   wholeSeconds,
 } from './kinds.ts'
-import { freeOption, perOption, prepayOption, priceOption, sizeOption } from './pricing.ts'
+import { freeOption, perOption, prepayOption, priceOption, reopenOption, sizeOption } from './pricing.ts'
 import { type ServiceOptions, type SharedOptions, serviceShape, sharedShape } from './service-options.ts'
 import { splitsOption } from './splits.ts'
 
@@ -229,6 +229,13 @@ export const routeShape = {
    * @see [Checkout](checkout.md)
    */
   checkout: flag.optional(),
+  /**
+   * Lets the browser that paid open the same address again for some minutes after the first time: `{ minutes: 10 }`. Programs
+   * still buy one request.
+   *
+   * @see [Open a purchase again](checkout.md#open-a-purchase-again)
+   */
+  reopen: reopenOption.optional(),
   /**
    * Former values `{ recipients, scopes, binds }` whose payments can still be redeemed. Keep them for a day and six minutes.
    */

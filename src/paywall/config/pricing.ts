@@ -4,7 +4,7 @@ import { megabyte, readPrice } from '../../core/money/price.ts'
 import { findDecimals, isKnownCode, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
 import { type Allowance, isOneRequest, mostBytesAhead, oneRequest } from '../../core/payment/allowance.ts'
 import type { Envelope } from '../../core/payment/envelope.ts'
-import type { PricedRequest } from './binding.ts'
+import type { Bind, PricedRequest } from './binding.ts'
 import { callback, whole } from './kinds.ts'
 
 /** Returns the price of a request, in units of `token`. */
@@ -42,6 +42,11 @@ export const freeOption = z.strictObject(
     per: z.union([z.enum(periodNames), windowOption], { error: "must be 'minute', 'hour', 'day' or { seconds }" }),
   },
   { error: "must be { requests, per }, such as { requests: 10, per: 'day' }" },
+)
+
+export const reopenOption = z.strictObject(
+  { minutes: whole(1, 1_440) },
+  { error: 'must be { minutes }, such as { minutes: 10 }' },
 )
 
 interface PricingRead {
@@ -104,6 +109,20 @@ function checkTogether({ envelope }: PricingRead, price: Pricing['price'], per: 
   }
   if (per.kind === 'bytes' && envelope !== 'none')
     problems.push("envelope: does not work with per: 'megabyte'; set it to 'none'")
+}
+
+/** The window of a purchase in a browser, or undefined. It must open only the resource that was paid for. */
+export function readReopen(
+  reopen: z.output<typeof reopenOption> | undefined,
+  { per }: Pricing,
+  bind: Bind,
+  problems: string[],
+): Allowance | undefined {
+  if (!reopen) return undefined
+  if (per.kind !== 'allowance' || !isOneRequest(per.allowance)) problems.push("reopen: works only with per: 'request'")
+  // A window is bound to method, path and query. Other parts could change the resource within it.
+  if (typeof bind === 'object') problems.push("reopen: works only with bind: 'request' or 'path'")
+  return { unit: 'second', amount: BigInt(reopen.minutes * periods.minute) }
 }
 
 export function readFree(free: z.output<typeof freeOption> | undefined): FreeQuota | undefined {

@@ -5,7 +5,7 @@
 
 import { nameEndpoint } from '../../core/http/endpoint.ts'
 import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
-import { isOneRequest, isShared } from '../../core/payment/allowance.ts'
+import { type Allowance, isOneRequest, isShared } from '../../core/payment/allowance.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import type { RefusedPayment } from '../../core/protocol/challenge.ts'
 import { type Accept, parseAccept } from '../../core/protocol/proof.ts'
@@ -47,6 +47,8 @@ export interface Route {
    * client why its payment was refused.
    */
   quote(incoming: Incoming, refused?: RefusedPayment): Quoted | Refusal | Promise<Quoted | Refusal>
+  /** The same for a person in a browser, who can open the purchase again if `reopen` is set. */
+  quoteVisitor(incoming: Incoming): Quoted | Refusal | Promise<Quoted | Refusal>
   /** The terms of a requestId for this request, as in `TermsHistory`. */
   readonly findTerms: TermsHistory['find']
   readonly knows: TermsHistory['knows']
@@ -89,16 +91,18 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     accept: Accept,
     deal: QuotedPrice,
     offer: PreparedOffer,
-    { body, refused }: QuoteFacts,
+    { body, refused, window }: QuoteFacts,
   ): Quoted => {
     const isWide = !isOneRequest(deal.allowance)
     const proof = acceptedProof(config, accept, isWide)
     const issuedAt = concludedAt ?? runtime.quoteSecond()
     const place = placeOf(incoming)
     // Bytes at the price of a cheap request must not pay for those of an expensive one.
-    const shared = isShared(deal.allowance) && typeof pricing.price !== 'function'
-    const known = shared === isAlwaysShared ? place.bindingTag : undefined
-    const bindingTag = known ?? (shared ? sharedTag(incoming) : terms.tag(bind, incoming, body))
+    const shared = !window && isShared(deal.allowance) && typeof pricing.price !== 'function'
+    const known = !window && shared === isAlwaysShared ? place.bindingTag : undefined
+    // The window of a visitor opens one address with its query, whatever a single request is bound to.
+    const tag = () => (shared ? sharedTag(incoming) : terms.tag(window ? 'request' : bind, incoming, body))
+    const bindingTag = known ?? tag()
     const requestId = offer.seal({
       issuedAt,
       proof: proof.kind,
@@ -113,7 +117,8 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     )
     return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
   }
-  const offerFor = (incoming: Incoming, accept: Accept, deal: QuotedPrice, facts: QuoteFacts): Quoted | Refusal => {
+  const offerFor = (incoming: Incoming, accept: Accept, dealt: QuotedPrice, facts: QuoteFacts): Quoted | Refusal => {
+    const deal = facts.window ? { price: dealt.price, allowance: facts.window } : dealt
     const offer = offers.for(deal)
     return 'code' in offer ? offer : write(incoming, accept, deal, offer, facts)
   }
@@ -122,6 +127,14 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     return terms
       .askPrice(incoming, accept, facts.body)
       .then((dealt) => ('code' in dealt ? dealt : offerFor(incoming, accept, dealt, facts)))
+  }
+
+  const quote = (incoming: Incoming, facts: QuoteFacts) => {
+    if (runtime.clockCheck.why() !== undefined) return clockWrong
+    const accept = parseAccept(incoming.header('payment-accept'))
+    const reading = terms.readBody(incoming, false)
+    if (!reading) return deal(incoming, accept, facts)
+    return reading.then((body) => ('code' in body ? body : deal(incoming, accept, { ...facts, body })))
   }
 
   return {
@@ -142,13 +155,8 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
       }
     },
     whyClosed: () => runtime.clockCheck.why(),
-    quote: (incoming, refused) => {
-      if (runtime.clockCheck.why() !== undefined) return clockWrong
-      const accept = parseAccept(incoming.header('payment-accept'))
-      const reading = terms.readBody(incoming, false)
-      if (!reading) return deal(incoming, accept, { refused })
-      return reading.then((body) => ('code' in body ? body : deal(incoming, accept, { body, refused })))
-    },
+    quote: (incoming, refused) => quote(incoming, { refused }),
+    quoteVisitor: (incoming) => quote(incoming, { window: config.reopen }),
     listOrigins: (incoming) => (publicOrigin === undefined ? listSeenOrigins(incoming) : [publicOrigin]),
   }
 }
@@ -166,6 +174,8 @@ function listSeenOrigins(incoming: Incoming): readonly string[] {
 interface QuoteFacts {
   readonly body?: BodyFacts
   readonly refused?: RefusedPayment | undefined
+  /** The allowance of a visitor, in place of one request. */
+  readonly window?: Allowance | undefined
 }
 
 /** If a copied proof must be useless, a client that announced nothing must sign. */
