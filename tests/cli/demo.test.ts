@@ -69,9 +69,11 @@ describe('npm start -- --json', () => {
     }
   })
 
-  it('has a front door, a faucet and an identity', async () => {
-    const door = await (await fetch(ready.url)).json()
-    expect(door.resources).toHaveLength(ready.resources.length)
+  it('has a front page, a faucet and an identity', async () => {
+    const list = await (await fetch(ready.url)).json()
+    expect(list.endpoints).toHaveLength(ready.resources.length)
+    const page = await (await fetch(ready.url, { headers: { Accept: 'text/html' } })).text()
+    for (const { path } of ready.resources) expect(page).toContain(`href="${path}"`)
     const identity = await (await fetch(`${ready.url}/.well-known/paystile`)).json()
     expect(identity.identityKey).toMatch(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/)
     const order = {
