@@ -50,7 +50,7 @@ function actions({ tx, receipt }: CheckoutReceipt, explorer: string | undefined)
 }
 
 /** A local chain has no explorer. */
-export function explorerLink(network: CheckoutFacts['network'], tx: string): string | undefined {
+function explorerLink(network: CheckoutFacts['network'], tx: string): string | undefined {
   if (network === 'localnet') return undefined
   return `https://explorer.solana.com/tx/${tx}${network === 'mainnet' ? '' : `?cluster=${network}`}`
 }
