@@ -57,6 +57,13 @@ describe('the page', () => {
     expect(posted.headers.get('content-type')).toBe('application/json')
   })
 
+  it('is not sent to a program that sends a proof, although it accepts pages', async () => {
+    const { url } = await open()
+    const headers = { Accept: 'text/html', 'Payment-Proof': 'tx=x' }
+    const refused = await fetch(`${url}/data`, { headers })
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([403, 'application/problem+json'])
+  })
+
   it('is not there where the provider does not want it', async () => {
     const { url } = await open({ checkout: false })
     const response = await fetch(`${url}/data`, { headers: { Accept: 'text/html' } })

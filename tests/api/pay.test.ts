@@ -173,6 +173,7 @@ it('tells a person on a page that a link is invalid, and leads back to the selle
   expect([wrong.status, wrong.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
   expect(await wrong.text()).toContain('This payment link is invalid.')
   const challenge = await branded.challenge()
+  expect(await (await ask(pathOf(challenge))).json()).toMatchObject({ label: seller.name })
   await fixture.world.pay(challenge, fixture.payer)
   // The script of the page has the words of the link, too.
   const link = `href="${seller.returnUrl}">Return to the seller</a>`

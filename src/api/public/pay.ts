@@ -47,7 +47,7 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
     const order = request.headers.get('payment-checkout')
     if (order !== null) return createResponse(await desk.answer(order, incoming))
     if (!request.headers.get('accept')?.includes('text/html'))
-      return answer({ label: desk.title, icon: `${origin}${endpoints.pay}/icon.svg` }, { headers: open })
+      return answer({ label: desk.label, icon: `${origin}${endpoints.pay}/icon.svg` }, { headers: open })
     const page = await desk.payPage(name, incoming)
     if (!page) return problem('unknown_request')
     // This address sells nothing, so the status is not 402.

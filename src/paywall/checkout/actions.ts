@@ -116,7 +116,8 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   if (amount === undefined) return undefined
   const { requestId, recipient } = purchase
   const mints = readMints(desk)
-  const { description: label = 'paystile' } = route.config
+  const { seller, description = 'paystile' } = route.config
+  const label = seller?.name ?? description
   const { publicUrl } = runtime
   // With a public https address, wallets request the transaction from the service. Otherwise they build it from the
   // link, which has only one recipient.

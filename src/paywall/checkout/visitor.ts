@@ -118,6 +118,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
   const { runtime, route } = routeRuntime
   const { clock } = runtime
   const spend = limitVisits(routeRuntime)
+  const title = route.config.description ?? route.config.endpoint?.path ?? 'paystile'
   const { placeOf, openTicket, issue } = createTickets(routeRuntime, desk)
 
   /** Refuses a browser that kept no ticket, or another one: it would pay without ever getting the resource. */
@@ -184,7 +185,8 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
       return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
-    title: route.config.description ?? route.config.endpoint?.path ?? 'paystile',
+    title,
+    label: route.config.seller?.name ?? title,
     readState: async (requestId, incoming) => {
       const purchase = await desk.open(requestId)
       return purchase && (await desk.readState(purchase, incoming)).state.state

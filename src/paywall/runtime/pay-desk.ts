@@ -7,6 +7,8 @@ import type { Refusal } from '../../core/payment/refusals.ts'
 export interface PayDesk {
   /** The name of the resource, for people. */
   readonly title: string
+  /** The name that wallets show for the recipient: the seller's, or else that of the resource. */
+  readonly label: string
   /** The state of a purchase. Undefined if the requestId does not belong to this route. */
   readState(requestId: string, incoming: Incoming): Promise<CheckoutState['state'] | undefined>
   /** The page that pays for a requestId of another program. Undefined if the requestId is not genuine. */
