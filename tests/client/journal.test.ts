@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openFileJournal } from '../../src/client/journal/file.ts'
+import { openFileJournal, withoutFlush } from '../../src/client/journal/file.ts'
 import { createMemoryJournal, type Intent, type Journal } from '../../src/client/journal/journal.ts'
 import { processName } from '../../src/host/alive.ts'
 
@@ -318,4 +318,17 @@ describe('a journal in a file', () => {
     )
     expect(message).toContain(path)
   })
+})
+
+it('writes reservations without a flush of the disk, and flushes again after that, whatever happens', () => {
+  const database = new DatabaseSync(newPath())
+  const readMode = () => database.prepare('pragma synchronous').get()
+  expect(withoutFlush(database, readMode)).toEqual({ synchronous: 1 })
+  expect(readMode()).toEqual({ synchronous: 2 })
+  const fail = () => {
+    throw new Error('the disk is full')
+  }
+  expect(() => withoutFlush(database, fail)).toThrow('the disk is full')
+  expect(readMode()).toEqual({ synchronous: 2 })
+  database.close()
 })

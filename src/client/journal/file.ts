@@ -59,16 +59,18 @@ export function openFileJournal(path: string): FileJournal {
 
   return {
     reserve: async (intent, limits) =>
-      atomically(() => {
-        if (queries.known.get(intent.requestId)) return { kind: 'repeated' } as const
-        const rows = queries.spent.all(intent.day, intent.network, intent.token) as { units: string; host: string }[]
-        const counted = rows.map((row) => ({ host: row.host, units: BigInt(row.units) }))
-        const exceeded = findExceeded(counted, intent, limits)
-        if (exceeded) return exceeded
-        queries.insert.run(...toColumns(intent), ownName)
-        held.add(intent.requestId)
-        return { kind: 'reserved' } as const
-      }),
+      withoutFlush(database, () =>
+        atomically(() => {
+          if (queries.known.get(intent.requestId)) return { kind: 'repeated' } as const
+          const rows = queries.spent.all(intent.day, intent.network, intent.token) as { units: string; host: string }[]
+          const counted = rows.map((row) => ({ host: row.host, units: BigInt(row.units) }))
+          const exceeded = findExceeded(counted, intent, limits)
+          if (exceeded) return exceeded
+          queries.insert.run(...toColumns(intent), ownName)
+          held.add(intent.requestId)
+          return { kind: 'reserved' } as const
+        }),
+      ),
     change: async (requestId, change) => {
       const { state, tx, wire, slot, credential, remaining, until } = change
       const values = [state, tx, wire, slot, credential, remaining, until].map((value) => value ?? null)
@@ -85,7 +87,7 @@ export function openFileJournal(path: string): FileJournal {
       }),
     release: async (requestId) => {
       held.delete(requestId)
-      queries.hold.run(null, requestId)
+      withoutFlush(database, () => queries.hold.run(null, requestId))
     },
     find: async (scope, now) => (isTaken(scope) ? undefined : find(scope, now)),
     share: async (scope, now) =>
@@ -113,6 +115,19 @@ export function openFileJournal(path: string): FileJournal {
       const row = queries.purchase.get(payer, id, id) as unknown as Row | undefined
       return row && toIntent(row)
     },
+  }
+}
+
+/**
+ * A change without a flush of the disk: a crash of the process does not undo it, a power failure may. The next change
+ * flushes both. Nothing is sent in between.
+ */
+export function withoutFlush<Result>(database: DatabaseSyncInstance, work: () => Result): Result {
+  database.exec('pragma synchronous = normal')
+  try {
+    return work()
+  } finally {
+    database.exec('pragma synchronous = full')
   }
 }
 
