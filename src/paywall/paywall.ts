@@ -122,9 +122,9 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
 
   const complete = (entry: RequestOutcome, incoming: Incoming, runtime?: Runtime): RequestOutcome => {
     const { checkout, seller } = config.route
+    const isProblem = entry.kind === 'answer' && entry.headers['Content-Type'] === 'application/problem+json'
     // A request with a payment comes from a program, although it accepts a page.
-    if (entry.kind !== 'answer' || !checkout || state.dialects.read(incoming) !== undefined)
-      return withCors(entry, incoming)
+    if (!isProblem || !checkout || state.dialects.read(incoming) !== undefined) return withCors(entry, incoming)
     const style = runtime?.checkoutFiles.plainStyle ?? ''
     return withCors(showProblem(entry, incoming, { seller, style, home: undefined }), incoming)
   }

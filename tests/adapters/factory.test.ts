@@ -179,7 +179,8 @@ describe('options', () => {
         'envelope',
         'leaseSeconds',
       ],
-      ...['onEvent', 'proofBinding', 'proofTtlSeconds', 'retired', 'splits', 'token', 'verifyOnChain', 'waitSeconds'],
+      ...['onEvent', 'proofBinding', 'proofTtlSeconds', 'reopen', 'retired', 'splits', 'token', 'verifyOnChain'],
+      'waitSeconds',
     ])
     expect(endpointOptions.length).toBeGreaterThan(8)
   })
