@@ -74,7 +74,10 @@ export function openFileJournal(path: string): FileJournal {
     change: async (requestId, change) => {
       const { state, tx, wire, slot, credential, remaining, until } = change
       const values = [state, tx, wire, slot, credential, remaining, until].map((value) => value ?? null)
-      queries.update.run(...values, requestId)
+      const write = () => queries.update.run(...values, requestId)
+      // A signed payment may be sent next. The loss of a later state costs some requests: the chain shows it again.
+      if (state === undefined || state === 'signed') write()
+      else withoutFlush(database, write)
     },
     adopt: async (key) =>
       atomically(() => {
@@ -120,7 +123,7 @@ export function openFileJournal(path: string): FileJournal {
 
 /**
  * A change without a flush of the disk: a crash of the process does not undo it, a power failure may. The next change
- * flushes both. Nothing is sent in between.
+ * with a flush keeps both.
  */
 export function withoutFlush<Result>(database: DatabaseSyncInstance, work: () => Result): Result {
   database.exec('pragma synchronous = normal')
