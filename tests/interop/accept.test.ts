@@ -179,7 +179,8 @@ it.each(adapters)('%s sells a request whose body determines the purchase', async
 
 it('waits for finality where the price needs it, because the client asks once', async () => {
   const [, serve] = adapters[5] ?? expect.fail('no adapter')
-  const options = { sponsor: true, finalizedFrom: 0, waitSeconds: 0.1 } as const
+  // Enough to be confirmed, but not to be final.
+  const options = { sponsor: true, finalizedFrom: 0, waitSeconds: 1 } as const
   const shop = await openShop(world, serve, () => ({ body: 'the secret' }), options)
   const { response } = await payWithX402(`${shop.url}/data`, { rpcUrl: world.localnet.rpcUrl, signer: poor })
   expect([response.status, await response.text()]).toEqual([200, 'the secret'])

@@ -194,9 +194,11 @@ const ledgers: readonly (readonly [name: string, url: () => Promise<string>])[] 
   ['PostgreSQL', () => postgresServer().place()],
 ]
 const own = (['x402', 'mpp', 'x402-v1'] as const).flatMap((protocol, row) =>
-  cells(ledgers, 2, row).flatMap(([ledger, place]) =>
-    // In the short form, the steps from the record of the credential to its settlement.
-    cells(ownSteps, 7, row + 2).map((step) => [protocol, ledger, step.name, place, step] as const),
+  // Each step on one of the two. In the short form, the steps from the record of the credential to its settlement.
+  cells(ownSteps, 7, row + 2).flatMap((step, index) =>
+    ledgers
+      .filter((_ledger, place) => place === (row + index) % 2)
+      .map(([ledger, place]) => [protocol, ledger, step.name, place, step] as const),
   ),
 )
 

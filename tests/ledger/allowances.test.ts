@@ -24,8 +24,8 @@ const goods = (unit: Unit, most: number): fc.Arbitrary<Goods> =>
     .map(([amount, scale]) => ({ unit, amount: unit === 'byte' ? amount * scale : amount, scale }))
 
 const numRuns = {
-  file: size(600, 18_000),
-  byte: size(600, 18_000),
+  file: size(600, 9_000),
+  byte: size(600, 9_000),
   request: size(400, 5_000),
   second: size(400, 5_000),
   mishap: size(200, 2_000),

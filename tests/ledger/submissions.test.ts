@@ -584,7 +584,7 @@ describe.each(databases)('a story of submissions in the %s ledger', (_name, open
         }
         deepEqual(await submissions.sums(0), await reference.sums(0))
       }),
-      { numRuns: size(30, 300) },
+      { numRuns: size(30, 120) },
     )
     const kinds = ['known', 'opened', 'other request', 'other payer']
     const limits = ['day', 'lost', 'payer', 'client'].map((limit) => `exceeded ${limit}`)
