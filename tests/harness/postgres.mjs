@@ -1,5 +1,6 @@
 /** A real PostgreSQL server on a free port and in a folder of its own. Tests can kill it and start it again. */
 import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   chmodSync,
@@ -109,7 +110,8 @@ function initialize(initdb, data, cwd) {
   execFileSync(initdb, init, { ...user, stdio: 'pipe', cwd })
 }
 
-let places = 0
+/** Not by the process id: a later process of the same run may get the same one. */
+const newName = () => `ledger_${randomBytes(8).toString('hex')}`
 
 /** A running server, by its port. */
 export function connectPostgres(port) {
@@ -128,14 +130,12 @@ export function connectPostgres(port) {
     port,
     sql,
     place: async () => {
-      places += 1
-      const name = `ledger_${process.pid}_${places}`
+      const name = newName()
       await sql(`CREATE SCHEMA ${name}`)
       return `postgres://postgres@127.0.0.1:${port}/postgres?options=-c%20search_path%3D${name}`
     },
     copy: async (template) => {
-      places += 1
-      const name = `ledger_${process.pid}_${places}`
+      const name = newName()
       await sql(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`)
       return {
         url: `postgres://postgres@127.0.0.1:${port}/${name}`,
