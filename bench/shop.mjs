@@ -22,7 +22,9 @@ const timeoutMs = 60_000
 const noAbort = new AbortController().signal
 /** Payments under way at the same time. */
 const paymentsAtOnce = 20
-const bareAnswer = { status: 200, body: '{"answer":42}', headers: {} }
+const bareBody = '{"answer":42}'
+/** Headers that Node writes itself. */
+const ownHeaders = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding']
 
 /**
  * Starts a server that can be paid and whose watcher follows the chain.
@@ -45,10 +47,24 @@ export async function openShop({ processes }, provider, { streamBytes = 0, ...se
  * Starts a bare server with the same resource.
  *
  * @param {Setting} setting
- * @param {{ streamBytes?: number }} [settings]
+ * @param {{ streamBytes?: number, headers?: Record<string, string> }} [settings]
  */
-export function openBare({ processes }, { streamBytes = 0 } = {}) {
-  return processes.start('server', { framework: 'node', bare: bareAnswer, streamBytes }, { as: 'bare' })
+export function openBare({ processes }, { streamBytes = 0, headers = {} } = {}) {
+  const bare = { status: 200, body: bareBody, headers }
+  return processes.start('server', { framework: 'node', bare, streamBytes }, { as: 'bare' })
+}
+
+/**
+ * The headers of a paid response, for a bare server to send.
+ *
+ * @param {string} url
+ * @param {string} proof
+ */
+export async function readPaidHeaders(url, proof) {
+  const response = await fetch(url, { headers: { 'Payment-Proof': proof } })
+  if (response.status !== 200) throw new Error(`A proof was not served: ${response.status}`)
+  await response.text()
+  return Object.fromEntries([...response.headers].filter(([name]) => !ownHeaders.includes(name)))
 }
 
 /** @returns {ClaimSecret} */
@@ -148,17 +164,27 @@ export async function waitFor(check, claim) {
 }
 
 /**
- * Presents each proof once, over connections spread over the servers. Returns answers per second.
+ * Presents each proof once. Returns answers per second of the server's CPU time.
+ *
+ * @param {Pick<Server, 'facts' | 'cpuSeconds'>} server
+ * @param {readonly string[]} proofs
+ */
+export async function claimMeasured(server, proofs) {
+  const before = await server.cpuSeconds()
+  await claimAll([server], proofs)
+  return proofs.length / ((await server.cpuSeconds()) - before)
+}
+
+/**
+ * Presents each proof once, over connections spread over the servers.
  *
  * @param {readonly Pick<Server, 'facts'>[]} servers
  * @param {readonly string[]} proofs
  */
 export async function claimAll(servers, proofs) {
   const waiting = [...proofs]
-  const begun = performance.now()
   const urls = servers.flatMap(({ facts }) => Array(connectionsPerServer).fill(facts.url))
   await Promise.all(urls.map((url) => claimOver(new URL(url), waiting)))
-  return proofs.length / ((performance.now() - begun) / 1000)
 }
 
 /**

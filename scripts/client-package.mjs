@@ -17,12 +17,13 @@ export async function buildClient() {
 
 /** Writes the package into a folder, which is replaced. `dist` has to be built. */
 export function writeClientPackage(folder) {
-  const { exports, dependencies, ...main } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { exports, imports, dependencies, ...main } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const files = followImports(root, listEntries(exports['./client']))
   const names = listPackages(root, files, Object.keys(dependencies))
   rmSync(folder, { recursive: true, force: true })
   for (const file of files) copy(join(root, file), join(folder, file))
   copy(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+  copy(join(root, 'dist/vendor/LICENSES.txt'), join(folder, 'dist/vendor/LICENSES.txt'))
   copy(join(root, 'packages/client/README.md'), join(folder, 'README.md'))
   const manifest = {
     name: '@paystile/client',
@@ -37,6 +38,7 @@ export function writeClientPackage(folder) {
     engines: main.engines,
     files: ['dist'],
     sideEffects: main.sideEffects,
+    imports,
     exports: { '.': exports['./client'] },
     publishConfig: { access: 'public' },
     dependencies: Object.fromEntries(names.map((name) => [name, dependencies[name]])),

@@ -19,13 +19,19 @@ export function followImports(folder, entries) {
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (found.has(file)) continue
     found.add(file)
-    for (const path of listQuoted(readFileSync(join(folder, file), 'utf8'))) {
-      if (!/^\.\.?\//.test(path)) continue
-      const target = join(dirname(file), file.endsWith('.d.ts') ? path.replace(/\.[jt]s$/, '.d.ts') : path)
-      if (/\.(js|d\.ts)$/.test(target) && existsSync(join(folder, target))) waiting.push(target)
-    }
+    for (const path of listQuoted(readFileSync(join(folder, file), 'utf8')))
+      for (const target of listTargets(file, path))
+        if (/\.(js|d\.ts)$/.test(target) && existsSync(join(folder, target))) waiting.push(target)
   }
   return [...found].sort()
+}
+
+/** The files that a path may name: that of a bundled package has one for Node and one for browsers. */
+function listTargets(file, path) {
+  const bundled = /^#vendor\/(.+)$/.exec(path)?.[1]
+  if (bundled) return ['browser', 'node'].map((platform) => join('dist/vendor', platform, `${bundled}.js`))
+  if (!/^\.\.?\//.test(path)) return []
+  return [join(dirname(file), file.endsWith('.d.ts') ? path.replace(/\.[jt]s$/, '.d.ts') : path)]
 }
 
 /** Those of the named packages that one of the files imports, itself or a path in it. */

@@ -100,7 +100,7 @@ async function takePictures(url) {
   })
   const scenes = /** @type {const} */ ([
     ['checkout', '/api/play', { width: 480, height: 860 }, '#wallets button'],
-    ['dashboard', '/dashboard?period=7d', { width: 1280, height: 900 }, 'canvas'],
+    ['dashboard', '/dashboard?period=7d', { width: 1280, height: 900 }, '.plot svg'],
     ['payments', '/dashboard/payments', { width: 1280, height: 720 }, 'tbody tr'],
     ['rewards', '/dashboard/rewards', { width: 1280, height: 900 }, '.badge.good'],
     ['settlement', '/dashboard/settlement', { width: 1280, height: 900 }, 'tbody tr'],

@@ -50,7 +50,7 @@ export function npm(...args) {
 }
 
 /**
- * Compiles `src` to `dist`, pages included, when a source file has changed since the last build. Without `checksTypes`,
+ * Compiles `src` to `dist`, pages and packages included, when a source file has changed since the last build. Without `checksTypes`,
  * the caller checks them.
  */
 export async function build({ checksTypes = true } = {}) {
@@ -60,7 +60,7 @@ export async function build({ checksTypes = true } = {}) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   await compile('tsconfig.build.json', ...(checksTypes ? [] : ['--noCheck']))
   copyFileSync(join(root, 'src', memoProgram), join(root, 'dist', memoProgram))
-  await run(process.execPath, [join(root, 'scripts/pages.mjs')])
+  await Promise.all(['pages', 'vendor'].map((name) => run(process.execPath, [join(root, `scripts/${name}.mjs`)])))
   chmodSync(join(root, 'dist/cli/main.js'), 0o755)
   writeFileSync(builtStamp, sources)
 }
@@ -132,7 +132,13 @@ function digestOfSources() {
   const inside = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
-  const others = ['scripts/pages.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+  const others = [
+    'scripts/pages.mjs',
+    'scripts/vendor.mjs',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+  ]
   const lines = [...inside, ...others.map((file) => join(root, file))].map((path) => {
     const { mtimeMs, size } = statSync(path)
     return `${relative(root, path)} ${mtimeMs} ${size}`

@@ -81,7 +81,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // Pages run in a browser, and get everything else from the service that they were loaded from.
   pages: {
     folders: ['core'],
-    packages: ['preact', '@preact/signals', 'uplot', '@wallet-standard/', '@solana/wallet-standard-features'],
+    packages: ['preact', '@preact/signals', '@wallet-standard/', '@solana/wallet-standard-features'],
     // The responses that the dashboard reads.
     types: ['api', 'zod'],
   },

@@ -69,7 +69,8 @@ async function buildNode({ bare, streamBytes }, provider) {
   /** @param {import('node:http').ServerResponse} response */
   const serve = (response) => (streamBytes ? stream(response, streamBytes) : response.end(resource))
   if (!provider) {
-    return { server: createServer((_request, response) => (streamBytes ? serve(response) : answer(response, bare))) }
+    const answer = prepareAnswer(bare)
+    return { server: createServer((_request, response) => (streamBytes ? serve(response) : answer(response))) }
   }
   const { create402Middleware } = await import('../../dist/adapters/node.js')
   const paid = create402Middleware(provider)
@@ -89,8 +90,9 @@ async function buildExpress({ bare }, provider) {
   const { create402Middleware } = await import('../../dist/adapters/express.js')
   const app = express()
   const paid = provider && create402Middleware(provider)
+  const answer = prepareAnswer(bare)
   /** @type {import('express').RequestHandler} */
-  const first = paid ?? ((_request, response) => answer(response, bare))
+  const first = paid ?? ((_request, response) => answer(response))
   app.get(path, first, (_request, response) => void response.end(resource))
   return { server: createServer(app), paid }
 }
@@ -134,12 +136,16 @@ async function buildHono({ bare }, provider) {
 }
 
 /**
- * @param {import('node:http').ServerResponse} response
+ * The headers are prepared once, as ours are.
+ *
  * @param {BareAnswer | undefined} bare
  */
-function answer(response, { status = 402, body, headers } = { body: '', headers: {} }) {
-  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) })
-  response.end(body)
+function prepareAnswer({ status = 402, body, headers } = { body: '', headers: {} }) {
+  const all = { ...headers, 'Content-Length': Buffer.byteLength(body) }
+  return (/** @type {import('node:http').ServerResponse} */ response) => {
+    response.writeHead(status, all)
+    response.end(body)
+  }
 }
 
 /**

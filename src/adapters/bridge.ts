@@ -64,7 +64,8 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
     response.appendHeader('Set-Cookie', [cookie, ...(answer.cookies ?? [])])
     response.writeHead(answer.status, others)
   }
-  endWith(response, answer.body)
+  if (answer.bytes) response.end(answer.bytes)
+  else endWith(response, answer.body)
 }
 
 /** Node's own fields of a response. */

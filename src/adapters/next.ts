@@ -1,6 +1,7 @@
 /** Next.js route handlers, and any other function from `Request` to `Response`. */
 import type { PaystileOptions } from '../api/factory-options.ts'
 import { openPaywall } from '../compose/paywall.ts'
+import type { Incoming } from '../core/http/http.ts'
 import type { ProviderOptions } from '../paywall/config/options.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { openPaystile, type Paystile } from './factory.ts'
@@ -46,7 +47,7 @@ function protect(paywall: Paywall): Protect {
   followResponses()
   return (handler) =>
     async (request, ...rest) => {
-      const entry = await paywall.enter(readWebIncoming(request))
+      const entry = await paywall.enter(withoutEncoding(readWebIncoming(request)))
       if (entry.kind === 'answer') return createResponse(entry)
       if (!entry.pass) return handler(request, ...rest)
       const delivery = beginDelivery(entry.pass, request)
@@ -56,7 +57,7 @@ function protect(paywall: Paywall): Protect {
       } catch (error) {
         const status = statusThrown(error)
         if (status !== undefined) {
-          entry.pass.begin({ status, length: 0, contentRange: undefined })
+          entry.pass.begin({ status, length: 0, contentRange: undefined, type: undefined })
           entry.pass.end('finished', 0)
           throw error
         }
@@ -67,6 +68,10 @@ function protect(paywall: Paywall): Protect {
 }
 
 /** Next compresses responses itself, and drops the `Content-Encoding` of those that are compressed already. */
+function withoutEncoding(incoming: Incoming): Incoming {
+  return { ...incoming, header: (name) => (name === 'accept-encoding' ? undefined : incoming.header(name)) }
+}
+
 function mount({ fetch }: PaystileRoutes): Endpoint {
   return (request) => {
     const headers = new Headers(request.headers)

@@ -31,7 +31,8 @@ export function readWebIncoming(request: Request): Incoming {
 export function createResponse(answer: Answer): Response {
   // A 204 must not have a body, not even an empty one.
   const { status, headers, cookies = [] } = answer
-  const response = new Response(answer.body === '' ? null : answer.body, { status, headers })
+  const body = answer.bytes ? Uint8Array.from(answer.bytes) : answer.body
+  const response = new Response(body === '' ? null : body, { status, headers })
   for (const [name, value] of answer.varying ?? []) response.headers.set(name, value)
   for (const cookie of cookies) response.headers.append('Set-Cookie', cookie)
   return response
@@ -80,6 +81,7 @@ export function deliver(delivery: WebDelivery, response: Response): Response {
     status: response.status,
     length: known === null ? undefined : Number(known),
     contentRange: headers.get('content-range') ?? undefined,
+    type: headers.get('content-type') ?? undefined,
   })
   if (beginning.instead) {
     response.body?.cancel().catch(() => {})

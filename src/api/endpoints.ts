@@ -2,7 +2,9 @@
 import type { Cursors } from './analytics/cursor.ts'
 import { filterQuery } from './analytics/queries.ts'
 import type { BooksParts } from './analytics/reports.ts'
+import type { StatusParts } from './analytics/status.ts'
 import type { PaymentStream } from './analytics/stream.ts'
+import { noWebhooks } from './analytics/webhooks.ts'
 import * as authAnswers from './auth/answers.ts'
 import { signInBodies } from './auth/bodies.ts'
 import type { Exports } from './exports/routes.ts'
@@ -19,11 +21,13 @@ import type { FacilitatorEndpoints } from './public/facilitator.ts'
 import { frontPage } from './public/front-page.ts'
 import { type Health, metricsEndpoint } from './public/health.ts'
 import { type VerificationParts, verifyEndpoint } from './public/verification.ts'
+import { noSettlement } from './rewards/settlement.ts'
 import type { RewardsParts } from './rewards/view.ts'
 import { analyticsRows } from './routes/analytics.ts'
 import { developerRows } from './routes/developers.ts'
 import { facilitatorRows } from './routes/facilitator.ts'
 import { rewardsRows } from './routes/rewards.ts'
+import { webhookRows } from './routes/webhooks.ts'
 
 export interface TableParts {
   readonly routes: RoutesParts
@@ -44,8 +48,9 @@ export function routeTable(parts: TableParts): readonly Row[] {
   const { service } = parts.routes
   const rows = [
     ...paymentRows(parts),
-    ...analyticsRows(parts),
+    ...analyticsRows({ ...parts, status: createStatusParts(parts), setup: () => readSetup(parts) }),
     ...rewardsRows({ ...parts, settlement: parts.routes.settlement, sponsor: service, log: service.log }),
+    ...webhookRows({ events: service.ledger.events, view: parts.routes.webhooks ?? noWebhooks }),
     ...developerRows(parts.routes.developers),
     ...facilitatorRows(parts.facilitator),
     ...healthRows(parts),
@@ -64,6 +69,30 @@ export function routeTable(parts: TableParts): readonly Row[] {
     },
   }
   return [...rows, openapi, ...partRows(parts.routes)]
+}
+
+function createStatusParts({ routes, books, rewards, health }: TableParts): StatusParts {
+  return {
+    sales: async () => {
+      const { faults, paused, withheld } = await health.look()
+      return { faults: [...faults, ...paused], withheld }
+    },
+    books: books.books,
+    rewards,
+    settlement: routes.settlement ?? noSettlement,
+    sponsor: routes.service,
+  }
+}
+
+/** The first steps of a new service. */
+async function readSetup({ routes, books }: TableParts) {
+  const sums = await books.books.sums({})
+  return {
+    hasPayments: sums.some(({ payments }) => payments > 0),
+    hasOwners: routes.owners !== undefined,
+    hasWebhooks: (routes.webhooks ?? noWebhooks).receivers.length > 0,
+    isLive: routes.service.config.network === 'mainnet',
+  }
 }
 
 function paymentRows({ verification }: TableParts): readonly Row[] {

@@ -1,6 +1,7 @@
 /** The dependencies of the service's own endpoints, and the context of a request to one of them. */
 import type { Facilitator } from '../paywall/claim/facilitate.ts'
 import type { Runtime } from '../paywall/runtime/runtime.ts'
+import type { WebhooksView } from './analytics/webhooks.ts'
 import type { SignIn } from './auth/sign-in.ts'
 import type { Developers } from './developers/developers.ts'
 import type { Exports } from './exports/routes.ts'
@@ -14,6 +15,8 @@ import type { PayoutsView } from './rewards/view.ts'
 export interface RoutesParts
   extends Pick<RoutesConfig, 'mints' | 'owners' | 'trustProxy' | 'publicUrl' | 'hasOpenMetrics'> {
   readonly service: Runtime
+  /** The receivers of payment events. */
+  readonly webhooks?: WebhooksView | undefined
   readonly seller?: RoutesConfig['seller']
   /** The path of the front page. Undefined without one. */
   readonly frontPage?: RoutesConfig['frontPage']

@@ -5,6 +5,7 @@
 import { type DecimalsOf, findDecimals, knownMints, type MintTable } from '../core/money/tokens.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock } from '../core/runtime.ts'
+import { compressPage } from '../paywall/pages/compress.ts'
 import { showProblem } from '../paywall/pages/error-page.ts'
 import { isForPeople } from '../paywall/pages/for-people.ts'
 import type { Catalog } from '../paywall/runtime/catalog.ts'
@@ -16,7 +17,7 @@ import type { BooksParts } from './analytics/reports.ts'
 import { createStream } from './analytics/stream.ts'
 import { routeTable } from './endpoints.ts'
 import { type Access, createAccess, mayRead, turnAway, type Visitor } from './http/access.ts'
-import { problem } from './http/errors.ts'
+import { createPageResponse, problem } from './http/errors.ts'
 import { endpoints, ownPaths } from './http/paths.ts'
 import type { ApiVisit, Row } from './http/route.ts'
 import type { RoutesParts } from './parts.ts'
@@ -109,9 +110,10 @@ async function showPage(request: Request, response: Response, parts: RoutesParts
   const headers = { 'Content-Type': 'application/problem+json' }
   const answer = { kind: 'answer', status: response.status, headers, body: await response.text() } as const
   const home = frontPage && `${new URL(publicUrl ?? origin).pathname.replace(/\/$/, '')}${frontPage}`
-  const page = showProblem(answer, asking, { seller, style: service.checkoutFiles.plainStyle, home })
+  const shown = showProblem(answer, asking, { seller, style: service.checkoutFiles.plainStyle, home })
+  const page = await compressPage(shown, asking)
   for (const [name, value] of Object.entries(page.headers)) response.headers.set(name, value)
-  return new Response(page.body, { status: page.status, headers: response.headers })
+  return createPageResponse(page, response.headers)
 }
 
 /** Sets `Date` to the service's clock, which on a localnet can differ from the machine's. */

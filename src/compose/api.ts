@@ -27,7 +27,7 @@ import { type OpenDevelopers, openDevelopers } from './developers.ts'
 import { createPayoutsView, type OpenPayouts, startPayoutWorkers } from './payouts.ts'
 import { openHandle, openLog } from './paywall.ts'
 import { createSettlementView } from './settlement/view.ts'
-import { openWebhooks } from './webhooks.ts'
+import { createWebhooksView, openWebhooks } from './webhooks.ts'
 
 /**
  * The service's own endpoints without a framework: analytics, verification, health and discovery.
@@ -153,7 +153,8 @@ function createParts(
   const pay = createPayRoute({ service, publicUrl, icon })
   const moneyOut = createPayoutsView(service, config, money)
   const told = { moneyOut, settlement: createSettlementView(service) }
-  const shown = { seller, frontPage, dashboard, pay, ...told }
+  const webhooks = createWebhooksView(service, config.webhooks, mints)
+  const shown = { seller, frontPage, webhooks, dashboard, pay, ...told }
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, ...shown }
   const sites = { publicUrl, origins, trustProxy }
   const signIn = createSignIn({ kv, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })

@@ -66,6 +66,7 @@ function observeBooks(books: Books, meter: Meter): Books {
     payers: (query) => books.payers(query),
     problems: (query) => books.problems(query),
     countProblems: (most) => books.countProblems(most),
+    countUndelivered: (period) => books.countUndelivered(period),
     count: async (usage) => {
       try {
         await books.count(usage)

@@ -152,10 +152,10 @@ export function createPayoutsView(
     refund:
       refundKey === undefined
         ? undefined
-        : async (tx) => {
+        : async (tx, wish) => {
             const refunds = current()?.refunds
             return refunds
-              ? planRefund(refunds, tx)
+              ? planRefund(refunds, tx, wish)
               : { kind: 'refused', why: 'the key is not ready; see the log of this server, then try again' }
           },
   }

@@ -7,6 +7,7 @@ import { createInspector } from '../chain/accounts/recipient.ts'
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { readWallet } from '../chain/keys/wallet-source.ts'
 import { createChain } from '../chain/read/chain.ts'
+import { createSignedTransactions, type SignedTransactions } from '../chain/read/signed-transactions.ts'
 import type { WatchJournal } from '../chain/read/watched-payments.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'
 import { readLatestTime } from '../chain/rpc/time.ts'
@@ -24,7 +25,7 @@ import { redactLog } from '../core/observability/redact.ts'
 import { type Ledger, LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock, Log, Verifier } from '../core/runtime.ts'
 import { createEncoder } from '../host/base64url.ts'
-import { createIdentity, createVerifier } from '../host/keys/ed25519.ts'
+import { createIdentity, createSign, createVerifier } from '../host/keys/ed25519.ts'
 import { withKeyFile } from '../host/keys/key-file.ts'
 import { createSealer } from '../host/keys/seal.ts'
 import { createLog } from '../host/log.ts'
@@ -201,9 +202,10 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
         ? noClockCheck
         : startClockCheck({ clock, log, meter, read: () => readLatestTime(rpc) })
     stops.push(clockCheck.stop)
-    const chain = createChain({ rpc, verifier, clock, log, genesis, meter, ...(watch && { watch }) })
+    const signed = createSignedTransactions()
+    const chain = createChain({ rpc, verifier, signed, clock, log, genesis, meter, ...(watch && { watch }) })
     stops.push(chain.close)
-    const networkParts = createNetworkParts(config, context, { ...host, ledger }, stops)
+    const networkParts = createNetworkParts(config, context, { ...host, ledger, signed }, stops)
     let worker: Loop | undefined
     // Only services that send transactions for others have outcomes to record.
     const startSubmitter = (): Promise<void> => {
@@ -290,16 +292,30 @@ function createLedgerParts(
 function createNetworkParts(
   { network }: ServiceConfig,
   { rpc, genesis, urls, keyring, prepareRecipient }: NetworkContext,
-  { http, verifier, clock, log, meter, ledger }: HostParts & { readonly ledger: Ledger },
+  parts: HostParts & { readonly ledger: Ledger; readonly signed: SignedTransactions },
   stops: Stops,
 ): Omit<
   RuntimeParts,
   keyof ReturnType<typeof createLedgerParts> | 'chain' | 'ledger' | 'trace' | 'meter' | 'clockCheck'
 > {
+  const { http, verifier, clock, log, meter, ledger, signed } = parts
   const submitter = createSubmitter({ rpc, genesis, verifier, clock })
   stops.push(submitter.stop)
   const uses = createWalletUses(openWallet)
-  const sponsorParts = { network, rpc, clock, log, meter, keyring, submitter, ledger, openWallet, uses }
+  const sponsorParts = {
+    network,
+    rpc,
+    verifier,
+    signed,
+    clock,
+    log,
+    meter,
+    keyring,
+    submitter,
+    ledger,
+    openWallet,
+    uses,
+  }
   const sponsors = createSponsors(sponsorParts, stops)
   const opener = createOpener({ rpc, clock, genesis })
   stops.push(opener.stop)
@@ -355,7 +371,8 @@ const noClockCheck: RunningClockCheck = {
 }
 
 async function openWallet(key: AccountKey): Promise<Wallet> {
-  const wallet = await (typeof key === 'string' ? withKeyFile(key, readWallet) : readWallet(key))
+  const read = (source: unknown) => readWallet(source, createSign)
+  const wallet = await (typeof key === 'string' ? withKeyFile(key, read) : read(key))
   if (wallet) return wallet
   throw new TypeError('a key must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
 }

@@ -2,6 +2,7 @@
 
 import { readFunds } from '../chain/accounts/balances.ts'
 import { createWallet, type Wallet } from '../chain/keys/keypair.ts'
+import type { SignedTransactions } from '../chain/read/signed-transactions.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { createSponsor, type RunningSponsor } from '../chain/wallets/sponsor.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
@@ -11,7 +12,8 @@ import type { Meter } from '../core/observability/metrics.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
 import type { SponsorNotice, SponsorShortage, SponsorState, Submitter } from '../core/ports/sponsor.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
-import type { Clock, Log } from '../core/runtime.ts'
+import type { Clock, Log, Verifier } from '../core/runtime.ts'
+import { createSign } from '../host/keys/ed25519.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { SponsorConfig } from '../paywall/config/sponsor.ts'
 import type { SponsorHandle, SponsorOthers } from '../paywall/runtime/runtime.ts'
@@ -20,6 +22,8 @@ import type { Stops } from './network.ts'
 interface SponsorParts {
   readonly network: Network
   readonly rpc: Rpc
+  readonly verifier: Verifier
+  readonly signed: SignedTransactions
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
@@ -168,7 +172,7 @@ async function openSponsorWallet({ network, rpc, keyring, openWallet }: SponsorP
   if (key !== undefined) return openWallet(key)
   if (network !== 'localnet') throw new TypeError('the sponsor has no key')
   const seed = prepareHmac(keyring.identitySeed)(new TextEncoder().encode('localnet sponsor'))
-  const wallet = await createWallet(seed)
+  const wallet = await createWallet(seed, createSign)
   await rpc.call('requestAirdrop', [wallet.address, testLamports])
   for (let tries = 0; tries < mostTries && !(await hasLamports(rpc, wallet.address)); tries += 1) await pause(pauseMs)
   return wallet

@@ -14,18 +14,22 @@ export function createTrace(): Trace {
   return {
     isOn,
     // Looked up each time, because a tracer stays bound to its first collector.
-    span: (name, facts, work) =>
-      tracing.getTracer('paystile').startActiveSpan(name, { attributes: readAttributes(facts) }, async (span) => {
-        try {
-          return await work((more) => void span.setAttributes(readAttributes(more)))
-        } catch (error) {
-          // Only the name: messages can contain addresses and secrets, and traces leave the machine.
-          span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : typeof error })
-          throw error
-        } finally {
-          span.end()
-        }
-      }),
+    span: (name, facts, work) => {
+      if (!isOn()) return work(() => {})
+      return tracing
+        .getTracer('paystile')
+        .startActiveSpan(name, { attributes: readAttributes(facts) }, async (span) => {
+          try {
+            return await work((more) => void span.setAttributes(readAttributes(more)))
+          } catch (error) {
+            // Only the name: messages can contain addresses and secrets, and traces leave the machine.
+            span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : typeof error })
+            throw error
+          } finally {
+            span.end()
+          }
+        })
+    },
     headers: () => {
       const headers: Record<string, string> = {}
       propagation.inject(context.active(), headers)

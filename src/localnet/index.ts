@@ -111,10 +111,15 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     throw error
   })
   const sockets = serveSockets([listening.rpc, listening.sockets], hub, state)
-  const timer = setInterval(() => bank.sync(), slotMs)
+  let timer: ReturnType<typeof setTimeout> | undefined
+  // Slots close on time, as on a cluster. Otherwise subscribers would learn of a confirmation up to a slot late.
+  const passSlots = () => {
+    timer = setTimeout(passSlots, bank.untilNextSlot())
+  }
+  passSlots()
   let closing: Promise<void> | undefined
   const end = async () => {
-    clearInterval(timer)
+    clearTimeout(timer)
     hub.close()
     sockets.close()
     await listening.close()

@@ -161,7 +161,7 @@ async function receive(served: ServedRoute, visits: CheckoutVisitors, incoming: 
   try {
     const found = await visits.find(incoming)
     const paid = found.find(({ proof }) => proof)
-    if (paid?.proof) {
+    if (paid?.proof && !isShownOnPage(served, incoming)) {
       if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), paid.ticket)
       const entry = await redeem(served, { routeRuntime: served, incoming, proof: paid.proof })
       if (entry.kind === 'admitted') return entry
@@ -288,16 +288,47 @@ function turnAway(
 
 /** Handles a request of the checkout page's script. */
 async function attend(
-  { runtime, dialects }: RouteRuntime,
+  served: ServedRoute,
   visits: CheckoutVisitors,
   order: string,
   incoming: Incoming,
-): Promise<Answer> {
+): Promise<RequestOutcome> {
+  const { runtime, dialects } = served
   try {
+    const parsed = parseOrder(order)
+    if (parsed?.kind === 'open') return await openForPage(served, visits, parsed.requestId, incoming)
     const answer = await visits.attend(order, incoming)
     return answer.kind === 'answer' ? answer : dialects.refusal(answer)
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) runtime.log.error('checkout.failed', { why: String(error) })
     return dialects.refusal(refuse(error instanceof LedgerUnavailable ? 'ledger_unavailable' : 'chain_unavailable'))
   }
+}
+
+/** Serves the resource to the page's script, which shows JSON to people. The ticket is the proof, as for a visit. */
+async function openForPage(
+  served: ServedRoute,
+  visits: CheckoutVisitors,
+  requestId: string,
+  incoming: Incoming,
+): Promise<RequestOutcome> {
+  const { dialects } = served
+  const before = findAdmitting(incoming.request)
+  if (before === served) return { kind: 'admitted', pass: undefined }
+  if (before) return refuseRival(served, incoming, requestId)
+  if (!visits.mayEnter(incoming)) return dialects.refusal(refuse('rate_limited'))
+  const proof = (await visits.find(incoming)).find(({ ticket }) => ticket.requestId === requestId)?.proof
+  if (!proof) return dialects.refusal(refuse('claim_required'), { requestId })
+  if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), { requestId })
+  return redeem(served, { routeRuntime: served, incoming, proof, isForPage: true })
+}
+
+/**
+ * Whether a person who comes back gets the page, which shows the JSON in readable form. A link of the page itself, and a
+ * browser that does not tell its way, get the resource.
+ */
+function isShownOnPage({ types, route }: ServedRoute, incoming: Incoming): boolean {
+  const site = incoming.header('sec-fetch-site')
+  if (site === undefined || site === 'same-origin' || route.whyClosed() !== undefined) return false
+  return types.isJson(incoming.target) === true
 }

@@ -4,7 +4,7 @@
 
 import { createInFlight } from '../core/collections/in-flight.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
-import type { Answer, Incoming } from '../core/http/http.ts'
+import { type Answer, type Incoming, pageType } from '../core/http/http.ts'
 import { createMeter } from '../core/observability/metrics.ts'
 import { refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
@@ -21,9 +21,11 @@ import { type Config, nameRealm, type RouteConfig } from './config/config.ts'
 import { createOpenWindows } from './delivery/window-cache.ts'
 import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
+import { compressPage } from './pages/compress.ts'
 import { showProblem } from './pages/error-page.ts'
 import { answerPreflight, readCorsHeaders } from './quote/cors.ts'
 import { createFreeCounter } from './quote/free-quota.ts'
+import { createResourceTypes } from './quote/resource-types.ts'
 import { type ConcludedTerms, createRoute } from './quote/route.ts'
 import type { RouteRuntime, RouteState } from './quote/route-runtime.ts'
 import type { FormerTerms } from './quote/terms.ts'
@@ -90,7 +92,14 @@ const giveBackMs = 1_000
 
 export function createPaywall(config: Config, handle: ServiceHandle, log: Log): Paywall {
   const running = createInFlight()
-  const state: RouteState = { dialects: nativeOnly, listener: config.onEvent, running, open: true, paused: undefined }
+  const state: RouteState = {
+    dialects: nativeOnly,
+    listener: config.onEvent,
+    running,
+    open: true,
+    types: createResourceTypes(),
+    paused: undefined,
+  }
   let listed: ListedRoute | undefined
   let isLeft = false
   /** Removes it from the selling routes. */
@@ -115,19 +124,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       .then(measurePause)
       .catch(() => {})
   }
-  const withCors = (entry: RequestOutcome, incoming: Incoming): RequestOutcome => {
-    if (entry.kind !== 'answer' || !config.route.cors || incoming.header('origin') === undefined) return entry
-    return { ...entry, headers: { ...entry.headers, ...readCorsHeaders(state.dialects) } }
-  }
-
-  const complete = (entry: RequestOutcome, incoming: Incoming, runtime?: Runtime): RequestOutcome => {
-    const { checkout, seller } = config.route
-    const isProblem = entry.kind === 'answer' && entry.headers['Content-Type'] === 'application/problem+json'
-    // A request with a payment comes from a program, although it accepts a page.
-    if (!isProblem || !checkout || state.dialects.read(incoming) !== undefined) return withCors(entry, incoming)
-    const style = runtime?.checkoutFiles.plainStyle ?? ''
-    return withCors(showProblem(entry, incoming, { seller, style, home: undefined }), incoming)
-  }
+  const complete = createCompletion(config.route, state)
 
   // Registers the route before its first visitor, so that other routes can identify its requestIds.
   Promise.resolve(handle.get())
@@ -185,6 +182,28 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
       await running.drained()
       await letGo()
     },
+  }
+}
+
+/** The last step of every answer: problems become pages for people, pages are compressed, and CORS headers are added. */
+function createCompletion({ cors, checkout, seller }: RouteConfig, state: RouteState) {
+  const withCors = (answer: Answer, incoming: Incoming): Answer => {
+    if (!cors || incoming.header('origin') === undefined) return answer
+    return { ...answer, headers: { ...answer.headers, ...readCorsHeaders(state.dialects) } }
+  }
+  /** Only pages wait: challenges are not compressed. */
+  const send = (answer: Answer, incoming: Incoming): Answer | Promise<Answer> =>
+    answer.headers['Content-Type'] === pageType
+      ? compressPage(answer, incoming).then((page) => withCors(page, incoming))
+      : withCors(answer, incoming)
+
+  return (entry: RequestOutcome, incoming: Incoming, runtime?: Runtime): RequestOutcome | Promise<RequestOutcome> => {
+    if (entry.kind !== 'answer') return entry
+    const isProblem = entry.headers['Content-Type'] === 'application/problem+json'
+    // A request with a payment comes from a program, although it accepts a page.
+    if (!isProblem || !checkout || state.dialects.read(incoming) !== undefined) return send(entry, incoming)
+    const style = runtime?.checkoutFiles.plainStyle ?? ''
+    return send(showProblem(entry, incoming, { seller, style, home: undefined }), incoming)
   }
 }
 

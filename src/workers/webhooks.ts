@@ -15,16 +15,20 @@ import type { SponsorNotice } from '../core/ports/sponsor.ts'
 import { formatWebhook, retryDelay, type Webhook, type WebhookMessage } from '../core/ports/webhooks.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 
-export interface WebhooksParts {
-  readonly notices: LedgerEvents
+/** The parts that write the data of a message. */
+export interface MessageParts {
   readonly books: Pick<Books, 'findPayment'>
-  readonly webhooks: readonly Webhook[]
-  /** Signs a message and posts it. */
-  readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
   /** Formats a payment for the receiver. */
   readonly describe: (payment: PaymentListItem) => object | Promise<object>
   /** Formats an outgoing transaction for the receiver. Undefined if the id is unknown. */
   readonly describeDispatch?: (id: string) => Promise<object | undefined>
+}
+
+export interface WebhooksParts extends MessageParts {
+  readonly notices: LedgerEvents
+  readonly webhooks: readonly Webhook[]
+  /** Signs a message and posts it. */
+  readonly post: (webhook: Webhook, message: WebhookMessage, signal: AbortSignal) => Promise<Posted>
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
@@ -118,7 +122,12 @@ export function startWebhooks(parts: WebhooksParts) {
 
 export type WebhooksWorker = ReturnType<typeof startWebhooks>
 
-async function describeData({ books, describe, describeDispatch }: WebhooksParts, { kind, tx }: LedgerEvent) {
+/** The message of an event, with the state of its subject now. */
+export async function writeMessage(parts: MessageParts, event: LedgerEvent): Promise<WebhookMessage> {
+  return formatWebhook(event, await describeData(parts, event))
+}
+
+async function describeData({ books, describe, describeDispatch }: MessageParts, { kind, tx }: LedgerEvent) {
   if (kind === 'sponsor.low') return parseNotice(new TextDecoder().decode(tx))
   if (!kind.startsWith('payment.')) {
     const id = new TextDecoder().decode(tx)
@@ -136,8 +145,7 @@ function parseNotice(text: string): Partial<SponsorNotice> {
 async function tell(parts: WebhooksParts, webhook: Webhook, notice: LedgerEvent, signal: AbortSignal) {
   const { notices, post, clock, log, meter, random = Math.random } = parts
   const { id, kind, attempts } = notice
-  const data = await describeData(parts, notice)
-  const posted = await post(webhook, formatWebhook(notice, data), signal)
+  const posted = await post(webhook, await writeMessage(parts, notice), signal)
   // The result is unknown, so the event is sent again when the lease expires.
   if (signal.aborted) return 'failed'
   if (posted.kind === 'answered' && posted.status >= 200 && posted.status < 300) {

@@ -4,7 +4,7 @@ import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { adapters, type Content } from '../harness/adapters.ts'
-import { isLong } from '../harness/length.ts'
+import { cells, isLong } from '../harness/length.ts'
 import { createLocalnetFixture, type LocalnetFixture, memo, proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf, eventually, openShop, readAndReset, type Shop, useTemporaryHome } from '../harness/shop.ts'
 
@@ -258,7 +258,7 @@ describe.each(places)('%s', (_name, serve, ledger) => {
   })
 })
 
-describe.each(adapters)('%s with an envelope', (_name, serve) => {
+describe.each(cells(adapters, 2))('%s with an envelope', (_name, serve) => {
   it.each([
     ['verified', { status: 'verified', message: expect.any(String), data: { secret: 42 } }],
     ['result', { result: expect.any(String), data: { secret: 42 } }],
@@ -277,7 +277,7 @@ describe.each(adapters)('%s with an envelope', (_name, serve) => {
   })
 })
 
-describe.each(adapters)('%s with verifyOnChain: false', (_name, serve) => {
+describe.each(cells(adapters, 2, 1))('%s with verifyOnChain: false', (_name, serve) => {
   it('believes the payment, but keeps seal, binding and once-only', async () => {
     const shop = await openShop(world, serve, handler, { verifyOnChain: false })
     const challenge = await shop.challenge()

@@ -140,11 +140,12 @@ async function openPair(serve: Serve, first: Handler) {
   const postgres = postgresServer()
   const place = await postgres.place()
   const wire = await createWire(postgres.port)
-  fixture.defer(() => wire.close())
   const common = { secret, leaseSeconds: leaseMs / 1000 }
   const cutOff = place.replace(`:${postgres.port}/`, `:${wire.port}/`)
   const one = await fixture.open({ ...common, ledger: cutOff }, serve, first)
   const other = await fixture.open({ ...common, ledger: place }, serve, () => ({ body: String(performance.now()) }))
+  // Closed before the servers, which then have no connection to wait for.
+  fixture.defer(() => wire.close())
   /** What the other server answers as soon as it may. */
   const takeOver = async (proof: string) => {
     for (;;) {

@@ -40,6 +40,7 @@ afterAll(async () => {
 
 const privates = [
   ...['/analytics', '/api/analytics', '/api/analytics/series', '/analytics/stream', '/analytics/x'],
+  ...['/api/analytics/overview', '/api/status'],
   ...['/analytics/payers', '/analytics/problems'],
 ]
 
@@ -93,6 +94,44 @@ describe('GET /api/analytics', () => {
   it('is empty for another time, and says for which', async () => {
     const { body } = await json(house.get('/api/analytics?from=2020-01-01T00:30:00Z&to=2020-01-02'))
     expect(body).toMatchObject({ totalRevenue: '0', payments: 0, from: '2020-01-01T00:00:00.000Z' })
+  })
+})
+
+describe('GET /api/analytics/overview', () => {
+  it('has everything that the home screen shows, in the documented form', async () => {
+    const hour = 3_600_000
+    const start = Math.floor(Date.now() / hour) * hour
+    const path = `/api/analytics/overview?from=${start - hour}&to=${start + hour}&before=${start - 48 * hour}`
+    const { status, body } = await json(house.get(path))
+    expect(status).toBe(200)
+    const { summary, step, points, before, tokens, records, setup } = analyticsAnswers.overview.parse(body)
+    expect(summary).toMatchObject({ payments: 3, totalRevenue: '0.03', funnel: { paid: 3, delivered: 3 } })
+    expect(step).toBe('hour')
+    // Hours without payments are left out.
+    expect(points.map(({ payments, revenue }) => [payments, revenue])).toEqual([[3, '0.03']])
+    const ends = [start - 48 * hour, start - 46 * hour].map((at) => new Date(at).toISOString())
+    expect([before?.from, before?.to, before?.points]).toEqual([...ends, []])
+    expect(tokens.find(({ token }) => token === 'USDC')).toMatchObject({ payments: 3, share: '1' })
+    expect(records).toHaveLength(3)
+    expect(setup).toEqual({ hasPayments: true, hasOwners: false, hasWebhooks: false, isLive: false })
+  })
+
+  it('sums a long period by days, and has no points for all time', async () => {
+    const long = analyticsAnswers.overview.parse(
+      (await json(house.get('/api/analytics/overview?from=2026-01-01&to=2027-01-01'))).body,
+    )
+    expect([long.step, long.points.every(({ at }) => at.endsWith('T00:00:00.000Z'))]).toEqual(['day', true])
+    const all = analyticsAnswers.overview.parse((await json(house.get('/api/analytics/overview'))).body)
+    expect([all.summary.payments, all.points, all.before]).toEqual([3, [], null])
+  })
+})
+
+describe('GET /api/status', () => {
+  it('has no alerts and no problems while everything is sold and delivered', async () => {
+    const { body } = await json(house.get('/api/status'))
+    const { alerts, problems } = analyticsAnswers.status.parse(body)
+    expect(alerts).toEqual([])
+    expect(Object.values(problems).reduce((sum, count) => sum + count, 0)).toBe(0)
   })
 })
 

@@ -74,6 +74,7 @@ export function createPaperBooks(): PaperBooks {
     payers: async () => ({ payers: [] }),
     problems: async () => [],
     countProblems: async () => Object.fromEntries(problemKinds.map((kind) => [kind, 0])) as Record<ProblemKind, number>,
+    countUndelivered: async (period) => earned(period).filter(({ delivery }) => delivery === 'none').length,
     count: async (lines) => void usages.push(...lines),
     usage: async (period) => usages.filter(({ at }) => isIn(at, period)).map((one) => ({ ...one, at: 0 })),
     audit: async () => [],

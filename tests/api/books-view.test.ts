@@ -66,7 +66,7 @@ describe('the summary', () => {
     expect(await readSummary(parts, {})).toMatchObject({ totalRevenue: '0.01', payments: 1, pending: 1 })
   })
 
-  it('counts further uses of an allowance as calls, and sorts by calls', async () => {
+  it('counts further uses of an allowance as calls, and sorts by revenue', async () => {
     const { books, parts } = createFixture()
     books.payments.push(captureOf(1), captureOf(2), captureOf(3, { endpoint: '/api/b' }))
     const at = noon
@@ -75,10 +75,35 @@ describe('the summary', () => {
     books.usages.push({ at, endpoint: '/api/b', event: 'delivered', count: 8 })
     const summary = await readSummary(parts, {})
     expect(summary.topEndpoints).toEqual([
-      { path: '/api/b', calls: 8, payments: 1, ...earned('0.01') },
       { path: '/api/a', calls: 2, payments: 2, ...earned('0.02') },
+      { path: '/api/b', calls: 8, payments: 1, ...earned('0.01') },
     ])
-    expect(summary.funnel).toEqual({ challenged: 90, paid: 3, delivered: 8 })
+    expect(summary.funnel).toEqual({ challenged: 90, paid: 3, delivered: 3 })
+  })
+
+  it('counts the delivered payments of the period, never more than were paid', async () => {
+    const { books, parts } = createFixture()
+    // Delivered in the period, but paid before it.
+    books.payments.push(captureOf(0, { at: noon - 1 }), captureOf(1), captureOf(2, { delivery: 'some' }))
+    books.payments.push(captureOf(3, { delivery: 'none' }))
+    books.usages.push({ at: noon, endpoint: '/api/a', event: 'delivered', count: 9 })
+    const { funnel, previous } = await readSummary(parts, { from: noon, to: noon + hour })
+    expect(funnel).toMatchObject({ paid: 3, delivered: 2 })
+    expect(previous?.funnel).toMatchObject({ paid: 1, delivered: 1 })
+  })
+
+  it('compares with a period of the same length, or with the one that is asked for', async () => {
+    const { books, parts } = createFixture()
+    books.payments.push(captureOf(0, { at: noon - 24 * hour }), captureOf(1, { at: noon - hour }), captureOf(2))
+    const asked = { from: noon, to: noon + hour }
+    expect((await readSummary(parts, asked)).previous).toMatchObject({ payments: 1 })
+    const day = await readSummary(parts, { ...asked, before: noon - 24 * hour + 5 })
+    expect(day).toMatchObject({ payments: 1, previous: { payments: 1 } })
+    const none = await readSummary(parts, { ...asked, before: noon - 23 * hour })
+    expect(none.previous).toMatchObject({ payments: 0 })
+    // A longer month is not compared with a part of itself.
+    const long = await readSummary(parts, { from: noon, to: noon + 9 * hour, before: noon - hour })
+    expect(long).toMatchObject({ payments: 1, previous: { payments: 1 } })
   })
 
   it('widens a period to whole hours, and says so', async () => {

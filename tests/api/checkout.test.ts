@@ -8,6 +8,7 @@ import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { isReceiptGenuine, parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { createIdentity, createVerifier } from '../../src/host/keys/ed25519.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { adapters } from '../harness/adapters.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
@@ -82,6 +83,76 @@ describe('the page', () => {
     expect(scripts.length).toBeGreaterThan(0)
     for (const tag of scripts) expect(tag).toContain(`nonce="${nonce}"`)
     expect((await createVisitor(url).go()).headers.get('content-security-policy')).not.toContain(nonce)
+  })
+
+  it.each([
+    ['gzip, deflate, br', 'gzip'],
+    ['identity', null],
+  ])(
+    'is the same document for a browser that accepts %s, and a half or less of it if compressed',
+    async (accept, encoding) => {
+      const { url } = await open()
+      const headers = { Accept: 'text/html', 'Accept-Encoding': accept }
+      const page = await fetch(`${url}/data`, { headers })
+      expect([page.status, page.headers.get('content-encoding')]).toEqual([402, encoding])
+      expect(page.headers.get('vary')).toMatch(/Accept-Language, Accept-Encoding$/)
+      const text = await page.text()
+      const length = Number(page.headers.get('content-length'))
+      if (encoding === null) expect(length).toBe(text.length)
+      else expect(length).toBeLessThan(text.length / 2)
+      const { nonce = '' } =
+        /script-src 'nonce-(?<nonce>[^']+)'/.exec(page.headers.get('content-security-policy') ?? '')?.groups ?? {}
+      expect(text).toContain(`<script nonce="${nonce}">`)
+      const [cookie = ''] = page.headers.getSetCookie()
+      const secret = /\.([\w-]{32})(?:[~;])/.exec(cookie)?.[1]
+      // The sizes of compressed pages can tell nothing of a secret that they do not contain.
+      expect(secret).toMatch(/^[\w-]{32}$/)
+      expect(text).not.toContain(secret)
+    },
+  )
+
+  it.each(adapters)('is compressed with %s, unless the framework does it itself', async (name, serve) => {
+    const { url } = await shop.open({ watch: false }, serve)
+    const page = await fetch(`${url}/data`, { headers: { Accept: 'text/html', 'Accept-Encoding': 'gzip' } })
+    expect(page.headers.get('content-encoding')).toBe(name === 'Next' ? null : 'gzip')
+    expect(await page.text()).toMatch(/^<!doctype html>[\s\S]*<\/html>\n$/)
+    expect(page.headers.getSetCookie()).toHaveLength(1)
+  })
+
+  it('is in the language of the browser, as are the answers to its script', async () => {
+    const { url } = await open({ acceptedMints: ['USDC', 'SOL'] })
+    const page = await createVisitor(url).go('/data', { 'Accept-Language': 'de-AT,de;q=0.9,en;q=0.5' })
+    expect([page.headers.get('content-language'), page.facts().locale]).toEqual(['de', 'de-AT'])
+    expect(page.facts().buys).toBe('eine Anfrage')
+    const header = `status; requestId=${page.facts().requestId}`
+    const refused = await fetch(`${url}/data`, {
+      headers: { Accept: 'application/json', 'Payment-Checkout': header, 'Accept-Language': 'de' },
+    })
+    expect(((await refused.json()) as { detail: string }).detail).toMatch(/^Dieser Browser hat das Cookie/)
+  })
+
+  it('shows the exact amounts, with the approximate value of tokens that have a rate', async () => {
+    const { url } = await open({
+      price: '1234.5',
+      acceptedMints: ['USDC', 'SOL', 'NATIVE'],
+      rates: { SOL: '150', NATIVE: '0.1' },
+    })
+    const { tokens } = (await createVisitor(url).go()).facts()
+    expect(tokens.map(({ token, dollars }) => [token, dollars])).toEqual([
+      ['USDC', undefined],
+      ['NATIVE', '1234.5'],
+      ['SOL', '1234.5'],
+    ])
+    expect(tokens.map(({ amount }) => amount.includes(','))).toEqual([false, false, false])
+  })
+
+  it('names the seller and the item to wallets', async () => {
+    const { url } = await open({ description: 'The moon, now', seller: { name: 'Moon Almanac' } })
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const { uri } = await visitor.order<{ readonly uri: string }>({ kind: 'view', requestId, token: 'USDC' })
+    const params = new URLSearchParams(uri.split('?')[1])
+    expect([params.get('label'), params.get('message')]).toEqual(['Moon Almanac', 'The moon, now'])
   })
 
   it('keeps its secret where no script reads it, for this address alone', async () => {

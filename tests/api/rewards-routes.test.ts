@@ -9,7 +9,7 @@ import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts
 import { readCell } from '../../src/core/encoding/csv.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../src/core/payouts/ports/outgoing.ts'
 import type { Rewards } from '../../src/core/payouts/ports/rewards.ts'
-import { formatRefund, formatRefundLockKey } from '../../src/core/payouts/refunds.ts'
+import { formatRefund, formatRefundLockKey, type RefundWish } from '../../src/core/payouts/refunds.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 import { signedBy } from '../ledger/payables-fixture.ts'
 import { type House, openHouse } from './api-fixture.ts'
@@ -20,7 +20,7 @@ let house: House
 let filled: PaidOut
 let owner: string
 /** What the one answers who sends refunds. */
-let refunding: (tx: Uint8Array) => Promise<RefundAnswer> = async () => ({ kind: 'unknown' })
+let refunding: (tx: Uint8Array, wish: RefundWish) => Promise<RefundAnswer> = async () => ({ kind: 'unknown' })
 let isPaused = false
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ beforeAll(async () => {
         config,
         wallet: async () => ({ address: owner, native: '12.5', sol: '0.1' }),
         isPaused: async () => isPaused,
-        refund: (tx) => refunding(tx),
+        refund: (tx, wish) => refunding(tx, wish),
       },
     },
   )
@@ -268,11 +268,23 @@ describe('refunds', () => {
     const before = await find()
     expect(before).toMatchObject({ kind: 'unmatched', refundable: { token: 'USDC', amount: '3', reason: 'unmatched' } })
     expect(before?.refund).toBeUndefined()
+    const readDetail = async () => detailAnswer.parse((await json(house.get(`/analytics/${before?.id}`))).body)
+    const offered = [{ token: 'USDC', amount: '3', reason: 'unmatched' }]
+    expect(await readDetail()).toMatchObject({ canRefund: true, refundable: offered, notRefundable: '' })
+    const wishes: RefundWish[] = []
+    refunding = async (_, wish) => {
+      wishes.push(wish)
+      return { kind: 'refused', why: 'no' }
+    }
+    for (const delivered of [undefined, false, true]) await order({ id: before?.id, delivered })
+    expect(wishes.map(({ evenDelivered }) => evenDelivered)).toEqual([false, false, true])
+    expect((await order({ id: before?.id, delivered: 'yes' })).status).toBe(400)
     refunding = async (payment) => ({ kind: 'planned', transaction: await planned(encodeBase58(payment)) })
     const ordered = await order({ id: before?.id })
     expect(ordered.status).toBe(202)
     expect(answers.refund.parse(ordered.body)).toMatchObject({ state: 'planned', payment: tx, amount: '3' })
     const after = await find()
+    expect(await readDetail()).toMatchObject({ refundable: [], refund: { state: 'planned', reason: 'unmatched' } })
     expect(after?.refundable).toBeUndefined()
     expect(after?.refund).toMatchObject({ state: 'planned', amount: '3', token: 'USDC', reason: 'unmatched', tx: null })
     const { canSend, refunds } = answers.refunds.parse(await read('/api/refunds'))

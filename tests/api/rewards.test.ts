@@ -9,7 +9,7 @@ import { readRoutesConfig } from '../../src/api/options.ts'
 import { type OpenPayouts, startPayoutWorkers } from '../../src/compose/payouts.ts'
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Mint } from '../../src/core/money/tokens.ts'
-import { formatRefundLockKey, parseRefund } from '../../src/core/payouts/refunds.ts'
+import { formatRefundLockKey, parseRefund, type RefundWish } from '../../src/core/payouts/refunds.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { auditRewards } from '../../src/workers/payouts/audit.ts'
 import { createPauseSwitch } from '../../src/workers/payouts/pause.ts'
@@ -127,14 +127,36 @@ const payUnmatched = async (units: bigint): Promise<string> => {
   await untilSeen(tx)
   return tx
 }
-const refund = async (tx: string, changes: Partial<RefundParts> = {}) => {
+const refund = async (tx: string, changes: Partial<RefundParts> = {}, wish: RefundWish = {}) => {
   const { refunds } = money
   if (!refunds) throw new Error('nobody sends back')
-  return planRefund({ ...refunds, ...changes }, bytesOf(tx))
+  return planRefund({ ...refunds, ...changes }, bytesOf(tx), wish)
 }
 /** What a refund that was just planned is about. */
 const planned = (planning: RefundPlanning) =>
   planning.kind === 'planned' ? parseRefund(planning.transaction.about) : expect.fail(planning.kind)
+
+const auditNow = () => {
+  const { payouts } = money
+  if (!payouts) throw new Error('nobody pays')
+  const { native, usdc } = shop.world
+  const { chain, pseudonyms } = house.service
+  return auditRewards({
+    ...payouts,
+    chain,
+    books: house.service.ledger.books,
+    rateJournal: house.service.ledger.rates,
+    reportToken: 'USDC',
+    nameOf: (wallet) => pseudonyms.wallet(wallet),
+    native,
+    assetOf: (token) =>
+      new Map([
+        ['SOL', 'SOL'],
+        ['USDC', usdc.address],
+        ['NATIVE', native.address],
+      ]).get(token),
+  })
+}
 
 describe('rewards', () => {
   it('are paid on chain in NATIVE, to the base unit, and those without an account pay for it', async () => {
@@ -159,26 +181,8 @@ describe('rewards', () => {
   })
 
   it('agree with the chain when everything is reckoned anew', async () => {
-    const { payouts } = money
-    if (!payouts) throw new Error('nobody pays')
-    const { native, usdc } = shop.world
-    const { chain, pseudonyms } = house.service
-    const audit = await auditRewards({
-      ...payouts,
-      chain,
-      books: house.service.ledger.books,
-      rateJournal: house.service.ledger.rates,
-      reportToken: 'USDC',
-      nameOf: (wallet) => pseudonyms.wallet(wallet),
-      native,
-      assetOf: (token) =>
-        new Map([
-          ['SOL', 'SOL'],
-          ['USDC', usdc.address],
-          ['NATIVE', native.address],
-        ]).get(token),
-    })
-    expect(audit).toEqual({ accruals: 2, payouts: 2, problems: [], unknown: [] })
+    const audit = await auditNow()
+    expect(audit).toEqual({ accruals: 2, payouts: 2, refunded: [], problems: [], unknown: [] })
   })
 })
 
@@ -210,6 +214,40 @@ describe('a refund', () => {
     expect((await house.claim(proof)).status).toBe(200)
     await untilDelivered(tx)
     expect(await refund(tx)).toEqual({ kind: 'refused', why: 'the paid resource was delivered' })
+  })
+
+  it('of a delivered payment is sent once on request, and its shares stay', async () => {
+    const { payer, world } = shop
+    const { tx, proof } = await house.pay(payer)
+    world.localnet.advanceSlots(40)
+    expect((await house.claim(proof)).status).toBe(200)
+    await untilDelivered(tx)
+    await untilDone()
+    const { rewards, outgoing } = ledgerOf()
+    const readShared = async () => (await rewards.shared([bytesOf(tx)]))[0]
+    const shared = await readShared()
+    expect(shared?.units).toBeGreaterThan(0n)
+    const before = await balanceOf(payer.address, world.usdc)
+    const evenDelivered = true
+    const plannings = await Promise.all([refund(tx, {}, { evenDelivered }), refund(tx, {}, { evenDelivered })])
+    expect(plannings.map(({ kind }) => kind).toSorted()).toEqual(['known', 'planned'])
+    await untilDone()
+    expect(await refund(tx, {}, { evenDelivered })).toMatchObject({ kind: 'known', transaction: { state: 'landed' } })
+    expect(await refund(tx)).toMatchObject({ kind: 'known' })
+    await untilDone()
+    expect((await balanceOf(payer.address, world.usdc)) - before).toBe(100_000_000n)
+    expect(await codeOf(await house.claim(proof))).toBe('409 payment_replay')
+    // Both stand, and the audits say so.
+    expect(await readShared()).toEqual(shared)
+    expect(await ledgerOf().books.audit()).toEqual([])
+    expect(await rewards.audit()).toEqual([])
+    const landed = await outgoing.findByLockKey(formatRefundLockKey(tx))
+    expect(parseRefund(landed?.about ?? '')).toMatchObject({ reason: 'delivered', units: 100_000_000n })
+    const audit = await auditNow()
+    expect(audit.problems).toEqual([])
+    expect(audit.refunded).toEqual([
+      expect.stringMatching(`payment ${tx}\\): 100000000 USDC were refunded, \\d+ NATIVE stay shared`),
+    ])
   })
 
   it('is possible for an unclaimed payment that could still be claimed, and the payment then buys nothing', async () => {

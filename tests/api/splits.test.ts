@@ -68,7 +68,7 @@ describe('a payment with splits', () => {
     })
     const undelivered = { ...history.payment, state: 'finalized', delivery: 'none' } as const
     const ruling = judgeRefund({ payment: undelivered, required: history.required }, 0)
-    expect(ruling).toEqual({ kind: 'refundable', reason: 'undelivered', units: 9_000n, voids: true })
+    expect(ruling).toEqual({ kind: 'refundable', reason: 'undelivered', units: 9_000n, voids: true, coversUse: false })
     expect(await books.books.audit()).toEqual([])
   })
 

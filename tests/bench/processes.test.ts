@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
-import { cells } from '../harness/length.ts'
+import { cells, itInFull } from '../harness/length.ts'
 
 interface Run {
   readonly child: ChildProcess
@@ -101,7 +101,7 @@ it('ends with an error that names the process that died under load', async () =>
   )
 })
 
-it('ends with an error that names the process that died while the run waits for its listeners', async () => {
+itInFull('ends with an error that names the process that died while the run waits for its listeners', async () => {
   const dies = `const { emit } = process
     process.emit = function (...args) {
       if (args[1]?.question === 'pay') setTimeout(() => process.exit(7), 20)

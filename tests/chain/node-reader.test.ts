@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openTransaction } from '../../src/chain/read/decode.ts'
+import { createSignedTransactions } from '../../src/chain/read/signed-transactions.ts'
 import type { SignedPayment } from '../../src/chain/send/message.ts'
+import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import {
   createNodesFixture,
   foundIn,
@@ -100,6 +103,56 @@ describe('one node', () => {
       paid.signature,
       { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 },
     ])
+  })
+})
+
+describe('a transaction that the service signed itself', () => {
+  const readCounted = async (script: NodeScript, isKnown: boolean) => {
+    const [verify, signed] = [createVerifier(), createSignedTransactions()]
+    let verifications = 0
+    if (isKnown) signed.add(paid.wire, openTransaction(Buffer.from(paid.wire, 'base64')))
+    const chain = world.chainOf([script], {
+      signed,
+      verifier: (...signature) => {
+        verifications += 1
+        return verify(...signature)
+      },
+    })
+    return { reading: await chain.read(paid.signature, 0), verifications: () => verifications }
+  }
+
+  it('needs no second verification of exactly its bytes', async () => {
+    const unknown = await readCounted(honest, false)
+    const known = await readCounted(honest, true)
+    expect([unknown.verifications(), known.verifications()]).toEqual([1, 0])
+    expect(known.reading).toEqual(unknown.reading)
+  })
+
+  it.each([
+    ['a byte of the message', 200],
+    ['a byte of the signature', 9],
+  ])('T70: is verified if a node changes %s', async (_name, at) => {
+    const { reading, verifications } = await readCounted(
+      bent((told) => ({ ...told, transaction: [flip(paid.wire, at), 'base64'] })),
+      true,
+    )
+    expect(reading.kind).toBe('unavailable')
+    expect(verifications()).toBe(1)
+  })
+
+  it('T71: does not stand for another transaction', async () => {
+    const signed = createSignedTransactions()
+    signed.add(paid.wire, openTransaction(Buffer.from(paid.wire, 'base64')))
+    const chain = world.chainOf([bent((told) => ({ ...told, transaction: [paid.wire, 'base64'] }))], { signed })
+    expect((await chain.read(other.signature, 0)).kind).toBe('unavailable')
+  })
+
+  it('is forgotten after many others', () => {
+    const signed = createSignedTransactions()
+    const transaction = openTransaction(Buffer.from(paid.wire, 'base64'))
+    for (let number = 0; number < 600; number += 1) signed.add(`${number}`, transaction)
+    expect(signed.find('0')).toBeUndefined()
+    expect(signed.find('599')).toBe(transaction)
   })
 })
 

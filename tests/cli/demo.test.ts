@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isLong } from '../harness/length.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { type Finished, finished, paystileProcess, root, start } from './command.ts'
 import { paystile } from './in-process.ts'
@@ -210,30 +211,33 @@ describe('Ctrl-C', () => {
   })
 })
 
-describe('--keep', () => {
-  const open = async () => {
-    const child = start(['dist/cli/main.js', 'demo', '--alone', '--json', '--keep', '--port', '0', '--slot-ms', '50'])
-    const end = finished(child)
-    const line = await new Promise<string>((resolve, reject) => {
-      child.stdout?.once('data', (data) => resolve(String(data)))
-      void end.then(({ code, stderr }) => reject(new Error(`it ended with ${code} before it was ready: ${stderr}`)))
-    })
-    const stop = () => {
-      child.kill('SIGTERM')
-      return end
+// In the short form, tests/cli/stop.test.ts goes on with a kept chain and ledger.
+if (isLong) {
+  describe('--keep', () => {
+    const open = async () => {
+      const child = start(['dist/cli/main.js', 'demo', '--alone', '--json', '--keep', '--port', '0', '--slot-ms', '50'])
+      const end = finished(child)
+      const line = await new Promise<string>((resolve, reject) => {
+        child.stdout?.once('data', (data) => resolve(String(data)))
+        void end.then(({ code, stderr }) => reject(new Error(`it ended with ${code} before it was ready: ${stderr}`)))
+      })
+      const stop = () => {
+        child.kill('SIGTERM')
+        return end
+      }
+      return { ready: JSON.parse(line) as Ready, stop }
     }
-    return { ready: JSON.parse(line) as Ready, stop }
-  }
 
-  it('goes on next time with the same chain, wallet and ledger', async () => {
-    const first = await open()
-    const paid = JSON.parse((await paystile('pay', `${first.ready.url}/api/moon`, '--json')).stdout).payment
-    const { code, stderr } = await first.stop()
-    expect([code, stderr]).toEqual([0, expect.stringContaining('(10 SOL, 100 USDC, 1000 NATIVE to spend)')])
-    const second = await open()
-    expect(second.ready.wallet).toEqual(first.ready.wallet)
-    const verdict = JSON.parse((await paystile('verify', paid.tx, paid.requestId)).stdout)
-    expect(verdict).toMatchObject({ code: 'payment_replay', checks: { exists: 'passed', unused: 'failed' } })
-    expect(await second.stop()).toMatchObject({ code: 0, stderr: expect.stringContaining(' 99.999 USDC, ') })
+    it('goes on next time with the same chain, wallet and ledger', async () => {
+      const first = await open()
+      const paid = JSON.parse((await paystile('pay', `${first.ready.url}/api/moon`, '--json')).stdout).payment
+      const { code, stderr } = await first.stop()
+      expect([code, stderr]).toEqual([0, expect.stringContaining('(10 SOL, 100 USDC, 1000 NATIVE to spend)')])
+      const second = await open()
+      expect(second.ready.wallet).toEqual(first.ready.wallet)
+      const verdict = JSON.parse((await paystile('verify', paid.tx, paid.requestId)).stdout)
+      expect(verdict).toMatchObject({ code: 'payment_replay', checks: { exists: 'passed', unused: 'failed' } })
+      expect(await second.stop()).toMatchObject({ code: 0, stderr: expect.stringContaining(' 99.999 USDC, ') })
+    })
   })
-})
+}

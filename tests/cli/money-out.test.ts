@@ -129,7 +129,10 @@ describe('rewards', () => {
 
   it('agree with the chain', async () => {
     const audit = await run('rewards', 'audit', '--config', file)
-    expect([audit.code, audit.result]).toEqual([0, { ok: true, accruals: 1, payouts: 0, problems: [], unknown: [] }])
+    expect([audit.code, audit.result]).toEqual([
+      0,
+      { ok: true, accruals: 1, payouts: 0, refunded: [], problems: [], unknown: [] },
+    ])
   })
 })
 

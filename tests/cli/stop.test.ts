@@ -2,11 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { cells } from '../harness/length.ts'
+import { freePort } from '../harness/free-port.ts'
+import { cells, itInFull } from '../harness/length.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { type Finished, finished, root } from './command.ts'
 import { paystile } from './in-process.ts'
@@ -94,7 +94,7 @@ describe('the demo', () => {
     },
   )
 
-  it('ends at once when it is told a second time', async () => {
+  itInFull('ends at once when it is told a second time', async () => {
     const { child, end, line } = await runDemo()
     const { url } = JSON.parse(line)
     const held = once(child, 'message')
@@ -112,14 +112,6 @@ describe('the demo', () => {
     expect((await buying).code).not.toBe(0)
   })
 })
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
 
 describe('a program with a drain that omits a paywall', () => {
   it('T122: names it, and ends', async () => {

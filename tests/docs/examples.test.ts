@@ -9,6 +9,8 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import { paystile } from '../cli/in-process.ts'
+import { freePort } from '../harness/free-port.ts'
+import { itInFull } from '../harness/length.ts'
 import { createLocalnetFixture } from '../harness/localnet-fixture.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
@@ -26,14 +28,6 @@ afterEach(async () => {
   await new Promise((resolve) => running.once('exit', resolve))
 })
 afterAll(() => home.remove())
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
 
 /** The example with another port: two test files at once must not meet on 3000. */
 const onPort = (file: string, port: number) =>
@@ -94,7 +88,7 @@ describe('examples', () => {
     expect(again.stdout).toMatch(/unit=request; remaining=(9[1-5]); until=/)
   })
 
-  it('pass.mjs sells an hour of everything below a path', async () => {
+  itInFull('pass.mjs sells an hour of everything below a path', async () => {
     const port = await start('pass.mjs')
     await fillWallet()
     const first = await paystile('pay', `http://127.0.0.1:${port}/weather/oslo`)
@@ -127,7 +121,7 @@ describe('examples', () => {
     expect(stderr).not.toContain('sent ')
   })
 
-  it('stream.mjs sells bytes ahead', async () => {
+  itInFull('stream.mjs sells bytes ahead', async () => {
     const port = await start('stream.mjs')
     await fillWallet()
     const { stdout, stderr } = await paystile('pay', `http://127.0.0.1:${port}/lines`)
@@ -170,7 +164,7 @@ describe('examples', () => {
     expect([second.stdout, second.stderr.includes('sent ')]).toEqual(['GET /files/b, paid 0.05', false])
   })
 
-  it('price.mjs charges by the cost of the request', async () => {
+  itInFull('price.mjs charges by the cost of the request', async () => {
     const port = await start('price.mjs')
     await fillWallet()
     const ask = (...more: string[]) =>
@@ -205,7 +199,7 @@ describe('examples', () => {
     expect(stderr).toContain('0.008 EURC')
   })
 
-  it('splits.mjs pays both wallets, by the commands of its page', async () => {
+  itInFull('splits.mjs pays both wallets, by the commands of its page', async () => {
     const port = await start('splits.mjs')
     await fillWallet()
     const page = readFileSync(join(root, 'docs/tasks/split-a-payment.md'), 'utf8')
@@ -224,7 +218,7 @@ describe('examples', () => {
     expect(stderr).toContain(`of which 0.001 USDC to ${author}`)
   })
 
-  it('token-2022.mjs asks for the transfer fee on top', async () => {
+  itInFull('token-2022.mjs asks for the transfer fee on top', async () => {
     const world = await createLocalnetFixture()
     onTestFinished(() => world.close())
     const issuer = await world.person()

@@ -69,6 +69,7 @@ async function open(path: string, headers: Readonly<Record<string, string>> = {}
   const messages: string[] = []
   socket.on('message', (data) => messages.push(String(data).slice(0, 100)))
   socket.on('error', () => {})
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   const status = await new Promise<number>((resolve) => {
     socket.once('upgrade', (response) => resolve(response.statusCode ?? 0))
     socket.once('unexpected-response', (_request, response) => {
@@ -77,7 +78,7 @@ async function open(path: string, headers: Readonly<Record<string, string>> = {}
     })
     socket.once('error', () => resolve(0))
   })
-  return { socket, status, messages }
+  return { socket, status, messages, ended }
 }
 const handshake = ['Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']
 /** The handshake in bytes, with what came back before the connection ended. */
@@ -351,7 +352,7 @@ describe('T110: counts during the connection', () => {
       () => [first.messages, second.messages].flat(),
       (all) => all.length === 2,
     )
-    await Promise.all([once(first.socket, 'close'), once(second.socket, 'close')])
+    await Promise.all([first.ended, second.ended])
     expect((await open('/window', { 'Payment-Proof': proof })).status).toBeGreaterThanOrEqual(400)
   })
 

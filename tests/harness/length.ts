@@ -3,6 +3,8 @@
  *
  * `npm test` runs their short form, `npm run test:long` runs every file that imports this one in its full form.
  */
+import { it } from 'vitest'
+
 export const isLong = process.env['PAYSTILE_TEST_LONG'] === '1'
 
 export function size(short: number, full: number): number {
@@ -15,6 +17,11 @@ export const fuzzRuns = size(300, 20_000)
 /** The cells of a matrix: every `step`-th from `first` on in the short form, all in the full form. */
 export function cells<Cell>(all: readonly Cell[], step: number, first = 0): readonly Cell[] {
   return isLong ? all : all.filter((_cell, index) => index % step === first % step)
+}
+
+/** A test that only the full form has, because the short form has one of the same rule. */
+export function itInFull(title: string, run: () => Promise<void>): void {
+  if (isLong) it(title, run)
 }
 
 const themes = ['light', 'dark'] as const

@@ -55,7 +55,7 @@ describe('the same credential 50 times at once, at three replicas', () => {
     ['x402, PostgreSQL', payWithX402, inDatabase],
     ['MPP, SQLite', payWithMppx, inFile],
   ] as const
-  it.each(cells(rows, 2))('is served once, and the sponsor pays once: %s', async (_name, pay, place) => {
+  it.each(cells(rows, 4, 2))('is served once, and the sponsor pays once: %s', async (_name, pay, place) => {
     const business = fixture.business(await place())
     const replicas = [await business.open(), await business.open(), await business.open()]
     const [payer, [first]] = [await fixture.payer(), replicas]
@@ -121,12 +121,13 @@ async function expectNoUse(responses: readonly Response[]): Promise<void> {
 }
 
 describe('T79: a thief who reads the chain', () => {
-  it.each([
+  const thefts = [
     ['x402', payWithX402, {}, size(2, 200)],
-    ['x402 v1', payWithX402V1, {}, size(2, 30)],
+    ['x402 v1', payWithX402V1, {}, 30],
     ['MPP', payWithMppx, {}, size(1, 30)],
-    ['MPP, where the payer pays the fee', payWithMppx, { floor: '2' }, size(1, 30)],
-  ] as const)(
+    ['MPP, where the payer pays the fee', payWithMppx, { floor: '2' }, 30],
+  ] as const
+  it.each(cells(thefts, 2))(
     'gets nothing at another replica, with a proof or a credential: %s',
     async (_name, pay, sponsor, rounds) => {
       const business = fixture.business()

@@ -9,6 +9,7 @@ import { type OpenPayouts, startPayoutWorkers } from '../../src/compose/payouts.
 import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
 import { parseReceipt } from '../../src/core/protocol/receipt.ts'
+import { startFinality } from '../../src/workers/finality.ts'
 import { auditRewards } from '../../src/workers/payouts/audit.ts'
 import { type House, openHouse } from '../api/api-fixture.ts'
 import { memo } from '../harness/localnet-fixture.ts'
@@ -104,13 +105,18 @@ async function accrue(): Promise<void> {
     )
   await expect.poll(isDelivered, { interval: 10 }).toBe(true)
   shop.world.localnet.advanceSlots(40)
+  const { ledger, chain, meter } = house.service
+  // The service's own worker looks every five seconds.
+  const finality = startFinality({ journal: ledger.journal, chain, log: shop.log, meter, onConcluded: () => {} })
   const isDone = async () => {
+    await finality.run()
     await money.run()
     const { payments } = await rewards().accruable(10)
     const open = await books.listPayments({ state: 'confirmed', order: 'oldest', most: 10 })
     return payments.length + open.length + (await rewards().countAccruable())
   }
   await expect.poll(isDone, { timeout: 20_000, interval: 40 }).toBe(0)
+  await finality.stop()
 }
 /** The accruals that a purchase adds for author and artist, in NATIVE. */
 async function sharesOf(buy: () => Promise<unknown>): Promise<readonly bigint[]> {

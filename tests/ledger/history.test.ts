@@ -7,7 +7,7 @@ import { playHistory } from './replicas.ts'
 import { createFolder } from './stores.ts'
 
 const crowd = { replicas: size(2, 4), clients: 8 }
-const calls = size(2_000, 100_000)
+const calls = size(1_200, 100_000)
 
 async function database(): Promise<string> {
   return postgresServer().place()

@@ -264,6 +264,9 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       ])
       expect(await notices().list({ state: 'told', most: 10 })).toMatchObject([{ id: await idOf(told), attempts: 1 }])
       expect(await notices().list({ state: 'told', most: 0 })).toEqual([])
+      const id = await idOf(told)
+      expect((await notices().list({ id, most: 9 })).map((one) => one.id)).toEqual([id])
+      expect(await notices().list({ id, state: 'failed', most: 9 })).toEqual([])
 
       expect(await notices().resend(await idOf(told))).toBe(true)
       expect(await notices().resend(await idOf(failed))).toBe(true)

@@ -76,6 +76,7 @@ describe('a statement on a SQLite ledger', () => {
       await books.findPayment(after.tx)
       await books.history(after.tx)
       await books.countProblems(1000)
+      await books.countUndelivered(span)
       for (const place of [{}, { after }])
         for (const kind of [undefined, ...problemKinds])
           await books.problems({ most: 10, ...(kind && { kind }), ...place })

@@ -25,6 +25,20 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
     expect(await books().countProblems(1000)).toEqual(none)
   })
 
+  it('are counted by the time of payment where nothing was delivered, refunded or not', async () => {
+    const [early, bare] = [createPayment({ paidAt: paidAt - 3_600_000 }), createPayment({ paidAt })]
+    const [used, late, gone] = [createPayment({ paidAt }), createPayment({ paidAt }), createPayment({ paidAt })]
+    for (const payment of [early, bare, gone]) await desk.use(takeOf(payment), 'not_started')
+    await desk.use(takeOf(used), 'delivered')
+    await desk.ledger.recordLate(late)
+    await journal().conclude([{ tx: gone.tx, finality: 'reverted' }])
+    const hour = Math.floor(paidAt / 3_600_000) * 3_600_000
+    expect(await books().countUndelivered({})).toBe(2)
+    expect(await books().countUndelivered({ from: hour, to: hour + 3_600_000 })).toBe(1)
+    await desk.use(againOf(bare), 'delivered')
+    expect(await books().countUndelivered({})).toBe(1)
+  })
+
   it('of observed payments are distinguished: no memo of this service, underpaid, late, overpaid, and unclaimed', async () => {
     const seen = (number: number, changes: Parameters<typeof createSighting>[0] = {}) =>
       createSighting({ request: `request-${number}`, paidAt: paidAt + number, ...changes })

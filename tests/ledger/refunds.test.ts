@@ -36,6 +36,43 @@ describe.each(stores)('a refund of the %s ledger that makes a payment void', (_n
     expect(await dispatches().open()).toEqual([])
   })
 
+  it('T188: is planned for a used payment if it covers that, but not during a delivery, nor twice', async () => {
+    const cover = (payment: Pick<PaymentRecord, 'tx'>, lockKey = 'refund:1') =>
+      plan({ kind: 'refund', lockKey, voids: payment.tx, coversUse: true })
+    const bundle = createPayment({ allowance: { unit: 'request', amount: 5n }, finality: 'finalized' })
+    await desk.use(takeOf(bundle), 'delivered')
+    await desk.grantOf(againOf(bundle))
+    expect((await cover(bundle)).kind).toBe('in_use')
+    desk.clock.advance(leaseMs)
+    const first = plannedBy(await cover(bundle))
+    // Nothing of the four requests that are left can be had any more.
+    expect(await desk.kindOf(againOf(bundle))).toBe('spent')
+    expect((await cover(bundle)).kind).toBe('taken')
+    expect((await cover(bundle, 'refund:2')).kind).toBe('in_use')
+    expect((await refund(bundle, 'refund:2')).kind).toBe('in_use')
+    await dispatches().drop(first.id, 1, 'no')
+    expect(await desk.kindOf(againOf(bundle))).toBe('granted')
+    desk.clock.advance(leaseMs)
+    await landed(plannedBy(await cover(bundle)))
+    expect((await cover(bundle)).kind).toBe('taken')
+    expect((await cover(bundle, 'refund:2')).kind).toBe('in_use')
+    expect(await desk.kindOf(againOf(bundle))).toBe('spent')
+    const [file, hour] = [
+      createPayment({ allowance: { unit: 'file', amount: 9n } }),
+      await desk.registered({ allowance: { unit: 'second', amount: 60n } }),
+    ]
+    await desk.use(takeOf(file), 'partial')
+    const gone = await desk.registered()
+    await desk.journal().conclude([{ tx: gone.tx, finality: 'reverted' }])
+    desk.clock.advance(leaseMs)
+    for (const one of [file, hour]) {
+      expect((await cover(one, `refund:${one.tx}`)).kind).toBe('planned')
+      expect(await desk.kindOf(againOf(one))).toBe('spent')
+    }
+    expect((await cover(gone, 'refund:3')).kind).toBe('in_use')
+    await expect(plan({ kind: 'refund', lockKey: 'refund:4', coversUse: true })).rejects.toThrow(RangeError)
+  })
+
   it('blocks all grants, also lapsed ones, until it is dropped', async () => {
     const payment = createPayment({ finality: 'finalized' })
     const grant = await desk.grantOf(takeOf(payment))

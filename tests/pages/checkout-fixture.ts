@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { encode } from 'uqr'
+import { en } from '../../src/core/checkout/languages/en.ts'
+import { english, type Language } from '../../src/core/checkout/languages/language.ts'
 import type {
   CheckoutFacts,
   CheckoutOrder,
@@ -27,9 +29,12 @@ export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
   const now = Date.UTC(2026, 4, 12, 14, 30)
   return {
     requestId,
+    texts: en.checkout,
+    locale: 'en-US',
     network: 'devnet',
     chain: 'solana:devnet',
     recipient,
+    seller: 'api.weather.example',
     host: 'api.weather.example',
     what: 'Hourly forecast for any place on Earth',
     buys: 'one request',
@@ -84,6 +89,8 @@ export interface Reply {
 
 export interface CheckoutFixture {
   readonly url: string
+  /** The language of the page, of which `facts` has the other texts. */
+  language: Language
   /** Written into the page at the next load. */
   facts: CheckoutFacts
   /** What a status order is answered with. */
@@ -123,17 +130,19 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
     return response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body), 'latin1')
   })
   const replyTo = (header: unknown, order: CheckoutOrder | undefined): Reply => {
-    if (header === undefined) return fixture.resource ?? document(fixture.facts)
+    if (header === undefined) return fixture.resource ?? document(fixture.facts, fixture.language)
     if (order?.requestId !== fixture.facts.requestId) return problem(400)
     if (order.kind === 'status')
       return fixture.refusal ? { status: 403, body: fixture.refusal } : { body: fixture.standing }
     if (order.kind === 'receipt') return { body: fixture.receipt }
+    if (order.kind === 'open') return fixture.resource ?? { status: 204, body: '' }
     if (order.kind === 'view') return { body: viewOf(fixture.facts, order.token) }
     return { body: order.kind === 'prepare' ? fixture.prepared : fixture.sent }
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const fixture: CheckoutFixture = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/forecast`,
+    language: english,
     facts,
     standing: facts.standing,
     receipt: {
@@ -163,13 +172,13 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
   return fixture
 }
 
-function document(facts: CheckoutFacts): Reply {
+function document(facts: CheckoutFacts, language: Language): Reply {
   const nonce = randomBytes(16).toString('base64')
   return {
     status: 402,
     type: 'text/html; charset=utf-8',
     headers: { 'content-security-policy': policyOf(nonce) },
-    body: renderCheckout(facts, { ...builtParts(), nonce, view: viewOf(facts) }),
+    body: renderCheckout(facts, { ...builtParts(), nonce, view: viewOf(facts), language }),
   }
 }
 

@@ -1,6 +1,7 @@
 /** The checkout page in a real browser: what it says of itself and of what it hears, for every state. */
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { languages } from '../../src/core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout/messages.ts'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
 import { cells, nextThemes } from '../harness/length.ts'
@@ -36,7 +37,7 @@ afterEach(async () => {
 
 const three = [
   { token: 'USDC', amount: '0.01' },
-  { token: 'SOL', amount: '0.000066556' },
+  { token: 'SOL', amount: '0.000066556', dollars: '0.01' },
   { token: 'NATIVE', amount: '123456.123456789' },
 ] as const
 
@@ -45,6 +46,8 @@ async function open(more: Partial<CheckoutFacts> = {}): Promise<void> {
   fixture.standing = fixture.facts.standing
   await page.goto(fixture.url)
 }
+
+const price = async () => (await page.locator('#price').textContent())?.trim()
 
 const short = { state: 'short', tx, token: 'USDC', received: '0.004', required: '0.01' } as const
 
@@ -184,6 +187,55 @@ describe('the bought resource', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
   })
 
+  it('T187: is shown in readable form if it is JSON, with its text as it was sent, and the transaction once', async () => {
+    const body = '{"id":12345678901234567890,"note":"<img src=x onerror=\\"hacked=1\\">"}'
+    fixture.resource = undefined
+    await open({ isReadable: true })
+    fixture.standing = { state: 'paid', tx }
+    fixture.resource = { type: 'application/json', body }
+    const countNamed = async () => (await page.locator('main').innerText()).split(tx).length - 1
+    await page.getByRole('region', { name: 'Receipt' }).waitFor()
+    expect(await countNamed()).toBe(1)
+    await page.getByRole('link', { name: 'Open your purchase' }).click()
+    const shown = page.getByRole('region', { name: 'Your purchase' })
+    await shown.waitFor()
+    expect(await shown.locator('pre').textContent()).toBe(
+      '{\n  "id": 12345678901234567890,\n  "note": "<img src=x onerror=\\"hacked=1\\">"\n}',
+    )
+    expect(fixture.count('open')).toBe(1)
+    expect(await countNamed()).toBe(1)
+    expect(await tab.violations()).toEqual([])
+    const popup = page.waitForEvent('popup')
+    await shown.getByRole('link', { name: 'Raw' }).click()
+    const raw = await popup
+    await expect.poll(() => raw.locator('body').textContent()).toContain(body)
+    expect(await raw.evaluate(() => [document.contentType, document.images.length])).toEqual(['application/json', 0])
+    expect(await page.getByRole('link', { name: 'Open your purchase' }).count()).toBe(0)
+    expect(await page.evaluate(() => 'hacked' in window)).toBe(false)
+  })
+
+  it('is opened by the browser if it is not JSON', async () => {
+    await open({ isReadable: true })
+    fixture.standing = { state: 'paid', tx }
+    const link = page.getByRole('link', { name: 'Open your purchase' })
+    await link.waitFor()
+    fixture.resource = { type: 'text/html', body: '<title>the forecast</title>' }
+    await link.click()
+    await expect.poll(() => page.title()).toBe('the forecast')
+    expect(fixture.count('open')).toBe(1)
+  })
+
+  it('is shown at once to a person who comes back for it', async () => {
+    const body = '[1]'
+    await page.route('**/forecast', async (route) => {
+      const isOpening = /^open/.test(route.request().headers()['payment-checkout'] ?? '')
+      await (isOpening ? route.fulfill({ contentType: 'application/json', body }) : route.continue())
+    })
+    await open({ isReadable: true, standing: { state: 'paid', tx } })
+    await expect.poll(() => page.locator('#resource pre').textContent()).toBe('[\n  1\n]')
+    expect(await page.getByRole('region', { name: 'Receipt' }).isVisible()).toBe(true)
+  })
+
   it('is elsewhere when a program asked: people are told to go back', async () => {
     await open({ after: 'return', returnUrl: 'https://shop.example/thanks' })
     fixture.standing = { state: 'paid', tx }
@@ -193,6 +245,23 @@ describe('the bought resource', () => {
     expect(await links.count()).toBe(1)
     expect(await links.getAttribute('href')).toBe('https://shop.example/thanks')
   })
+})
+
+it.each(Object.entries(languages))('speaks %s: the page, its script and its numbers', async (name, { tag, texts }) => {
+  fixture.language = { tag, locale: name, texts }
+  await open({ texts: texts.checkout, locale: name, tokens: three })
+  expect(await page.locator('html').getAttribute('lang')).toBe(tag)
+  const time = texts.checkout.validFor.replace('{time}', '')
+  await expect.poll(() => page.locator('#time').textContent()).toContain(time.trim())
+  fixture.standing = short
+  await hurry(page)
+  await expect.poll(() => heading(page)).toBe(texts.checkout.shortTitle)
+  const digits = name === 'de' || name === 'es' ? '0,004' : '0.004'
+  expect(await page.locator('#notice').textContent()).toContain(`${digits} USDC`)
+  expect(await page.locator('main').innerText()).not.toMatch(/\{\w+\}/)
+  expect(await tab.violations()).toEqual([])
+  await page.setViewportSize({ width: 320, height: 640 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
 })
 
 describe('time and trouble', () => {
@@ -263,15 +332,17 @@ describe('other ways to pay', () => {
     await open({ tokens: three })
     const before = await page.locator('#qr path').getAttribute('d')
     await page.getByText('SOL', { exact: true }).click()
-    await expect.poll(() => page.locator('#price').textContent()).toBe('0.000066556 SOL')
+    await expect.poll(price).toBe('0.000066556 SOL ≈ $0.01')
     expect(await page.locator('#link').getAttribute('href')).toBe(viewOf(fixture.facts, 'SOL').uri)
     expect(await page.locator('#qr path').getAttribute('d')).not.toBe(before)
-    expect(await page.locator('#amount').textContent()).toBe('0.000066556')
-    expect(await page.locator('#mint').isVisible()).toBe(false)
+    expect(await page.title()).toBe('Pay 0.000066556 SOL to api.weather.example')
+    await page.getByText('Pay by hand').click()
+    expect(await page.locator('[data-token]:visible dt').allTextContents()).toEqual(['Amount in SOL'])
+    expect(await page.locator('[data-token]:visible code').allTextContents()).toEqual(['0.000066556'])
     fixture.trouble = 'silence'
     await page.getByText('NATIVE', { exact: true }).click()
     await expect.poll(() => page.locator('input[value=SOL]').isChecked()).toBe(true)
-    expect(await page.locator('#price').textContent()).toBe('0.000066556 SOL')
+    expect(await price()).toBe('0.000066556 SOL ≈ $0.01')
   })
 
   it('an answer that comes late does not undo a later choice', async () => {
@@ -284,14 +355,14 @@ describe('other ways to pay', () => {
     await expect.poll(() => fixture.count('view')).toBe(1)
     fixture.gate = Promise.resolve()
     await page.getByText('NATIVE', { exact: true }).click()
-    await expect.poll(() => page.locator('#price').textContent()).toBe('123456.123456789 NATIVE')
+    await expect.poll(price).toMatch(/^123,456\.123456789 NATIVE/)
     const late = page.waitForResponse((response) =>
       /^view.*SOL/.test(response.request().headers()['payment-checkout'] ?? ''),
     )
     release()
     await (await late).finished()
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)))
-    expect(await page.locator('#price').textContent()).toBe('123456.123456789 NATIVE')
+    expect(await price()).toMatch(/^123,456\.123456789 NATIVE/)
   })
 
   it('by hand: everything can be copied, by the keyboard too', async () => {
@@ -299,16 +370,16 @@ describe('other ways to pay', () => {
     await page.getByText('Pay by hand').focus()
     await page.keyboard.press('Enter')
     for (const [name, value] of [
-      ['address', recipient],
-      ['amount', '0.01'],
-      ['token address', /^7rkN/],
-      ['memo', requestId],
+      ['Address', recipient],
+      ['Amount in USDC', '0.01'],
+      ['Token address of USDC', /^7rkN/],
+      ['Memo', requestId],
     ] as const) {
       await page.keyboard.press('Tab')
-      expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(`Copy ${name}`)
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(`Copy: ${name}`)
       await page.keyboard.press('Space')
       await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toMatch(value)
-      await expect.poll(() => page.locator('#said').textContent()).toMatch(new RegExp(`^${name} copied$`, 'i'))
+      await expect.poll(() => page.locator('#said').textContent()).toBe(`Copied: ${name}`)
     }
   })
 

@@ -147,7 +147,7 @@ it('a document is bought after the person declined once, and nothing was paid fo
   expect(await balanceOf(signer.address)).toBe(before)
   await payButton(page).click()
   await page.getByRole('link', { name: 'Open your purchase' }).click()
-  await page.getByText('{"answer":42}').waitFor()
+  await expect.poll(() => page.locator('#resource pre').allTextContents()).toEqual(['{\n  "answer": 42\n}'])
   expect(before - (await balanceOf(signer.address))).toBe(10_000n)
   expect(complaints).toEqual([])
   await close()

@@ -1,5 +1,6 @@
 /** Answers of a service with some history, given in its place: every part of them that a screen shows. */
 import type { Page, Route } from 'playwright-core'
+import { alertKinds } from '../../src/api/analytics/status.ts'
 import { outgoingAnswers, refundAnswer } from './contract-outgoing.ts'
 
 const hourMs = 3_600_000
@@ -62,18 +63,45 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
   }
   const { payment: _payment, ...refund } = refundAnswer(name, at)
   const late = { ...record, id: 'r2', kind: 'late', received: '0.25', note: name, next: name, refund }
+  const type = 'payment.confirmed'
+  const delivery = { type, receiver: 'receiver', origin: name, at, attempts: 2, why: name }
+  const [earlier, after] = [-hourMs, hourMs].map((ms) => new Date(Date.parse(at) + ms).toISOString())
+  const summary = {
+    ...totals,
+    currencyBreakdown: received,
+    revenueToken: 'USDC',
+    topEndpoints: [{ path: name, calls: 9, payments: 4, ...net }],
+    unvalued: 1,
+    pending: 0,
+    unclaimed: 0,
+    previous: { ...totals, totalRevenue: '100' },
+  }
   const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
     ...outgoingAnswers(name, at),
-    '/api/analytics': () => ({
-      ...base,
-      ...totals,
-      topEndpoints: [{ path: name, calls: 9, payments: 4, ...net }],
-      unvalued: 1,
-      pending: 0,
-      unclaimed: 0,
-      previous: { ...totals, totalRevenue: '100' },
+    '/api/analytics/overview': () => ({
+      summary: { ...summary, from: at, to: after },
+      step: 'hour',
+      points: [{ at, payments: 4, ...net }],
+      before: {
+        from: earlier,
+        to: at,
+        points: [{ at: earlier, payments: 2, revenue: '50', gross: '50', refunded: '0' }],
+      },
+      tokens: [tokenLine],
+      records,
+      status: statusAnswer(counts, name),
+      setup: { hasPayments: true, hasOwners: false, hasWebhooks: false, isLive: false },
     }),
-    '/api/analytics/series': () => ({ ...base, step: 'hour', points: [{ at, payments: 4, ...net }] }),
+    '/api/webhooks': () => ({
+      receivers: [{ name: 'receiver', origin: name, events: ['payment.confirmed', 'payment.finalized'] }],
+      deliveries: (['waiting', 'delivered', 'failed'] as const).map((state) => ({
+        ...delivery,
+        id: `msg-${state}`,
+        state,
+      })),
+    }),
+    '/api/webhooks/msg-failed': () => ({ ...delivery, id: 'msg-failed', state: 'failed', body: `{"type":"${type}"}` }),
+    '/api/status': () => statusAnswer(counts, name),
     '/analytics': () => ({
       ...base,
       records,
@@ -104,6 +132,10 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
         { at, event: 'refunding', amount: '0.05', token: 'USDC' },
         { at, event: 'refunded', amount: '0.05', token: 'USDC', tx: name, note: name },
       ],
+      canRefund: true,
+      refundable: [],
+      notRefundable: '',
+      refund,
       usableUntil: at,
       allowance: { unit: 'request', amount: '10' },
       remaining: '3',
@@ -116,4 +148,8 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       return route.fulfill({ json: answers[pathname]?.(searchParams) })
     },
   )
+}
+
+function statusAnswer(problems: Readonly<Record<string, number>>, detail: string) {
+  return { alerts: alertKinds.map((kind) => ({ kind, detail })), problems }
 }

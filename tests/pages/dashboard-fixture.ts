@@ -9,6 +9,8 @@ export const screens = [
   '/payers',
   '/rewards',
   '/settlement',
+  '/webhooks',
+  '/service',
   '/problems',
   '/sign-in',
 ] as const

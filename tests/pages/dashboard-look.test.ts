@@ -18,13 +18,17 @@ afterEach(async () => {
   expect(await dashboard.leave()).toEqual([])
 })
 
-const phone = { viewport: { width: 360, height: 740 } }
+const sizes = [
+  ['a phone', 360],
+  ['a tablet', 768],
+] as const
 /** What opens above a screen. */
 const drawers = [
   '/payments?payment=r1',
   '/rewards?payout=payout-1',
   `/rewards?payee=partner~${wallet}`,
   '/settlement?conversion=conversion-1',
+  '/webhooks?delivery=msg-failed',
 ]
 /** As an owner sees it who does not sit at the machine. */
 const abroad = { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } }
@@ -46,8 +50,8 @@ describe('the look', () => {
     expect(await page.evaluate(() => localStorage.getItem('paystile.zone'))).toBe('utc')
   })
 
-  it('fits a phone: nothing is wider than the window', async () => {
-    const { page } = await dashboard.visit('/sign-in', phone)
+  it.each(sizes)('fits %s: nothing is wider than the window', async (_name, width) => {
+    const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 740 } })
     await contractAnswers(page, 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it')
     for (const screen of cells([...screens, ...drawers], 2)) {
       await page.goto(`${dashboard.service.url}/dashboard${screen}`)
@@ -86,6 +90,86 @@ describe('the look', () => {
   })
 })
 
+describe('the frame', () => {
+  it('lets a phone reach every screen, each by one or two taps', async () => {
+    const { page } = await dashboard.visit('', { viewport: { width: 390, height: 844 }, hasTouch: true })
+    const bar = page.getByRole('navigation', { name: 'Screens' })
+    await bar.waitFor()
+    const links = bar.getByRole('link')
+    const isWhole = async (name: string) => {
+      const box = await links.filter({ hasText: name }).boundingBox()
+      return box !== null && box.x >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844
+    }
+    for (const name of ['Home', 'Payments', 'Endpoints', 'Problems'])
+      expect([name, await isWhole(name)]).toEqual([name, true])
+    await bar.locator('summary').tap()
+    for (const name of ['Payers', 'Rewards', 'Settlement', 'Webhooks', 'Service'])
+      expect([name, await isWhole(name)]).toEqual([name, true])
+    await links.filter({ hasText: 'Rewards' }).tap()
+    await page.getByRole('heading', { name: 'Rewards' }).first().waitFor()
+    // The menu names the screen that it opened.
+    await expect.poll(() => bar.locator('summary').innerText()).toBe('Rewards')
+  })
+
+  it('starts with the link to the content for the keyboard', async () => {
+    const { page } = await dashboard.visit('/payments')
+    await page.locator('tbody tr').first().waitFor()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
+  })
+
+  it('shows the number of problems beside their screen, and names what needs attention', async () => {
+    const { page } = await dashboard.visit('/payments', { prepare: contractAnswers })
+    const bar = page.getByRole('navigation', { name: 'Screens' })
+    await expect.poll(() => bar.getByRole('link', { name: 'Problems' }).innerText()).toMatch(/Problems\s*6/)
+    const alert = page.getByRole('alert')
+    await alert.getByText('The payout wallet is low.').waitFor()
+    await alert
+      .locator('li')
+      .filter({ hasText: 'The payout wallet is low.' })
+      .getByRole('link', { name: 'Show' })
+      .click()
+    await page.getByRole('heading', { name: 'Rewards' }).first().waitFor()
+  })
+
+  it('has no menu for a visitor who is not signed in', async () => {
+    const viewer = await dashboard.visit('/payments', abroad)
+    viewer.forgive(/status of 401/)
+    await viewer.page.getByRole('heading', { name: 'Sign in to see your payments' }).waitFor()
+    expect(await viewer.page.getByRole('navigation').count()).toBe(0)
+  })
+
+  it('says that a filter got no answer, and applies it when the service is back', async () => {
+    const viewer = await dashboard.visit('/payments')
+    viewer.forgive(/ERR_FAILED/)
+    const { page } = viewer
+    await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(2)
+    await page.route('**/analytics?*token=SOL*', (route) => route.abort())
+    await page.getByLabel('Token').selectOption('SOL')
+    await page.getByRole('alert').getByText('your choice is not applied').waitFor()
+    await page.getByRole('alert').getByText('The server does not respond.').waitFor()
+    await page.unroute('**/analytics?*token=SOL*')
+    await page.getByRole('button', { name: 'Try again now' }).click()
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
+  it('moves no row under the pointer', async () => {
+    const { page } = await dashboard.visit('')
+    const feed = page.getByRole('region', { name: 'Live payments' })
+    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+    const first = feed.locator('tbody tr').first()
+    await first.waitFor()
+    await first.hover()
+    const under = await first.locator('[data-row]').getAttribute('data-row')
+    await dashboard.service.buy('/api/moon')
+    await feed.getByText('Live, 1 new').waitFor()
+    expect(await first.locator('[data-row]').getAttribute('data-row')).toBe(under)
+    await page.mouse.move(0, 0)
+    await expect.poll(() => first.locator('[data-row]').getAttribute('data-row')).not.toBe(under)
+  })
+})
+
 describe('signing in', () => {
   it('is asked for, done with a wallet, refused to a stranger, and ended', async () => {
     const stranger = await newSigner()
@@ -103,6 +187,8 @@ describe('signing in', () => {
     expect(await viewer.violations()).toEqual([])
     await page.getByRole('button', { name: 'Sign in with Shy' }).click()
     await page.getByRole('alert').getByText('The wallet did not sign.').waitFor()
+    // The reason is beside the button.
+    await page.locator('.wallets li').filter({ hasText: 'Shy' }).getByRole('alert').waitFor()
     await page.getByRole('button', { name: 'Sign in with Stranger' }).click()
     await page.getByRole('heading', { name: 'This wallet does not own the service' }).waitFor()
     await page.getByRole('button', { name: 'Sign in with Owner' }).click()
@@ -136,13 +222,24 @@ describe('signing in', () => {
 
   it('works without a wallet in the browser: the text is signed elsewhere', async () => {
     const viewer = await dashboard.visit('', abroad)
-    viewer.forgive(/status of 401/)
+    viewer.forgive(/status of 40[01]/)
     const { page } = viewer
     await page.getByText('No wallet was found in this browser.').waitFor()
     await page.getByRole('button', { name: 'Get the message to sign' }).click()
     const command = await page.locator('.command code').textContent()
     const message = /'([^']*)'$/.exec(command ?? '')?.[1] ?? ''
     expect(message).toContain(dashboard.service.owner.address)
+    await page.getByLabel('Signature').fill('no signature')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page
+      .locator('.by-hand')
+      .getByRole('alert')
+      .getByText('The address or the signature is not complete.')
+      .waitFor()
+    const other = Buffer.from(await signText(dashboard.service, 'another text')).toString('base64')
+    await page.getByLabel('Signature').fill(other)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').getByText('The signature does not belong to this wallet').waitFor()
     const signature = Buffer.from(await signText(dashboard.service, message)).toString('base64')
     await page.getByLabel('Signature').fill(signature)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()

@@ -332,6 +332,41 @@ describe('refunds', () => {
     expect(await dialog.getByRole('button', { name: /^Refund / }).count()).toBe(0)
   })
 
+  it('of a delivered payment are ordered in its panel, at the cost of the owner, and revenue falls', async () => {
+    const { shop, buy, list, url } = dashboard.service
+    const { world, payer } = shop
+    await buy('/api/report')
+    world.localnet.advanceSlots(40)
+    const [paid] = await list()
+    const readRevenue = async () =>
+      Number(((await (await fetch(`${url}/api/analytics`)).json()) as { totalRevenue: string }).totalRevenue)
+    const isFinal = async () => {
+      world.localnet.advanceSlots(40)
+      const { refundable } = (await (await fetch(`${url}/analytics/${paid?.id}`)).json()) as { refundable: unknown[] }
+      return refundable.length
+    }
+    await expect.poll(isFinal, { interval: 50 }).toBe(1)
+    const [before, revenue] = [await balanceOf(payer.address, world.usdc), await readRevenue()]
+    const viewer = await dashboard.visit(`/payments?payment=${paid?.id}`)
+    const { page } = viewer
+    const panel = page.getByRole('dialog', { name: 'Payment' })
+    await panel.getByRole('button', { name: 'Refund the payment…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Refund' })
+    await dialog.getByText('You bear the cost').waitFor()
+    expect(await viewer.violations()).toEqual([])
+    await dialog.getByRole('button', { name: 'Refund 100.00 USDC' }).click()
+    const isDone = async () => {
+      world.localnet.advanceSlots(40)
+      return panel.locator('.badge').filter({ hasText: 'Refunded' }).count()
+    }
+    await expect.poll(isDone, { interval: 50 }).toBe(1)
+    expect((await balanceOf(payer.address, world.usdc)) - before).toBe(100_000_000n)
+    expect(revenue - (await readRevenue())).toBeCloseTo(100)
+    expect(await panel.getByRole('button', { name: /^Refund/ }).count()).toBe(0)
+    await panel.getByText('Raw JSON').click()
+    await panel.locator('pre').getByText('"reason": "delivered"').waitFor()
+  })
+
   it('are in a panel that also lists the parts of other wallets', async () => {
     const { page } = await viewHistory('/payments?payment=r1')
     const dialog = page.getByRole('dialog', { name: 'Payment' })

@@ -60,16 +60,20 @@ describe('home', () => {
     await viewer.page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
   })
 
-  it('draws the revenue, also on a machine without a language, and offers it as a table', async () => {
+  it('draws the revenue beside the period before, also on a machine without a language, and offers it as a table', async () => {
     const posix = "Object.defineProperty(navigator, 'language', { get: () => 'en-US@posix', configurable: true })"
-    const { page } = await dashboard.visit('?period=24h', { script: posix })
-    const canvas = page.locator('.plot canvas')
-    await canvas.waitFor()
-    const box = await canvas.boundingBox()
+    const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
+    const { page } = await dashboard.visit(`?period=custom&from=${day(1)}&to=${day(0)}`, { script: posix })
+    const chart = page.locator('.plot svg')
+    await chart.waitFor()
+    expect(await chart.locator('.plot-bar').count()).toBe(48)
+    expect(await chart.locator('.plot-before').count()).toBe(1)
+    await page.getByText('Previous 2 days').waitFor()
+    const box = await chart.boundingBox()
     await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 20, (box?.y ?? 0) + 100)
-    await expect.poll(() => page.locator('.readout').textContent()).toMatch(/USDC .*UTC/)
+    await expect.poll(() => page.locator('.tip').textContent()).toMatch(/USDC.*UTC.*USDC, .*UTC/)
     await page.getByRole('button', { name: 'Show as a table' }).click()
-    expect(await page.locator('.chart-table tbody tr').count()).toBe(24)
+    expect(await page.locator('.chart-table tbody tr').count()).toBe(48)
   })
 
   it('names the test network, and the command to type before the first payment', async () => {
@@ -83,9 +87,20 @@ describe('home', () => {
     await page.getByText(`npx paystile pay ${dashboard.service.url}/api/moon`).waitFor()
   })
 
+  it('shows a frame before its script has loaded, and loads its data with one request', async () => {
+    const slow = await dashboard.visit('', { prepare: (asking) => asking.route('**/*.js', (route) => route.abort()) })
+    slow.forgive(/ERR_FAILED/)
+    await slow.page.getByText('paystile', { exact: true }).waitFor()
+    await slow.page.getByRole('status').filter({ hasText: 'Loading…' }).waitFor()
+    const { page, asked } = await dashboard.visit('')
+    await page.locator('.plot svg').waitFor()
+    const data = asked.filter((path) => /^\/(api|analytics)\b/.test(path) && path !== '/analytics/stream')
+    expect(data).toEqual(['/api/analytics/overview'])
+  })
+
   it('weighs at most 60 kB', async () => {
     const { page, asked } = await dashboard.visit()
-    await page.locator('.plot canvas').waitFor()
+    await page.locator('.plot svg').waitFor()
     const files = [...new Set(asked)].filter((path) => path.startsWith('/dashboard'))
     const bytes = files.map((path) => {
       const name = path === '/dashboard' ? '/index.html' : path.slice('/dashboard'.length)
@@ -192,6 +207,24 @@ describe('the other screens', () => {
     expect(new URL(page.url()).searchParams.get('endpoint')).toBe('/api/moon')
   })
 
+  it('show what is for sale at which price, and the tokens that are not offered', async () => {
+    const { page } = await dashboard.visit('/service')
+    const routes = page.getByRole('region', { name: 'Routes and prices' })
+    await routes
+      .getByRole('row')
+      .filter({ hasText: 'GET /api/weather' })
+      .getByText('0.0125 USDC for a request')
+      .waitFor()
+    const tokens = page.getByRole('region', { name: 'Tokens' })
+    await tokens.locator('.fact').filter({ hasText: 'USDC' }).getByText('Offered', { exact: true }).waitFor()
+    await page.route('**/api/status', (route) =>
+      route.fulfill({ json: { alerts: [{ kind: 'token_withheld', detail: 'USDC: it has no rate' }], problems: {} } }),
+    )
+    await page.reload()
+    await tokens.locator('.fact').filter({ hasText: 'USDC' }).getByText('Not offered').waitFor()
+    await page.getByRole('alert').getByText('A token is not offered. USDC: it has no rate.').waitFor()
+  })
+
   it('list problems by kind, with their meaning and the next step', async () => {
     const { page } = await dashboard.visit('/problems', { prepare: contractAnswers })
     await page.getByRole('link', { name: 'Underpaid 3' }).click()
@@ -212,7 +245,7 @@ describe('the other screens', () => {
     await page.locator('.tile').filter({ hasText: 'Average payment' }).getByText('25.00').waitFor()
     await page.locator('.readout').getByText(made).waitFor()
     await page.getByText('Show as a table').click()
-    const cells = ['100.00', '11.80', '88.20 USDC']
+    const cells = ['100.00', '11.80', '88.20 USDC', '50.00 USDC']
     await expect.poll(async () => (await page.locator('.chart-table td').allInnerTexts()).slice(1)).toEqual(cells)
     await page.locator('.bars-hint').getByText('11.80 refunded').waitFor()
     for (const screen of ['', '/endpoints', '/payers']) {
@@ -263,7 +296,10 @@ describe('the other screens', () => {
       (text) => text.includes('out of reach'),
     )
     const { page } = await dashboard.visit('/payments')
-    await page.getByText('resource_unavailable: the upstream is out of reach').waitFor()
+    const alert = page
+      .getByRole('alert')
+      .getByText('A resource is down, so it is not sold. The upstream is out of reach.')
+    await alert.waitFor()
   })
 
   it('T138: show names that are markup as text, and nothing else', async () => {

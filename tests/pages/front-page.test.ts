@@ -32,7 +32,11 @@ describe('a gateway', () => {
   it('shows people the items for sale at /, and programs the same list', async () => {
     const page = await fetch(`${gate.url}/`, person)
     const text = await page.text()
-    expect([page.status, typeOf(page), page.headers.get('vary')]).toEqual([200, 'text/html; charset=utf-8', 'Accept'])
+    expect([page.status, typeOf(page), page.headers.get('vary')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'Accept, Accept-Language, Accept-Encoding',
+    ])
     for (const part of ['Moon Almanac', '1,234.5</b> USDC', 'href="/api/moon"', 'mailto:help@moon.example'])
       expect(text).toContain(part)
     expect(text.match(/class="button"/g)).toHaveLength(1)
@@ -40,8 +44,32 @@ describe('a gateway', () => {
     const list = await fetch(`${gate.url}/`)
     expect([list.status, typeOf(list)]).toEqual([200, 'application/json'])
     expect((await list.json()).endpoints).toHaveLength(3)
+    expect(page.headers.get('content-encoding')).toBe('gzip')
     const head = await fetch(`${gate.url}/`, { ...person, method: 'HEAD' })
     expect([head.status, typeOf(head)]).toEqual([200, 'text/html; charset=utf-8'])
+    expect([head.headers.get('content-encoding'), await head.text()]).toEqual(['gzip', ''])
+  })
+
+  it('lists the items in the order of the configuration, those for people first, in the language of the browser', async () => {
+    const items = [
+      { path: '/z', price: '1234.5' },
+      { path: '/orders', methods: ['POST'] as const, price: 1 },
+      { path: '/a', price: 1 },
+    ]
+    const { url, gateway } = await fixture.open({ routes: items })
+    const page = await fetch(`${url}/`, { headers: { ...person.headers, 'Accept-Language': 'de-DE,de;q=0.9' } })
+    const text = await page.text()
+    expect([...text.matchAll(/<code>(\w+ \/\w+)<\/code>/g)].map(([, name]) => name)).toEqual([
+      'GET /z',
+      'GET /a',
+      'POST /orders',
+    ])
+    expect(page.headers.get('content-language')).toBe('de')
+    for (const part of ['<html lang="de">', '1.234,5</b> USDC', 'Kaufen<span', 'Sie kaufen: eine Anfrage'])
+      expect(text).toContain(part)
+    const missing = await fetch(`${url}/nowhere`, { headers: { ...person.headers, 'Accept-Language': 'es' } })
+    expect(await missing.text()).toContain('<h1>P&#xe1;gina no encontrada</h1>')
+    await gateway.close()
   })
 
   it.each([

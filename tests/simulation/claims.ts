@@ -10,6 +10,7 @@ import type { Clock } from '../../src/core/runtime.ts'
 import { nativeOnly } from '../../src/dialects/join.ts'
 import type { Claim } from '../../src/paywall/claim/verify-on-chain.ts'
 import { openDelivery } from '../../src/paywall/delivery/delivery.ts'
+import { createResourceTypes } from '../../src/paywall/quote/resource-types.ts'
 import { createTokenRegistry } from '../../src/paywall/runtime/token-registry.ts'
 import type { Process, Schedule } from './schedule.ts'
 import { createProcess, createSchedule } from './schedule.ts'
@@ -136,7 +137,7 @@ async function serve(fixture: SimulationFixture, { ledger }: Server, client: Cli
       pass.end('failed', 0)
       return 'again'
     }
-    pass.begin({ status: 200, length: undefined, contentRange: undefined })
+    pass.begin({ status: 200, length: undefined, contentRange: undefined, type: undefined })
     const chunks = schedule.between(1, most.chunks)
     for (let sent = 0; sent < chunks; sent += 1) {
       if (!pass.isAlive()) {
@@ -179,7 +180,8 @@ function claimOn(ledger: Ledger, clock: Clock): Claim {
     ending: new Map(),
   }
   const route = { config: { leaseMs, envelope: 'none', mints: {}, cors: false } }
-  const routeRuntime = { runtime, route, running: createInFlight(), listener: undefined, dialects: nativeOnly }
+  const state = { running: createInFlight(), listener: undefined, dialects: nativeOnly, types: createResourceTypes() }
+  const routeRuntime = { runtime, route, ...state }
   const incoming = { request: {}, method: 'GET', target: '/', header: nothing, origin: () => 'http://a' }
   return { routeRuntime, incoming, proof: { tx: 'tx', requestId: 'id' } } as unknown as Claim
 }

@@ -12,6 +12,7 @@ import { type Mint, splTokenProgram, token2022Program } from '../../src/core/mon
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { planRefund } from '../../src/workers/payouts/refunds.ts'
 import { openHouse } from '../api/api-fixture.ts'
+import { cells } from '../harness/length.ts'
 import { memo, proofOf } from '../harness/localnet-fixture.ts'
 import { createMint, extensions, mintTo, move } from '../harness/mint.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
@@ -43,92 +44,102 @@ function optionOf(code: string) {
   return { [code]: { mint: address, decimals, tokenProgram } }
 }
 
-describe.each(stores)('with the %s ledger', (_name, open) => {
-  // A price of 1 USDC, in tokens that are worth 1.25 and 2000 USDC.
-  it.each([
-    ['EURC', '1.25', '0.8'],
-    ['GOLD9', '2000', '0.0005'],
-  ])('%s is quoted, paid, booked, refunded, and stays claimable when it is removed', async (code, rate, amount) => {
-    const { world, payer } = shop
-    const { localnet } = world
-    const kv = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
-    shop.defer(() => kv.clear())
-    const { ledger } = kv
-    const mint = mintOf(code)
-    const common = { ledger, price: 1, finalizedFrom: 1_000, waitSeconds: 5 }
-    const sells = { ...common, acceptedMints: ['USDC', code], tokens: optionOf(code), rates: { [code]: rate } }
-    const house = await openHouse(shop, sells)
+// A price of 1 USDC, in tokens that are worth 1.25 and 2000 USDC.
+const priced = [
+  ['EURC', '1.25', '0.8'],
+  ['GOLD9', '2000', '0.0005'],
+] as const
 
-    const challenge = await house.challenge()
-    expect(challenge).toMatchObject({
-      ...{ amount: '1', currency: 'USDC', acceptedMints: ['USDC', code] },
-      amounts: { USDC: '1', [code]: amount },
-      mints: { [code]: mint },
-    })
+describe.each(stores.map(([name, open], row) => [name, open, row] as const))(
+  'with the %s ledger',
+  (_name, open, row) => {
+    it.each(cells(priced, 2, row))(
+      '%s is quoted, paid, booked, refunded, and stays claimable when it is removed',
+      async (code, rate, amount) => {
+        const { world, payer } = shop
+        const { localnet } = world
+        const kv = await open({ now: () => localnet.now(), monotonic: () => performance.now() })
+        shop.defer(() => kv.clear())
+        const { ledger } = kv
+        const mint = mintOf(code)
+        const common = { ledger, price: 1, finalizedFrom: 1_000, waitSeconds: 5 }
+        const sells = { ...common, acceptedMints: ['USDC', code], tokens: optionOf(code), rates: { [code]: rate } }
+        const house = await openHouse(shop, sells)
 
-    const client = { wallet: payer, rpc: localnet.rpcUrl, journal: createMemoryJournal(), timeoutMs: 10_000 }
-    const limits = { tokens: [code], mints: { [code]: mint }, maxPrice: { [code]: 1 } }
-    const refused = (more: object) => fetchWith402(`${house.url}/data`, { ...client, ...limits, ...more })
-    await expect(refused({ mints: undefined })).rejects.toMatchObject({ code: 'mint_not_allowed' })
-    await expect(refused({ mints: { [code]: world.native } })).rejects.toMatchObject({ code: 'mint_not_allowed' })
-    await expect(refused({ maxPrice: undefined })).rejects.toMatchObject({ code: 'price_too_high' })
-    await expect(refused({ maxPrice: { [code]: '0.0001' } })).rejects.toMatchObject({ code: 'price_too_high' })
-    await expectServed(fetchWith402(`${house.url}/data`, { ...client, ...limits }))
+        const challenge = await house.challenge()
+        expect(challenge).toMatchObject({
+          ...{ amount: '1', currency: 'USDC', acceptedMints: ['USDC', code] },
+          amounts: { USDC: '1', [code]: amount },
+          mints: { [code]: mint },
+        })
 
-    // Paid while it is sold, claimed when it is not.
-    const units = (10n ** BigInt(mint.decimals) * BigInt(Number(amount) * 10_000)) / 10_000n
-    const pay = async () => {
-      const late = await house.challenge()
-      const transfer = await move(world, mint, payer, world.recipient.address, units)
-      const tx = await world.send([memo(late.requestId), transfer], payer)
-      return { tx, proof: proofOf(tx, late, payer) }
-    }
-    const [served, failed] = [await pay(), await pay()]
-    await house.close()
-    const after = await openHouse(shop, common)
-    expect((await after.challenge()).acceptedMints).toEqual(['USDC'])
-    await expectServed(after.claim(served.proof))
-    after.fail(true)
-    expect((await after.claim(failed.proof)).status).toBe(500)
+        const client = { wallet: payer, rpc: localnet.rpcUrl, journal: createMemoryJournal(), timeoutMs: 10_000 }
+        const limits = { tokens: [code], mints: { [code]: mint }, maxPrice: { [code]: 1 } }
+        const refused = (more: object) => fetchWith402(`${house.url}/data`, { ...client, ...limits, ...more })
+        await expect(refused({ mints: undefined })).rejects.toMatchObject({ code: 'mint_not_allowed' })
+        await expect(refused({ mints: { [code]: world.native } })).rejects.toMatchObject({ code: 'mint_not_allowed' })
+        await expect(refused({ maxPrice: undefined })).rejects.toMatchObject({ code: 'price_too_high' })
+        await expect(refused({ maxPrice: { [code]: '0.0001' } })).rejects.toMatchObject({ code: 'price_too_high' })
+        await expectServed(fetchWith402(`${house.url}/data`, { ...client, ...limits }))
 
-    const json = async (path: string) => (await after.get(path)).json()
-    const [twice, thrice] = [2n, 3n].map((times) => formatUnits(units * times, mint.decimals))
-    expect(await json('/api/analytics')).toMatchObject({
-      ...{ totalRevenue: '3', payments: 3, unvalued: 0 },
-      currencyBreakdown: { NATIVE: '0', USDC: '0', SOL: '0', [code]: thrice },
-    })
-    expect((await json(`/analytics?token=${code}`)).records).toMatchObject([
-      { token: code, amount, worth: '1' },
-      { token: code, amount, worth: '1' },
-      { token: code, amount, worth: '1' },
-    ])
-    const { tokens } = await json('/analytics?view=tokens')
-    expect(tokens).toContainEqual(expect.objectContaining({ token: code, payments: 3, received: thrice, share: '1' }))
-    expect(await ledger.books.audit()).toEqual([])
+        // Paid while it is sold, claimed when it is not.
+        const units = (10n ** BigInt(mint.decimals) * BigInt(Number(amount) * 10_000)) / 10_000n
+        const pay = async () => {
+          const late = await house.challenge()
+          const transfer = await move(world, mint, payer, world.recipient.address, units)
+          const tx = await world.send([memo(late.requestId), transfer], payer)
+          return { tx, proof: proofOf(tx, late, payer) }
+        }
+        const [served, failed] = [await pay(), await pay()]
+        await house.close()
+        const after = await openHouse(shop, common)
+        expect((await after.challenge()).acceptedMints).toEqual(['USDC'])
+        await expectServed(after.claim(served.proof))
+        after.fail(true)
+        expect((await after.claim(failed.proof)).status).toBe(500)
 
-    localnet.advanceSlots(40)
-    const secret = crypto.getRandomValues(new Uint8Array(32))
-    const refunder = await createKeyPairSignerFromPrivateKeyBytes(secret)
-    await localnet.fund(refunder.address, { SOL: 10n ** 9n })
-    await mintTo(world, mint, issuer, { [refunder.address]: 10n ** 12n })
-    const refundKey = new Uint8Array([...secret, ...(decodeAddress(refunder.address) ?? [])])
-    const config = readRoutesConfig({ network: 'localnet', rpc: localnet.rpcUrl, ledger, refundKey }, {})
-    const money = await startPayoutWorkers(after.service, config)
-    const { refunds } = money
-    if (!refunds) throw new Error('no refunds')
-    expect((await planRefund(refunds, decodeSignature(failed.tx) ?? new Uint8Array())).kind).toBe('planned')
-    const isDone = async (): Promise<boolean> => {
-      await money.run()
-      localnet.advanceSlots(40)
-      return (await ledger.outgoing.open()).length === 0
-    }
-    await expect.poll(isDone, { timeout: 10_000 }).toBe(true)
-    expect(await json('/api/analytics')).toMatchObject({ currencyBreakdown: { [code]: twice }, totalRevenue: '2' })
-    expect(await ledger.books.audit()).toEqual([])
-    await money.stop()
-    await after.close()
-  })
-})
+        const json = async (path: string) => (await after.get(path)).json()
+        const [twice, thrice] = [2n, 3n].map((times) => formatUnits(units * times, mint.decimals))
+        expect(await json('/api/analytics')).toMatchObject({
+          ...{ totalRevenue: '3', payments: 3, unvalued: 0 },
+          currencyBreakdown: { NATIVE: '0', USDC: '0', SOL: '0', [code]: thrice },
+        })
+        expect((await json(`/analytics?token=${code}`)).records).toMatchObject([
+          { token: code, amount, worth: '1' },
+          { token: code, amount, worth: '1' },
+          { token: code, amount, worth: '1' },
+        ])
+        const { tokens } = await json('/analytics?view=tokens')
+        expect(tokens).toContainEqual(
+          expect.objectContaining({ token: code, payments: 3, received: thrice, share: '1' }),
+        )
+        expect(await ledger.books.audit()).toEqual([])
+
+        localnet.advanceSlots(40)
+        const secret = crypto.getRandomValues(new Uint8Array(32))
+        const refunder = await createKeyPairSignerFromPrivateKeyBytes(secret)
+        await localnet.fund(refunder.address, { SOL: 10n ** 9n })
+        await mintTo(world, mint, issuer, { [refunder.address]: 10n ** 12n })
+        const refundKey = new Uint8Array([...secret, ...(decodeAddress(refunder.address) ?? [])])
+        const config = readRoutesConfig({ network: 'localnet', rpc: localnet.rpcUrl, ledger, refundKey }, {})
+        const money = await startPayoutWorkers(after.service, config)
+        const { refunds } = money
+        if (!refunds) throw new Error('no refunds')
+        expect((await planRefund(refunds, decodeSignature(failed.tx) ?? new Uint8Array())).kind).toBe('planned')
+        const isDone = async (): Promise<boolean> => {
+          await money.run()
+          localnet.advanceSlots(40)
+          return (await ledger.outgoing.open()).length === 0
+        }
+        await expect.poll(isDone, { timeout: 10_000 }).toBe(true)
+        expect(await json('/api/analytics')).toMatchObject({ currencyBreakdown: { [code]: twice }, totalRevenue: '2' })
+        expect(await ledger.books.audit()).toEqual([])
+        await money.stop()
+        await after.close()
+      },
+    )
+  },
+)
 
 describe('a token that the chain contradicts is not offered', () => {
   it.each([

@@ -137,7 +137,8 @@ function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?
   for (const name of fields.getHeaderNames()) if (cacheDirective.test(name)) fields.removeHeader(name)
   const known = readLength(fields) ?? length
   const contentRange = status === 206 ? fields.getHeader('content-range')?.toString() : undefined
-  const beginning = pass.begin({ status, length: known, contentRange })
+  const type = fields.getHeader('content-type')?.toString()
+  const beginning = pass.begin({ status, length: known, contentRange, type })
   if (beginning.instead) {
     replace(metered, beginning.instead)
     return undefined
@@ -146,7 +147,6 @@ function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?
   for (const [name, value] of metered.added) setPaidHeader(fields, name, value)
   measure(metered, beginning, known)
   if (pass.envelope !== 'none') {
-    const type = fields.getHeader('content-type')?.toString()
     const encoding = fields.getHeader('content-encoding')?.toString()
     metered.wrapping = findWrapping(pass.envelope, { status, type, encoding })
     if (metered.wrapping) growLength(fields, metered.wrapping)

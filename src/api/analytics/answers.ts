@@ -4,12 +4,15 @@
 import { z } from 'zod'
 import { units } from '../../core/payment/allowance.ts'
 import { paymentListStatuses } from '../../core/payment/history.ts'
+import { ledgerEventKinds } from '../../core/ports/outbox.ts'
 import { problemKinds } from '../../core/ports/reports.ts'
 import { check, count, decimal, moment, token } from '../http/answers.ts'
 import { refund, refundable } from '../rewards/answers.ts'
 import { timelineEvents } from './detail.ts'
 import { feedStatuses } from './format.ts'
 import { states } from './queries.ts'
+import { alertKinds } from './status.ts'
+import { deliveryStates } from './webhooks.ts'
 
 /** The known tokens, and the service's own tokens with payments. */
 const byToken = z.object({ NATIVE: decimal, USDC: decimal, SOL: decimal }).catchall(decimal)
@@ -73,6 +76,12 @@ export const detail = feedRecord
       .meta({ description: 'End of the allowance or, before a claim, of the time to claim.' }),
     allowance: z.strictObject({ unit: z.enum(units), amount: decimal }).nullable(),
     remaining: decimal.nullable(),
+    refund: refund.omit({ payment: true }).optional().meta({ description: 'The refund, if one was ordered.' }),
+    refundable: z
+      .array(refundable)
+      .meta({ description: 'Possible refunds; see `POST /api/refunds`. `delivered` must be asked for.' }),
+    notRefundable: z.string().meta({ description: 'The reason why no refund is possible; empty otherwise.' }),
+    canRefund: z.boolean().meta({ description: 'Whether this server has a key that sends refunds.' }),
   })
   .meta({ id: 'PaymentDetail' })
 
@@ -154,14 +163,20 @@ export const analytics = z
   })
   .meta({ id: 'Analytics' })
 
-const funnel = z.strictObject({ challenged: count, paid: count, delivered: count })
+const funnel = z.strictObject({
+  challenged: count,
+  paid: count,
+  delivered: count.meta({ description: 'Payments of the period for which something was delivered.' }),
+})
 export const summary = z
   .strictObject({
     totalRevenue: revenue.revenue,
     gross: revenue.gross,
     refunded: revenue.refunded,
     currencyBreakdown: byToken.meta({ description: 'Received amounts less refunds.' }),
-    topEndpoints: z.array(z.strictObject({ path: z.string(), calls: count, payments: count, ...revenue })),
+    topEndpoints: z
+      .array(z.strictObject({ path: z.string(), calls: count, payments: count, ...revenue }))
+      .meta({ description: 'Endpoints with the most revenue.' }),
     revenueToken: token,
     payments: count,
     unvalued: count,
@@ -170,7 +185,7 @@ export const summary = z
     previous: z
       .strictObject({ totalRevenue: decimal, gross: decimal, refunded: decimal, payments: count, funnel })
       .optional()
-      .meta({ description: 'The previous period of the same length, if `from` and `to` are given.' }),
+      .meta({ description: 'The period to compare with, if `from` and `to` are given.' }),
     pending: count.meta({ description: 'Payments that can still be claimed now, up to 1,000.' }),
     unclaimed: count.meta({ description: 'Payments on chain without an accepted proof now, up to 1,000.' }),
   })
@@ -186,3 +201,62 @@ export const series = z
     points: z.array(z.strictObject({ at: moment, payments: count, ...revenue, unvalued: count, ...amounts })),
   })
   .meta({ id: 'Series' })
+
+export const status = z
+  .strictObject({
+    alerts: z.array(
+      z.strictObject({ kind: z.enum(alertKinds), detail: z.string().meta({ description: 'The reason, in words.' }) }),
+    ),
+    problems: problemList.shape.counts,
+  })
+  .meta({ id: 'Status' })
+
+const overviewPoint = z.strictObject({ at: moment, payments: count, ...revenue })
+export const overview = z
+  .strictObject({
+    summary,
+    step: z.enum(['hour', 'day']),
+    points: z.array(overviewPoint).meta({ description: 'Hours or days (UTC) with payments or refunds.' }),
+    before: z
+      .strictObject({ ...period, points: z.array(overviewPoint) })
+      .nullable()
+      .meta({ description: 'The period to compare with.' }),
+    tokens: z.array(tokenLine),
+    records: z.array(feedRecord).meta({ description: 'The latest payments of all time.' }),
+    status,
+    setup: z
+      .strictObject({
+        hasPayments: z.boolean(),
+        hasOwners: z.boolean().meta({ description: 'Whether the option `owners` is set.' }),
+        hasWebhooks: z.boolean(),
+        isLive: z.boolean().meta({ description: 'Whether the service sells for real money.' }),
+      })
+      .meta({ description: 'The first steps of a new service.' }),
+  })
+  .meta({ id: 'Overview' })
+
+const deliveryLine = z.strictObject({
+  id: z.string().meta({ description: 'The header `webhook-id`.' }),
+  type: z.enum(ledgerEventKinds),
+  receiver: z.string().meta({ description: 'The name of the receiver; empty until the event is sent out.' }),
+  origin: z.string().meta({ description: 'The origin of its address; empty if another server sends to it.' }),
+  at: moment,
+  attempts: count,
+  state: z.enum(deliveryStates),
+  why: z.string().meta({ description: 'The reason of the last failure.' }),
+})
+export const webhooks = z
+  .strictObject({
+    receivers: z.array(
+      z.strictObject({ name: z.string(), origin: z.string(), events: z.array(z.enum(ledgerEventKinds)) }),
+    ),
+    deliveries: z.array(deliveryLine),
+  })
+  .meta({ id: 'Webhooks' })
+export const delivery = deliveryLine
+  .extend({
+    body: z.string().nullable().meta({ description: 'The message as it is sent now, for a signed-in owner.' }),
+  })
+  .meta({ id: 'WebhookDelivery' })
+export const resent = z.strictObject({ id: z.string() })
+export const webhookTest = z.strictObject({ isAccepted: z.boolean(), status: z.int().nullable(), why: z.string() })

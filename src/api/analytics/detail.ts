@@ -3,8 +3,9 @@ import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
 import type { History, PaymentListItem } from '../../core/payment/history.ts'
-import { parseRefund } from '../../core/payouts/refunds.ts'
+import { listRefunds, parseRefund } from '../../core/payouts/refunds.ts'
 import type { NothingWhy } from '../../core/payouts/rewards.ts'
+import { formatRefundTransaction, type RewardsParts } from '../rewards/view.ts'
 import { formatShared, readRevenueToken, type WentOut } from './format.ts'
 import { formatFeedRecord, readWentOut } from './records.ts'
 import type { BooksParts } from './reports.ts'
@@ -25,8 +26,13 @@ interface Step {
   readonly tx?: string
 }
 
-/** `namesTransactions` is true for an owner who has signed in. */
-export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransactions: boolean) {
+export interface DetailView {
+  /** True for an owner who has signed in. */
+  readonly namesTransactions: boolean
+  readonly rewards: Pick<RewardsParts, 'mints' | 'refund'>
+}
+
+export async function readDetail(parts: BooksParts, tx: Uint8Array, { namesTransactions, rewards }: DetailView) {
   const history = await parts.books.history(tx)
   if (!history) return undefined
   const { payment, required, claimableUntil } = history
@@ -44,6 +50,32 @@ export async function readDetail(parts: BooksParts, tx: Uint8Array, namesTransac
     usableUntil: formatTime(until),
     allowance: standing ? { unit: standing.allowance.unit, amount: String(standing.allowance.amount) } : null,
     remaining: standing ? String(standing.remaining) : null,
+    canRefund: rewards.refund !== undefined,
+    ...describeRefunds(parts, history, wentOut, rewards),
+  }
+}
+
+/** The refund of the payment, or the refunds that are possible, or the reason why there is none. */
+function describeRefunds(
+  { clock, decimalsOf }: BooksParts,
+  history: History,
+  { refund }: WentOut,
+  rewards: Pick<RewardsParts, 'mints'>,
+) {
+  if (refund) {
+    const { payment: _payment, ...ordered } = formatRefundTransaction(rewards, refund)
+    return { refund: ordered, refundable: [], notRefundable: '' }
+  }
+  const { token } = history.payment
+  const decimals = decimalsOf(token)
+  const rulings = listRefunds(history, clock.now())
+  return {
+    refundable: rulings.flatMap((ruling) => {
+      if (ruling.kind === 'refused') return []
+      const amount = decimals === undefined ? '' : formatUnits(ruling.units, decimals)
+      return [{ token, amount, reason: ruling.reason }]
+    }),
+    notRefundable: rulings.find((ruling) => ruling.kind === 'refused')?.why ?? '',
   }
 }
 

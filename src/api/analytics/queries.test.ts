@@ -78,7 +78,7 @@ describe('other queries', () => {
   it('know their own names only', () => {
     expect(readQuery(summaryQuery, new URLSearchParams('step=day'))).toEqual({
       kind: 'problems',
-      problems: ['step is unknown; supported are from, to'],
+      problems: ['step is unknown; supported are from, to, before'],
     })
     expect(readQuery(seriesQuery, new URLSearchParams(''))).toEqual({ kind: 'input', input: { step: 'hour' } })
   })

@@ -118,7 +118,12 @@ export function filterQuery(others: readonly string[]) {
   return z.strictObject({ ...foreign, ...filter }).refine(inOrder, notInOrder)
 }
 
-export const summaryQuery = z.strictObject({ ...ordered }).refine(inOrder, notInOrder)
+export const summaryQuery = z
+  .strictObject({
+    ...ordered,
+    before: time('Start of the period to compare with; by default the preceding period of the same length.'),
+  })
+  .refine(inOrder, notInOrder)
 export type SummaryQuery = z.output<typeof summaryQuery>
 
 export const seriesQuery = z

@@ -41,7 +41,7 @@ export interface BooksParts extends RecordParts {
   readonly peek: Ledger['peek']
 }
 
-const hourMs = 3_600_000
+export const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** Limit of the endpoints that are summed. A path can hold any text, so the number of endpoints is unbounded. */
 export const mostEndpoints = 1_000
@@ -80,7 +80,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
     ...(wants('revenue') && {
       revenue: lines
         .filter(({ sums }) => sums.length > 0)
-        .sort((one, other) => compare(other.revenue, one.revenue))
+        .sort(byRevenue)
         .slice(0, linesPerView)
         .map((line) => revenueLine(parts, line)),
     }),
@@ -196,6 +196,11 @@ export function formatLines(sums: readonly EndpointSum[], usage: readonly Usage[
   }
   const byName = (one: Line, other: Line) => compare(one.endpoint, other.endpoint)
   return [...lines.values()].sort((one, other) => other.calls - one.calls || byName(one, other))
+}
+
+/** The most revenue first. Equal ones keep their order. */
+export function byRevenue(one: Line, other: Line): number {
+  return compare(other.revenue, one.revenue)
 }
 
 function usageLine({ endpoint, calls, payments, usage }: Line) {

@@ -2,6 +2,7 @@
  * Responses of the service's own endpoints: JSON that is not cached, and RFC 9457 problems with a stable code.
  * `docs/analytics.md` lists the codes, and a test compares the list.
  */
+import type { Answer } from '../../core/http/http.ts'
 import { formatProblem, type RefusalCode, refusals, refuse } from '../../core/payment/refusals.ts'
 
 interface Row {
@@ -118,6 +119,11 @@ export function answer(value: unknown, init: Init = {}): Response {
 interface Init {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A page, compressed if its bytes are given. */
+export function createPageResponse({ status, body, bytes }: Answer, headers: Headers): Response {
+  return new Response(bytes ? Uint8Array.from(bytes) : body, { status, headers })
 }
 
 export function respond(body: string, type: string, { status = 200, headers = {} }: Init = {}): Response {

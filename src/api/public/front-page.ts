@@ -1,12 +1,14 @@
 /** The front page of a service: a page with the items for sale for people, and the same list for programs. */
+import { type Language, readLanguage } from '../../core/checkout/languages/language.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
-import { groupDigits } from '../../core/money/money.ts'
+import { formatDecimal } from '../../core/money/money.ts'
+import { compressPage } from '../../paywall/pages/compress.ts'
 import { createNonce, createPage } from '../../paywall/pages/document.ts'
 import { isForPeople } from '../../paywall/pages/for-people.ts'
 import { type FrontItem, renderFrontPage } from '../../paywall/pages/front-page.ts'
 import { formatAllowance } from '../../paywall/quote/allowance-text.ts'
 import type { CatalogEntry } from '../../paywall/runtime/catalog.ts'
-import { answer } from '../http/errors.ts'
+import { answer, createPageResponse } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
 import { type DiscoveryParts, wellKnownDocument } from './discovery.ts'
 
@@ -17,44 +19,47 @@ export interface FrontPageRouteParts extends DiscoveryParts {
 
 const docs = 'https://github.com/paystile/paystile#readme'
 
-export function frontPage(parts: FrontPageRouteParts, request: Request, url: URL): Response {
+export async function frontPage(parts: FrontPageRouteParts, request: Request, url: URL): Promise<Response> {
   const header = (name: string) => request.headers.get(name) ?? undefined
   // A HEAD request of a browser gets the headers of the page.
   if (!isForPeople({ method: 'GET', header })) return answer(wellKnownDocument(parts), { headers: { Vary: 'Accept' } })
   const { service, seller, style, publicUrl } = parts
   const { network } = service.config
   const nonce = createNonce()
+  const language = readLanguage({ header })
+  const texts = language.texts.page
   const { host, pathname } = new URL(publicUrl ?? url.origin)
   const base = pathname.replace(/\/$/, '')
   const page = createPage({
     status: 200,
+    language,
     nonce,
     seller,
     body: renderFrontPage({
-      items: listItems(service.catalog.entries(), base),
+      items: listItems(service.catalog.entries(), base, language),
       links: [
-        ['Dashboard', `${base}${endpoints.dashboard}`],
-        ['For programs', `${base}${endpoints.llms}`],
+        [texts.dashboard, `${base}${endpoints.dashboard}`],
+        [texts.forPrograms, `${base}${endpoints.llms}`],
         // A local chain is for developers.
-        ...(network === 'localnet' ? [['Docs', docs] as const] : []),
+        ...(network === 'localnet' ? [[texts.docs, docs] as const] : []),
       ],
-      ...{ seller, host, network, nonce, style },
+      ...{ seller, host, network, nonce, style, language },
     }),
     headers: { Vary: 'Accept' },
   })
-  return new Response(page.body, { status: page.status, headers: page.headers })
+  const sent = await compressPage(page, { header })
+  return createPageResponse(sent, new Headers(sent.headers))
 }
 
-/** By path, and the items that people can buy first. A route whose path is not published is not listed. */
-function listItems(entries: readonly CatalogEntry[], base: string): readonly FrontItem[] {
-  const items = entries.flatMap((entry) => createItem(entry, base) ?? [])
+/** In the seller's order, but the items that people can buy first. A route whose path is not published is not listed. */
+function listItems(entries: readonly CatalogEntry[], base: string, language: Language): readonly FrontItem[] {
+  const items = entries.flatMap((entry) => createItem(entry, base, language) ?? [])
   // While a configuration is replaced, its routes are in the catalog twice.
   const distinct = [...new Map(items.map((item) => [`${item.method} ${item.path}`, item])).values()]
-  const rank = ({ href, path }: FrontItem): string => `${href === undefined ? 1 : 0} ${path}`
-  return distinct.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1))
+  return [...distinct.filter(({ href }) => href !== undefined), ...distinct.filter(({ href }) => href === undefined)]
 }
 
-function createItem(entry: CatalogEntry, base: string): FrontItem | undefined {
+function createItem(entry: CatalogEntry, base: string, language: Language): FrontItem | undefined {
   const { path, methods, price, token, acceptedMints, per, description, hasPage } = entry
   if (path === undefined) return undefined
   // A pattern such as `/users/:id` names no single address.
@@ -63,10 +68,10 @@ function createItem(entry: CatalogEntry, base: string): FrontItem | undefined {
     name: description ?? path,
     method: methods[0] ?? 'GET',
     path,
-    price: price === undefined ? undefined : groupDigits(price),
+    price: price === undefined ? undefined : formatDecimal(price, language.locale),
     token,
     others: acceptedMints.filter((code) => code !== token),
-    buys: per.unit === 'byte' ? 'one megabyte' : formatAllowance({ unit: per.unit, amount: BigInt(per.amount) }),
+    buys: formatAllowance({ unit: per.unit, amount: BigInt(per.amount) }, language),
     href: isBuyable ? `${base}${path}` : undefined,
   }
 }

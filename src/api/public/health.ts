@@ -34,6 +34,7 @@ export function createHealth(service: Runtime) {
     return last.findings
   }
   return {
+    look,
     ready: async (isTold: boolean) => {
       const { faults, paused, isPaused, offered, withheld } = await look()
       const why = [...faults, ...paused].map(({ code, reason }) => (isTold ? `${code}: ${reason}` : code))

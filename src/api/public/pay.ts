@@ -8,10 +8,11 @@ import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Answer, Incoming } from '../../core/http/http.ts'
 import type { Refusal } from '../../core/payment/refusals.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
+import { compressPage } from '../../paywall/pages/compress.ts'
 import type { PayDesk } from '../../paywall/runtime/pay-desk.ts'
 import type { Runtime } from '../../paywall/runtime/runtime.ts'
 import type { Visitor } from '../http/access.ts'
-import { answer, problem } from '../http/errors.ts'
+import { answer, createPageResponse, problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
 import { readJsonBody } from '../http/request-body.ts'
 
@@ -51,7 +52,7 @@ export function createPayRoute({ service, publicUrl, icon }: PayParts): PayRoute
     const page = await desk.payPage(name, incoming)
     if (!page) return problem('unknown_request')
     // This address sells nothing, so the status is not 402.
-    return createResponse(page.kind === 'answer' ? { ...page, status: 200 } : page)
+    return createResponse(page.kind === 'answer' ? await compressPage({ ...page, status: 200 }, incoming) : page)
   }
 }
 
@@ -88,7 +89,7 @@ function describeAbsence(drafted: Exclude<Preparation, { kind: 'transaction' }>)
 
 function createResponse(given: Answer | Refusal): Response {
   if (given.kind === 'refused') return problem(given.code, given.detail === undefined ? {} : { detail: given.detail })
-  return new Response(given.body, { status: given.status, headers: given.headers })
+  return createPageResponse(given, new Headers(given.headers))
 }
 
 function iconAnswer(icon: Uint8Array): Response {

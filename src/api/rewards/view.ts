@@ -12,14 +12,14 @@ import type {
   PayoutLine,
 } from '../../core/payouts/ports/outgoing.ts'
 import type { Payee, PayeeName, Rewards, RoleSum } from '../../core/payouts/ports/rewards.ts'
-import { parseRefund, type RefundFacts } from '../../core/payouts/refunds.ts'
+import { parseRefund, type RefundFacts, type RefundWish } from '../../core/payouts/refunds.ts'
 import { type RewardRole, type RewardRules, restRoles, rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { cutPage } from '../http/paging.ts'
 import type { RewardsConfig } from './option.ts'
 
 /** Sends a refund in this process. */
-export type Refunding = (tx: Uint8Array) => Promise<RefundAnswer>
+export type Refunding = (tx: Uint8Array, wish: RefundWish) => Promise<RefundAnswer>
 export type RefundAnswer =
   | { readonly kind: 'planned' | 'known'; readonly transaction: OutgoingTransaction }
   | { readonly kind: 'refused'; readonly why: string }

@@ -1,13 +1,15 @@
 /** The endpoints of the analytics: single payments and totals. */
 import * as answers from '../analytics/answers.ts'
-import { readDetail } from '../analytics/detail.ts'
+import { type DetailView, readDetail } from '../analytics/detail.ts'
+import { type OverviewParts, readOverview } from '../analytics/overview.ts'
 import { readPayerCursor, readPayers } from '../analytics/payers.ts'
 import { readProblems } from '../analytics/problems.ts'
 import { pageQuery, payersQuery, problemsQuery, seriesQuery, summaryQuery } from '../analytics/queries.ts'
 import { type BooksParts, readAnalytics, readSeries } from '../analytics/reports.ts'
+import { readStatus, type StatusParts } from '../analytics/status.ts'
 import type { PaymentStream } from '../analytics/stream.ts'
 import { readSummary } from '../analytics/summary.ts'
-import { type Access, mayRead } from '../http/access.ts'
+import { mayRead } from '../http/access.ts'
 import { problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
 import { noQuery } from '../http/queries.ts'
@@ -18,10 +20,13 @@ export interface AnalyticsParts {
   readonly books: BooksParts
   readonly stream: PaymentStream
   readonly rewards: RewardsParts
+  readonly status: StatusParts
+  readonly setup: OverviewParts['setup']
 }
 
-export function analyticsRows({ books, stream, rewards }: AnalyticsParts): readonly Row[] {
+export function analyticsRows({ books, stream, rewards, status, setup }: AnalyticsParts): readonly Row[] {
   const readMark = (text: string) => books.cursors.read(text)
+  const readNow = () => readStatus(status)
   const payersCursor = (text: string) => readPayerCursor(books.cursors, text)
   return [
     readingRow(
@@ -61,7 +66,8 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       'One payment, with its transaction for a signed-in owner',
       noQuery,
       { answer: answers.detail },
-      async (_, { url, access }) => detailOf(books, url, await access()),
+      async (_, { url, access }) =>
+        detailOf(books, url, { namesTransactions: (await access()).kind === 'owner', rewards }),
     ),
     readingRow(
       endpoints.summary,
@@ -70,6 +76,14 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
       { answer: answers.summary },
       (query) => readSummary(books, query),
     ),
+    readingRow(
+      endpoints.overview,
+      'The home screen of the dashboard in one response',
+      summaryQuery,
+      { answer: answers.overview },
+      (query) => readOverview({ books, status: readNow, setup }, query),
+    ),
+    readingRow(endpoints.status, 'Problems that need attention now', noQuery, { answer: answers.status }, readNow),
     readingRow(
       endpoints.series,
       'Revenue by hour or by day',
@@ -83,8 +97,8 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
   ]
 }
 
-async function detailOf(parts: BooksParts, url: URL, access: Access): Promise<object | Response> {
+async function detailOf(parts: BooksParts, url: URL, view: DetailView): Promise<object | Response> {
   const mark = parts.cursors.read(url.pathname.slice(endpoints.payments.length + 1))
-  const detail = mark && (await readDetail(parts, mark.tx, access.kind === 'owner'))
+  const detail = mark && (await readDetail(parts, mark.tx, view))
   return detail ?? problem('not_found', { detail: 'No payment has this id. Use the id of a record in the list.' })
 }

@@ -50,6 +50,9 @@ const refundBody = z
       .refine((text) => decodeSignature(text) !== undefined, 'must be the signature of a transaction in base58')
       .optional(),
     id: z.string().max(256).optional(),
+    delivered: z.boolean().optional().meta({
+      description: 'Refunds the whole payment although something was delivered for it. Its shares stay.',
+    }),
   })
   .refine(({ tx, id }) => (tx === undefined) !== (id === undefined), 'must contain tx or id')
   .meta({ description: 'The payment: its transaction, or the id of its record.' })
@@ -113,7 +116,7 @@ export function rewardsRows({
       readRefunds(rewards, query.limit),
     ),
     {
-      ...record(endpoints.refunds, 'Refund a payment that was never redeemed, or its surplus', answers.refund),
+      ...record(endpoints.refunds, 'Refund a payment', answers.refund),
       method: 'POST',
       body: refundBody,
       handle: ({ request }) => orderRefund(rewards, cursors, request),
@@ -155,9 +158,9 @@ async function orderRefund(parts: RewardsParts, cursors: Cursors, request: Reque
   if (!parts.refund) return problem('refunds_missing')
   const posted = await readPosted(request, refundBody)
   if (posted instanceof Response) return posted
-  const { tx, id } = posted
+  const { tx, id, delivered = false } = posted
   const payment = tx === undefined ? cursors.read(id ?? '')?.tx : decodeSignature(tx)
-  const refunding = payment && (await parts.refund(payment))
+  const refunding = payment && (await parts.refund(payment, { evenDelivered: delivered }))
   if (!refunding || refunding.kind === 'unknown')
     return problem('not_found', { detail: 'No payment has this id. Use the id of a record in the list.' })
   if (refunding.kind === 'refused')

@@ -8,6 +8,7 @@ import {
 } from '@solana/kit'
 import { Keypair, type PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js'
 import { describe, expect, it } from 'vitest'
+import { createSign } from '../../host/keys/ed25519.ts'
 import { createWallet } from './keypair.ts'
 
 const seed = new Uint8Array(32).fill(42)
@@ -47,6 +48,11 @@ describe('createWallet', () => {
     const signature = signed.slice(1, 65) as SignatureBytes
     expect(await verifySignature(publicKey, signature, signed.slice(65))).toBe(true)
     expect(Object.keys(wallet).sort()).toEqual(['address', 'signMessage', 'signTransaction'])
+    // Ed25519 has one signature for each message, whichever library computes it.
+    const own = await createWallet(await make(), createSign)
+    expect(own.address).toBe(wallet.address)
+    expect(await own.signTransaction(unsigned(keypair.publicKey))).toEqual(signed)
+    expect(Object.keys(own)).toEqual(Object.keys(wallet))
   })
 
   const other = Keypair.fromSeed(new Uint8Array(32).fill(43))

@@ -9,12 +9,15 @@ import type { Rpc } from '../rpc/rpc.ts'
 import { readFinality } from './finality.ts'
 import { createNodeReader, type Pin } from './node-reader.ts'
 import { createSharedReads } from './shared-reads.ts'
+import type { SignedTransactions } from './signed-transactions.ts'
 import { createWatcher, type Watch } from './watcher.ts'
 
 export interface ChainParts {
   /** The nodes. They are closed with the chain. */
   readonly rpc: Rpc
   readonly verifier: Verifier
+  /** Transactions whose signatures need no verification. */
+  readonly signed?: SignedTransactions
   /** The genesis hash that every node must have. If it is omitted, the first node's hash is used. */
   readonly genesis?: string
   readonly clock: Clock
@@ -30,9 +33,9 @@ export interface ChainParts {
 const heardWaitMs = 10_000
 
 export function createChain(parts: ChainParts): Chain {
-  const { rpc, verifier, clock, log, meter, hedgeMs = 500 } = parts
+  const { rpc, verifier, signed, clock, log, meter, hedgeMs = 500 } = parts
   const pin: Pin = { hash: parts.genesis }
-  const nodeReaders = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, clock, log }))
+  const nodeReaders = rpc.nodes.map((node) => createNodeReader({ node, pin, verifier, signed, clock, log }))
   const onHedge = () => meter?.count('paystile_node_hedges_total')
   const reads = createSharedReads({ nodeReaders, clock, log, hedgeMs, onHedge, watcher: () => watcher })
   // The watcher heard of it, so callers that wait for it are served at once.

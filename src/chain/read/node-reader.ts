@@ -17,6 +17,7 @@ import type { Call, Node, RpcAnswer } from '../rpc/rpc.ts'
 import { createStatusPoller, type StatusPoller } from '../rpc/signature-statuses.ts'
 import { decodeTransaction, type Transaction, verifySignatures } from './decode.ts'
 import { readEffect } from './effects.ts'
+import type { SignedTransactions } from './signed-transactions.ts'
 
 export type NodeReading =
   | { readonly kind: 'found'; readonly effect: Effect }
@@ -50,6 +51,8 @@ export interface NodeReaderParts {
   readonly node: Node
   readonly pin: Pin
   readonly verifier: Verifier
+  /** Transactions whose signatures need no verification. */
+  readonly signed?: SignedTransactions | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -59,7 +62,7 @@ const config = { encoding: 'base64', maxSupportedTransactionVersion: 1 }
 /** The time for which a successful chain check remains valid before the next question. */
 const trustedMs = 1_000
 
-export function createNodeReader({ node, pin, verifier, clock, log }: NodeReaderParts): NodeReader {
+export function createNodeReader({ node, pin, verifier, signed, clock, log }: NodeReaderParts): NodeReader {
   /** The time of the last successful chain check. */
   let knownAt = Number.NEGATIVE_INFINITY
   let asking: Promise<boolean | undefined> | undefined
@@ -126,7 +129,7 @@ export function createNodeReader({ node, pin, verifier, clock, log }: NodeReader
     const slot = readCount(result['slot'])
     const wire = readWire(result['transaction'])
     if (slot === undefined || wire === undefined) return useless('the response is not a transaction')
-    const transaction = verified.get(wire) ?? authenticate(wire, verifier)
+    const transaction = verified.get(wire) ?? signed?.find(wire) ?? authenticate(wire, verifier)
     if ('why' in transaction) return useless(transaction.why)
     if (encodeBase58(transaction.signatures[0] ?? new Uint8Array()) !== signature)
       return useless('the node returned another transaction than requested')

@@ -47,7 +47,7 @@ describe('a message of several signers', () => {
       let bytes = draft()
       for (const index of order) {
         expect(isSigned(bytes)).toBe(false)
-        bytes = await signUnchanged(bytes, wallets[index] as Wallet)
+        bytes = await signUnchanged(bytes, wallets[index] as Wallet, index === 1 ? createVerifier() : undefined)
       }
       expect(isSigned(bytes)).toBe(true)
       expect(read(bytes).message).toEqual(read(draft()).message)
@@ -67,7 +67,9 @@ describe('a message of several signers', () => {
     // A signature of somebody else, under something else, or none at all.
     await expect(attachSignature(ours, wallets[2]?.address ?? '', signature)).rejects.toThrow('did not sign')
     await expect(attachSignature(draft('other'), wallets[1]?.address ?? '', signature)).rejects.toThrow('did not sign')
-    await expect(attachSignature(ours, wallets[1]?.address ?? '', new Uint8Array(63))).rejects.toThrow('did not sign')
+    const [signer, short] = [wallets[1]?.address ?? '', new Uint8Array(63)]
+    await expect(attachSignature(ours, signer, short)).rejects.toThrow('did not sign')
+    await expect(attachSignature(ours, signer, short, createVerifier())).rejects.toThrow('did not sign')
     await expect(attachSignature(ours, memoProgram, signature)).rejects.toThrow('is not a signer')
     await expect(attachSignature(Uint8Array.of(1), memoProgram, signature)).rejects.toThrow('not a transaction')
   })
@@ -109,5 +111,6 @@ describe('a message of several signers', () => {
     const wallet = wallets[0] as Wallet
     const hostile: Wallet = { ...wallet, signTransaction: async () => sign(wallet) }
     await expect(signUnchanged(draft(), hostile)).rejects.toThrow(why)
+    await expect(signUnchanged(draft(), hostile, createVerifier())).rejects.toThrow(why)
   })
 })

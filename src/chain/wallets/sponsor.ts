@@ -6,6 +6,7 @@ import type { Clock, Verifier } from '../../core/runtime.ts'
 import { readFunds } from '../accounts/balances.ts'
 import type { Wallet } from '../keys/keypair.ts'
 import { openTransaction, readSignature } from '../read/decode.ts'
+import type { SignedTransactions } from '../read/signed-transactions.ts'
 import { describeError } from '../rpc/json.ts'
 import { describeFailure, resultValue } from '../rpc/results.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -72,9 +73,13 @@ export interface RunningSponsor extends Sponsor {
 
 const balanceMs = 10_000
 
+interface SponsorWalletParts extends Pick<SubmitterParts, 'rpc' | 'clock' | 'verifier'> {
+  readonly signed: SignedTransactions
+}
+
 /** `onBalance` is called with every balance that was read. */
 export function createSponsor(
-  { rpc, clock }: Pick<SubmitterParts, 'rpc' | 'clock'>,
+  { rpc, clock, verifier, signed }: SponsorWalletParts,
   wallet: Wallet,
   onBalance: (lamports: bigint) => void,
 ): RunningSponsor {
@@ -96,8 +101,11 @@ export function createSponsor(
     stop: balances.stop,
     sign: async ({ bytes }) => {
       try {
-        const wire = await signUnchanged(bytes, wallet)
-        return { kind: 'signed', wire, signature: readSignature(openTransaction(wire)) }
+        const wire = await signUnchanged(bytes, wallet, verifier)
+        const transaction = openTransaction(wire)
+        // The payer's signature was verified when the transaction was read, the sponsor's just now.
+        signed.add(encodeWire(wire), transaction)
+        return { kind: 'signed', wire, signature: readSignature(transaction) }
       } catch (error) {
         // A signer's own message may contain data that must not be logged.
         return { kind: 'unavailable', why: error instanceof Error ? error.name : 'unknown' }

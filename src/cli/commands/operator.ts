@@ -52,12 +52,13 @@ export function addOperatorCommands({ command, group, run }: Commands): void {
     .option('--dry-run', 'list the transactions without a change')
     .action(run(() => import('../operator/adopt.ts'), 'adopt'))
 
-  onService('refund', 'refund a payment that was never redeemed, or its surplus')
+  onService('refund', 'refund a payment that was never redeemed, or its surplus; with --delivered any payment')
     .argument('<tx>', 'transaction signature of the payment')
     .option(
       '--key <file>',
       'key file of the wallet that pays the refund (default: refundKey in the file, else PAYSTILE_REFUND_KEY)',
     )
+    .option('--delivered', 'refund the whole payment although something was delivered; its shares stay, at your cost')
     .action(run(() => import('../operator/refund.ts'), 'refund'))
 
   const books = group('books', 'check or recompute the totals in the reports')

@@ -1,6 +1,6 @@
 /**
- * `paystile refund`: returns a payment that was never redeemed, or the surplus of a payment. Repeated runs send it
- * once.
+ * `paystile refund`: returns a payment that was never redeemed, the surplus of a payment, or with `--delivered` any
+ * payment. Repeated runs send it once.
  */
 import type { RoutesConfig } from '../../api/options.ts'
 import { readMints } from '../../api/router.ts'
@@ -19,7 +19,7 @@ import { readPassphrase } from '../passphrase.ts'
 import type { Flags } from '../run.ts'
 import { type ServiceOptions, withService } from './service.ts'
 
-type RefundOptions = ServiceOptions & Flags<'key'>
+type RefundOptions = ServiceOptions & Flags<'key', 'delivered'>
 
 const pauseMs = 1_000
 /** Longer than a transaction can remain valid. */
@@ -30,7 +30,7 @@ export function refund(terminal: Terminal, tx: string, options: RefundOptions): 
   if (!payment) throw usage(`${tx} is not a transaction signature. Copy it from the list of problems.`)
   return withService(terminal, options, async (service, config) => {
     const parts = await open(service, config, await unlocked(options.key ?? config.refundKey))
-    const planning = await planRefund(parts, payment)
+    const planning = await planRefund(parts, payment, { evenDelivered: options.delivered === true })
     if (planning.kind === 'unknown')
       throw new CommandError('refused', 'unknown_payment', 'This service has not seen that payment.')
     if (planning.kind === 'refused')

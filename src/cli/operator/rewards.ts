@@ -74,11 +74,14 @@ export function auditAll(terminal: Terminal, options: ServiceOptions): Promise<E
       reportToken: service.config.reportToken,
       assetOf: (token) => (token === 'SOL' ? 'SOL' : findMint(token, mints)?.address),
     })
-    const { accruals, payouts, problems, unknown } = audit
+    const { accruals, payouts, refunded, problems, unknown } = audit
     terminal.result({ ok: problems.length === 0, ...audit }, [
       `${counted(accruals, 'payment')} ${accruals === 1 ? 'was' : 'were'} accrued, and ${counted(payouts, 'payout')} landed.`,
       problems.length === 0 ? 'All rewards match the chain and the journal.' : 'Differences:',
       ...problems,
+      ...(refunded.length === 0
+        ? []
+        : ['These payments were refunded after their delivery. Their shares stay, at your cost:', ...refunded]),
       ...(unknown.length === 0
         ? []
         : ['No node returns these payments any more, so they were not compared with the chain:', ...unknown]),

@@ -1,13 +1,14 @@
 /**
  * The messages between the checkout page and the service. The page sends them in this header to the address from which
- * it was loaded. They never reach the resource and use up nothing.
+ * it was loaded.
  *
  * `Payment-Checkout: status; requestId=…`, `view; requestId=…; token=…`, `prepare; requestId=…; token=…; account=…`,
- * `submit; requestId=…; transaction=<base64url>`, `receipt; requestId=…`; on a local chain also
- * `test; requestId=…; token=…`.
+ * `submit; requestId=…; transaction=<base64url>`, `receipt; requestId=…`, `open; requestId=…`; on a local chain also
+ * `test; requestId=…; token=…`. All but `open` use up nothing and never reach the resource.
  */
 import { isTokenCode, type Network, type TokenCode } from '../money/tokens.ts'
 import { requestIdPattern } from '../protocol/request-id.ts'
+import type { CheckoutTexts } from './languages/en.ts'
 
 export const checkoutHeader = 'Payment-Checkout'
 
@@ -40,19 +41,27 @@ export type CheckoutState =
 
 export interface CheckoutToken {
   readonly token: TokenCode
-  /** For people: "0.01". */
+  /** Exact, as a wallet reads it: "0.01". */
   readonly amount: string
   /** The mint's address; SOL has none. */
   readonly mint?: string
+  /** Its approximate value in US dollars, if a rate is known. Only to compare: the amount is the price. */
+  readonly dollars?: string
 }
 
 /** The initial state of the page. Its script reads it from the document. */
 export interface CheckoutFacts {
   readonly requestId: string
+  /** The texts of the page, in its language. */
+  readonly texts: CheckoutTexts
+  /** The way to write numbers and times: `de-CH`. */
+  readonly locale: string
   readonly network: Network
   /** The chain's name in the Wallet Standard: `solana:mainnet`, `solana:devnet`, `solana:localnet`. */
   readonly chain: string
   readonly recipient: string
+  /** The seller's name, or else the host. */
+  readonly seller: string
   /** The host of the service, as shown to people. */
   readonly host: string
   /** The item for sale: the provider's description, or else the path. */
@@ -74,6 +83,8 @@ export interface CheckoutFacts {
   readonly bought?: string
   /** The address to which people return after they paid for a program. */
   readonly returnUrl?: string
+  /** The resource may be JSON, as far as the service knows, so the page offers to show it. */
+  readonly isReadable?: boolean
   /**
    * The browser has kept the cookie of this purchase, or none is needed. The page offers no payment until this is true.
    */
@@ -120,6 +131,8 @@ export type CheckoutOrder =
   | { readonly kind: 'view'; readonly requestId: string; readonly token: TokenCode }
   /** Needs the cookie of the purchase. */
   | { readonly kind: 'receipt'; readonly requestId: string }
+  /** Asks for the bought resource itself, to show it in the page. Needs the cookie, too. */
+  | { readonly kind: 'open'; readonly requestId: string }
   | { readonly kind: 'prepare'; readonly requestId: string; readonly token: TokenCode; readonly account: string }
   | { readonly kind: 'submit'; readonly requestId: string; readonly transaction: string }
   /** Pays with test money, on test networks only. */
@@ -143,7 +156,7 @@ export function parseOrder(header: string): CheckoutOrder | undefined {
     const tx = values.get('tx')
     return tx === undefined ? { kind, requestId } : { kind, requestId, tx }
   }
-  if (kind === 'receipt') return { kind, requestId }
+  if (kind === 'receipt' || kind === 'open') return { kind, requestId }
   if (kind === 'submit') return transaction === undefined ? undefined : { kind, requestId, transaction }
   if (!isTokenCode(token)) return undefined
   if (kind === 'view' || kind === 'test') return { kind, requestId, token }

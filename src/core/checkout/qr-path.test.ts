@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { qrPath, qrSize, quietZone } from './qr-path.ts'
+import { frameQr, qrPath, qrSize, quietZone } from './qr-path.ts'
 
 /** Walks the path as a browser would, and notes which modules the pen covers. */
 function drawn(path: string, size: number): readonly string[] {
@@ -35,4 +35,21 @@ it('draws every dark module and no other, inside a quiet zone', () => {
       expect(drawn(qrPath(rows), size)).toEqual([...blank, ...rows.map((row) => `${edge}${row}${edge}`), ...blank])
     }),
   )
+})
+
+it('draws codes of all usual links at one size, with whole modules of at least 4 pixels', () => {
+  const sides = Array.from({ length: 20 }, (_, version) => 21 + 4 * version).map((modules) => {
+    const rows = Array.from({ length: modules }, () => '1'.repeat(modules))
+    const { viewBox, side } = frameQr(rows)
+    const [x = 0, y = 0, width = 0, height = 0] = viewBox.split(' ').map(Number)
+    const pixels = side / width
+    expect(pixels).toBe(Math.round(pixels))
+    expect(pixels).toBeGreaterThanOrEqual(4)
+    expect([y, height]).toEqual([x, width])
+    // The quiet zone is inside the frame.
+    expect(x).toBeLessThanOrEqual(0)
+    expect(x + width).toBeGreaterThanOrEqual(qrSize(rows))
+    return side
+  })
+  expect(new Set(sides.slice(0, 14))).toEqual(new Set([324]))
 })

@@ -22,8 +22,25 @@ export function qrSize(rows: readonly string[]): number {
   return rows.length + 2 * quietZone
 }
 
-/** Pixels per side. Each module is a whole number of pixels, because scanners read uneven modules badly. */
-export function qrPixels(rows: readonly string[]): number {
+/** The side of every code on the page, in pixels. It has room for a link of 450 characters. */
+const usualSide = 324
+/** Phones read smaller modules badly. */
+const leastModule = 4
+
+export interface QrFrame {
+  readonly viewBox: string
+  /** Pixels per side. */
+  readonly side: number
+}
+
+/**
+ * The frame of a code. All codes have the same side, so that another token moves nothing. Each module is a whole number
+ * of pixels, because scanners read uneven modules badly, and the rest is margin.
+ */
+export function frameQr(rows: readonly string[]): QrFrame {
   const size = qrSize(rows)
-  return size * Math.max(2, Math.floor(292 / size))
+  const module = Math.max(leastModule, Math.floor(usualSide / size))
+  const side = Math.max(usualSide, size * module)
+  const start = -Math.floor((side - size * module) / 2) / module
+  return { viewBox: `${start} ${start} ${side / module} ${side / module}`, side }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { en } from './languages/en.ts'
 import type { CheckoutState } from './messages.ts'
 import { describeState, isPayable, sentence } from './texts.ts'
 
@@ -13,8 +14,9 @@ const states: readonly CheckoutState[] = [
   { state: 'wrong', tx, why: 'the transaction failed' },
   { state: 'expired' },
 ]
-const reload = { after: 'reload', isAgain: false } as const
-const back = { after: 'return', isAgain: false } as const
+const wording = { texts: en.checkout, locale: 'en-US' }
+const reload = { ...wording, after: 'reload', isAgain: false } as const
+const back = { ...wording, after: 'return', isAgain: false } as const
 
 describe('the texts of the checkout page', () => {
   it('every state has words of its own, and names its transaction', () => {

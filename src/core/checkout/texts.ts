@@ -1,7 +1,11 @@
 /**
- * The texts that tell people the state of their purchase. The service and the page's script use the same words.
+ * The texts that tell people the state of their purchase. The service and the page's script use the same words, in the
+ * language of the browser.
  */
-import type { CheckoutFacts, CheckoutState } from './messages.ts'
+import { formatDecimal } from '../money/money.ts'
+import type { CheckoutTexts } from './languages/en.ts'
+import { fill } from './languages/fill.ts'
+import type { CheckoutFacts, CheckoutState, CheckoutToken } from './messages.ts'
 
 export interface Notice {
   readonly tone: 'info' | 'busy' | 'good' | 'warn' | 'bad'
@@ -12,104 +16,93 @@ export interface Notice {
   /** The label of a link. It reloads the page, unless `href` names another address. */
   readonly action?: string
   readonly href?: string
+  /** The link opens the purchase. */
+  readonly opens?: true
   /** The link is shown plainly, without emphasis, because most people do not need it. */
   readonly isQuiet?: true
   /** A command for a terminal. */
   readonly command?: string
 }
 
+/** The language of a page, and its way to write numbers. */
+export type Wording = Pick<CheckoutFacts, 'texts' | 'locale'>
+
 /** Prices with more digits are shown in a smaller font. */
 export const longPrice = 9
 
-const keep = 'For a refund, show this transaction to the seller.'
+/** The exact price: "1,234.5 USDC". */
+export function formatPrice({ amount, token }: Pick<CheckoutToken, 'amount' | 'token'>, { locale }: Wording): string {
+  return `${formatDecimal(amount, locale)} ${token}`
+}
 
-const paid = { tone: 'good', title: 'Paid' } as const
+/** The title of the page. It follows the chosen token. */
+export function formatTitle(price: CheckoutToken | undefined, facts: Wording & Pick<CheckoutFacts, 'seller'>): string {
+  const { seller, texts } = facts
+  return fill(texts.title, { price: price ? formatPrice(price, facts) : '', seller })
+}
+
+/** The approximate value, to stand beside the exact price. Empty without a rate. */
+export function formatWorth({ dollars }: CheckoutToken, { texts, locale }: Wording): string {
+  return dollars === undefined ? '' : fill(texts.worth, { amount: formatDecimal(dollars, locale, 2) })
+}
 
 /** Undefined if there is nothing to report, before the first payment. */
 export function describeState(
   state: CheckoutState,
-  facts: Pick<CheckoutFacts, 'after' | 'isAgain' | 'returnUrl'>,
+  facts: Wording & Pick<CheckoutFacts, 'after' | 'isAgain' | 'returnUrl'>,
 ): Notice | undefined {
+  const { texts, locale } = facts
   const isBack = facts.after === 'return'
-  const onward = isBack ? {} : { action: 'Get a new price' }
-  const ask = isBack ? ' Go back and request a new price.' : ''
+  const onward = isBack ? {} : { action: texts.newPrice }
+  const ask = isBack ? ` ${texts.goBack}` : ''
   switch (state.state) {
     case 'waiting':
-      return facts.isAgain
-        ? {
-            tone: 'info',
-            title: 'You have already bought this',
-            text: 'It was delivered. Pay again only if you want to buy it again.',
-          }
-        : undefined
+      return facts.isAgain ? { tone: 'info', title: texts.againTitle, text: texts.againText } : undefined
     case 'confirming':
       return {
         tone: 'busy',
-        title: 'Payment detected',
-        text: 'Confirmation takes a few seconds. Please do not pay again.',
+        title: texts.detectedTitle,
+        text: texts.detectedText,
         ...(state.tx !== undefined && { tx: state.tx }),
       }
     case 'paid':
-      if (!isBack)
-        return { ...paid, text: 'Thank you. Your purchase is ready.', tx: state.tx, action: 'Open your purchase' }
-      return {
-        ...paid,
-        text: 'Thank you. You can close this page now.',
-        tx: state.tx,
-        ...(facts.returnUrl !== undefined && { action: 'Return to the seller', href: facts.returnUrl }),
-      }
+      return describePaid(state.tx, facts)
     case 'used':
-      if (!isBack) return openedElsewhere(state.tx)
-      return {
-        tone: 'info',
-        title: 'This payment has already been used',
-        text: 'The purchase was delivered.',
-        tx: state.tx,
-      }
+      if (!isBack) return openedElsewhere(state.tx, texts)
+      return { tone: 'info', title: texts.usedTitle, text: texts.usedText, tx: state.tx }
     case 'stranded':
-      return {
-        tone: 'warn',
-        title: 'Paid, but it cannot be opened here',
-        text: `The cookie that opens the purchase is missing in this browser. ${keep}`,
-        tx: state.tx,
-      }
-    case 'short':
-      return {
-        tone: 'warn',
-        title: 'The amount is too low',
-        text:
-          `${state.received} ${state.token} arrived, but the price is ${state.required} ${state.token}. ` +
-          `Partial payments do not count. Pay the full price below, in one payment. ${keep}`,
-        tx: state.tx,
-      }
+      return { tone: 'warn', title: texts.strandedTitle, text: texts.strandedText, tx: state.tx }
+    case 'short': {
+      const [received, required] = [state.received, state.required].map((amount) => formatDecimal(amount, locale))
+      const text = fill(texts.shortText, { received: received ?? '', required: required ?? '', token: state.token })
+      return { tone: 'warn', title: texts.shortTitle, text, tx: state.tx }
+    }
     case 'late':
-      return {
-        tone: 'warn',
-        title: 'Paid too late',
-        text: `The payment arrived after the price had expired and cannot be accepted. ${keep}${ask}`,
-        tx: state.tx,
-        ...onward,
-      }
-    case 'wrong':
-      return {
-        tone: 'warn',
-        title: 'This payment cannot be accepted',
-        text: `${sentence(state.why)} ${keep}`,
-        tx: state.tx,
-      }
+      return { tone: 'warn', title: texts.lateTitle, text: `${texts.lateText}${ask}`, tx: state.tx, ...onward }
+    case 'wrong': {
+      const text = fill(texts.wrongText, { why: sentence(state.why) })
+      return { tone: 'warn', title: texts.wrongTitle, text, tx: state.tx }
+    }
     case 'expired':
-      return { tone: 'info', title: 'This price has expired', text: `Nothing was paid.${ask}`, ...onward }
+      return { tone: 'info', title: texts.expiredTitle, text: `${texts.nothingPaid}${ask}`, ...onward }
   }
 }
 
+function describePaid(tx: string, { texts, after, returnUrl }: Parameters<typeof describeState>[1]): Notice {
+  const paid = { tone: 'good', title: texts.paidTitle, tx } as const
+  if (after === 'reload') return { ...paid, text: texts.paidText, action: texts.open, opens: true }
+  const back = returnUrl === undefined ? {} : { action: texts.returnToSeller, href: returnUrl }
+  return { ...paid, text: texts.paidBackText, ...back }
+}
+
 /** The tabs of a browser share one purchase, and one of them shows the resource. The other tabs offer no payment. */
-export function openedElsewhere(tx: string): Notice {
+export function openedElsewhere(tx: string, texts: CheckoutTexts): Notice {
   return {
     tone: 'info',
-    title: 'Opened in another tab',
-    text: 'Another tab of this browser shows your purchase and its receipt. If you closed that tab, reload this page.',
+    title: texts.elsewhereTitle,
+    text: texts.elsewhereText,
     tx,
-    action: 'Reload this page',
+    action: texts.reload,
     isQuiet: true,
   }
 }
@@ -122,5 +115,5 @@ export function isPayable(state: CheckoutState): boolean {
 /** Turns a reason from any source into a complete sentence. */
 export function sentence(text: string): string {
   const trimmed = text.trim()
-  return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?]$/.test(trimmed) ? '' : '.'}`
+  return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}${/[.!?\u3002\uff01\uff1f]$/.test(trimmed) ? '' : '.'}`
 }

@@ -29,6 +29,23 @@ describe('base64url', () => {
     },
   )
 
+  it('reads any letters as the library does', () => {
+    const letters = fc.string({ unit: fc.constantFrom(...'AQgwz09-_+/= \nä'), maxLength: 12 })
+    const expected = (text: string): Uint8Array | undefined => {
+      try {
+        return base64urlnopad.decode(text)
+      } catch {
+        return undefined
+      }
+    }
+    fc.assert(
+      fc.property(letters, (text) => {
+        expect(decodeBase64url(text)).toEqual(expected(text))
+      }),
+      { numRuns: size(500, 10_000) },
+    )
+  })
+
   it('refuses spellings with stray bits', () => {
     expect(decodeBase64url('QQ')).toEqual(Uint8Array.of(65))
     expect(decodeBase64url('QR')).toBeUndefined()

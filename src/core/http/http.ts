@@ -42,6 +42,16 @@ export interface Answer {
   readonly cookies?: readonly string[]
   /** ASCII, so the length in bytes equals the length in characters, and sending is cheaper than for arbitrary text. */
   readonly body: string
+  /** The compressed body, which is sent in its place. */
+  readonly bytes?: Uint8Array
+}
+
+/** The media type of every page for people. */
+export const pageType = 'text/html; charset=utf-8'
+
+/** Whether a media type is JSON: `application/json`, `application/geo+json`. */
+export function isJsonType(type: string | undefined): boolean {
+  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type ?? '')
 }
 
 export function isHttpUrl(text: string): boolean {

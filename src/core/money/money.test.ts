@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fuzzRuns, size } from '../../../tests/harness/length.ts'
-import { formatNumber, formatUnits, groupDigits, maxUnits, parseUnits } from './money.ts'
+import { formatDecimal, formatNumber, formatUnits, maxUnits, parseUnits } from './money.ts'
 
 describe('parseUnits', () => {
   it.each([
@@ -112,11 +112,26 @@ describe('formatNumber', () => {
 })
 
 it.each([
-  ['0.001', '0.001'],
-  ['999', '999'],
-  ['1000', '1,000'],
-  ['1234567.1234567', '1,234,567.1234567'],
-  ['-12345', '-12,345'],
-])('groups the digits of %s as %s', (decimal, grouped) => {
-  expect(groupDigits(decimal)).toBe(grouped)
+  ['0.001', 'en-US', 0, '0.001'],
+  ['999', 'en-US', 0, '999'],
+  ['1000', 'en-US', 0, '1,000'],
+  ['1000', 'en-US', 2, '1,000.00'],
+  ['-12345', 'en-US', 0, '\u221212,345'],
+  ['18446744073709551615.123456789', 'en-US', 0, '18,446,744,073,709,551,615.123456789'],
+  ['1234567.125', 'de-DE', 0, '1.234.567,125'],
+  ['12345.5', 'es-MX', 0, '12,345.5'],
+  ['1234.5', 'ar-EG-u-nu-arab', 0, '1,234.5'],
+  ['', 'en-US', 2, ''],
+  ['1e5', 'en-US', 2, '1e5'],
+])('writes %s for people of %s, at least %i places, as %s', (decimal, locale, places, shown) => {
+  expect(formatDecimal(decimal, locale, places).replace(/[\u200e\u200f\u061c]/g, '')).toBe(shown)
+})
+
+it('keeps every digit of an amount for people', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: maxUnits }), fc.integer({ min: 0, max: 18 }), (units, decimals) => {
+      const plain = formatUnits(units, decimals)
+      expect(formatDecimal(plain, 'en-US').replaceAll(',', '')).toBe(plain)
+    }),
+  )
 })

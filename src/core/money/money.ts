@@ -49,10 +49,22 @@ export function formatNumber(value: number): string | undefined {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** Groups the digits before the point by thousands: 1234.5 becomes 1,234.5. */
-export function groupDigits(decimal: string): string {
-  return decimal.replace(
-    /^(-?)(\d+)/,
-    (_all, sign: string, whole: string) => sign + whole.replace(/\B(?=(?:\d{3})+$)/g, ','),
-  )
+/** Latin digits in every language, so that whole and fraction match. */
+const plainDigits = { numberingSystem: 'latn' } as const
+
+/**
+ * Writes plain decimal text as people of a language do: 1234.5 becomes 1,234.5 or 1.234,5. All digits are kept, and none
+ * passes through a float. Other text stays as it is.
+ */
+export function formatDecimal(decimal: string, locale: string, leastPlaces = 0): string {
+  const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? []
+  if (whole === undefined) return decimal
+  const digits = fraction.padEnd(leastPlaces, '0')
+  const grouped = new Intl.NumberFormat(locale, plainDigits).format(BigInt(whole))
+  return `${sign === '-' ? '\u2212' : ''}${grouped}${digits === '' ? '' : `${findPoint(locale)}${digits}`}`
+}
+
+function findPoint(locale: string): string {
+  const parts = new Intl.NumberFormat(locale, { ...plainDigits, minimumFractionDigits: 1 }).formatToParts(0)
+  return parts.find(({ type }) => type === 'decimal')?.value ?? '.'
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import { maxUnits } from './money.ts'
-import { convert, parseRate, testRates } from './rates.ts'
+import { convert, estimateDollars, parseRate, testRates } from './rates.ts'
 
 const usdc = { token: 'USDC', decimals: 6 } as const
 const sol = { token: 'SOL', decimals: 9 } as const
@@ -40,5 +40,24 @@ describe('convert', () => {
       }),
       { numRuns: size(300, 10_000) },
     )
+  })
+})
+
+describe('the approximate value in dollars', () => {
+  it.each([
+    [1_000_000_000n, '150', '150'],
+    [1_234_567_890n, '150', '185.19'],
+    [66_556n, '150', '0.01'],
+    [99_999n, '150', '0.015'],
+    [1n, '150', '0.00000015'],
+    [1n, '0.0001', undefined],
+    [1_000_000_000n, '0.999999', '1'],
+    [maxUnits, '150', '2767011611056.43'],
+  ])('of %d lamports at %s is %s', (units, rate, dollars) => {
+    expect(estimateDollars({ ...sol, units }, { SOL: rate })).toBe(dollars)
+  })
+
+  it('is unknown without a rate', () => {
+    expect(estimateDollars({ ...sol, units: 5n }, { USDC: '1' })).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 /**
  * Converts a price into the other accepted tokens. A rate is the value of one whole token in USDC, as decimal text.
  */
-import { maxUnits, parseDecimal } from './money.ts'
+import { formatUnits, maxUnits, parseDecimal } from './money.ts'
 import { type ByToken, findDecimals, listTokens, type MintTable, type TokenCode } from './tokens.ts'
 
 export type RateTable = ByToken<string>
@@ -69,6 +69,20 @@ export function fairUnits(
   const [fromPlaces, toPlaces] = [decimals[token], decimals[into]]
   if (from === undefined || to === undefined || fromPlaces === undefined || toPlaces === undefined) return undefined
   return (units * from * 10n ** BigInt(toPlaces)) / (to * 10n ** BigInt(fromPlaces))
+}
+
+/**
+ * The approximate value of an amount in US dollars, as decimal text: cents, or two significant digits below ten cents.
+ * It accompanies the amount and never replaces it. Undefined without a rate.
+ */
+export function estimateDollars({ token, units, decimals }: Amount, rates: RateTable): string | undefined {
+  const rate = parseRate(rates[token] ?? '')
+  if (rate === undefined) return undefined
+  const worth = (units * rate) / 10n ** BigInt(decimals)
+  const dropped = Math.min(Math.max(worth.toString().length - 2, 0), rateDecimals - 2)
+  const unit = 10n ** BigInt(dropped)
+  const rounded = ((worth + unit / 2n) / unit) * unit
+  return rounded === 0n ? undefined : formatUnits(rounded, rateDecimals)
 }
 
 /** Whether a table has a rate for each of these tokens. */

@@ -1,4 +1,6 @@
 /** The protocol's two shapes of an access-granted body, written around a JSON resource as it streams. */
+import { isJsonType } from '../http/http.ts'
+
 export const envelopes = ['none', 'verified', 'result'] as const
 export type Envelope = (typeof envelopes)[number]
 
@@ -21,7 +23,6 @@ export function findWrapping(
   envelope: Envelope,
   response: { readonly status: number; readonly type: string | undefined; readonly encoding: string | undefined },
 ): Wrapping | undefined {
-  const isJson = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(response.type ?? '')
   const isPlain = response.encoding === undefined || response.encoding === 'identity'
-  return response.status === 200 && isJson && isPlain ? wrappings[envelope] : undefined
+  return response.status === 200 && isJsonType(response.type) && isPlain ? wrappings[envelope] : undefined
 }

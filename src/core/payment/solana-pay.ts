@@ -16,14 +16,35 @@ export interface TransferLink {
   readonly requestId: string
   /** The name of the recipient that the wallet shows. */
   readonly label: string
+  /** The item that the wallet shows. Undefined if the label names it. */
+  readonly message?: string | undefined
 }
 
+/** The longest label and message in a link, as they are encoded there. A longer link needs a code with more modules. */
+const longestWords = 72
+
 /** A transfer request: the wallet builds the transaction itself. */
-export function transferLink({ recipient, amount, mint, requestId, label }: TransferLink): string {
+export function transferLink({ recipient, amount, mint, requestId, label, message }: TransferLink): string {
   const token = mint === undefined ? '' : `&spl-token=${mint}`
   const reference = deriveReference(requestId)
-  const words = `&label=${encodeURIComponent(label)}`
+  const words = `&label=${encodeWords(label)}${message === undefined ? '' : `&message=${encodeWords(message)}`}`
   return `solana:${recipient}?amount=${amount}${token}&reference=${reference}${words}&memo=${requestId}`
+}
+
+/** Cuts a text between two characters if it is too long. */
+function encodeWords(text: string): string {
+  // Half a character cannot be encoded.
+  const clean = text.replace(/\p{Surrogate}/gu, '\ufffd')
+  const whole = encodeURIComponent(clean)
+  if (whole.length <= longestWords) return whole
+  const end = encodeURIComponent('\u2026')
+  let words = ''
+  for (const character of clean) {
+    const longer = words + encodeURIComponent(character)
+    if (longer.length + end.length > longestWords) break
+    words = longer
+  }
+  return words + end
 }
 
 /**

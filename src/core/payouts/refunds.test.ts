@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { History, PaymentListItem } from '../payment/history.ts'
-import { formatRefund, judgeRefund, parseRefund } from './refunds.ts'
+import { formatRefund, judgeRefund, listRefunds, parseRefund } from './refunds.ts'
 
 const capture: PaymentListItem = {
   tx: new Uint8Array(64),
@@ -55,6 +55,30 @@ describe('a refund', () => {
     ['was delivered in part', { delivery: 'some' }, {}, 'was delivered'],
   ])('is refused of a payment that %s', (_what, change, facts, why) => {
     expect(judge(change, facts)).toEqual({ kind: 'refused', why: expect.stringContaining(why) })
+  })
+  it.each<readonly [string, Partial<PaymentListItem>, string[]]>([
+    ['was delivered', { delivery: 'all' }, ['delivered 100']],
+    ['was delivered in part', { delivery: 'some' }, ['delivered 100']],
+    ['was delivered and has a surplus', { delivery: 'all', units: 130n }, ['surplus 30', 'delivered 130']],
+    ['brought nothing', {}, ['undelivered 100']],
+    ['came too late', { state: 'late' }, ['late 100']],
+    ['was taken back by the chain', { state: 'reverted' }, ['the chain reverted the payment']],
+    ['is not final', { state: 'confirmed', delivery: 'all' }, ['the payment is not final yet; try again in a minute']],
+  ])('has these choices for a payment that %s', (_what, change, choices) => {
+    const payment = { ...capture, ...change }
+    const rulings = listRefunds({ payment, required: 100n }, now)
+    expect(rulings.map((one) => (one.kind === 'refused' ? one.why : `${one.reason} ${one.units}`))).toEqual(choices)
+  })
+  it('of a delivered payment is made only on request, and voids the rest of it', () => {
+    const payment = { ...capture, delivery: 'some' } as const
+    expect(judgeRefund({ payment, required: 100n }, now)).toMatchObject({ kind: 'refused' })
+    expect(judgeRefund({ payment, required: 100n }, now, { evenDelivered: true })).toEqual({
+      ...{ kind: 'refundable', reason: 'delivered', units: 100n, voids: true, coversUse: true },
+    })
+    const late = { ...capture, state: 'late' } as const
+    expect(judgeRefund({ payment: late, required: 100n }, now, { evenDelivered: true })).toMatchObject({
+      coversUse: false,
+    })
   })
   it('is kept as text', () => {
     const facts = { payment: 'tx', token: 'SOL', units: 10n ** 19n, reason: 'late' } as const

@@ -1,10 +1,18 @@
 /**
- * Decides how much of a payment can be refunded: payments that were never redeemed, and surpluses. Neither is ever
- * shared out.
+ * Decides how much of a payment can be refunded. Payments that were never redeemed and surpluses are never shared out. A
+ * delivered payment is refunded only if the owner asks for that: its shares stay, so the owner bears the cost.
  */
 import type { History } from '../payment/history.ts'
 
-export const refundReasons = ['late', 'unmatched', 'underpaid', 'unclaimed', 'undelivered', 'surplus'] as const
+export const refundReasons = [
+  'late',
+  'unmatched',
+  'underpaid',
+  'unclaimed',
+  'undelivered',
+  'surplus',
+  'delivered',
+] as const
 export type RefundReason = (typeof refundReasons)[number]
 
 export type RefundRuling =
@@ -14,6 +22,8 @@ export type RefundRuling =
       readonly units: bigint
       /** The whole payment is refunded, so no proof of it is accepted from then on. */
       readonly voids: boolean
+      /** Also if something was delivered for it. */
+      readonly coversUse: boolean
     }
   | { readonly kind: 'refused'; readonly why: string }
 
@@ -23,9 +33,19 @@ const claimMarginMs = 600_000
 /** The known facts about a payment that may be refunded. */
 export type RefundCase = Pick<History, 'payment' | 'required'>
 
-export function judgeRefund({ payment, required }: RefundCase, now: number): RefundRuling {
+export interface RefundWish {
+  /** Returns the whole payment although something was delivered for it. */
+  readonly evenDelivered?: boolean
+}
+
+export function judgeRefund(
+  { payment, required }: RefundCase,
+  now: number,
+  { evenDelivered = false }: RefundWish = {},
+): RefundRuling {
   const { state, units, request, delivery } = payment
-  const all = (reason: RefundReason): RefundRuling => ({ kind: 'refundable', reason, units, voids: true })
+  const whole = { kind: 'refundable', units, voids: true } as const
+  const all = (reason: RefundReason): RefundRuling => ({ ...whole, reason, coversUse: false })
   const refused = (why: string): RefundRuling => ({ kind: 'refused', why })
   switch (state) {
     case 'reverted':
@@ -46,10 +66,19 @@ export function judgeRefund({ payment, required }: RefundCase, now: number): Ref
       return all('unclaimed')
     case 'finalized':
       if (delivery === 'none') return all('undelivered')
+      if (evenDelivered) return { ...whole, reason: 'delivered', coversUse: true }
       if (required !== undefined && units > required)
-        return { kind: 'refundable', reason: 'surplus', units: units - required, voids: false }
+        return { kind: 'refundable', reason: 'surplus', units: units - required, voids: false, coversUse: false }
       return refused('the paid resource was delivered')
   }
+}
+
+/** The refunds that are possible now, the usual one first. Empty with the reason if there is none. */
+export function listRefunds(refunded: RefundCase, now: number): readonly RefundRuling[] {
+  const usual = judgeRefund(refunded, now)
+  const whole = judgeRefund(refunded, now, { evenDelivered: true })
+  if (whole.kind === 'refused' || !whole.coversUse) return [usual]
+  return usual.kind === 'refused' ? [whole] : [usual, whole]
 }
 
 /** The part of a payment's value that a refund of these units returns. A full refund returns all of it. */

@@ -67,7 +67,11 @@ export interface LedgerEvents {
   told(id: string): Promise<void>
   /** `again` is the time of the next attempt, in milliseconds since 1970. Undefined ends the attempts. */
   failed(id: string, why: string, again: number | undefined): Promise<void>
-  list(query: { readonly state?: LedgerEvent['state']; readonly most: number }): Promise<readonly LedgerEvent[]>
+  list(query: {
+    readonly id?: string
+    readonly state?: LedgerEvent['state']
+    readonly most: number
+  }): Promise<readonly LedgerEvent[]>
   /** Makes the event due again, as if it had never been tried. False if the id is unknown. */
   resend(id: string): Promise<boolean>
 }

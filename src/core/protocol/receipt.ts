@@ -4,6 +4,7 @@
  */
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import type { TokenCode } from '../money/tokens.ts'
+import type { Encode } from './request-id.ts'
 
 export const receiptHeader = 'Payment-Receipt'
 
@@ -50,9 +51,12 @@ export function formatReceipt(
   receipt: Receipt,
   sign: (text: Uint8Array) => Uint8Array,
   members: Readonly<Record<string, string>> = {},
+  encode: Encode = encodeBase64url,
 ): string {
-  const signed: SignedReceipt = { ...members, ...receipt, signature: encodeBase64url(sign(receiptText(receipt))) }
-  return encodeBase64url(new TextEncoder().encode(JSON.stringify(signed)))
+  const signature = sign(receiptText(receipt))
+  const signed: SignedReceipt = { ...members, ...receipt, signature: encode(signature, signature.length) }
+  const text = new TextEncoder().encode(JSON.stringify(signed))
+  return encode(text, text.length)
 }
 
 /** Reads a `Payment-Receipt` header. Undefined if it is malformed. The signature is not checked here. */

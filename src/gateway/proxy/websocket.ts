@@ -217,7 +217,7 @@ interface Agreement {
 /** Tells the client that the upstream agreed, and ties the two together. */
 function join({ socket, head, response }: Handshake, pass: Delivery | undefined, agreement: Agreement): void {
   const { answer, upstream } = agreement
-  const beginning = pass?.begin({ status: 101, length: undefined, contentRange: undefined })
+  const beginning = pass?.begin({ status: 101, length: undefined, contentRange: undefined, type: undefined })
   if (beginning?.instead) {
     upstream.destroy()
     pass?.end('failed', 0)

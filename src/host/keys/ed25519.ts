@@ -47,6 +47,11 @@ export function createIdentity(seed: Uint8Array): Identity {
   }
 }
 
+/** A function that signs with the key of a seed of 32 bytes. */
+export function createSign(seed: Uint8Array): Identity['sign'] {
+  return createIdentity(seed).sign
+}
+
 const fieldPrime = fromHex('edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f')
 
 /**

@@ -21,7 +21,7 @@ export function createSealer(key: Uint8Array): Sealer {
       const iv = randomBytes(ivBytes)
       const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes }).setAAD(saidAbout(about))
       const sealed = [cipher.update(bytes), cipher.final()]
-      return encodeBase64url(Buffer.concat([Uint8Array.of(version), iv, ...sealed, cipher.getAuthTag()]))
+      return Buffer.concat([Uint8Array.of(version), iv, ...sealed, cipher.getAuthTag()]).toString('base64url')
     },
     open(text, about) {
       const sealed = decodeBase64url(text)

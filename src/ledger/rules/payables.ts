@@ -227,12 +227,13 @@ export function checkAccruals(accruals: readonly Accrual[]): void {
   }
 }
 
-export function checkPlan({ id, kind, lockKey, lines, voids, refunds }: PlannedTransaction): void {
+export function checkPlan({ id, kind, lockKey, lines, voids, coversUse, refunds }: PlannedTransaction): void {
   demand(id !== '', 'an outgoing transaction has a name')
   demand(lines.length === 0 || kind === 'payout', 'only payouts have lines')
   demand(lockKey !== '' || kind !== 'refund', 'a refund has a lock key, so that it is the only one')
   demand(voids === undefined || kind === 'refund', 'only a refund makes a payment void')
   if (voids) checkTx(voids)
+  demand(!coversUse || voids !== undefined, 'a refund of a used payment makes it void')
   demand(refunds === undefined || kind === 'refund', 'only a refund sends a payment back')
   if (refunds) {
     checkTx(refunds.tx)

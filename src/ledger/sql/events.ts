@@ -6,7 +6,7 @@ import { chooseLapsed, clearedAtOnce, eventColumns, keptMs, readEvent, settlingM
 import { readTime } from '../rules/grants.ts'
 import { checkCount } from '../rules/periods.ts'
 import { formatText } from '../stored-text.ts'
-import { all, type Dialect, first, isAny, raw, type SqlStore, sql, type Whole, type Work } from './work.ts'
+import { all, type Dialect, first, isAny, join, raw, type SqlStore, sql, type Whole, type Work } from './work.ts'
 
 /** The number of payments read in one transaction, and the highest number of such transactions in one sweep. */
 const visitedAtOnce = 5_000
@@ -84,9 +84,13 @@ export function createEvents(store: SqlStore, clock: Clock): LedgerEvents {
         yield sql`UPDATE {notices} SET state = ${state}, why = ${formatText(why)}, due = coalesce(${due}, due),
           attempts = attempts + 1 WHERE id = ${id}`
       }),
-    list: ({ state, most }) =>
+    list: ({ id, state, most }) =>
       store.read(function* () {
-        const isOwn = state === undefined ? raw('') : sql`WHERE state = ${state}`
+        const conditions = [
+          ...(id === undefined ? [] : [sql`id = ${id}`]),
+          ...(state === undefined ? [] : [sql`state = ${state}`]),
+        ]
+        const isOwn = conditions.length === 0 ? raw('') : sql`WHERE ${join(conditions, ' AND ')}`
         const rows = yield* all<EventRow>(
           sql`SELECT ${columns} FROM {notices} ${isOwn} ORDER BY at DESC, id DESC LIMIT ${checkCount(most)}`,
         )

@@ -13,7 +13,7 @@ import { evaluate, type Surroundings } from './evaluate.ts'
 import { createHistory } from './history.ts'
 import { submit } from './run.ts'
 import { createLedger } from './saved-state.ts'
-import { type BankParts, type Core, createCore, jump, plant, rollback, sync } from './slots.ts'
+import { type BankParts, type Core, createCore, jump, plant, rollback, sync, untilNextSlot } from './slots.ts'
 import { createTimeline } from './timeline.ts'
 import { createVm, type Vm } from './vm.ts'
 
@@ -71,6 +71,20 @@ describe('a planted account', () => {
 })
 
 describe('slots', () => {
+  it('are over at their own time, also after a jump within one', () => {
+    expect([untilNextSlot(core), core.open]).toEqual([400, 10])
+    wall += 150
+    expect([untilNextSlot(core), core.open]).toEqual([250, 10])
+    wall += 250
+    expect([untilNextSlot(core), core.open]).toEqual([400, 11])
+    wall += 399
+    expect([untilNextSlot(core), core.open]).toEqual([1, 11])
+    jump(1, 0, core)
+    expect([untilNextSlot(core), core.open]).toEqual([400, 12])
+    wall += 1_000
+    expect([untilNextSlot(core), core.open]).toEqual([200, 14])
+  })
+
   it('close one after the other, also when a listener takes longer than a slot', () => {
     const moves: [number, number][] = []
     core.listeners.add({

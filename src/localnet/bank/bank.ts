@@ -12,7 +12,17 @@ import type { Rejection, Surroundings } from './evaluate.ts'
 import type { Report } from './report.ts'
 import { livesByNonce, type Submission, sceneAt, simulate, submit } from './run.ts'
 import type { BankListener, BankParts } from './slots.ts'
-import { closeBank, createCore, jump, latestClosed, maxLagSlots, plant, rollback, sync } from './slots.ts'
+import {
+  closeBank,
+  createCore,
+  jump,
+  latestClosed,
+  maxLagSlots,
+  plant,
+  rollback,
+  sync,
+  untilNextSlot,
+} from './slots.ts'
 import { blockhashAge } from './timeline.ts'
 
 export type { Submission } from './run.ts'
@@ -23,6 +33,8 @@ export interface Bank extends Pick<BankParts, 'identity' | 'timeline' | 'history
   now(): number
   /** Closes the slots that are over, and returns the open one. */
   sync(): number
+  /** Closes the slots that are over, and returns the milliseconds until the open one is over, at least 1. */
+  untilNextSlot(): number
   view(lagSlots?: number): View
   read(address: string, slot: number): Account | undefined
   /** Runs a transaction in the open slot. */
@@ -52,6 +64,7 @@ export function createBank(parts: BankParts): Bank {
     ...{ identity, timeline, history, accounts, vm },
     now: () => clock.now(),
     sync: () => sync(core),
+    untilNextSlot: () => untilNextSlot(core),
     view: (lagSlots = 0) => computeView(sync(core), Math.min(lagSlots, maxLagSlots), timeline),
     read: core.read,
     submit: (transaction) => submit(transaction, core),

@@ -76,6 +76,11 @@ export function sync(core: Core): number {
   return core.open
 }
 
+/** Closes the slots that are over, and returns the milliseconds until the open one is over, at least 1. */
+export function untilNextSlot(core: Core): number {
+  return Math.max(1, core.timeline.timeOf(sync(core) + 1) - core.clock.now())
+}
+
 function moveTo(next: number, core: Core, anchor?: () => void): void {
   const from = core.open
   closeSlot(core)

@@ -1,4 +1,5 @@
 /** The remaining time of the quote, by the service's clock. */
+import { fill } from '../../core/checkout/languages/fill.ts'
 import type { CheckoutFacts } from '../../core/checkout/messages.ts'
 import { monotonic } from '../look/clock.ts'
 import { find, say } from './screen.ts'
@@ -22,9 +23,9 @@ export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
     }
     const seconds = Math.ceil(left / 1_000)
     const isClose = seconds <= closeSeconds
-    place.textContent = ` \u00b7 price valid for ${clockFace(seconds)}`
+    place.textContent = ` \u00b7 ${fill(facts.texts.validFor, { time: clockFace(seconds) })}`
     place.classList.toggle('close', isClose)
-    if (isClose && !wasClose) say('One minute is left to pay')
+    if (isClose && !wasClose) say(facts.texts.oneMinute)
     wasClose = isClose
     setTimeout(tick, left % 1_000 || 1_000)
   }

@@ -4,28 +4,33 @@ import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.
 import { isPayable, openedElsewhere } from '../../core/checkout/texts.ts'
 import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
-import * as words from './messages.ts'
+import { createMessages } from './messages.ts'
 import { isEnded, isHeldBack, isOffered, type PageState, tell } from './page-state.ts'
 import { type PaymentScreen, pay, payWithTestMoney } from './payment.ts'
 import { type Heard, keepAsking } from './polling.ts'
 import { showReceipt } from './receipt.ts'
+import { openElsewhere, showResource } from './resource.ts'
 import { disableChoices, find, offerAccounts, offerWallets, show } from './screen.ts'
 import { ask } from './service.ts'
 import { joinTabs } from './tabs.ts'
 import { startChoice } from './token-choice.ts'
+import { offerApps } from './wallet-apps.ts'
 import { type BrowserWallet, watchWallets } from './wallets.ts'
 
 const facts: CheckoutFacts = JSON.parse(find('facts').textContent ?? '')
-const { requestId } = facts
+const { requestId, texts } = facts
+const words = createMessages(facts)
 const tabs = joinTabs(requestId)
 let page: PageState = { standing: facts.standing, isDown: false, isKept: facts.isKept, isOver: false }
 let wallets: readonly BrowserWallet[] = []
 let isChoosing = false
+let isOpening = false
 let failures = 0
 
 function change(part: Partial<PageState>): void {
   page = { ...page, ...part }
-  show(tell(page, facts, monotonic()), isOffered(page), isHeldBack(page))
+  const offer = { isOffered: isOffered(page), isHeldBack: isHeldBack(page) }
+  show(tell(page, facts, words, monotonic()), offer, texts, facts.isReadable ? () => void openHere(true) : undefined)
   disableChoices(page.step?.isBusy === true, page.isDown)
 }
 
@@ -34,6 +39,7 @@ function drawWallets(): void {
   const isLocal = facts.network === 'localnet'
   offerWallets(
     wallets,
+    texts,
     (wallet) => void start((screen) => pay(wallet, screen)),
     isLocal ? () => void start(payWithTestMoney) : undefined,
   )
@@ -46,12 +52,13 @@ async function start(work: (screen: PaymentScreen) => Promise<void>): Promise<vo
   const screen: PaymentScreen = {
     facts,
     price: choice.price(),
+    words,
     under: (notice) => change({ step: { notice, isBusy: true } }),
     end: (notice) => change({ step: notice && { notice, isBusy: false } }),
     choose: async (accounts) => {
       isChoosing = true
       try {
-        return await offerAccounts(accounts)
+        return await offerAccounts(accounts, texts)
       } finally {
         isChoosing = false
         find('notice').focus()
@@ -67,7 +74,7 @@ async function start(work: (screen: PaymentScreen) => Promise<void>): Promise<vo
     down: (isDown) => change({ isDown }),
     objection: () => {
       if (!isPayable(page.standing)) return ''
-      return remainingMs(facts) > 0 ? undefined : words.expiredMeanwhile
+      return remainingMs(facts) > 0 ? undefined : texts.expiredMeanwhile
     },
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   }
@@ -83,9 +90,19 @@ function learn(standing: CheckoutState): void {
 async function finish(tx: string): Promise<void> {
   if (facts.after === 'return' || page.last) return
   change({ last: words.paid })
-  if (!(await tabs.mayOpen(tx))) return change({ last: openedElsewhere(tx) })
+  if (!(await tabs.mayOpen(tx))) return change({ last: openedElsewhere(tx, texts) })
   change({ last: undefined })
-  await showReceipt(facts, requestId)
+  change({ hasReceipt: await showReceipt(facts, requestId) })
+}
+
+/** Shows the purchase in the page if it is JSON. Otherwise the browser opens it, if the person asked for that. */
+async function openHere(isAsked: boolean): Promise<void> {
+  if (isOpening || page.isOpened) return
+  isOpening = true
+  const isShown = await showResource(requestId, texts)
+  isOpening = false
+  if (isShown) change({ isOpened: true })
+  else if (isAsked) openElsewhere()
 }
 
 async function listen(): Promise<Heard> {
@@ -110,6 +127,7 @@ async function listen(): Promise<Heard> {
   return isNews || isUnderWay || answer.value.state === 'confirming' ? 'lively' : 'quiet'
 }
 
+offerApps(facts)
 const choice = startChoice(facts, (isDown) => change({ isDown }))
 watchWallets(facts, (found) => {
   wallets = found
@@ -117,6 +135,8 @@ watchWallets(facts, (found) => {
 })
 change({})
 if (facts.bought !== undefined) void showReceipt(facts, facts.bought)
+// A visit after the payment: the person came for the purchase.
+if (facts.standing.state === 'paid' && facts.isReadable) void finish(facts.standing.tx).then(() => openHere(false))
 const hurry = isEnded(page) ? () => {} : keepAsking(listen)
 if (!facts.isKept) hurry()
 startCountdown(facts, () => {

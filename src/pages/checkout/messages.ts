@@ -1,117 +1,60 @@
 /** The messages during a payment with a wallet in this browser. Each state has its own text. */
+import { fill } from '../../core/checkout/languages/fill.ts'
 import type { CheckoutFacts, CheckoutToken, Preparation } from '../../core/checkout/messages.ts'
-import { type Notice, sentence } from '../../core/checkout/texts.ts'
+import { type Notice, sentence, type Wording } from '../../core/checkout/texts.ts'
+import { formatDecimal } from '../../core/money/money.ts'
 
-const nothing = 'Nothing was paid.'
-const startOver = 'Start over'
-const loadAgain = 'Reload'
+type Values = Readonly<Record<string, string>>
 
-const notice = (tone: Notice['tone'], title: string, text: string, action?: string): Notice => ({
-  tone,
-  title,
-  text,
-  ...(action !== undefined && { action }),
-})
+export type Messages = ReturnType<typeof createMessages>
 
-export const connecting = (wallet: string) =>
-  notice(
-    'busy',
-    `Connecting to ${wallet}`,
-    'Allow the connection in your wallet. This does not pay anything yet.',
-    startOver,
-  )
-
-export const notConnected = (wallet: string) =>
-  notice('info', 'Not connected', `${wallet} did not connect. ${nothing} You can try again.`)
-
-export const whichAccount = notice('busy', 'Choose an account', 'Select the account that pays.')
-
-export const wrongNetwork = (wallet: string, { network }: CheckoutFacts) =>
-  notice(
-    'warn',
-    'Wrong network',
-    `${wallet} is not connected to Solana ${network}. Switch it to ${network} in its settings, then try again. ${nothing}`,
-  )
-
-export const preparing = notice('busy', 'Preparing the payment', 'Your wallet will ask you in a moment.')
-
-export function tooLittle(
-  { token, has, needs }: Extract<Preparation, { kind: 'short' }>,
-  account: string,
-  { network }: CheckoutFacts,
-): Notice {
-  const isTest = network !== 'mainnet'
+/** The messages in the language of the page. */
+export function createMessages({ texts, locale, network }: Wording & Pick<CheckoutFacts, 'network'>) {
+  const notice = (tone: Notice['tone'], title: string, text: string, values: Values = {}, action?: string): Notice => ({
+    tone,
+    title: fill(title, values),
+    text: fill(text, values),
+    ...(action !== undefined && { action }),
+  })
+  const confirming = notice('busy', texts.confirmingTitle, texts.confirmingText)
   return {
-    tone: 'warn',
-    title: 'Insufficient balance',
-    text:
-      `This account has ${has} ${token}, but needs ${needs} ${token}. ${nothing} ` +
-      (isTest ? 'Get test money with this command, then try again:' : 'Add funds, or pay with another account.'),
-    ...(isTest && { command: `npx paystile faucet ${account}` }),
-  }
+    connecting: (wallet: string) =>
+      notice('busy', texts.connectingTitle, texts.connectingText, { wallet }, texts.startOver),
+    notConnected: (wallet: string) => notice('info', texts.notConnectedTitle, texts.notConnectedText, { wallet }),
+    whichAccount: notice('busy', texts.accountTitle, texts.accountText),
+    wrongNetwork: (wallet: string) => notice('warn', texts.networkTitle, texts.networkText, { wallet, network }),
+    preparing: notice('busy', texts.preparingTitle, texts.preparingText),
+    tooLittle: ({ token, has, needs }: Extract<Preparation, { kind: 'short' }>, account: string): Notice => {
+      const isTest = network !== 'mainnet'
+      const values = { token, has: formatDecimal(has, locale), needs: formatDecimal(needs, locale) }
+      return {
+        ...notice(
+          'warn',
+          texts.balanceTitle,
+          `${texts.balanceText} ${isTest ? texts.testMoney : texts.addFunds}`,
+          values,
+        ),
+        ...(isTest && { command: `npx paystile faucet ${account}` }),
+      }
+    },
+    approve: (wallet: string, { amount, token }: CheckoutToken) => {
+      const values = { wallet, token, amount: formatDecimal(amount, locale) }
+      return notice('busy', texts.approveTitle, texts.approveText, values, texts.startOver)
+    },
+    declined: notice('info', texts.declinedTitle, texts.declinedText),
+    walletFailed: (wallet: string) => notice('warn', texts.failedTitle, texts.failedText, { wallet }),
+    /** A wallet that sends transactions itself may have sent it before it failed. */
+    walletUnclear: (wallet: string) => notice('warn', texts.unclearTitle, texts.unclearText, { wallet }),
+    notSent: (why: string) => notice('warn', texts.notSentTitle, texts.notSentText, { why: sentence(why) }),
+    sending: notice('busy', texts.sendingTitle, texts.sendingText),
+    sendingAgain: notice('warn', texts.downTitle, texts.sendingAgainText),
+    confirming,
+    confirmingOver: { ...confirming, text: texts.confirmingOverText },
+    missing: notice('warn', texts.missingTitle, texts.missingText, {}, texts.reload),
+    over: notice('busy', texts.overTitle, texts.overText),
+    down: notice('warn', texts.downTitle, texts.downText),
+    outdated: (detail: string) => notice('warn', texts.outdatedTitle, '{why}', { why: sentence(detail) }, texts.reload),
+    unkept: (detail: string) => notice('warn', texts.unkeptTitle, '{why}', { why: sentence(detail) }, texts.reload),
+    paid: notice('good', texts.paidTitle, texts.thanks),
+  } as const
 }
-
-export const approve = (wallet: string, { amount, token }: CheckoutToken) =>
-  notice('busy', `Approve it in ${wallet}`, `You pay ${amount} ${token} plus the network fee.`, startOver)
-
-export const declined = notice('info', 'You declined', `${nothing} You can try again.`)
-
-export const walletFailed = (wallet: string) =>
-  notice(
-    'warn',
-    `${wallet} could not pay`,
-    `The wallet reported a problem. ${nothing} Try again, or pay with your phone.`,
-  )
-
-/** A wallet that sends transactions itself may have sent it before it failed. */
-export const walletUnclear = (wallet: string) =>
-  notice(
-    'warn',
-    `${wallet} reported a problem`,
-    'Check your wallet. If it shows the payment, wait here. Pay again only if it does not.',
-  )
-
-export const notSent = (why: string) => notice('warn', 'The payment was not sent', `${sentence(why)} ${nothing}`)
-
-export const expiredMeanwhile = 'The price expired before you approved'
-export const silent = 'The service did not respond'
-
-export const sending = notice('busy', 'Sending your payment', 'Please keep this page open for a moment.')
-
-export const sendingAgain = notice(
-  'warn',
-  'The service cannot be reached',
-  'You approved the payment. This page keeps sending it, and it can be charged only once. Please keep the page open.',
-)
-
-export const confirming = notice(
-  'busy',
-  'Confirming your payment',
-  'The payment was sent and arrives within a few seconds. You do not need to do anything.',
-)
-
-export const confirmingOver: Notice = {
-  ...confirming,
-  text: 'This price has expired, but the payment is on its way. This page keeps waiting for it.',
-}
-
-export const missing = notice(
-  'warn',
-  'The payment has not arrived',
-  'If your wallet shows it as completed, wait here. If it failed or is missing, reload this page.',
-  loadAgain,
-)
-
-export const over = notice('busy', 'The time to pay has ended', 'Checking for a payment that arrived in time.')
-
-export const down = notice(
-  'warn',
-  'The service cannot be reached',
-  'If you have paid, your payment is safe. This page keeps trying to reach the service.',
-)
-
-export const outdated = (detail: string) => notice('warn', 'This page is out of date', sentence(detail), loadAgain)
-
-export const unkept = (detail: string) => notice('warn', 'This page cannot take payments', sentence(detail), loadAgain)
-
-export const paid = notice('good', 'Paid', 'Thank you.')

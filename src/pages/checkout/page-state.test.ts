@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest'
+import { en } from '../../core/checkout/languages/en.ts'
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
-import * as words from './messages.ts'
+import { createMessages } from './messages.ts'
 import { isEnded, isOffered, type PageState, tell } from './page-state.ts'
 
-const facts = { network: 'devnet', isAgain: false } as CheckoutFacts
+const facts = {
+  network: 'devnet',
+  isAgain: false,
+  after: 'reload',
+  texts: en.checkout,
+  locale: 'en-US',
+} as unknown as CheckoutFacts
+const words = createMessages(facts)
 const calm: PageState = { standing: { state: 'waiting' }, isDown: false, isKept: true, isOver: false }
-const told = (part: Partial<PageState>, at = 0) => tell({ ...calm, ...part }, facts, at)
+const told = (part: Partial<PageState>, at = 0) => tell({ ...calm, ...part }, facts, words, at)
 const busy = { notice: words.preparing, isBusy: true }
 const done = { notice: words.declined, isBusy: false }
 const sent = { tx: 'signature', at: 0 }

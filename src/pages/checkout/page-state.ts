@@ -1,7 +1,7 @@
 /** The state of the page, and its consequences: the message, and whether payment is offered. */
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
 import { describeState, isPayable, type Notice } from '../../core/checkout/texts.ts'
-import * as words from './messages.ts'
+import type { Messages } from './messages.ts'
 
 export interface PageState {
   /** The last state that the service reported. */
@@ -15,6 +15,10 @@ export interface PageState {
   readonly isKept: boolean
   /** The reason that payment is not possible here. The page still waits for a payment that was made anyway. */
   readonly objection?: Notice | undefined
+  /** Whether the receipt is shown, which names the transaction. Undefined until it is known. */
+  readonly hasReceipt?: boolean
+  /** The page shows the purchase itself. */
+  readonly isOpened?: boolean
   /** The quote has expired, by the page's clock. */
   readonly isOver: boolean
   /** The final message. It is not replaced. */
@@ -31,14 +35,15 @@ export interface Step {
 const landingMs = 90_000
 
 /** Selects the message, the most serious first. */
-export function tell(page: PageState, facts: CheckoutFacts, at: number): Notice | undefined {
+export function tell(page: PageState, facts: CheckoutFacts, words: Messages, at: number): Notice | undefined {
   const { standing, step, sent, isDown, isOver, last } = page
   if (last) return last
   const isSettled = !isPayable(standing) && standing.state !== 'expired'
   const isMissing = sent !== undefined && !isSettled && at - sent.at > landingMs
   if (isMissing && !isDown) return words.missing
   const isConfirming = standing.state === 'confirming' || (sent !== undefined && !isSettled)
-  if (isConfirming) return confirming(page, facts)
+  if (isConfirming) return confirming(page, facts, words)
+  if (standing.state === 'paid') return paid(page, facts, words)
   if (isSettled) return describeState(standing, facts)
   if (page.objection) return page.objection
   if (step?.isBusy) return step.notice
@@ -48,14 +53,29 @@ export function tell(page: PageState, facts: CheckoutFacts, at: number): Notice 
   return step?.notice ?? describeState(standing, facts)
 }
 
-function confirming({ standing, step, sent, isDown, isOver }: PageState, facts: CheckoutFacts): Notice | undefined {
+function paid(
+  { standing, hasReceipt, isOpened }: PageState,
+  facts: CheckoutFacts,
+  words: Messages,
+): Notice | undefined {
+  const notice = isOpened ? words.paid : describeState(standing, facts)
+  if (!notice || facts.after === 'return' || hasReceipt === false) return notice
+  const { tx: _, ...rest } = notice
+  return rest
+}
+
+function confirming(
+  { standing, step, sent, isDown, isOver }: PageState,
+  facts: CheckoutFacts,
+  words: Messages,
+): Notice | undefined {
   if (isDown) return words.down
   if (sent)
     return { ...(isOver || standing.state === 'expired' ? words.confirmingOver : words.confirming), tx: sent.tx }
   const notice = describeState(standing, facts)
   const seen = notice && isOver ? { ...notice, text: words.confirmingOver.text } : notice
   // Another device paid while a wallet here asks for the same payment.
-  return seen && step?.isBusy ? { ...seen, text: `${seen.text} Decline the request in your wallet.` } : seen
+  return seen && step?.isBusy ? { ...seen, text: `${seen.text} ${facts.texts.declineIt}` } : seen
 }
 
 /**

@@ -10,13 +10,14 @@ import type {
 } from '../../core/checkout/messages.ts'
 import type { Notice } from '../../core/checkout/texts.ts'
 import { fromBase64, readSignature, toBase58, toBase64url } from './bytes.ts'
-import * as words from './messages.ts'
+import type { Messages } from './messages.ts'
 import { type Answer, ask } from './service.ts'
 import { type BrowserWallet, isDeclined, sends, signs } from './wallets.ts'
 
 export interface PaymentScreen {
   readonly facts: CheckoutFacts
   readonly price: CheckoutToken
+  readonly words: Messages
   /** Shows the progress. No other payment starts meanwhile. */
   under(notice: Notice): void
   /** Shows the result of a payment that sent nothing. */
@@ -32,6 +33,7 @@ export interface PaymentScreen {
 }
 
 export async function pay(wallet: BrowserWallet, screen: PaymentScreen): Promise<void> {
+  const { words } = screen
   const account = await connect(wallet, screen)
   if (!account) return
   const transaction = await prepare(account, screen)
@@ -57,11 +59,11 @@ export async function pay(wallet: BrowserWallet, screen: PaymentScreen): Promise
 
 /** On a local chain the service pays itself, with worthless tokens. */
 export async function payWithTestMoney(screen: PaymentScreen): Promise<void> {
-  const { facts, price } = screen
+  const { facts, price, words } = screen
   screen.under(words.sending)
   const answer = await ask<Sending>({ kind: 'test', requestId: facts.requestId, token: price.token })
   screen.down(answer.kind === 'down')
-  if (answer.kind === 'down') screen.end(words.notSent(words.silent))
+  if (answer.kind === 'down') screen.end(words.notSent(facts.texts.silent))
   else if (answer.kind === 'refused') screen.end(words.notSent(answer.detail))
   else if (answer.value.kind === 'sent') screen.sent(answer.value.tx)
   else if (answer.value.kind === 'state') settle(answer.value, screen)
@@ -70,13 +72,13 @@ export async function payWithTestMoney(screen: PaymentScreen): Promise<void> {
 
 /** The paying account on the right network; undefined if the page already shows the reason for its absence. */
 async function connect(wallet: BrowserWallet, screen: PaymentScreen): Promise<WalletAccount | undefined> {
-  const { facts } = screen
+  const { facts, words } = screen
   const knows = ({ chains }: Pick<WalletAccount, 'chains'>) => chains.includes(facts.chain as IdentifierString)
   screen.under(words.connecting(wallet.name))
   try {
     const { accounts } = await wallet.features['standard:connect'].connect()
     const fit = accounts.filter(knows)
-    if (accounts.length > 0 && fit.length === 0) screen.end(words.wrongNetwork(wallet.name, facts))
+    if (accounts.length > 0 && fit.length === 0) screen.end(words.wrongNetwork(wallet.name))
     else if (fit.length === 0) screen.end(words.notConnected(wallet.name))
     else if (fit.length === 1) return fit[0]
     else {
@@ -90,7 +92,7 @@ async function connect(wallet: BrowserWallet, screen: PaymentScreen): Promise<Wa
 }
 
 async function prepare({ address }: WalletAccount, screen: PaymentScreen): Promise<Uint8Array | undefined> {
-  const { facts, price } = screen
+  const { facts, price, words } = screen
   screen.under(words.preparing)
   const answer = await ask<Preparation>({
     kind: 'prepare',
@@ -99,9 +101,9 @@ async function prepare({ address }: WalletAccount, screen: PaymentScreen): Promi
     account: address,
   })
   screen.down(answer.kind === 'down')
-  if (answer.kind === 'down') screen.end(words.notSent(words.silent))
+  if (answer.kind === 'down') screen.end(words.notSent(facts.texts.silent))
   else if (answer.kind === 'refused') screen.end(words.notSent(answer.detail))
-  else if (answer.value.kind === 'short') screen.end(words.tooLittle(answer.value, address, facts))
+  else if (answer.value.kind === 'short') screen.end(words.tooLittle(answer.value, address))
   else if (answer.value.kind === 'refused') screen.end(words.notSent(answer.value.why))
   else if (answer.value.kind === 'state') settle(answer.value, screen)
   else return fromBase64(answer.value.transaction)
@@ -110,7 +112,8 @@ async function prepare({ address }: WalletAccount, screen: PaymentScreen): Promi
 
 /** Repeats until the service responds. A signed transaction lands once, regardless of the number of attempts. */
 async function submit(signed: Uint8Array, screen: PaymentScreen): Promise<void> {
-  const { requestId } = screen.facts
+  const { words, facts } = screen
+  const { requestId } = facts
   const order = { kind: 'submit', requestId, transaction: toBase64url(signed) } as const
   for (let wasTried = false; ; wasTried = true) {
     const objection = screen.objection()
@@ -132,6 +135,7 @@ async function submit(signed: Uint8Array, screen: PaymentScreen): Promise<void> 
 }
 
 async function send(order: CheckoutOrder, wasTried: boolean, screen: PaymentScreen): Promise<Answer<Sending>> {
+  const { words } = screen
   screen.under(wasTried ? words.sendingAgain : words.sending)
   const answer = await ask<Sending>(order)
   screen.down(answer.kind === 'down')

@@ -1,5 +1,7 @@
 /** The visible parts: the notice, the wallet buttons, and the focus when an element disappears. */
 import type { WalletAccount } from '@wallet-standard/base'
+import type { CheckoutTexts } from '../../core/checkout/languages/en.ts'
+import { fill } from '../../core/checkout/languages/fill.ts'
 import type { Notice } from '../../core/checkout/texts.ts'
 import { type BrowserWallet, findIcon } from './wallets.ts'
 
@@ -18,48 +20,73 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-const title = document.title
+let title = document.title
 let shown = ''
+let heading: string | undefined
 
-/** Shows a notice or none. An unchanged notice is not rewritten, so screen readers do not repeat it. */
-export function show(notice: Notice | undefined, isOffered: boolean, isHeldBack: boolean): void {
+/** Sets the title, which follows that of the notice. */
+export function setTitle(given: string): void {
+  title = given
+  document.title = heading === undefined ? title : `${heading} - ${title}`
+}
+
+/**
+ * Shows a notice or none. An unchanged notice is not rewritten, so screen readers do not repeat it. `onOpen` replaces
+ * the link to the purchase.
+ */
+export function show(
+  notice: Notice | undefined,
+  { isOffered, isHeldBack }: { readonly isOffered: boolean; readonly isHeldBack: boolean },
+  texts: CheckoutTexts,
+  onOpen: (() => void) | undefined,
+): void {
   const text = JSON.stringify([notice, isOffered, isHeldBack])
   if (text === shown) return
   shown = text
   const [place, pay] = [find('notice'), find('pay')]
   const isLosing = place.contains(document.activeElement) || (!isOffered && pay.contains(document.activeElement))
-  document.title = notice ? `${notice.title} - ${title}` : title
-  place.replaceChildren(...(notice ? [draw(notice)] : []))
+  heading = notice?.title
+  setTitle(title)
+  place.replaceChildren(...(notice ? [draw(notice, texts, onOpen)] : []))
   pay.hidden = !isOffered && !isHeldBack
   pay.classList.toggle('held', isHeldBack)
   find('time').hidden = pay.hidden
   if (isLosing) place.focus()
 }
 
-function draw({ tone, title: head, text, tx, command, action, href = '', isQuiet }: Notice): HTMLElement {
+function draw(notice: Notice, texts: CheckoutTexts, onOpen: (() => void) | undefined): HTMLElement {
+  const { tone, title: head, text, tx, command, action, href = '', isQuiet, opens } = notice
   const box = make('div', { className: `notice ${tone}` }, make('h2', {}, head), make('p', {}, text))
-  if (command !== undefined) box.append(copyable(command, 'Command'))
-  if (tx !== undefined) box.append(make('p', {}, 'Transaction ', make('code', {}, tx)))
+  if (command !== undefined) box.append(copyable(command, texts))
+  if (tx !== undefined) box.append(make('p', {}, `${texts.transaction} `, make('code', {}, tx)))
   // An empty address is the address of the page itself.
-  if (action !== undefined)
-    box.append(make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href }, action))
+  if (action === undefined) return box
+  const link = make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href }, action)
+  if (opens && onOpen)
+    link.onclick = (event) => {
+      // With a key, the browser opens another tab.
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return
+      event.preventDefault()
+      onOpen()
+    }
+  box.append(link)
   return box
 }
 
-function copyable(text: string, name: string): HTMLElement {
+function copyable(text: string, texts: CheckoutTexts): HTMLElement {
   const code = make('code', {}, text)
-  return make('p', { className: 'copy' }, code, copyButton(code, name))
+  return make('p', { className: 'copy' }, code, copyButton(code, texts.command, texts))
 }
 
 /** A button that copies the text of an element and confirms it. */
-export function copyButton(code: HTMLElement, name: string): HTMLElement {
-  const button = make('button', { type: 'button', ariaLabel: `Copy ${name.toLowerCase()}` }, 'Copy')
+export function copyButton(code: HTMLElement, name: string, texts: CheckoutTexts): HTMLElement {
+  const button = make('button', { type: 'button', ariaLabel: fill(texts.copyName, { name }) }, texts.copy)
   button.onclick = async () => {
     const isCopied = await copy(code)
-    say(isCopied ? `${name} copied` : 'Press Ctrl+C to copy')
-    button.textContent = isCopied ? 'Copied' : 'Selected'
+    say(isCopied ? fill(texts.copiedName, { name }) : texts.pressCopy)
+    button.textContent = isCopied ? texts.copied : texts.selected
     setTimeout(() => {
-      button.textContent = 'Copy'
+      button.textContent = texts.copy
     }, 2_000)
   }
   return button
@@ -84,30 +111,35 @@ export function say(text: string): void {
 /** One button for each wallet, and one for test tokens if available. */
 export function offerWallets(
   wallets: readonly BrowserWallet[],
+  texts: CheckoutTexts,
   onPay: (wallet: BrowserWallet) => void,
   onTest?: () => void,
 ): void {
   const buttons = wallets.map((wallet) => {
     const icon = findIcon(wallet)
-    const button = make('button', { type: 'button', className: 'button pays' }, `Pay with ${wallet.name}`)
+    const button = make(
+      'button',
+      { type: 'button', className: 'button pays' },
+      fill(texts.payWith, { wallet: wallet.name }),
+    )
     if (icon !== undefined) button.prepend(make('img', { src: icon, alt: '', width: 24, height: 24 }))
     button.onclick = () => onPay(wallet)
     return button
   })
-  if (onTest)
-    buttons.push(make('button', { type: 'button', className: 'button pays', onclick: onTest }, 'Pay with test money'))
-  const none = 'No wallet was found in this browser. Pay with your phone, or by hand.'
-  find('wallets').replaceChildren(...(buttons.length > 0 ? buttons : [make('p', { className: 'hint' }, none)]))
+  if (onTest) buttons.push(make('button', { type: 'button', className: 'button pays', onclick: onTest }, texts.payTest))
+  find('wallets').replaceChildren(
+    ...(buttons.length > 0 ? buttons : [make('p', { className: 'hint' }, texts.noWallet)]),
+  )
 }
 
 /** Disables the choices while one is in progress. The buttons keep their tab order. */
 export function disableChoices(isBusy: boolean, isDown: boolean): void {
   for (const button of find('wallets').querySelectorAll('.pays')) button.ariaDisabled = String(isBusy || isDown)
-  for (const part of document.querySelectorAll<HTMLElement>('#tokens,.phone,#hand')) part.inert = isBusy
+  for (const part of document.querySelectorAll<HTMLElement>('#tokens,#apps,.phone,#hand')) part.inert = isBusy
 }
 
 /** Resolves with the chosen account; rejects if none was chosen. */
-export function offerAccounts(accounts: readonly WalletAccount[]): Promise<WalletAccount> {
+export function offerAccounts(accounts: readonly WalletAccount[], texts: CheckoutTexts): Promise<WalletAccount> {
   return new Promise((resolve, reject) => {
     const button = (words: string, act: () => void) =>
       make('button', { type: 'button', className: 'button plain', onclick: act }, words)
@@ -117,7 +149,7 @@ export function offerAccounts(accounts: readonly WalletAccount[]): Promise<Walle
     })
     find('wallets').replaceChildren(
       ...buttons,
-      button('Cancel', () => reject(new Error('cancelled'))),
+      button(texts.cancel, () => reject(new Error('cancelled'))),
     )
     buttons[0]?.focus()
   })

@@ -1,8 +1,10 @@
 /** The choice of the token. It changes the price, QR code, link and the data for a manual transfer. */
+import { fill } from '../../core/checkout/languages/fill.ts'
 import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout/messages.ts'
-import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
-import { longPrice } from '../../core/checkout/texts.ts'
-import { copyButton, find, say } from './screen.ts'
+import { frameQr, qrPath } from '../../core/checkout/qr-path.ts'
+import { formatPrice, formatTitle, formatWorth, longPrice } from '../../core/checkout/texts.ts'
+import { formatDecimal } from '../../core/money/money.ts'
+import { copyButton, find, say, setTitle } from './screen.ts'
 import { ask } from './service.ts'
 
 /** Activates the choice and the copy buttons. */
@@ -11,10 +13,10 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
   if (!facts.isSplit) {
     find<HTMLDetailsElement>('hand').open = false
     for (const code of find('hand').querySelectorAll<HTMLElement>('dd>code'))
-      code.after(copyButton(code, code.parentElement?.previousElementSibling?.textContent ?? ''))
+      code.after(copyButton(code, code.parentElement?.previousElementSibling?.textContent ?? '', facts.texts))
   }
   const fields = document.getElementById('tokens')
-  writeAmount(chosen)
+  showRows(chosen)
   if (fields) {
     fields.hidden = false
     // A browser may restore another choice than the one in the page.
@@ -27,9 +29,9 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
       // The user may have chosen another token meanwhile.
       if (!radios.some((radio) => radio.checked && radio.value === wanted.token)) return
       if (answer.kind === 'answer') {
+        write(wanted, facts, answer.value)
         chosen = wanted
-        write(wanted, answer.value)
-        say(`The price is ${wanted.amount} ${wanted.token}`)
+        say(fill(facts.texts.priceIs, { price: formatPrice(wanted, facts) }))
       } else for (const radio of radios) radio.checked = radio.value === chosen.token
       onChange(answer.kind === 'down')
     }
@@ -39,32 +41,25 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
 
 export type Choice = ReturnType<typeof startChoice>
 
-/** The amount without its token, so that it can be copied. */
-function writeAmount({ amount, token }: CheckoutToken): void {
-  const place = document.getElementById('amount')
-  if (!place) return
-  place.textContent = amount
-  const name = place.parentElement?.previousElementSibling
-  if (name) name.textContent = `Amount in ${token}`
+/** The rows of a manual transfer in the chosen token. */
+function showRows({ token }: CheckoutToken): void {
+  for (const row of document.querySelectorAll<HTMLElement>('[data-token]')) row.hidden = row.dataset['token'] !== token
 }
 
-function write(price: CheckoutToken, { uri, rows }: CheckoutView): void {
-  const { amount, token } = price
-  const size = qrSize(rows)
-  const [qr, link, mint] = ['qr', 'link', 'mint'].map((id) => document.getElementById(id))
-  qr?.setAttribute('viewBox', `0 0 ${size} ${size}`)
-  for (const side of ['width', 'height']) qr?.setAttribute(side, String(qrPixels(rows)))
-  qr?.setAttribute('aria-label', `QR code: pay ${amount} ${token}`)
+function write(price: CheckoutToken, facts: CheckoutFacts, { uri, rows }: CheckoutView): void {
+  const { viewBox, side } = frameQr(rows)
+  const [qr, link] = ['qr', 'link'].map((id) => document.getElementById(id))
+  qr?.setAttribute('viewBox', viewBox)
+  for (const name of ['width', 'height']) qr?.setAttribute(name, String(side))
+  qr?.setAttribute('aria-label', fill(facts.texts.qr, { price: formatPrice(price, facts) }))
   qr?.firstElementChild?.setAttribute('d', qrPath(rows))
   if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
   const place = find('price')
-  const [big, code] = place.children
-  place.classList.toggle('long', amount.length > longPrice)
-  if (big) big.textContent = amount
-  if (code) code.textContent = token
-  writeAmount(price)
-  if (!mint) return
-  mint.textContent = price.mint ?? ''
-  const row = mint.closest('div')
-  if (row) row.hidden = mint.textContent === ''
+  const [big, code, worth] = place.children
+  place.classList.toggle('long', price.amount.length > longPrice)
+  if (big) big.textContent = formatDecimal(price.amount, facts.locale)
+  if (code) code.textContent = price.token
+  if (worth) worth.textContent = formatWorth(price, facts)
+  setTitle(formatTitle(price, facts))
+  showRows(price)
 }

@@ -4,9 +4,9 @@ import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { forgetAnswers } from './data/answer.ts'
 import { forgetRows, listen } from './data/live.ts'
-import { watchReadiness } from './data/readiness.ts'
 import { place, type Screen } from './data/route.ts'
 import { access, turn } from './data/session.ts'
+import { watchStatus } from './data/status.ts'
 import { KeysHelp } from './dialogs/keyboard.tsx'
 import { PaymentDrawer } from './dialogs/payment.tsx'
 import { Skeleton } from './elements/states.tsx'
@@ -20,6 +20,8 @@ const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentTy
   payers: async () => (await import('./screens/payers.tsx')).Payers,
   rewards: async () => (await import('./screens/rewards.tsx')).Rewards,
   settlement: async () => (await import('./screens/settlement.tsx')).Settlement,
+  webhooks: async () => (await import('./screens/webhooks.tsx')).Webhooks,
+  service: async () => (await import('./screens/service.tsx')).Service,
   problems: async () => (await import('./screens/problems.tsx')).Problems,
   'sign-in': async () => (await import('./screens/sign-in.tsx')).SignIn,
 }
@@ -31,6 +33,8 @@ const titles: Readonly<Record<Screen, string>> = {
   payers: 'Payers',
   rewards: 'Rewards',
   settlement: 'Settlement',
+  webhooks: 'Webhooks',
+  service: 'Service',
   problems: 'Problems',
   'sign-in': 'Sign in',
 }
@@ -48,7 +52,7 @@ export function App() {
     forgetRows()
   })
   useSignalEffect(() => (access.value === 'granted' ? listen() : undefined))
-  useSignalEffect(() => (access.value === 'granted' ? watchReadiness() : undefined))
+  useSignalEffect(() => (access.value === 'granted' ? watchStatus() : undefined))
   return (
     <>
       <Shell>{screen === 'home' ? <Home /> : <Later key={screen} screen={screen} />}</Shell>

@@ -13,4 +13,7 @@ learnService().catch(() => {})
 learnSession().catch(() => {})
 
 const place = document.getElementById('app')
-if (place) render(<App />, place)
+if (place) {
+  place.replaceChildren()
+  render(<App />, place)
+}

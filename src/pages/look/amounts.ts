@@ -1,4 +1,5 @@
 /** Numbers for people. Amounts keep every digit unless the caller rounds, and never pass through a float. */
+import { formatDecimal } from '../../core/money/money.ts'
 import { compareDecimals, roundDecimal } from './decimals.ts'
 
 /** Latin digits in every language, so that whole and fraction match. */
@@ -10,12 +11,7 @@ export function formatCount(count: number, locale: string): string {
 
 /** All digits, grouped by thousands, at least two places. An empty text is an unknown amount. */
 export function formatAmount(text: string, locale: string, leastPlaces = 2): string {
-  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text)
-  if (!match) return '–'
-  const [, sign, whole = '0', fraction = ''] = match
-  const digits = fraction.padEnd(leastPlaces, '0')
-  const grouped = new Intl.NumberFormat(locale, plain).format(BigInt(whole))
-  return `${sign === '-' ? '−' : ''}${grouped}${digits === '' ? '' : `${formatPoint(locale)}${digits}`}`
+  return /^-?\d+(?:\.\d+)?$/.test(text) ? formatDecimal(text, locale, leastPlaces) : '–'
 }
 
 /** For headlines: two places, or as many as three significant digits need. */
@@ -26,11 +22,6 @@ export function formatRounded(text: string, locale: string): string {
 function choosePlaces(text: string): number {
   const fraction = /^-?0\.(0*)[1-9]/.exec(text)?.[1]
   return fraction === undefined ? 2 : Math.max(2, fraction.length + 3)
-}
-
-function formatPoint(locale: string): string {
-  const parts = new Intl.NumberFormat(locale, { ...plain, minimumFractionDigits: 1 }).formatToParts(0)
-  return parts.find(({ type }) => type === 'decimal')?.value ?? '.'
 }
 
 /** `0.1234` is 12.3 %. */

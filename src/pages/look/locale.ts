@@ -14,10 +14,3 @@ export function chooseLocale(language: string | undefined): string {
 export function pageLocale(): string {
   return chooseLocale(globalThis.navigator?.language)
 }
-
-/** For libraries that pass the browser's language to `Intl` unchanged: replaces it by one that `Intl` accepts. */
-export function mendLanguage(navigator: { readonly language: string }): void {
-  const locale = chooseLocale(navigator.language)
-  if (locale !== navigator.language)
-    Object.defineProperty(navigator, 'language', { get: () => locale, configurable: true })
-}

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chooseLocale, mendLanguage } from './locale.ts'
-import { listSteps, periodBefore, periodWords, readPeriod } from './periods.ts'
+import { chooseLocale } from './locale.ts'
 import { dayMs, formatExact, formatMoment, formatRelative, hourMs, readDay, startOfDay, writeDay } from './times.ts'
 
 const now = Date.parse('2026-01-31T12:34:56.000Z')
@@ -41,37 +40,6 @@ describe('days', () => {
   })
 })
 
-describe('periods', () => {
-  const read = (query: string) => {
-    const { name, from, to } = readPeriod(new URLSearchParams(query), now, 'utc', '7d')
-    const text = (ms: number | undefined) => (ms === undefined ? '' : new Date(ms).toISOString().slice(0, 16))
-    return [name, text(from), text(to)]
-  }
-
-  it.each([
-    ['period=24h', ['24h', '2026-01-30T13:00', '2026-01-31T13:00']],
-    ['', ['7d', '2026-01-25T00:00', '2026-01-31T13:00']],
-    ['period=forever', ['7d', '2026-01-25T00:00', '2026-01-31T13:00']],
-    ['period=30d', ['30d', '2026-01-02T00:00', '2026-01-31T13:00']],
-    ['period=all', ['all', '', '']],
-    ['period=custom&from=2026-01-01&to=2026-01-01', ['custom', '2026-01-01T00:00', '2026-01-02T00:00']],
-    ['period=custom&from=2026-01-09&to=2026-01-01', ['7d', '2026-01-25T00:00', '2026-01-31T13:00']],
-  ])('%s', (query, period) => {
-    expect(read(query)).toEqual(period)
-  })
-
-  it('have one of the same length before them, if they begin', () => {
-    expect(periodBefore({ name: '24h', from: 1_000, to: 1_400 })).toEqual({ from: 600, to: 1_000 })
-    expect(periodBefore({ name: 'all', from: undefined, to: undefined })).toBeUndefined()
-  })
-
-  it('have names, and steps that a service can give', () => {
-    const of = (days: number) => ({ name: 'custom', from: 0, to: days * dayMs }) as const
-    expect([of(1), of(3)].map(periodWords)).toEqual(['day', '3 days'])
-    expect([of(1), of(2), of(7), of(90)].map(listSteps)).toEqual([['hour'], ['hour', 'day'], ['day', 'hour'], ['day']])
-  })
-})
-
 describe('languages', () => {
   it.each([
     ['de-ch', 'de-CH'],
@@ -80,11 +48,5 @@ describe('languages', () => {
     [undefined, 'en-US'],
   ])('%s is written as %s', (language, locale) => {
     expect(chooseLocale(language)).toBe(locale)
-  })
-
-  it('are mended where Intl would throw at them', () => {
-    const navigator = { language: 'en-US@posix' }
-    mendLanguage(navigator)
-    expect(new Intl.NumberFormat(navigator.language).format(1)).toBe('1')
   })
 })

@@ -61,6 +61,19 @@ export function startOfDay(at: number, zone: Zone, days = 0): number {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + days).getTime()
 }
 
+/** The first midnight of the month of this time, plus `months`. */
+export function startOfMonth(at: number, zone: Zone, months = 0): number {
+  const date = new Date(at)
+  if (zone === 'utc') return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months)
+  return new Date(date.getFullYear(), date.getMonth() + months).getTime()
+}
+
+/** The hour of the day, 0 to 23. */
+export function readHour(at: number, zone: Zone): number {
+  const date = new Date(at)
+  return zone === 'utc' ? date.getUTCHours() : date.getHours()
+}
+
 /** `2026-01-31` as the midnight at the start of that day in this zone. */
 export function readDay(text: string, zone: Zone): number | undefined {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)

@@ -2,6 +2,8 @@
  * The checkout actions of one route: the ways to pay from a phone, the transaction for a wallet to sign, and its
  * submission.
  */
+import { fill } from '../../core/checkout/languages/fill.ts'
+import { readLanguage } from '../../core/checkout/languages/language.ts'
 import type {
   CheckoutOrder,
   CheckoutReceipt,
@@ -14,6 +16,7 @@ import { decodeAddress } from '../../core/encoding/base58.ts'
 import { decodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
+import { estimateDollars } from '../../core/money/rates.ts'
 import { findDecimals, findMint, listTokens, type MintTable, type TokenCode } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
@@ -64,7 +67,9 @@ export function createActions(routeRuntime: RouteRuntime, kv: KeyValueStore): Ch
       [priced, ...listTokens(readMints(desk)).filter((token) => token !== priced)].flatMap((token) => {
         const amount = amountOf(desk, purchase, token)
         const mint = findMint(token, readMints(desk))?.address
-        return amount === undefined ? [] : [{ token, amount, ...(mint !== undefined && { mint }) }]
+        const dollars = dollarsOf(desk, purchase, token)
+        if (amount === undefined) return []
+        return [{ token, amount, ...(mint !== undefined && { mint }), ...(dollars !== undefined && { dollars }) }]
       }),
     view: (purchase, token) => viewOf(desk, purchase, token),
     prepare: (purchase, token, account, incoming) => prepare(desk, purchase, { token, account }, incoming),
@@ -76,6 +81,9 @@ export function createActions(routeRuntime: RouteRuntime, kv: KeyValueStore): Ch
           return (await states.read(purchase, incoming, order.tx)).state
         case 'receipt':
           return readReceipt(desk, purchase, incoming)
+        case 'open':
+          // The address of the resource handles it. A payment link has no resource.
+          return refuse('claim_required')
         case 'view':
           return viewOf(desk, purchase, order.token) ?? refuse('not_priced')
         case 'prepare':
@@ -110,14 +118,24 @@ function amountOf(desk: Desk, purchase: Purchase, token: TokenCode): string | un
   return sent && formatUnits(sent.own + sumParts(sent.parts), findDecimals(token, readMints(desk)) ?? 0)
 }
 
+/** Undefined for USDC, whose amount is a value in dollars already. */
+function dollarsOf(desk: Desk, purchase: Purchase, token: TokenCode): string | undefined {
+  const sent = partsOf(desk, purchase, token)
+  const decimals = findDecimals(token, readMints(desk))
+  if (!sent || decimals === undefined || token === 'USDC') return undefined
+  const units = sent.own + sumParts(sent.parts)
+  return estimateDollars({ token, units, decimals }, desk.routeRuntime.route.rates.current())
+}
+
 function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView | undefined {
   const { runtime, route } = desk.routeRuntime
   const amount = amountOf(desk, purchase, token)
   if (amount === undefined) return undefined
   const { requestId, recipient } = purchase
   const mints = readMints(desk)
-  const { seller, description = 'paystile' } = route.config
-  const label = seller?.name ?? description
+  const { seller, description } = route.config
+  const label = seller?.name ?? description ?? 'paystile'
+  const message = label === description ? undefined : description
   const { publicUrl } = runtime
   // With a public https address, wallets request the transaction from the service. Otherwise they build it from the
   // link, which has only one recipient.
@@ -125,7 +143,7 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   if (!isRequested && purchase.splits.length > 0) return { uri: '', rows: [] }
   const uri = isRequested
     ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
-    : transferLink({ recipient, amount, mint: findMint(token, mints)?.address, requestId, label })
+    : transferLink({ recipient, amount, mint: findMint(token, mints)?.address, requestId, label, message })
   return { uri, rows: encodeQr(uri) }
 }
 
@@ -195,11 +213,8 @@ async function prepare(
   }
   runtime.log.warn('checkout.draft_failed', { why: drafting.why })
   if (drafting.kind === 'unavailable') return refuse('chain_unavailable')
-  return { kind: 'refused', why: `The payment cannot arrive: ${drafting.why}. Tell the seller.` }
+  return { kind: 'refused', why: fill(readLanguage(incoming).texts.page.cannotArrive, { why: drafting.why }) }
 }
-
-const notForThis = 'The wallet did not return a signed payment for this purchase. Try again.'
-const wouldFail = "The payment would fail on chain, so it was not sent. Check the wallet's balance and try again."
 
 /** The ways to pay, with the amounts to send so that the price arrives. */
 async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly DraftOption[]> {
@@ -217,22 +232,22 @@ async function optionsOf(desk: Desk, purchase: Purchase): Promise<readonly Draft
 async function submit(desk: Desk, purchase: Purchase, bytes: Uint8Array | undefined, incoming: Incoming) {
   const { routeRuntime, slots, states } = desk
   const { runtime } = routeRuntime
+  const texts = readLanguage(incoming).texts.page
   const reading = bytes && (await runtime.paymentDrafts.read(bytes, purchase.requestId))
   if (reading?.kind === 'unavailable') return refuse('chain_unavailable')
-  if (!bytes || reading?.kind !== 'signed') return { kind: 'refused', why: notForThis }
+  if (!bytes || reading?.kind !== 'signed') return { kind: 'refused', why: texts.notForThis }
   const { signed, isFresh } = reading
   const { state, vain } = await states.read(purchase, incoming)
   if (!unpaid.includes(state.state)) return { kind: 'state', ...state }
   // Also after an invalid payment: a payment that lands too late is lost.
-  if (runtime.clock.now() >= purchase.expiresAt)
-    return { kind: 'refused', why: 'The price expired before the payment was sent. Reload this page.' }
-  if (!isFresh) return { kind: 'refused', why: 'The payment was signed too long ago. Nothing was paid. Try again.' }
+  if (runtime.clock.now() >= purchase.expiresAt) return { kind: 'refused', why: texts.expiredUnsent }
+  if (!isFresh) return { kind: 'refused', why: texts.signedLongAgo }
   // Any client that knows the purchase can submit a transaction. One that would not pay must not block a real payment.
   const trial = await runtime.paymentDrafts.simulate(bytes, await optionsOf(desk, purchase))
   if (trial.kind === 'unavailable') return refuse('chain_unavailable')
   if (trial.kind !== 'pays') {
     runtime.log.warn('checkout.payment_rejected', { why: trial.why })
-    return { kind: 'refused', why: trial.kind === 'fails' ? wouldFail : notForThis }
+    return { kind: 'refused', why: trial.kind === 'fails' ? texts.wouldFail : texts.notForThis }
   }
   if (!(await slots.take(purchase, signed, vain))) {
     const sent = await slots.current(purchase)
@@ -241,7 +256,7 @@ async function submit(desk: Desk, purchase: Purchase, bytes: Uint8Array | undefi
   const posting = await runtime.paymentDrafts.send(signed)
   if (posting.kind !== 'rejected') return { kind: 'sent', tx: signed.signature }
   runtime.log.warn('checkout.send_failed', { why: posting.why })
-  return { kind: 'refused', why: 'The network did not accept the payment. Nothing was paid. Try again in a minute.' }
+  return { kind: 'refused', why: texts.notAccepted }
 }
 
 /** Pays like a person with a wallet, but without confirmation. */
@@ -254,7 +269,7 @@ async function payAsTest(desk: Desk, purchase: Purchase, token: TokenCode, incom
   if (drafted.kind === 'short' && (await testPayer.fill(token))) drafted = await draft()
   if (drafted.kind === 'refused' || drafted.kind === 'state') return drafted
   if (drafted.kind === 'short')
-    return { kind: 'refused', why: `The faucet of this chain has no ${token} at the moment.` }
+    return { kind: 'refused', why: fill(readLanguage(incoming).texts.page.faucetEmpty, { token }) }
   const bytes = decodeBase64url(drafted.transaction.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''))
   return submit(desk, purchase, bytes && (await testPayer.sign(bytes)), incoming)
 }

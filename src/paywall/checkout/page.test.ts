@@ -3,12 +3,13 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { builtParts, factsOf, signature, viewOf } from '../../../tests/pages/checkout-fixture.ts'
+import { english, languages } from '../../core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
 import { escapeHtml, inlineScript, inlineStyle } from '../pages/escape.ts'
 import { renderCheckout } from './page.ts'
 
 const nonce = 'wQ9o3xJY0bqVn1mZ5r7t2A=='
-const plain = { nonce, script: 'run()', style: 'p{}' }
+const plain = { nonce, script: 'run()', style: 'p{}', language: english }
 const render = (more: Partial<CheckoutFacts> = {}, parts: Partial<typeof plain> = {}): string => {
   const facts = factsOf(more)
   return renderCheckout(facts, { ...plain, ...parts, view: viewOf(facts) })
@@ -102,18 +103,41 @@ describe('the checkout document', () => {
 
   it('shows the payment without a script: price, address, amounts, memo, QR code', () => {
     const tokens = [
-      { token: 'USDC', amount: '0.01' },
-      { token: 'SOL', amount: '0.0005' },
+      { token: 'USDC', amount: '1234567.01', mint: 'MintOfUsdc' },
+      { token: 'SOL', amount: '0.0005', dollars: '0.1' },
     ] as const
     const facts = factsOf({ tokens })
     const html = render({ tokens })
     const text = seen(html)
-    for (const part of [facts.host, facts.what, facts.recipient, facts.requestId, '0.01 USDC or 0.0005 SOL'])
+    for (const part of [facts.host, facts.what, facts.recipient, facts.requestId, '1,234,567.01 USDC'])
       expect(text).toContain(part)
+    // Each amount stands beside the address of its token, and as a wallet reads it.
+    expect(text).toMatch(
+      /Amount in USDC\s+1234567\.01\s+Token address of USDC\s+MintOfUsdc\s+Amount in SOL\s+0\.0005\s+Memo/,
+    )
     expect(text).toContain('price valid until 14:45:00 UTC')
     expect(text).toContain('After paying, reload this page.')
     expect(html).toMatch(/<svg id="qr"[^>]*><path d="M4 4\.5m/)
     expect(html).toContain('<details id="hand" open>')
+  })
+
+  it('shows an approximate value only beside the exact amount', () => {
+    const tokens = [{ token: 'SOL', amount: '1234.000066556', dollars: '185000.01' }] as const
+    expect(seen(render({ tokens }))).toContain('1,234.000066556 SOL ≈ $185,000.01')
+    const { title } = /<title>(?<title>.*)<\/title>/.exec(render({ tokens }))?.groups ?? {}
+    expect(title).toBe('Pay 1,234.000066556 SOL to api.weather.example')
+  })
+
+  it.each(Object.entries(languages))('is written in %s as a whole', (name, { tag, texts }) => {
+    const language = { tag, locale: name, texts }
+    const facts = factsOf({ texts: texts.checkout, locale: name, standing: { state: 'expired' } })
+    const html = renderCheckout(facts, { ...plain, language, view: viewOf(facts) })
+    expect(html).toContain(`<html lang="${tag}">`)
+    const text = seen(html)
+    for (const part of [texts.checkout.expiredTitle, texts.page.byHandText, texts.page.scan, texts.page.paymentBy])
+      expect(text).toContain(part)
+    expect(text.match(/\{\w+\}/g)).toBeNull()
+    expect(html).toMatch(/^[\t\n\r -~]*$/)
   })
 
   it('says which network is for trying only', () => {
@@ -157,12 +181,12 @@ describe('the checkout document', () => {
     expect(decodeURIComponent(decode(icon)).replaceAll("'", '"')).toBe(mark)
   })
 
-  it('weighs at most 14 KB with everything in it, as it goes over the wire', () => {
+  it('weighs at most 16 KB with everything in it, as it goes over the wire', () => {
     const html = render({}, builtParts())
     expect(factsOf().requestId).toHaveLength(84)
     const bytes = gzipSync(html, { level: 9 }).length
     process.stdout.write(`checkout page: ${(bytes / 1000).toFixed(1)} kB gzip\n`)
     expect(builtParts().script.length).toBeGreaterThan(5_000)
-    expect(bytes).toBeLessThanOrEqual(14_000)
+    expect(bytes).toBeLessThanOrEqual(16_000)
   })
 })

@@ -2,10 +2,22 @@
  * The checkout document: everything that a person needs to pay, in one document, readable without a script and without
  * loading anything. The script only makes it interactive.
  */
+
+import type { PageTexts } from '../../core/checkout/languages/en.ts'
+import { fill } from '../../core/checkout/languages/fill.ts'
+import type { Language } from '../../core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutView } from '../../core/checkout/messages.ts'
-import { qrPath, qrPixels, qrSize } from '../../core/checkout/qr-path.ts'
+import { frameQr, qrPath } from '../../core/checkout/qr-path.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
-import { describeState, isPayable, longPrice } from '../../core/checkout/texts.ts'
+import {
+  describeState,
+  formatPrice,
+  formatTitle,
+  formatWorth,
+  isPayable,
+  longPrice,
+} from '../../core/checkout/texts.ts'
+import { formatDecimal } from '../../core/money/money.ts'
 import { clip, renderDocument, renderSeller } from '../pages/document.ts'
 import { escapeHtml, escapeJson } from '../pages/escape.ts'
 
@@ -17,34 +29,42 @@ export interface CheckoutParts {
   readonly script: string
   readonly style: string
   readonly seller?: Seller | undefined
+  readonly language: Language
 }
 
 /** The whole document, as ASCII. Every value in it is untrusted. */
 export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): string {
-  const { nonce, script, style, seller } = parts
+  const { nonce, script, style, seller, language } = parts
+  const texts = language.texts.page
   const first = facts.tokens[0]
-  const price = first ? `${first.amount} ${first.token}` : ''
+  const price = first ? formatPrice(first, facts) : ''
   const heldBack = `<noscript><style nonce="${escapeHtml(nonce)}">#pay.held{visibility:visible}</style></noscript>\n`
   return renderDocument({
-    ...{ nonce, script, style, seller },
-    title: `Pay ${price} to ${seller?.name ?? clip(facts.host)}`,
+    ...{ nonce, script, style, seller, language },
+    title: formatTitle(first, facts),
     network: facts.network,
     head: isHeldBack(facts, parts) ? heldBack : '',
     main: `<header>
 ${renderSeller(seller, facts.host)}
 <h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
-<p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(first?.amount ?? '')}</b> <span>${escapeHtml(first?.token ?? '')}</span></p>
-<p class="terms">Buys <bdi>${escapeHtml(facts.buys)}</bdi><span id="time"> &#xb7; price valid until ${until(facts)}</span></p>
+<p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(formatDecimal(first?.amount ?? '', facts.locale))}</b> <span>${escapeHtml(first?.token ?? '')}</span> <small id="worth">${escapeHtml(first ? formatWorth(first, facts) : '')}</small></p>
+<p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time"> &#xb7; ${place(texts.validUntil, 'time', until(facts))}</span></p>
 </header>
+<div class="work">
 <div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
-<section id="receipt" aria-label="Receipt" hidden></section>
 <p id="said" role="status" class="unseen"></p>
 <section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>
-${choice(facts)}<div id="wallets"></div>
-${phone(parts.view, price)}
-${facts.isSplit ? split(parts.view) : byHand(facts)}
+${choice(facts, texts)}<div id="wallets"></div>
+<div id="apps"></div>
+${phone(parts.view, fill(facts.texts.qr, { price }), texts)}
+${facts.isSplit ? split(parts.view, texts) : byHand(facts, texts)}
 </section>
-<p class="print">${promise(facts)}</p>
+<section id="resource" aria-label="${escapeHtml(facts.texts.purchase)}" hidden></section>
+</div>
+<div class="more">
+<section id="receipt" aria-label="${escapeHtml(facts.texts.receipt)}" hidden></section>
+<p class="print">${escapeHtml(facts.after === 'return' ? texts.promiseReturn : texts.promiseReload)}</p>
+</div>
 `,
     data: `<script type="application/json" id="facts">${escapeJson(facts)}</script>\n`,
   })
@@ -58,7 +78,8 @@ function isHeldBack({ standing, isKept }: CheckoutFacts, { script }: CheckoutPar
 function notice(facts: CheckoutFacts): string {
   const told = describeState(facts.standing, facts)
   if (!told) return ''
-  const tx = told.tx === undefined ? '' : `<p>Transaction <code>${escapeHtml(told.tx)}</code></p>`
+  const tx =
+    told.tx === undefined ? '' : `<p>${escapeHtml(facts.texts.transaction)} <code>${escapeHtml(told.tx)}</code></p>`
   // An empty address is the address of the page itself: the link reloads it, with or without a script.
   const href = escapeHtml(told.href ?? '')
   const style = told.isQuiet ? '' : ' class="button"'
@@ -67,50 +88,53 @@ function notice(facts: CheckoutFacts): string {
 }
 
 /** Useful only with the script, which shows it. */
-function choice({ tokens }: CheckoutFacts): string {
+function choice(facts: CheckoutFacts, { payIn }: PageTexts): string {
+  const { tokens, locale } = facts
   if (tokens.length < 2) return ''
-  const rows = tokens.map(({ token, amount }, index) => {
-    const [code, text] = [escapeHtml(token), escapeHtml(amount)]
-    return `<label><input type="radio" name="token" value="${code}"${index === 0 ? ' checked' : ''}><span>${code}</span><small>${text}</small></label>`
+  const rows = tokens.map((one, index) => {
+    const [code, text] = [escapeHtml(one.token), escapeHtml(formatDecimal(one.amount, locale))]
+    const about = one.dollars === undefined ? '' : `<small>${escapeHtml(formatWorth(one, facts))}</small>`
+    return `<label><input type="radio" name="token" value="${code}"${index === 0 ? ' checked' : ''}><span>${code}</span><small>${text}</small>${about}</label>`
   })
-  return `<fieldset id="tokens" hidden><legend>Pay in</legend>${rows.join('')}</fieldset>\n`
+  return `<fieldset id="tokens" hidden><legend>${escapeHtml(payIn)}</legend>${rows.join('')}</fieldset>\n`
 }
 
-function phone({ uri, rows }: CheckoutView, price: string): string {
+/** Open without a script. On a touch screen, the script closes the code. */
+function phone({ uri, rows }: CheckoutView, label: string, texts: PageTexts): string {
   if (rows.length === 0) return ''
-  const size = qrSize(rows)
-  const side = qrPixels(rows)
+  const { viewBox, side } = frameQr(rows)
   const link = uri.startsWith('solana:')
-    ? `<a id="link" class="button" href="${escapeHtml(uri)}">Open in a wallet app</a>`
+    ? `<a id="link" class="button" href="${escapeHtml(uri)}">${escapeHtml(texts.openApp)}</a>`
     : ''
-  return `<div class="phone"><h2>Pay with your phone</h2>
-<svg id="qr" role="img" aria-label="${escapeHtml(`QR code: pay ${price}`)}" viewBox="0 0 ${size} ${size}" width="${side}" height="${side}" shape-rendering="crispEdges"><path d="${qrPath(rows)}"/></svg>
-<p class="hint">Scan the code with a Solana wallet. This page detects the payment.</p>
+  return `<div class="phone"><details id="code" open><summary>${escapeHtml(texts.phone)}</summary>
+<svg id="qr" role="img" aria-label="${escapeHtml(label)}" viewBox="${viewBox}" width="${side}" height="${side}" shape-rendering="crispEdges"><path d="${qrPath(rows)}"/></svg>
+<p class="hint">${escapeHtml(texts.scan)}</p></details>
 ${link}</div>`
 }
 
 /** Takes the place of the data for a manual transfer. */
-function split({ rows }: CheckoutView): string {
-  const ways = rows.length === 0 ? 'a wallet in this browser' : 'a wallet in this browser or on your phone'
-  return `<p id="split" class="hint">The price goes to several wallets in one transaction. Pay it with ${ways}. A transfer by hand cannot pay it.</p>`
+function split({ rows }: CheckoutView, { splitBrowser, splitPhone }: PageTexts): string {
+  return `<p id="split" class="hint">${escapeHtml(rows.length === 0 ? splitBrowser : splitPhone)}</p>`
 }
 
-/** Open without a script. The script closes it. */
-function byHand(facts: CheckoutFacts): string {
-  const amounts = facts.tokens.map(({ token, amount }) => `${amount} ${token}`).join(' or ')
-  const mint = facts.tokens[0]?.mint
-  const row = (name: string, id: string, value: string, isHidden = false): string =>
-    `<div${isHidden ? ' hidden' : ''}><dt>${name}</dt><dd><code id="${id}">${escapeHtml(value)}</code></dd></div>`
-  return `<details id="hand" open><summary>Pay by hand</summary>
-<p>Send exactly this amount in one payment, from your own wallet and with the memo. Without the memo, the payment cannot be matched to you.</p>
-<dl>${row('Address', 'to', facts.recipient)}${row('Amount', 'amount', amounts)}${row('Token address', 'mint', mint ?? '', mint === undefined)}${row('Memo', 'memo', facts.requestId)}</dl>
-<noscript><p>${facts.isKept ? '' : 'Allow cookies for this address before you pay: a cookie opens your purchase. '}<b>After paying, reload this page.</b></p></noscript></details>`
+/** Open without a script, with each amount beside the address of its token. The script shows the chosen token only. */
+function byHand(facts: CheckoutFacts, texts: PageTexts): string {
+  const row = (name: string, value: string, token?: string): string =>
+    `<div${token === undefined ? '' : ` data-token="${escapeHtml(token)}"`}><dt>${escapeHtml(name)}</dt><dd><code>${escapeHtml(value)}</code></dd></div>`
+  const amounts = facts.tokens.map(
+    ({ token, amount, mint }) =>
+      row(fill(texts.amountIn, { token }), amount, token) +
+      (mint === undefined ? '' : row(fill(texts.tokenAddress, { token }), mint, token)),
+  )
+  return `<details id="hand" open><summary>${escapeHtml(texts.byHand)}</summary>
+<p>${escapeHtml(texts.byHandText)}</p>
+<dl>${row(facts.texts.address, facts.recipient)}${amounts.join('')}${row(texts.memo, facts.requestId)}</dl>
+<noscript><p>${facts.isKept ? '' : `${escapeHtml(texts.allowCookies)} `}<b>${escapeHtml(texts.afterPaying)}</b></p></noscript></details>`
 }
 
-function promise({ after }: CheckoutFacts): string {
-  return after === 'return'
-    ? 'One payment is enough. After paying, you can close this page: the seller sees the payment.'
-    : 'One payment is enough. If you close this page after paying, open the same address again in this browser to use your payment.'
+/** A text with HTML in the place of its placeholder. */
+function place(text: string, name: string, html: string): string {
+  return escapeHtml(text).replace(`{${name}}`, () => html)
 }
 
 /** The service's time, for people without a script. */

@@ -2,6 +2,7 @@
  * The state of a purchase, from the ledger and the chain. It considers the transaction that the service sent for it,
  * transactions that the watcher saw with its memo or a proof has named, and verified hints of clients.
  */
+import { readLanguage } from '../../core/checkout/languages/language.ts'
 import type { CheckoutState } from '../../core/checkout/messages.ts'
 import { isPayable } from '../../core/checkout/texts.ts'
 import { decodeAddress, decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
@@ -159,7 +160,7 @@ async function readTransactionState(
   const reading = seen ? ({ kind: 'found', effect: seen } as const) : await chain.read(tx, 0)
   if (reading.kind !== 'found') return { state: { state: 'confirming', tx } }
   const verdict = judge(reading.effect, quote)
-  if (verdict.kind === 'refused') return { state: refusedState(tx, verdict) }
+  if (verdict.kind === 'refused') return { state: refusedState(tx, verdict, incoming) }
   const payer = verdict.kind === 'late' ? verdict.paid.payer : verdict.payer
   const payerBytes = decodeAddress(payer)
   if (!payerBytes) return { state: { state: 'wrong', tx, why: refusals.unsupported_transfer.title } }
@@ -171,7 +172,7 @@ async function readTransactionState(
   if (verdict.kind === 'late') return { state: { state: 'late', tx }, proof }
   const final = await readFinally({ routeRuntime, incoming, proof }, quote, {}, known?.state === 'reverted')
   return final.kind === 'refused'
-    ? { state: refusedState(tx, final), proof }
+    ? { state: refusedState(tx, final, incoming), proof }
     : { state: { state: 'paid', tx }, proof, paid }
 }
 
@@ -200,11 +201,17 @@ const order: readonly CheckoutState['state'][] = ['paid', 'confirming', 'used', 
 
 const mayChange: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chain_unavailable', 'chain_disagreement']
 
-function refusedState(tx: string, refusal: Refusal): CheckoutState {
+function refusedState(tx: string, refusal: Refusal, incoming: Incoming): CheckoutState {
   if (mayChange.includes(refusal.code)) return { state: 'confirming', tx }
   const { shortfall } = refusal
-  if (!shortfall) return { state: 'wrong', tx, why: refusals[refusal.code].title }
+  if (!shortfall) return { state: 'wrong', tx, why: describeRefusal(refusal.code, incoming) }
   const { token, decimals } = shortfall
   const [received, required] = [shortfall.received, shortfall.required].map((units) => formatUnits(units, decimals))
   return { state: 'short', tx, token, received: received ?? '', required: required ?? '' }
+}
+
+/** In the language of the browser, if people can cause it. */
+function describeRefusal(code: RefusalCode, incoming: Incoming): string {
+  const texts: Readonly<Partial<Record<string, string>>> = readLanguage(incoming).texts.page
+  return texts[code] ?? refusals[code].title
 }

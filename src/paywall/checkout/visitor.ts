@@ -5,6 +5,8 @@
  * the previous price is still found.
  */
 import { formatTickets, readTickets, type Ticket, type TicketPlace } from '../../core/checkout/cookie.ts'
+import { fill } from '../../core/checkout/languages/fill.ts'
+import { readLanguage } from '../../core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../../core/checkout/messages.ts'
 import { checkoutHeader, parseOrder } from '../../core/checkout/messages.ts'
 import { isPayable } from '../../core/checkout/texts.ts'
@@ -15,7 +17,7 @@ import { isForwardedSecure, readClientAddress, unknownAddress } from '../../core
 import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { formatAccept, hashClaim, type Proof } from '../../core/protocol/proof.ts'
-import { createNonce, createPage } from '../pages/document.ts'
+import { clip, createNonce, createPage } from '../pages/document.ts'
 import { formatAllowance } from '../quote/allowance-text.ts'
 import { clockWrong } from '../quote/readiness-report.ts'
 import type { Quoted } from '../quote/route.ts'
@@ -127,8 +129,8 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
     if (order.kind === 'view' || !purchase) return undefined
     const state = order.kind === 'status' && (await desk.readState(purchase, incoming, order.tx)).state
     if (state && !isPayable(state)) return undefined
-    const isEmpty = readTickets(incoming.header('cookie'), placeOf(incoming)).length === 0
-    return refuse('claim_required', { detail: isEmpty ? noCookie : newerCookie })
+    const hasTicket = readTickets(incoming.header('cookie'), placeOf(incoming)).length > 0
+    return refuseVanity(incoming, hasTicket ? 'newerCookie' : 'noCookie')
   }
   const holds = async (requestId: string, incoming: Incoming): Promise<boolean> => {
     const tickets = readTickets(incoming.header('cookie'), placeOf(incoming))
@@ -173,15 +175,15 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       const used = found.find((one) => readState(one) === 'used')
       const earlier = { isAgain: used !== undefined, bought: used?.ticket.requestId }
       // A ticket that the browser has sent is one that it keeps.
-      const isKept = shown !== undefined
-      const facts = factsOf(runtime, desk, current.purchase, { incoming, state, ...earlier, isKept, after: 'reload' })
+      const scene: Scene = { incoming, state, ...earlier, isKept: shown !== undefined, after: 'reload' }
+      const facts = factsOf(routeRuntime, desk, current.purchase, scene)
       const place = { ...placeOf(incoming), seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds }
       // The ticket of a delivered purchase opens its receipt, if there is room for it.
       const kept = [...others, ...(used ? [used] : [])].map(({ ticket }) => ticket)
       const cookie = formatTickets([...(isGood ? [current.ticket] : []), ...kept], place)
       const outworn = await findStaleCookies(runtime, incoming, place, cookie.indexOf(';'))
       const cookies = outworn.map((name) => formatTickets([], place, name))
-      const page = pageOf(runtime, desk, current.purchase, facts)
+      const page = pageOf(runtime, desk, current.purchase, { facts, incoming })
       const answer = { ...page, headers: { ...page.headers, 'Set-Cookie': cookie }, cookies }
       return { kind: 'shown', answer, quoted: 'quoted' in current ? current.quoted : undefined }
     },
@@ -200,8 +202,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       const state = withoutUse(seen, 'paid')
       if (route.whyClosed() !== undefined && isPayable(state)) return clockWrong
       const about = { incoming, state, isAgain: false, isKept: true, after: 'return' } as const
-      const facts = factsOf(runtime, desk, purchase, about)
-      return pageOf(runtime, desk, purchase, facts)
+      return pageOf(runtime, desk, purchase, { facts: factsOf(routeRuntime, desk, purchase, about), incoming })
     },
     draft: async (requestId, account, wanted, incoming) => {
       const purchase = await desk.open(requestId)
@@ -215,10 +216,12 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
   }
 }
 
+function refuseVanity(incoming: Incoming, why: 'newerCookie' | 'noCookie'): Refusal {
+  return refuse('claim_required', { detail: readLanguage(incoming).texts.page[why] })
+}
+
 /** Clients without a known address count as this many. */
 const unknownClients = 50
-const noCookie = "This browser did not keep this page's cookie. Allow cookies for this address, then reload the page."
-const newerCookie = 'This browser has a newer price for this address. Reload this page.'
 
 /** A requestId is public on the chain. Strangers must not learn whether its resource was delivered. */
 function withoutUse<Told extends object>(told: Told, instead: 'paid' | 'stranded'): Told {
@@ -278,21 +281,33 @@ interface Scene {
   readonly after: CheckoutFacts['after']
 }
 
-function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, scene: Scene): CheckoutFacts {
+/** Whether the page may show the resource itself. Bytes and files are for downloads. */
+function mayBeRead({ types }: RouteRuntime, { target }: Incoming, { request }: Purchase): boolean {
+  const { unit } = request.allowance
+  return types.isJson(target) !== false && (unit === 'request' || unit === 'second')
+}
+
+function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Purchase, scene: Scene): CheckoutFacts {
+  const { runtime } = routeRuntime
   const { config } = desk.route
   const { network } = runtime.config
   const { request, requestId, recipient } = purchase
   const origin = config.publicUrl ?? scene.incoming.origin()
+  const language = readLanguage(scene.incoming)
+  const time = formatAllowance(request.allowance, language)
+  const host = URL.canParse(origin) ? new URL(origin).host : origin
   const path = scene.after === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
   return {
     requestId,
+    texts: language.texts.checkout,
+    locale: language.locale,
     network,
     chain: `solana:${network}`,
     recipient,
-    host: URL.canParse(origin) ? new URL(origin).host : origin,
+    seller: config.seller?.name ?? clip(host),
+    host,
     what: config.description ?? path ?? '/',
-    buys:
-      formatAllowance(request.allowance) + (config.reopen && request.allowance.unit === 'second' ? ' of access' : ''),
+    buys: config.reopen && request.allowance.unit === 'second' ? fill(language.texts.page.access, { time }) : time,
     tokens: desk.listTokens(purchase),
     ...(purchase.splits.length > 0 && { isSplit: true }),
     expiresAt: purchase.expiresAt,
@@ -302,15 +317,22 @@ function factsOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, sc
     isAgain: scene.isAgain,
     ...(scene.bought !== undefined && { bought: scene.bought }),
     ...(scene.after === 'return' && config.seller?.returnUrl !== undefined && { returnUrl: config.seller.returnUrl }),
+    ...(scene.after === 'reload' && mayBeRead(routeRuntime, scene.incoming, purchase) && { isReadable: true }),
     isKept: scene.isKept,
   }
 }
 
 /** The document for a purchase. */
-function pageOf(runtime: Runtime, desk: CheckoutActions, purchase: Purchase, facts: CheckoutFacts): Answer {
+function pageOf(
+  runtime: Runtime,
+  desk: CheckoutActions,
+  purchase: Purchase,
+  { facts, incoming }: { readonly facts: CheckoutFacts; readonly incoming: Incoming },
+): Answer {
+  const language = readLanguage(incoming)
   const { seller, pricing } = desk.route.config
   const nonce = createNonce()
   const view = desk.view(purchase, facts.tokens[0]?.token ?? pricing.token) ?? { uri: '', rows: [] }
-  const body = renderCheckout(facts, { view, nonce, seller, ...runtime.checkoutFiles })
-  return createPage({ status: 402, body, nonce, seller, headers: pageHeaders })
+  const body = renderCheckout(facts, { view, nonce, seller, language, ...runtime.checkoutFiles })
+  return createPage({ status: 402, language, body, nonce, seller, headers: pageHeaders })
 }

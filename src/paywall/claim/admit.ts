@@ -91,7 +91,8 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   if (found.kind === 'refused') return found
   const mismatch = checkClaim(claim, request)
   if (mismatch) return mismatch
-  status ??= await runtime.ledger.peek(proof.txBytes)
+  // A payment that was recorded just now has no row yet. The take decides in any case.
+  if (!claim.isNew) status ??= await runtime.ledger.peek(proof.txBytes)
   const known = status && judgeStatus(claim, status, name)
   if (known?.kind === 'refused') return known
   const unsigned = checkSignature(claim, request)
@@ -146,9 +147,9 @@ function checkSignature({ routeRuntime, incoming, proof }: Claim, request: Opene
   const { genesis } = runtime
   const key = decodeAddress(proof.signer ?? proof.payer) ?? new Uint8Array()
   const { tx, requestId, payer, ts, sig } = proof
-  const signed = route
-    .listOrigins(incoming)
-    .some((origin) => runtime.verifier(key, proofText({ origin, genesis, tx, requestId, payer, ts }), sig))
+  const signed = route.hasOrigin(incoming, (origin) =>
+    runtime.verifier(key, proofText({ origin, genesis, tx, requestId, payer, ts }), sig),
+  )
   return signed ? undefined : refuse('signature_invalid')
 }
 

@@ -57,8 +57,8 @@ export async function settlePayment(
   if (reading.kind === 'signature') return settleSentOrRefuse(request, reading)
   const submission = await submitTransaction(request.routeRuntime, request.incoming, reading.credential)
   if (submission.kind === 'refused') return submission
-  const { proof, lamports } = submission.submitted
-  const claim: Claim = { ...request, proof, lamports }
+  const { proof, lamports, isNew } = submission.submitted
+  const claim: Claim = { ...request, proof, lamports, isNew }
   const stop = followTransaction(request.routeRuntime.runtime, submission.submitted)
   const admission = await admit(claim).finally(stop)
   if (admission.kind === 'admitted') return { kind: 'settled', claim, admission }
@@ -139,6 +139,8 @@ async function settleSent(
 /** A transaction that was recorded, and sent or about to be sent. */
 interface Submitted extends SentTransaction {
   readonly proof: Proof
+  /** Recorded by this request, not by an earlier one. */
+  readonly isNew: boolean
 }
 
 type SubmissionResult =
@@ -204,7 +206,7 @@ async function submitChecked(
   if ('kind' in signed) return refused(signed, facts)
   const lamports = transaction.feePayer === payer ? 0n : transaction.fee
   const proof = createProof(signed.signature, requestId, payer, claim)
-  const submitted = { proof, tx: proof.txBytes, signed, lamports }
+  const submitted = { proof, tx: proof.txBytes, signed, lamports, isNew: true }
   const purpose = { requestId, claim, request: runtime.pseudonyms.request(requestId), client: address }
   const submission = describeSubmission(runtime, transaction, submitted, purpose)
   const limits = routeRuntime.route.config.sponsor?.limits ?? unsponsoredLimits
@@ -239,6 +241,7 @@ async function continueKnown(
     tx: submission.tx,
     signed: sealed,
     lamports: submission.lamports,
+    isNew: false,
   }
   if (outcome === undefined) {
     await runtime.ledger.submissions.hold(submission.tx, now + holdMs)

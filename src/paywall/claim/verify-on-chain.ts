@@ -19,8 +19,12 @@ export interface Claim {
   readonly proof: Proof
   /** The dialect of a payment that the service itself sent for this request. */
   readonly via?: ForeignDialect | undefined
+  /** Whether the service first recorded such a payment for this request. */
+  readonly isNew?: boolean
   /** The fee of the sponsor for such a payment. Its submission is closed together with its first grant. */
   readonly lamports?: bigint
+  /** The script of the checkout page asks, to show the resource there. */
+  readonly isForPage?: boolean
 }
 
 /** A verdict with the slot, the time and the finality of the payment. */

@@ -3,13 +3,14 @@ import { createInFlight } from '../../core/collections/in-flight.ts'
 import { nativeOnly } from '../../dialects/join.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
 import type { PaywallEvent } from '../config/events.ts'
+import { createResourceTypes } from '../quote/resource-types.ts'
 import { createDeadlines } from '../runtime/deadlines.ts'
 import { openDelivery } from './delivery.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000 }))
 afterEach(() => void vi.useRealTimers())
 
-const head = { status: 200, length: undefined, contentRange: undefined }
+const head = { status: 200, length: undefined, contentRange: undefined, type: undefined }
 
 /** A response in a window that ends at 10,000, with a lease of a second. */
 function open() {
@@ -41,6 +42,7 @@ function open() {
       route: { config: { leaseMs: 1_000, envelope: 'none', mints: {}, cors: false } },
       running,
       dialects: nativeOnly,
+      types: createResourceTypes(),
       listener: (event: PaywallEvent) => events.push(event),
     },
     incoming: { request: {}, method: 'GET', target: '/a?b', header: () => undefined, origin: () => 'http://a' },

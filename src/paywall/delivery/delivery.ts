@@ -7,7 +7,7 @@
  */
 import { formatContentRange, parseContentRange } from '../../core/http/content-range.ts'
 import { nameEndpoint } from '../../core/http/endpoint.ts'
-import type { Answer, HeaderPairs } from '../../core/http/http.ts'
+import { type Answer, type HeaderPairs, isJsonType } from '../../core/http/http.ts'
 import { isShared } from '../../core/payment/allowance.ts'
 import type { DeliveryOutcome, Ending } from '../../core/payment/delivery.ts'
 import { computeOutcome, dependsOnArrival, statusHeader, unconfirmedBytes } from '../../core/payment/delivery.ts'
@@ -29,6 +29,8 @@ export interface Head {
   /** The length of the body, if it is known. */
   readonly length: number | undefined
   readonly contentRange: string | undefined
+  /** The media type. */
+  readonly type: string | undefined
 }
 
 /** The start of the response after the paywall's changes. */
@@ -80,6 +82,12 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
     facts: () => readFacts(paid),
     begin: (head) => {
       body = { status: head.status, quota: undefined, isWhole: true }
+      if (head.status === 200) routeRuntime.types.note(incoming.target, isJsonType(head.type))
+      if (claim.isForPage && !isShowable(head)) {
+        // It counts like a response without a body, because the handler has worked.
+        body.status = 304
+        return { status: notShowable.status, headers: [], instead: notShowable }
+      }
       const headers = formatHeaders(paid, head.status)
       return grant ? beginBody(paid, body, grant, { lease, isAlive, head, headers }) : { status: head.status, headers }
     },
@@ -106,6 +114,16 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
     lose: lease.lose,
   }
 }
+
+/** The page shows JSON, and only as much of it as people read. */
+const mostShown = 300_000
+
+function isShowable({ status, length = 0, type }: Head): boolean {
+  return status === 200 && isJsonType(type) && length <= mostShown
+}
+
+/** The response to the page's script for all other resources. Nothing is used up, and the browser opens the resource. */
+const notShowable: Answer = { kind: 'answer', status: 204, headers: { 'Cache-Control': 'no-store' }, body: '' }
 
 /** The end of a window also ends responses that are still running, one lease period later. */
 function holdAdmission({ routeRuntime }: Claim, admission: Admission): HeldLease {

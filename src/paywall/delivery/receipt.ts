@@ -119,7 +119,12 @@ function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string,
   } as const
   return {
     ...headers,
-    [receiptHeader]: formatReceipt(receipt, runtime.identity.sign, claim.via?.receiptMembers?.(claim.proof)),
+    [receiptHeader]: formatReceipt(
+      receipt,
+      runtime.identity.sign,
+      claim.via?.receiptMembers?.(claim.proof),
+      runtime.encode,
+    ),
     [allowanceHeader]: formatLeft(admission),
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { english } from '../../core/checkout/languages/language.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
 import { createPage, renderDocument, renderSeller } from './document.ts'
 
@@ -10,7 +11,14 @@ const seller: Seller = {
   terms: 'https://shop.example/terms?a=1&b="',
 }
 const render = (given: Seller | undefined) =>
-  renderDocument({ title: 'x', seller: given, nonce: 'n', style: 'p{}', main: renderSeller(given, 'shop.example') })
+  renderDocument({
+    title: 'x',
+    language: english,
+    seller: given,
+    nonce: 'n',
+    style: 'p{}',
+    main: renderSeller(given, 'shop.example'),
+  })
 
 describe('the seller on a page', () => {
   it('is shown with name, logo, host, contact and terms, as text', () => {
@@ -30,7 +38,9 @@ describe('the seller on a page', () => {
 
   it('widens the policy by its logo only', () => {
     const policyOf = (given: Seller | undefined) =>
-      createPage({ status: 200, body: '', nonce: 'n', seller: given }).headers['Content-Security-Policy']
+      createPage({ status: 200, language: english, body: '', nonce: 'n', seller: given }).headers[
+        'Content-Security-Policy'
+      ]
     const strict =
       "default-src 'none'; script-src 'nonce-n'; style-src 'nonce-n'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     expect(policyOf(undefined)).toBe(strict)

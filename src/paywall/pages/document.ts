@@ -1,13 +1,17 @@
 /** The frame of every page for people: head, seller, footer, and a policy that allows only the page's own parts. */
 import { deriveAccent } from '../../core/checkout/accent.ts'
+import type { PageTexts } from '../../core/checkout/languages/en.ts'
+import { fill } from '../../core/checkout/languages/fill.ts'
+import type { Language } from '../../core/checkout/languages/language.ts'
 import { contactLink, logoSource, type Seller } from '../../core/checkout/seller.ts'
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
-import type { Answer } from '../../core/http/http.ts'
+import { type Answer, pageType } from '../../core/http/http.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { escapeHtml, inlineScript, inlineStyle } from './escape.ts'
 
 export interface DocumentParts {
   readonly title: string
+  readonly language: Language
   readonly seller: Seller | undefined
   /** The nonce of the Content-Security-Policy, different for each document. */
   readonly nonce: string
@@ -42,8 +46,9 @@ export function createNonce(): string {
 export function renderDocument(parts: DocumentParts): string {
   const nonce = escapeHtml(parts.nonce)
   const { head = '', data = '', links = '', script } = parts
+  const texts = parts.language.texts.page
   return `<!doctype html>
-<html lang="en">
+<html lang="${escapeHtml(parts.language.tag)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -52,9 +57,9 @@ ${parts.isListed ? '' : '<meta name="robots" content="noindex">\n'}<title>${esca
 <style nonce="${nonce}">${inlineStyle(parts.style)}${accentStyle(parts.seller)}</style>
 ${head}</head>
 <body>
-${banner(parts.network)}<main>
+${banner(parts.network, texts)}<main>
 ${parts.main}</main>
-<footer>${sellerLinks(parts.seller)}${links}<p><img src="${icon}" alt="" width="18" height="18"> Payment by paystile, on Solana</p></footer>
+<footer>${sellerLinks(parts.seller, texts)}${links}<p><img src="${icon}" alt="" width="18" height="18"> ${escapeHtml(texts.paymentBy)}</p></footer>
 ${data}${script === undefined ? '' : `<script nonce="${nonce}">${inlineScript(script)}</script>\n`}</body>
 </html>
 `
@@ -67,16 +72,16 @@ export function renderSeller(seller: Seller | undefined, host: string): string {
   return `<p class="seller">${logo}${name}<span><bdi>${escapeHtml(clip(host))}</bdi></span></p>`
 }
 
-function banner(network: Network | undefined): string {
+function banner(network: Network | undefined, { testNetwork }: PageTexts): string {
   if (network === undefined || network === 'mainnet') return ''
-  return `<aside><b>Test network</b> (${escapeHtml(network)}): no real money</aside>\n`
+  return `<aside>${escapeHtml(fill(testNetwork, { network }))}</aside>\n`
 }
 
-function sellerLinks(seller: Seller | undefined): string {
+function sellerLinks(seller: Seller | undefined, texts: PageTexts): string {
   const link = (href: string | undefined, name: string): string =>
     href === undefined ? '' : `<p>${renderLink(href, name)}</p>`
   const support = seller?.support === undefined ? undefined : contactLink(seller.support)
-  return link(support, 'Support') + link(seller?.terms, 'Terms')
+  return link(support, texts.support) + link(seller?.terms, texts.terms)
 }
 
 /** A link that keeps the page open. */
@@ -100,6 +105,7 @@ export function clip(text: string): string {
 
 export interface PageParts {
   readonly status: number
+  readonly language: Language
   readonly body: string
   readonly nonce: string
   readonly seller: Seller | undefined
@@ -107,7 +113,7 @@ export interface PageParts {
 }
 
 /** The response, with a policy that allows only its own script and style, and the seller's logo. */
-export function createPage({ status, body, nonce, seller, headers }: PageParts): Answer {
+export function createPage({ status, language, body, nonce, seller, headers = {} }: PageParts): Answer {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -125,7 +131,10 @@ export function createPage({ status, body, nonce, seller, headers }: PageParts):
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
       ...headers,
-      'Content-Type': 'text/html; charset=utf-8',
+      // A page is never stored. A cache that stores it nevertheless must tell languages and encodings apart.
+      Vary: [headers['Vary'], 'Accept-Language', 'Accept-Encoding'].filter((name) => name !== undefined).join(', '),
+      'Content-Language': language.tag,
+      'Content-Type': pageType,
       'Content-Length': String(body.length),
       'Content-Security-Policy': policy.join('; '),
       'Referrer-Policy': 'no-referrer',

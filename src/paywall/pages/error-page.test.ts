@@ -38,7 +38,8 @@ describe('a problem', () => {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Length': String(page.body.length),
       'Retry-After': '2',
-      Vary: 'Payment-Proof, Accept',
+      Vary: 'Payment-Proof, Accept, Accept-Language, Accept-Encoding',
+      'Content-Language': 'en',
     })
     for (const text of ['Page not found', 'A detail.', '404 some_code', 'href="/shop"', '<bdi>Moon</bdi>'])
       expect(page.body).toContain(text)

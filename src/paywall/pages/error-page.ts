@@ -1,4 +1,6 @@
 /** The page that people get in place of `application/problem+json`. Status and headers stay the same. */
+import type { PageTexts } from '../../core/checkout/languages/en.ts'
+import { type Language, readLanguage } from '../../core/checkout/languages/language.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
 import { isFields } from '../../core/encoding/fields.ts'
 import type { Answer, Incoming } from '../../core/http/http.ts'
@@ -13,12 +15,12 @@ export interface ErrorPageParts {
   readonly home: string | undefined
 }
 
-const headings: Readonly<Record<number, string>> = {
-  401: 'Sign-in needed',
-  403: 'Not allowed',
-  404: 'Page not found',
-  405: 'Page not found',
-  429: 'Too many requests',
+const headings: Readonly<Record<number, keyof PageTexts>> = {
+  401: 'signInNeeded',
+  403: 'notAllowed',
+  404: 'notFound',
+  405: 'notFound',
+  429: 'tooMany',
 }
 
 /** Shows a problem to people. All other answers, and those for programs, stay as they are. */
@@ -29,32 +31,39 @@ export function showProblem(
 ): Answer {
   if (answer.headers['Content-Type'] !== 'application/problem+json' || !isForPeople(incoming)) return answer
   const nonce = createNonce()
+  const language = readLanguage(incoming)
   const { origin } = new URL(URL.canParse(incoming.origin()) ? incoming.origin() : 'http://localhost')
-  const body = renderProblem(answer, { ...parts, nonce, host: origin.replace(/^https?:\/\//, '') })
+  const body = renderProblem(answer, { ...parts, language, nonce, host: origin.replace(/^https?:\/\//, '') })
   const { status, headers, varying, cookies } = answer
   const vary = [headers['Vary'], 'Accept'].filter((name) => name !== undefined).join(', ')
-  const page = createPage({ status, body, nonce, seller: parts.seller, headers: { ...headers, Vary: vary } })
+  const page = createPage({ status, language, body, nonce, seller: parts.seller, headers: { ...headers, Vary: vary } })
   return { ...page, ...(varying && { varying }), ...(cookies && { cookies }) }
 }
 
-function renderProblem(
-  { status, body }: Answer,
-  { seller, style, home, nonce, host }: ErrorPageParts & { readonly nonce: string; readonly host: string },
-): string {
+interface ProblemParts extends ErrorPageParts {
+  readonly language: Language
+  readonly nonce: string
+  readonly host: string
+}
+
+function renderProblem({ status, body }: Answer, { seller, style, home, language, nonce, host }: ProblemParts): string {
   const { title, detail, code } = readProblem(body)
-  const heading = headings[status] ?? (status >= 500 ? 'Not available at the moment' : 'This did not work')
-  const again = status >= 500 || status === 429 ? '<a class="button" href="">Try again</a>\n' : ''
-  const front =
-    home === undefined ? '' : `<a class="button plain" href="${escapeHtml(home)}">Go to the front page</a>\n`
+  const texts = language.texts.page
+  const heading = texts[headings[status] ?? (status >= 500 ? 'unavailable' : 'didNotWork')]
+  const link = (style: string, href: string, text: string): string =>
+    `<a class="${style}" href="${escapeHtml(href)}">${escapeHtml(text)}</a>\n`
+  const again = status >= 500 || status === 429 ? link('button', '', texts.tryAgain) : ''
+  const front = home === undefined ? '' : link('button plain', home, texts.toFront)
+  const shown = `<code>${escapeHtml(`${status} ${code}`.trim())}</code>`
   return renderDocument({
-    ...{ nonce, style, seller },
+    ...{ nonce, style, seller, language },
     title: `${heading} - ${seller?.name ?? host}`,
     main: `<header>
 ${renderSeller(seller, host)}
-<h1>${heading}</h1>
+<h1>${escapeHtml(heading)}</h1>
 </header>
-<p>${escapeHtml(detail || title)}</p>
-${again}${front}<p class="hint">Error <code>${escapeHtml(`${status} ${code}`.trim())}</code></p>
+<p lang="en">${escapeHtml(detail || title)}</p>
+${again}${front}<p class="hint">${escapeHtml(texts.error).replace('{code}', () => shown)}</p>
 `,
   })
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { english } from '../../core/checkout/languages/language.ts'
 import { type FrontItem, renderFrontPage } from './front-page.ts'
 
 const item: FrontItem = {
@@ -14,6 +15,7 @@ const item: FrontItem = {
 const render = (items: readonly FrontItem[], network: 'mainnet' | 'localnet' = 'mainnet') =>
   renderFrontPage({
     items,
+    language: english,
     seller: { name: 'Moon & Sons' },
     host: 'moon.example',
     network,

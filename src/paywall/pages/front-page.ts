@@ -1,4 +1,7 @@
 /** The front page: the items for sale, each with its price and one button. It needs no script. */
+import type { PageTexts } from '../../core/checkout/languages/en.ts'
+import { fill } from '../../core/checkout/languages/fill.ts'
+import type { Language } from '../../core/checkout/languages/language.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { clip, renderDocument, renderLink } from './document.ts'
@@ -22,6 +25,7 @@ export interface FrontItem {
 
 export interface FrontPageParts {
   readonly items: readonly FrontItem[]
+  readonly language: Language
   readonly seller: Seller | undefined
   readonly host: string
   readonly network: Network
@@ -31,43 +35,48 @@ export interface FrontPageParts {
   readonly links: readonly (readonly [name: string, href: string])[]
 }
 
-export function renderFrontPage({ items, seller, host, network, nonce, style, links }: FrontPageParts): string {
+export function renderFrontPage(parts: FrontPageParts): string {
+  const { items, seller, host, network, nonce, style, links, language } = parts
+  const texts = language.texts.page
   const name = seller?.name ?? host
   const logo =
     seller?.logo === undefined ? '' : `<img src="${escapeHtml(seller.logo)}" alt="" width="64" height="64">\n`
   const under = seller?.name === undefined ? '' : `<p class="host"><bdi>${escapeHtml(clip(host))}</bdi></p>\n`
-  const list = items.length === 0 ? '<p class="hint">Nothing is for sale at the moment.</p>\n' : renderItems(items)
+  const list =
+    items.length === 0 ? `<p class="hint">${escapeHtml(texts.nothingForSale)}</p>\n` : renderItems(items, texts)
   return renderDocument({
-    ...{ nonce, style, seller, network },
+    ...{ nonce, style, seller, network, language },
     title: name,
     isListed: network === 'mainnet',
     main: `<header>
 ${logo}<h1><bdi>${escapeHtml(clip(name))}</bdi></h1>
-${under}<p class="hint">Pay for each item with a Solana wallet. You need no account.</p>
+${under}<p class="hint">${escapeHtml(texts.payEach)}</p>
 </header>
 ${list}`,
     links: links.map(([text, href]) => `<p>${renderLink(href, text)}</p>`).join(''),
   })
 }
 
-function renderItems(items: readonly FrontItem[]): string {
-  return `<ul class="items">\n${items.map(renderItem).join('')}</ul>\n`
+function renderItems(items: readonly FrontItem[], texts: PageTexts): string {
+  return `<ul class="items">\n${items.map((item) => renderItem(item, texts)).join('')}</ul>\n`
 }
 
-function renderItem({ name, method, path, price, token, others, buys, href }: FrontItem): string {
+function renderItem(item: FrontItem, texts: PageTexts): string {
+  const { name, method, path, price, token, others, buys, href } = item
   const shown = escapeHtml(clip(name))
-  const also = others.length === 0 ? '' : ` &#xb7; also in ${escapeHtml(others.join(', '))}`
+  const tokens = others.join(', ')
+  const also = tokens === '' ? '' : ` &#xb7; ${escapeHtml(fill(texts.alsoIn, { tokens }))}`
   const amount =
     price === undefined
-      ? '<p class="price">Price on request</p>'
+      ? `<p class="price">${escapeHtml(texts.onRequest)}</p>`
       : `<p class="price"><b>${escapeHtml(price)}</b> ${escapeHtml(token)}</p>`
   const button =
     href === undefined
-      ? '<p class="hint">For programs</p>'
-      : `<a class="button" href="${escapeHtml(href)}">Buy<span class="unseen"> ${shown}</span></a>`
+      ? `<p class="hint">${escapeHtml(texts.forPrograms)}</p>`
+      : `<a class="button" href="${escapeHtml(href)}">${escapeHtml(texts.buy)}<span class="unseen"> ${shown}</span></a>`
   return `<li><div><h2><bdi>${shown}</bdi></h2>
 <p class="hint"><code>${escapeHtml(`${method} ${clip(path)}`)}</code></p>
-<p class="hint">Buys ${escapeHtml(buys)}${also}</p></div>
+<p class="hint">${escapeHtml(fill(texts.buys, { quantity: buys }))}${also}</p></div>
 <div class="buy">${amount}${button}</div></li>
 `
 }

@@ -1,29 +1,44 @@
 /** An allowance in words: "one request", "1 hour", "10 MB". */
+import type { PageTexts } from '../../core/checkout/languages/en.ts'
+import { fill } from '../../core/checkout/languages/fill.ts'
+import type { Language } from '../../core/checkout/languages/language.ts'
+import { formatDecimal } from '../../core/money/money.ts'
 import { type Allowance, isOneRequest } from '../../core/payment/allowance.ts'
 
-const spans = [
-  [86_400n, 'day'],
-  [3_600n, 'hour'],
-  [60n, 'minute'],
-  [1n, 'second'],
-] as const
+const spans: readonly (readonly [seconds: bigint, one: keyof PageTexts, several: keyof PageTexts])[] = [
+  [86_400n, 'oneDay', 'days'],
+  [3_600n, 'oneHour', 'hours'],
+  [60n, 'oneMinute', 'minutes'],
+  [1n, 'oneSecond', 'seconds'],
+]
 const sizes = [
   [1_000_000_000n, 'GB'],
   [1_000_000n, 'MB'],
   [1_000n, 'kB'],
 ] as const
 
-export function formatAllowance(allowance: Allowance): string {
+export function formatAllowance(allowance: Allowance, { texts: { page: texts }, locale }: Language): string {
   const { unit, amount } = allowance
-  if (isOneRequest(allowance)) return 'one request'
-  if (unit === 'request') return `${amount} requests`
+  const count = (units: bigint): string => formatDecimal(units.toString(), locale)
+  if (isOneRequest(allowance)) return texts.oneRequest
+  if (unit === 'request') return fill(texts.requests, { count: count(amount) })
   if (unit === 'second') {
-    const [seconds, name] = spans.find(([length]) => amount >= length && amount % length === 0n) ?? spans[3]
-    const count = amount / seconds
-    return `${count} ${name}${count === 1n ? '' : 's'}`
+    const [seconds, one, several] = spans.find(([length]) => amount >= length && amount % length === 0n) ?? [
+      1n,
+      'oneSecond',
+      'seconds',
+    ]
+    return fill(texts[amount === seconds ? one : several], { count: count(amount / seconds) })
   }
-  const [bytes, name] = sizes.find(([size]) => amount >= size) ?? [1n, 'bytes']
+  const size = formatSize(amount, texts, locale)
+  return unit === 'file' ? fill(texts.file, { size }) : size
+}
+
+function formatSize(amount: bigint, texts: PageTexts, locale: string): string {
+  const found = sizes.find(([size]) => amount >= size)
+  if (!found) return fill(texts.bytes, { count: formatDecimal(amount.toString(), locale) })
+  const [bytes, name] = found
   const tenths = (amount * 10n + bytes / 2n) / bytes
-  const size = `${tenths / 10n}${tenths % 10n === 0n ? '' : `.${tenths % 10n}`} ${name}`
-  return unit === 'file' ? `this file (${size})` : size
+  const decimal = `${tenths / 10n}${tenths % 10n === 0n ? '' : `.${tenths % 10n}`}`
+  return `${formatDecimal(decimal, locale)} ${name}`
 }

@@ -8,6 +8,7 @@ import type { Dialects } from '../../dialects/join.ts'
 import type { PaywallEvent } from '../config/events.ts'
 import { emitTo, type Runtime, type SponsorHandle } from '../runtime/runtime.ts'
 import type { FreeCounter } from './free-quota.ts'
+import type { ResourceTypes } from './resource-types.ts'
 import type { Route } from './route.ts'
 import type { Probe } from './token-probe.ts'
 
@@ -19,6 +20,7 @@ export interface RouteState {
   /** Proofs that are being checked, and responses up to their end in the ledger: closing waits for them, or breaks them off. */
   readonly running: InFlight
   open: boolean
+  readonly types: ResourceTypes
   /** Why nothing is sold at this moment, for the operator; undefined while it is. */
   paused: string | undefined
 }

@@ -14,6 +14,7 @@ import type { BodyFacts } from '../config/binding.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Rates, Runtime } from '../runtime/runtime.ts'
 import { createOffers, type PreparedOffer } from './offers.ts'
+import { createOriginCheck, type OriginCheck } from './origins.ts'
 import { createRoutePricing, type QuotedPrice } from './pricing.ts'
 import { clockWrong } from './readiness-report.ts'
 import { createTerms, createTermsHistory, type FormerTerms, type QuoteTerms, type TermsHistory } from './terms.ts'
@@ -56,8 +57,8 @@ export interface Route {
   conclude(): ConcludedTerms
   /** Also honours these quotes, which were issued before the quotes of this route. */
   honour(former: readonly FormerTerms[]): void
-  /** The origins under which a client may have known this service. */
-  listOrigins(incoming: Incoming): readonly string[]
+  /** Whether one of the origins under which a client may have known this service passes the check. */
+  readonly hasOrigin: OriginCheck
 }
 
 export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dialects, probe: Probe): Route {
@@ -73,7 +74,6 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
   rates.keep()
   const offers = createOffers(runtime, config, dialects, { routeTag, rates, probe })
   const expiry = createExpiryText()
-  const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   let concludedAt: number | undefined
 
   const resourceOf = (incoming: Incoming, origin: string) => asciiJson(`${publicUrl ?? origin}${incoming.target}`)
@@ -157,17 +157,8 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     whyClosed: () => runtime.clockCheck.why(),
     quote: (incoming, refused) => quote(incoming, { refused }),
     quoteVisitor: (incoming) => quote(incoming, { window: config.reopen }),
-    listOrigins: (incoming) => (publicOrigin === undefined ? listSeenOrigins(incoming) : [publicOrigin]),
+    hasOrigin: createOriginCheck(publicUrl),
   }
-}
-
-/**
- * Behind a proxy that terminates TLS, the service sees http while the client uses https. The host identifies the
- * service.
- */
-function listSeenOrigins(incoming: Incoming): readonly string[] {
-  const host = incoming.origin().replace(/^https?:/, '')
-  return [`https:${host}`, `http:${host}`]
 }
 
 /** The facts of a request that a quote may need. */

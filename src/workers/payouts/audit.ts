@@ -8,6 +8,7 @@ import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { NumberedAccrual, Rewards, Verification } from '../../core/payouts/ports/rewards.ts'
+import { formatRefundLockKey, parseRefund } from '../../core/payouts/refunds.ts'
 import { parseRules, type RewardRules, type Share, type Sharing, shareOut } from '../../core/payouts/rewards.ts'
 import type { Chain } from '../../core/ports/chain.ts'
 import { type RateJournal, ratesKeptMs } from '../../core/ports/journal.ts'
@@ -37,6 +38,8 @@ export interface RewardAuditParts {
 export interface RewardAudit {
   readonly accruals: number
   readonly payouts: number
+  /** Shared payments that were refunded, in sentences. Both stand: the owner bears the cost. */
+  readonly refunded: readonly string[]
   /** Differences, in sentences. */
   readonly problems: readonly string[]
   /** Facts that no node could confirm, in sentences: neither right nor wrong. */
@@ -46,8 +49,9 @@ export interface RewardAudit {
 const pageSize = 200
 
 export async function auditRewards(parts: RewardAuditParts): Promise<RewardAudit> {
-  const [problems, unknown]: [string[], string[]] = [[], []]
+  const [problems, unknown, refunded]: [string[], string[], string[]] = [[], [], []]
   const found = {
+    refund: (text: string) => void refunded.push(text),
     problem: (text: string) => void problems.push(text),
     unknown: (text: string) => void unknown.push(text),
   }
@@ -55,10 +59,11 @@ export async function auditRewards(parts: RewardAuditParts): Promise<RewardAudit
   const payouts = await auditPayouts(parts, found)
   for (const { line, kept, counted } of await parts.rewards.audit())
     found.problem(`${line}: the ledger has ${kept}, but its rows sum to ${counted}`)
-  return { accruals, payouts, problems, unknown }
+  return { accruals, payouts, refunded, problems, unknown }
 }
 
 interface Findings {
+  refund(text: string): void
   problem(text: string): void
   unknown(text: string): void
 }
@@ -70,6 +75,7 @@ async function auditAccruals(parts: RewardAuditParts, found: Findings): Promise<
   let last = 0
   for (;;) {
     const page = await parts.rewards.accruals(last, pageSize)
+    await tellRefunds(parts, page, found)
     for (const accrual of page) {
       if (accrual.number !== last + 1) found.problem(`accrual ${last + 1} is missing`)
       last = accrual.number
@@ -83,6 +89,21 @@ async function auditAccruals(parts: RewardAuditParts, found: Findings): Promise<
       if (accrual.why === '') spent.push({ at: accrual.paidAt, worth: accrual.worth })
     }
     if (page.length < pageSize) return last
+  }
+}
+
+/** Only a delivered payment has shares, so only its refund on request concerns an amount that was shared. */
+async function tellRefunds({ outgoing }: RewardAuditParts, page: readonly NumberedAccrual[], found: Findings) {
+  const shared = page.filter(({ why }) => why === '')
+  const refunds = await outgoing.findByLockKeys(shared.map(({ tx }) => formatRefundLockKey(encodeBase58(tx))))
+  for (const [index, { number, tx, whole }] of shared.entries()) {
+    const refund = refunds[index]
+    if (refund?.state !== 'landed') continue
+    const { units, token, reason } = parseRefund(refund.about)
+    if (reason !== 'delivered') continue
+    found.refund(
+      `accrual ${number} (payment ${encodeBase58(tx)}): ${units} ${token} were refunded, ${whole} NATIVE stay shared`,
+    )
   }
 }
 

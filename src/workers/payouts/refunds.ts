@@ -1,13 +1,19 @@
 /**
- * Refunds payments that were never redeemed, and surpluses. Each payment is refunded once, by the steps of every
- * outgoing transaction.
+ * Refunds payments that were never redeemed, surpluses, and delivered payments on request. Each payment is refunded
+ * once, by the steps of every outgoing transaction.
  */
 import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { convert, type FrozenRates } from '../../core/money/rates.ts'
 import { type Mint, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
 import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
-import { formatRefund, formatRefundLockKey, judgeRefund, parseRefund } from '../../core/payouts/refunds.ts'
+import {
+  formatRefund,
+  formatRefundLockKey,
+  judgeRefund,
+  parseRefund,
+  type RefundWish,
+} from '../../core/payouts/refunds.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { type Loop, startLoop } from '../loop.ts'
@@ -39,7 +45,11 @@ export type RefundPlanning =
   | { readonly kind: 'unknown' }
 
 /** Reserves a refund. Nothing is signed or sent yet. */
-export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx: Uint8Array): Promise<RefundPlanning> {
+export async function planRefund(
+  parts: Omit<RefundParts, 'outgoingWallet'>,
+  tx: Uint8Array,
+  wish: RefundWish = {},
+): Promise<RefundPlanning> {
   const { books, outgoing, clock } = parts
   const payment = encodeBase58(tx)
   const before = await outgoing.findByLockKey(formatRefundLockKey(payment))
@@ -47,7 +57,7 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
   if (await parts.isPaused()) return { kind: 'refused', why: paused }
   const history = await books.history(tx)
   if (!history) return { kind: 'unknown' }
-  const ruling = judgeRefund(history, clock.now())
+  const ruling = judgeRefund(history, clock.now(), wish)
   if (ruling.kind === 'refused') return ruling
   const { payer, token, recipient } = history.payment
   const mint = parts.mintOf(token)
@@ -65,13 +75,13 @@ export async function planRefund(parts: Omit<RefundParts, 'outgoingWallet'>, tx:
     about: formatRefund(facts),
     lines: [],
     refunds: { tx, units: ruling.units },
-    ...(ruling.voids && { voids: tx }),
+    ...(ruling.voids && { voids: tx, coversUse: ruling.coversUse }),
   })
   if (planning.kind === 'planned') return { kind: 'planned', transaction: planning.transaction }
   if (planning.kind === 'in_use')
     return {
       kind: 'refused',
-      why: 'a delivery is in progress; try again in a minute. If it fails, the whole payment can be refunded, otherwise only the surplus',
+      why: 'a delivery is in progress; try again in a minute',
     }
   const other = await outgoing.findByLockKey(formatRefundLockKey(payment))
   return other

@@ -89,6 +89,13 @@ export function createReferenceBooks(room: Room, now: () => number): Books {
       const found = problemsIn(room, now())
       return countEach(most, async (kind) => found.filter((one) => one.kind === kind).length)
     },
+    async countUndelivered(period) {
+      now()
+      checkPeriod(period)
+      const isBare = ({ account }: ReferenceEntry) =>
+        account.undeliveredAt !== undefined && !account.late && account.finality !== 'reverted'
+      return [...entries.values()].filter((entry) => isBare(entry) && isWithin(entry.record.paidAt, period)).length
+    },
     async count(counts) {
       now()
       for (const one of counts) {

@@ -110,9 +110,11 @@ export function createReferenceEvents(room: Room, now: () => number): LedgerEven
         again === undefined ? { state: 'failed' as const } : { state: 'waiting' as const, due: Math.ceil(again) }
       change(id, { ...next, why, attempts: tried(id) })
     },
-    async list({ state, most }) {
+    async list({ id, state, most }) {
       now()
-      const own = [...notices.values()].filter((notice) => state === undefined || notice.state === state)
+      const own = [...notices.values()].filter(
+        (notice) => (state ?? notice.state) === notice.state && (id ?? notice.id) === notice.id,
+      )
       const ordered = own.sort((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1))
       return ordered.slice(0, most).map(({ due: _, ...notice }) => notice)
     },

@@ -92,7 +92,10 @@ export function createReferenceOutgoing(room: Room, now: () => number): Outgoing
       const time = now()
       const { id, lines, cap, voids, refunds } = plan
       if (dispatches.has(id) || isLaneTaken(all(), plan)) return { kind: 'taken' }
-      if (voids && (till.voided.has(formatKey(voids)) || !isVoidable(entries.get(formatKey(voids)), time)))
+      if (
+        voids &&
+        (till.voided.has(formatKey(voids)) || !isVoidable(entries.get(formatKey(voids)), time, plan.coversUse === true))
+      )
         return { kind: 'in_use' }
       if (!lines.every((line) => isReady(payees.get(keyOfPayee(line)), line))) return { kind: 'taken' }
       for (const line of lines) checkGross(line, grossOf(till, line))
@@ -189,11 +192,11 @@ function isLaneTaken(dispatches: readonly OutgoingTransaction[], { kind, lockKey
 }
 
 /** Nothing of it was delivered, or is being delivered. */
-function isVoidable(entry: ReferenceEntry | undefined, now: number): boolean {
+function isVoidable(entry: ReferenceEntry | undefined, now: number, coversUse: boolean): boolean {
   if (!entry) return true
   const { account, leases } = entry
   const isHeld = [...leases.values()].some(({ deadline }) => deadline > now)
-  const isUnused = account.late || isUntouched(account)
+  const isUnused = coversUse || account.late || isUntouched(account)
   return isUnused && !isHeld && account.finality !== 'reverted'
 }
 

@@ -62,10 +62,12 @@ export interface PlannedTransaction extends Pick<OutgoingTransaction, 'id' | 'ki
   /** The maximum sum of payouts that landed since a time or are under way, including this one. */
   readonly cap?: { readonly since: number; readonly units: bigint }
   /**
-   * The payment that a full refund voids. The payment must be undelivered, and it cannot be used unless the refund is
-   * dropped. A late or unregistered payment can be voided, too; then no proof can register it any more.
+   * The payment that a full refund voids. The payment must be undelivered (or see `coversUse`), and it cannot be used
+   * unless the refund is dropped. A late or unregistered payment can be voided, too; then no proof can register it any more.
    */
   readonly voids?: Uint8Array
+  /** The payment may be voided although it was used. A use in progress still prevents it. */
+  readonly coversUse?: boolean
   /** The refunded payment and amount. The books subtract it when the refund has landed. */
   readonly refunds?: { readonly tx: Uint8Array; readonly units: bigint }
 }

@@ -32,7 +32,9 @@ export function createBooks(store: SqlStore, clock: Clock): Books {
   }
 }
 
-function createSums(store: SqlStore): Pick<Books, 'sums' | 'endpoints' | 'series' | 'count' | 'usage'> {
+function createSums(
+  store: SqlStore,
+): Pick<Books, 'sums' | 'endpoints' | 'series' | 'countUndelivered' | 'count' | 'usage'> {
   const { dialect } = store
   const { countColumns, isAnyCounted } = dialect
   const sums = dialect.sums(true)
@@ -80,6 +82,15 @@ function createSums(store: SqlStore): Pick<Books, 'sums' | 'endpoints' | 'series
       )
       const points = row?.points?.split(';').map(readPoint) ?? []
       return points.sort((one, other) => one.at - other.at || (one.token < other.token ? -1 : 1))
+    },
+    async countUndelivered(period) {
+      checkPeriod(period)
+      const [from, to] = computeBounds(period)
+      const row = await store.read(() =>
+        first<{ readonly count: Whole }>(sql`SELECT count(*) AS count FROM {payments} WHERE undelivered_at IS NOT NULL
+          AND NOT (${dialect.late()}) AND finality <> 'reverted' AND paid_at >= ${from} AND paid_at < ${to}`),
+      )
+      return Number(row?.count)
     },
     async count(usage) {
       if (usage.length > 0) await store.write(() => dialect.addUsage(usage))

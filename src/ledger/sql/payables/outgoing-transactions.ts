@@ -188,7 +188,7 @@ interface WrongLine {
 function* planNow(dialect: Dialect, plan: PlannedTransaction, now: number): Work<Planning | WrongLine> {
   const { kind, lockKey: key, lines, cap, voids, refunds } = plan
   if (yield* isTaken(plan)) return { kind: 'taken' }
-  if (voids && !(yield* makeVoid(dialect, voids, now))) return { kind: 'in_use' }
+  if (voids && !(yield* makeVoid(dialect, voids, plan.coversUse === true, now))) return { kind: 'in_use' }
   const refusal = yield* checkLines(dialect, lines, now)
   if (refusal) return refusal
   if (cap && kind === 'payout' && (yield* sumPlanned(dialect, cap.since)) + sentBy(lines) > cap.units)
@@ -212,15 +212,15 @@ function* isTaken({ id, kind, lockKey: key }: PlannedTransaction): Work<boolean>
   return (yield* find(id)) !== undefined || (yield* isAny(underWay)) || (kind === 'refund' && (yield* isAny(refund)))
 }
 
-/** False if the payment was delivered in part, is being delivered, or is being refunded. */
-function* makeVoid(dialect: Dialect, tx: Uint8Array, now: number): Work<boolean> {
+/** False if the payment is being delivered or refunded, or was delivered in part and the refund does not cover that. */
+function* makeVoid(dialect: Dialect, tx: Uint8Array, coversUse: boolean, now: number): Work<boolean> {
   const isVoided = yield* isAny(sql`SELECT 1 FROM {dispatches} WHERE voids = ${tx} AND state <> 'dropped'`)
   if (isVoided) return false
+  const isUnused = sql`(${dialect.late()} OR unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '')`
   const isSet =
     yield* isAny(sql`UPDATE {payments} SET refunded_at = ${now}${dialect.withoutLeases}${dialect.nextVersion}
     WHERE tx = ${tx} AND finality <> 'reverted' AND refunded_at IS NULL
-      AND (${dialect.late()} OR unit <> 'second' AND used = 0 AND deliveries = 0 AND positions = '')
-      AND NOT ${dialect.isHeld(now)} RETURNING tx`)
+      ${coversUse ? raw('') : sql`AND ${isUnused}`} AND NOT ${dialect.isHeld(now)} RETURNING tx`)
   if (isSet) {
     yield* dialect.letGo(tx)
     return true

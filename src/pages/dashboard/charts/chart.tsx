@@ -1,67 +1,66 @@
-/** Revenue over time: a chart, and the same data as a table for screen readers. */
+/** Revenue over time beside the period before: a chart, and the same data as a table. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
 import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
 import { addDecimals } from '../../look/decimals.ts'
-import { mendLanguage, pageLocale } from '../../look/locale.ts'
-import { listSteps, type Period, type Step } from '../../look/periods.ts'
-import { dayMs, formatDay, formatExact, formatHour, hourMs, startOfDay } from '../../look/times.ts'
-import { news, useAnswer } from '../data/answer.ts'
-import type { Revenue, Series, SeriesPoint } from '../data/answers.ts'
-import { formatPath } from '../data/ask.ts'
-import { theme, zone } from '../data/settings.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { dayOfHour, listSteps, type Period, periodWords, type Step } from '../../look/periods.ts'
+import { dayMs, formatDay, formatExact, hourMs } from '../../look/times.ts'
+import type { Loaded } from '../data/answer.ts'
+import type { Overview, OverviewPoint, Revenue } from '../data/answers.ts'
+import { zone } from '../data/settings.ts'
 import { Card } from '../elements/card.tsx'
 import { Choice } from '../elements/choice.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
+import { Plot } from './plot.tsx'
 import { isRefunded, readGross, readRefunded, refundWords } from './revenue.tsx'
 
 type Measure = 'revenue' | 'payments'
 
-interface Drawn extends Revenue {
+interface Drawn extends Required<Revenue> {
   readonly at: number
   readonly payments: number
 }
 
-function addRevenue(points: readonly Revenue[]): Required<Revenue> {
+function addPoints(at: number, points: readonly (Revenue & { readonly payments: number })[]): Drawn {
   return {
+    at,
+    payments: points.reduce((sum, { payments }) => sum + payments, 0),
     revenue: addDecimals(points.map(({ revenue }) => revenue)),
     gross: addDecimals(points.map(readGross)),
     refunded: addDecimals(points.map(readRefunded)),
   }
 }
 
-/** The service sums by UTC days. Days of another zone are summed from hours. */
-function inDays(points: readonly SeriesPoint[]): readonly Drawn[] {
-  const days = new Map<number, SeriesPoint[]>()
-  for (const point of points) {
-    const day = startOfDay(Date.parse(point.at), zone.value)
-    days.set(day, [...(days.get(day) ?? []), point])
-  }
-  return [...days].map(([at, own]) => ({
-    at,
-    ...addRevenue(own),
-    payments: own.reduce((sum, { payments }) => sum + payments, 0),
-  }))
+interface Span {
+  readonly from: number
+  readonly to: number
 }
 
-/** Limit of hours in one response of the service. */
-const mostHours = 1_900
+/**
+ * All hours or days of a span. The service leaves out those without payments, and sums long periods by days (UTC). Days
+ * of another zone are summed from hours.
+ */
+function fillPoints(points: readonly OverviewPoint[], { from, to }: Span, source: Step, step: Step): readonly Drawn[] {
+  const byTime = new Map(points.map((point) => [Date.parse(point.at), point]))
+  const stepMs = source === 'hour' ? hourMs : dayMs
+  const starts = Array.from({ length: Math.ceil((to - from) / stepMs) }, (_, index) => from + index * stepMs)
+  const name = (at: number) => (source === 'hour' && step === 'day' ? dayOfHour(at, zone.value) : at)
+  const groups = new Map<number, OverviewPoint[]>()
+  for (const start of starts) {
+    const point = byTime.get(start)
+    groups.set(name(start), [...(groups.get(name(start)) ?? []), ...(point ? [point] : [])])
+  }
+  return [...groups].map(([at, own]) => addPoints(at, own))
+}
 
-export function RevenueChart({ period }: { readonly period: Period }) {
-  const { from, to } = period
+export function RevenueChart({ period, loaded }: { readonly period: Period; readonly loaded: Loaded<Overview> }) {
   const steps = listSteps(period)
   const chosen = useSignal<Step | undefined>(undefined)
   const measure = useSignal<Measure>('revenue')
   const isTable = useSignal(false)
   const step = steps.find((one) => one === chosen.value) ?? steps[0] ?? 'hour'
-  const isByHour = ((to ?? 0) - (from ?? 0)) / hourMs <= mostHours
-  const loaded = useAnswer<Series>(formatPath('/api/analytics/series', { step: isByHour ? 'hour' : 'day', from, to }), {
-    follows: news,
-  })
-  const createPoints = ({ points }: Series): readonly Drawn[] =>
-    step === 'day' && isByHour ? inDays(points) : points.map((point) => ({ ...point, at: Date.parse(point.at) }))
   return (
     <Card
       id="over-time"
@@ -96,12 +95,13 @@ export function RevenueChart({ period }: { readonly period: Period }) {
       }
     >
       <When loaded={loaded} lines={6}>
-        {(series) => (
-          <Drawing
-            points={createPoints(series)}
+        {(overview) => (
+          <Figure
+            {...readPoints(overview, step)}
             step={step}
             measure={measure.value}
-            unit={series.revenueToken}
+            unit={overview.summary.revenueToken}
+            than={periodWords(period)}
             isTable={isTable.value}
             onTable={() => {
               isTable.value = !isTable.value
@@ -109,122 +109,135 @@ export function RevenueChart({ period }: { readonly period: Period }) {
           />
         )}
       </When>
-      {!isByHour && zone.value === 'local' && <p class="card-note">Days are in UTC.</p>}
+      {loaded.value?.step === 'day' && zone.value === 'local' && <p class="card-note">Days are in UTC.</p>}
     </Card>
   )
 }
 
-interface DrawingProps {
+/** The ends come from the response: while another period loads, the points are still those of the last one. */
+function readPoints({ step: source, points, before, summary }: Overview, step: Step) {
+  const fill = (own: readonly OverviewPoint[], { from, to }: Ends) =>
+    from === null || to === null ? [] : fillPoints(own, { from: Date.parse(from), to: Date.parse(to) }, source, step)
+  return { points: fill(points, summary), before: before ? fill(before.points, before) : [] }
+}
+
+interface Ends {
+  readonly from: string | null
+  readonly to: string | null
+}
+
+interface FigureProps {
   readonly points: readonly Drawn[]
+  readonly before: readonly Drawn[]
   readonly step: Step
   readonly measure: Measure
   readonly unit: string
+  readonly than: string
   readonly isTable: boolean
   readonly onTable: () => void
 }
 
-function Drawing({ points, step, measure, unit, isTable, onTable }: DrawingProps) {
+function Figure({ points, before, step, measure, unit, than, isTable, onTable }: FigureProps) {
   const locale = pageLocale()
-  const pointed = useSignal<number | undefined>(undefined)
-  const when = ({ at }: Drawn) =>
+  const formatTime = ({ at }: Drawn) =>
     step === 'day' ? formatDay(at, zone.value, locale) : formatExact(at, zone.value, locale).replace(/:00(?= |$)/, '')
-  const howMuch = (point: Drawn) =>
-    measure === 'revenue' ? `${formatAmount(point.revenue, locale)} ${unit}` : formatCount(point.payments, locale)
-  const point = pointed.value === undefined ? undefined : points[pointed.value]
-  const total = addDecimals(points.map((one) => String(one[measure])))
-  const all =
-    measure === 'revenue' ? `${formatRounded(total, locale)} ${unit}` : `${formatCount(Number(total), locale)} payments`
-  const made = measure === 'revenue' ? refundWords(point ?? addRevenue(points)) : undefined
-  const refundColumns: readonly Column<Drawn>[] = [
-    { name: 'Earned', class: 'number', cell: (one) => formatAmount(readGross(one), locale) },
-    { name: 'Refunded', class: 'number', cell: (one) => formatAmount(readRefunded(one), locale) },
-  ]
-  const columns: readonly Column<Drawn>[] = [
-    { name: 'When', cell: when },
-    ...(measure === 'revenue' && points.some(isRefunded) ? refundColumns : []),
-    { name: measure === 'revenue' ? 'Revenue' : 'Payments', class: 'number', cell: howMuch },
-  ]
-  const cells = () => [
-    ['from', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
-    ...points.map((one) => [
-      new Date(one.at).toISOString(),
-      ...[`${one.payments}`, one.revenue, unit, readGross(one), readRefunded(one)],
-    ]),
-  ]
+  const formatFigure = (point: Drawn) =>
+    measure === 'revenue'
+      ? `${formatAmount(point.revenue, locale)} ${unit}`
+      : `${formatCount(point.payments, locale)} ${point.payments === 1 ? 'payment' : 'payments'}`
+  const whole = addPoints(0, points)
+  const all = measure === 'revenue' ? `${formatRounded(whole.revenue, locale)} ${unit}` : formatFigure(whole)
+  const made = measure === 'revenue' ? refundWords(whole) : undefined
+  const describe = (index: number) => {
+    const [point, earlier] = [points[index], before[index]]
+    if (!point) return null
+    const refunds = measure === 'revenue' ? refundWords(point) : undefined
+    return (
+      <>
+        <b>{formatFigure(point)}</b>
+        <span>{formatTime(point)}</span>
+        {refunds !== undefined && <span>{refunds}</span>}
+        {earlier && (
+          <span class="tip-earlier">
+            {formatFigure(earlier)}, {formatTime(earlier)}
+          </span>
+        )}
+      </>
+    )
+  }
   return (
     <>
-      <p class="readout">
-        <b>{point ? howMuch(point) : all}</b>{' '}
-        <span class="muted">
-          {point ? when(point) : 'in this period'}
-          {made !== undefined && ` · ${made}`}
-        </span>
-      </p>
+      <div class="readout">
+        <p>
+          <b>{all}</b>{' '}
+          <span class="muted">
+            in this period
+            {made !== undefined && ` · ${made}`}
+          </span>
+        </p>
+        {before.length > 0 && !isTable && <p class="legend muted">Previous {than}</p>}
+      </div>
       {isTable ? (
-        <Table caption="Over time" class="chart-table" columns={columns} rows={points} rowKey={({ at }) => at} />
+        <PointsTable {...{ points, before, measure, formatTime, formatFigure }} />
       ) : (
         <Plot
-          points={points}
-          step={step}
-          measure={measure}
+          points={points.map((point) => ({ at: point.at, value: Number(point[measure]) }))}
+          before={before.map((point) => Number(point[measure]))}
+          {...{ step, locale, describe, zone: zone.value }}
           label={`${measure} over time, ${all} in this period`}
-          onPoint={(index) => {
-            pointed.value = index
-          }}
         />
       )}
       <div class="card-foot">
         <button type="button" class="link-button" onClick={onTable}>
           {isTable ? 'Show as a chart' : 'Show as a table'}
         </button>
-        {isTable && <CsvButton name="over-time" rows={cells} isQuiet />}
+        {isTable && <CsvButton name="over-time" rows={() => createCells(points, unit)} isQuiet />}
       </div>
     </>
   )
 }
 
-interface PlotProps extends Pick<DrawingProps, 'points' | 'step' | 'measure'> {
-  readonly label: string
-  readonly onPoint: (index: number | undefined) => void
+interface PointsTableProps extends Pick<FigureProps, 'points' | 'before' | 'measure'> {
+  readonly formatTime: (point: Drawn) => string
+  readonly formatFigure: (point: Drawn) => string
 }
 
-function Plot({ points, step, measure, label, onPoint }: PlotProps) {
+function PointsTable({ points, before, measure, formatTime, formatFigure }: PointsTableProps) {
   const locale = pageLocale()
-  const place = useRef<HTMLDivElement>(null)
-  // `shape` contains all inputs of the drawing.
-  const shape = JSON.stringify([points, step, measure, zone.value, theme.value])
-  useEffect(() => {
-    const box = place.current
-    if (!box) return
-    let end = () => {}
-    let isOver = false
-    const draw = async () => {
-      mendLanguage(navigator)
-      const { drawPlot } = await import('./plot.ts')
-      if (isOver) return
-      const plot = drawPlot(box, {
-        points: points.map((point) => ({ at: point.at, value: Number(point[measure]) })),
-        stepMs: step === 'day' ? dayMs : hourMs,
-        formatTick: (at) => (at % dayMs === 0 || step === 'day' ? formatDay : formatHour)(at, zone.value, locale),
-        formatValue: (value) =>
-          new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 }).format(value),
-        onPoint,
-      })
-      end = plot.destroy
-    }
-    draw().catch(() => {})
-    // The colours are read at drawing time.
-    const scheme = matchMedia('(prefers-color-scheme: dark)')
-    const redraw = () => {
-      end()
-      draw().catch(() => {})
-    }
-    scheme.addEventListener('change', redraw)
-    return () => {
-      isOver = true
-      scheme.removeEventListener('change', redraw)
-      end()
-    }
-  }, [shape])
-  return <div class="plot" ref={place} role="img" aria-label={label} />
+  const refundColumns: readonly Column<Drawn>[] = [
+    { name: 'Earned', class: 'number', cell: (one) => formatAmount(readGross(one), locale) },
+    { name: 'Refunded', class: 'number', cell: (one) => formatAmount(readRefunded(one), locale) },
+  ]
+  const columns: readonly Column<Drawn>[] = [
+    { name: 'When', cell: formatTime },
+    ...(measure === 'revenue' && points.some(isRefunded) ? refundColumns : []),
+    { name: measure === 'revenue' ? 'Revenue' : 'Payments', class: 'number', cell: formatFigure },
+  ]
+  const earlier: Column<Drawn> = {
+    name: 'Previous',
+    class: 'number wide',
+    cell: (one) => {
+      const point = before[points.indexOf(one)]
+      return point ? formatFigure(point) : '–'
+    },
+  }
+  return (
+    <Table
+      caption="Over time"
+      class="chart-table"
+      columns={before.length > 0 ? [...columns, earlier] : columns}
+      rows={points}
+      rowKey={({ at }) => at}
+    />
+  )
+}
+
+function createCells(points: readonly Drawn[], unit: string): readonly (readonly string[])[] {
+  return [
+    ['from', 'payments', 'revenue', 'revenueToken', 'gross', 'refunded'],
+    ...points.map((one) => [
+      new Date(one.at).toISOString(),
+      ...[`${one.payments}`, one.revenue, unit, one.gross, one.refunded],
+    ]),
+  ]
 }

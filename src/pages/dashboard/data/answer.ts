@@ -2,7 +2,7 @@
  * The data of a screen: the latest response to a path, and whether a newer one is loading. Responses are cached for a
  * while, so going back shows them at once. A change of the path cancels the running request.
  */
-import { type ReadonlySignal, signal } from '@preact/signals'
+import { effect, type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { setNewest } from '../../../core/collections/bounded-map.ts'
 import { ask, type Outcome, type Trouble } from './ask.ts'
@@ -20,11 +20,18 @@ export interface Loaded<Answer> {
 
 /** Increases when payments arrive. Sums are then loaded again. */
 export const news = signal(0)
-/** Increases when the stream may have skipped events. Lists that it fills are then loaded again. */
-export const gaps = signal(0)
+/** The pointer is over a table. */
+export const isOverTable = signal(false)
+/** Like `news`, for lists: waits until the pointer has left the table, so that no row moves under it. */
+export const calmNews = signal(0)
+effect(() => {
+  if (!isOverTable.value) calmNews.value = news.value
+})
 
 const kept = new Map<string, unknown>()
 const mostKept = 40
+/** Delay of the next attempt if the service does not respond. */
+const retryMs = 3_000
 
 export function forgetAnswers(): void {
   kept.clear()
@@ -70,6 +77,12 @@ export function useAnswer<Answer>(path: string | undefined, { follows, asking = 
       .catch(() => setState({ path, trouble: { kind: 'unreachable' }, isLoading: false }))
     return () => abort.abort()
   }, [path, again, liveTurn, ownTurn])
+  const isLost = state.trouble?.kind === 'unreachable' && !state.isLoading
+  useEffect(() => {
+    if (!isLost) return
+    const timer = setTimeout(() => setAgain((count) => count + 1), retryMs)
+    return () => clearTimeout(timer)
+  }, [isLost])
   const own = path === undefined ? undefined : kept.get(path)
   if (own !== undefined) last.current = own
   if (path === undefined || access.value === 'signed-out') last.current = undefined

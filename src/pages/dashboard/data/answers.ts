@@ -35,8 +35,14 @@ export type Summary = z.output<typeof analytics.summary>
 export type Funnel = Summary['funnel']
 export type Totals = NonNullable<Summary['previous']>
 
-export type Series = z.output<typeof analytics.series>
-export type SeriesPoint = Series['points'][number]
+export type Overview = z.output<typeof analytics.overview>
+export type OverviewPoint = Overview['points'][number]
+export type ServiceStatus = z.output<typeof analytics.status>
+export type AlertKind = ServiceStatus['alerts'][number]['kind']
+
+export type Webhooks = z.output<typeof analytics.webhooks>
+export type Delivery = Webhooks['deliveries'][number]
+export type WebhookTest = z.output<typeof analytics.webhookTest>
 
 export type Payers = z.output<typeof analytics.payers>
 export type Payer = Payers['payers'][number]

@@ -1,4 +1,5 @@
 /** Requests to the service. Every result is one of a few outcomes that a screen can show. */
+import { signal } from '@preact/signals'
 import { takeTime } from '../../look/clock.ts'
 import { catchUp } from './settings.ts'
 
@@ -11,9 +12,12 @@ export type Trouble =
   /** The service rejects the query. */
   | { readonly kind: 'unread'; readonly detail: string }
   | { readonly kind: 'unreachable' }
-  | { readonly kind: 'failed'; readonly status: number; readonly detail: string }
+  | { readonly kind: 'failed'; readonly status: number; readonly code: string; readonly detail: string }
 
 export type Outcome<Answer> = { readonly kind: 'answer'; readonly value: Answer } | Trouble
+
+/** The service did not answer the last request. */
+export const isGone = signal(false)
 
 const patienceMs = 20_000
 
@@ -24,10 +28,13 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
   let body: unknown
   try {
     response = await fetch(path, { ...init, signal, credentials: 'same-origin', cache: 'no-store' })
+    isGone.value = false
     takeTime(response.headers.get('date'))
     catchUp()
     body = await response.json()
   } catch {
+    // A request that another one replaced says nothing about the service.
+    if (!init.signal?.aborted) isGone.value = true
     return { kind: 'unreachable' }
   }
   if (response.ok) return { kind: 'answer', value: body as Answer }
@@ -36,7 +43,7 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
   if (code === 'not_owner') return { kind: 'not-owner' }
   if (response.status === 400) return { kind: 'unread', detail }
   if (response.status === 404 || response.status === 405) return { kind: 'missing', detail }
-  return { kind: 'failed', status: response.status, detail }
+  return { kind: 'failed', status: response.status, code, detail }
 }
 
 export function post<Answer>(path: string, body: unknown = {}): Promise<Outcome<Answer>> {

@@ -1,7 +1,7 @@
 /** Payments over server-sent events. The page has one connection, and reconnects after a failure. */
-import { batch, signal } from '@preact/signals'
+import { batch, effect, signal } from '@preact/signals'
 import { monotonic } from '../../look/clock.ts'
-import { gaps, news } from './answer.ts'
+import { isOverTable, news } from './answer.ts'
 import type { FeedRecord } from './answers.ts'
 import { ask } from './ask.ts'
 import { noteAccess } from './session.ts'
@@ -46,12 +46,16 @@ function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt
 
 /** The list of the service. A record in a later list that was missing in the first is as new as a streamed one. */
 export function takeList(records: readonly FeedRecord[]): void {
-  if (isPaused.value) return
+  if (isHeld() && rows.value.length > 0) return
   rows.value = merge(rows.value, records, rows.value.length === 0 ? undefined : monotonic())
 }
 
+function isHeld(): boolean {
+  return isPaused.peek() || isOverTable.peek()
+}
+
 function takeRecord(record: FeedRecord): void {
-  if (isPaused.value) {
+  if (isHeld()) {
     held.value = [...held.value.filter(({ id }) => id !== record.id), record].slice(-mostHeld)
     return
   }
@@ -65,10 +69,15 @@ export function resume(): void {
     isPaused.value = false
     rows.value = merge(rows.value, held.value, monotonic())
     held.value = []
-    // More records may have arrived than were held.
-    gaps.value += 1
   })
+  // More records may have arrived than were held.
+  announce()
 }
+
+// No row moves under the pointer: new ones wait until it has left the table.
+effect(() => {
+  if (!isOverTable.value && held.peek().length > 0 && !isPaused.peek()) resume()
+})
 
 export function forgetRows(): void {
   batch(() => {
@@ -94,11 +103,6 @@ function announce(): void {
   setTimeout(tell, Math.max(soonMs, lastNews + restMs - monotonic()))
 }
 
-function fillGap(): void {
-  gaps.value += 1
-  announce()
-}
-
 /** Listens until the returned function is called. */
 export function listen(): () => void {
   let source: EventSource | undefined
@@ -108,7 +112,7 @@ export function listen(): () => void {
     source = new EventSource('/analytics/stream')
     source.onopen = () => {
       // The list has the events that occurred during the interruption.
-      if (line.value === 'reconnecting') fillGap()
+      if (line.value === 'reconnecting') announce()
       line.value = 'live'
       waitMs = 1_000
     }
@@ -116,7 +120,7 @@ export function listen(): () => void {
       takeRecord(JSON.parse(data) as FeedRecord)
       announce()
     })
-    source.addEventListener('skipped', fillGap)
+    source.addEventListener('skipped', announce)
     source.onerror = () => {
       line.value = 'reconnecting'
       // The browser reconnects after an interruption, but not after an error response. Then the page asks for the

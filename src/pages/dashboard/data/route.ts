@@ -1,7 +1,18 @@
 /** The location: the screen and its query. Both are in the address, so that it can be bookmarked and shared. */
 import { signal } from '@preact/signals'
 
-const screens = ['home', 'payments', 'endpoints', 'payers', 'rewards', 'settlement', 'problems', 'sign-in'] as const
+const screens = [
+  'home',
+  'payments',
+  'endpoints',
+  'payers',
+  'rewards',
+  'settlement',
+  'webhooks',
+  'service',
+  'problems',
+  'sign-in',
+] as const
 export type Screen = (typeof screens)[number]
 
 export interface Place {

@@ -1,13 +1,17 @@
 /** The signed-in wallet and its access. Every response of the service can revoke the access. */
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import type { Session, WellKnown } from './answers.ts'
 import { ask, type Outcome, post } from './ask.ts'
+import { keep, recall } from './settings.ts'
 
 export type Access = 'unknown' | 'granted' | 'signed-out' | 'not-owner'
 
 export const access = signal<Access>('unknown')
+const hadAccess = signal(recall('reader') === 'yes')
 export const session = signal<Session>({ signedIn: false })
 export const service = signal<WellKnown | undefined>(undefined)
+/** Whether the menu is shown: the reader has access, or had it when this browser last asked. */
+export const isReader = computed(() => access.value === 'granted' || (access.value === 'unknown' && hadAccess.value))
 /** Increases when all data must be loaded again, because another user has signed in. */
 export const turn = signal(0)
 
@@ -15,6 +19,9 @@ export const turn = signal(0)
 export function noteAccess(outcome: Outcome<unknown>): void {
   if (outcome.kind === 'answer') access.value = 'granted'
   if (outcome.kind === 'signed-out' || outcome.kind === 'not-owner') access.value = outcome.kind
+  if (access.value === 'unknown') return
+  hadAccess.value = access.value === 'granted'
+  keep('reader', hadAccess.value ? 'yes' : '')
 }
 
 export async function learnSession(): Promise<void> {

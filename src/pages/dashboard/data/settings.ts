@@ -8,11 +8,11 @@ export const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
 /** Storage may be disabled. Then a setting lasts as long as the page. */
-function recall(name: string): string | null {
+export function recall(name: string): string | null {
   return attempt(() => localStorage.getItem(`paystile.${name}`)) ?? null
 }
 
-function keep(name: string, value: string): void {
+export function keep(name: string, value: string): void {
   try {
     localStorage.setItem(`paystile.${name}`, value)
   } catch {}

@@ -53,10 +53,21 @@ export async function finishSignIn(body: Readonly<Record<string, string>>): Prom
   return outcome.kind === 'answer' ? { kind: 'signed-in', session: outcome.value } : refused(describeReason(outcome))
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  sign_ins_limited: 'There were too many attempts from this address. Wait a minute, then try again.',
+  sign_in_unconfigured: 'The server does not know its own address. Set publicUrl to the address of this page.',
+  cross_site: 'Open the dashboard at its own address, then sign in there.',
+}
+
 function describeReason(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>): string {
-  if ('detail' in outcome) return outcome.detail
   if (outcome.kind === 'unreachable') return 'The service does not respond. Check that it is running, and try again.'
-  return 'The sign-in failed. Try again.'
+  if (outcome.kind === 'unread') return 'The address or the signature is not complete. Copy it again from your wallet.'
+  if (outcome.kind !== 'failed') return 'The sign-in failed. Try again.'
+  const { code, detail } = outcome
+  if (code !== 'sign_in_failed') return reasons[code] ?? detail
+  return detail.includes('signature')
+    ? 'The signature does not belong to this wallet and this message. Sign the message again with this wallet.'
+    : 'The message is too old or was used before. Get a new one, and sign it within five minutes.'
 }
 
 export async function signInWithWallet(wallet: Signer): Promise<SignInOutcome> {

@@ -7,12 +7,13 @@ import { checkNames } from '../data/answers.ts'
 import { formatAddress } from '../data/route.ts'
 import { session } from '../data/session.ts'
 import { Amount, Moment, Standing } from '../elements/cells.tsx'
-import { IdLine } from '../elements/copy.tsx'
+import { CopyButton, IdLine } from '../elements/copy.tsx'
 import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { ExplorerLink, Transaction } from '../elements/outgoing.tsx'
 import { RecordDrawer } from './drawer.tsx'
+import { RefundPart } from './payment-refund.tsx'
 
 /** Open on every screen if the address names a payment. */
 export function PaymentDrawer() {
@@ -59,6 +60,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
       <Part title="Amounts">
         <Amounts payment={payment} />
       </Part>
+      <RefundPart key={payment.id} payment={payment} />
       <Part title="Names">
         <dl class="facts">
           {payment.tx === undefined ? (
@@ -80,6 +82,13 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           ))}
         </dl>
       </Part>
+      <details class="detail-part raw">
+        <summary>Raw JSON</summary>
+        <div class="raw-tools">
+          <CopyButton text={JSON.stringify(payment, null, 2)} what="the JSON" />
+        </div>
+        <pre>{JSON.stringify(payment, null, 2)}</pre>
+      </details>
     </div>
   )
 }

@@ -16,7 +16,20 @@ import { lastColumns, OutBadge, type StateWords, sentence, stateColumn, Transact
 import { type Column, Table } from '../elements/table.tsx'
 import { Dialog } from './dialog.tsx'
 
-const words: StateWords = { planned: 'Planned', signed: 'On its way', landed: 'Refunded', dropped: 'Not sent' }
+export const refundWords: StateWords = {
+  planned: 'Planned',
+  signed: 'On its way',
+  landed: 'Refunded',
+  dropped: 'Not sent',
+}
+/** A payment that can be refunded. */
+export interface RefundSubject {
+  readonly id?: string
+  readonly payer?: string
+  readonly tx?: string | undefined
+  readonly refundable?: NonNullable<ProblemRecord['refundable']> | undefined
+}
+
 /** Refunds that were ordered on this screen, by the record of their payment. */
 export type Ordered = ReadonlyMap<string, Refund>
 
@@ -42,7 +55,7 @@ export function RefundCell({ one, refund, onAsk }: RefundCellProps) {
     <div class="refund">
       {refund && (
         <span role="status">
-          <OutBadge one={refund} words={words} /> {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
+          <OutBadge one={refund} words={refundWords} /> {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
           {refund.state === 'dropped' ? sentence(refund.why) : <Transaction tx={refund.tx} />}
         </span>
       )}
@@ -56,7 +69,7 @@ export function RefundCell({ one, refund, onAsk }: RefundCellProps) {
 }
 
 interface RefundDialogProps {
-  readonly one: ProblemRecord
+  readonly one: RefundSubject
   readonly canSend: boolean
   /** Called with the ordered refund, if there is one. */
   readonly onClose: (refund?: Refund) => void
@@ -85,6 +98,12 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
           , and it must belong to this payer.
         </p>
         {['undelivered', 'unclaimed'].includes(refundable.reason) && <p>The payment grants no access after that.</p>}
+        {refundable.reason === 'delivered' && (
+          <p>
+            <b>Something was delivered for this payment.</b> You bear the cost: the shares of partners, developers and
+            the payer stay. The rest of what was bought grants no access after that.
+          </p>
+        )}
         {canSend ? <Order one={one} amount={amount} onClose={onClose} /> : <ByHand one={one} />}
       </div>
     </Dialog>
@@ -96,14 +115,17 @@ function Order({
   amount,
   onClose,
 }: {
-  one: ProblemRecord
+  one: RefundSubject
   amount: string
   onClose: RefundDialogProps['onClose']
 }) {
   const state = useSignal<'idle' | 'sending' | string>('idle')
   const send = async () => {
     state.value = 'sending'
-    const outcome = await post<Refund>('/api/refunds', { id: one.id })
+    const outcome = await post<Refund>('/api/refunds', {
+      id: one.id,
+      ...(one.refundable?.reason === 'delivered' && { delivered: true }),
+    })
     if (outcome.kind !== 'answer') {
       state.value = describeReason(outcome)
       return
@@ -140,11 +162,13 @@ function describeReason(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>):
 }
 
 /** Without a key in the service, its holder refunds with the command. */
-function ByHand({ one: { tx } }: { readonly one: ProblemRecord }) {
+function ByHand({ one: { tx, refundable } }: { readonly one: RefundSubject }) {
   return (
     <>
       <p>This server has no key for refunds. On a server with the key and the same ledger, run:</p>
-      <Command text={`npx paystile refund ${tx ?? '<transaction>'}`} />
+      <Command
+        text={`npx paystile refund ${tx ?? '<transaction>'}${refundable?.reason === 'delivered' ? ' --delivered' : ''}`}
+      />
       {tx === undefined && !session.value.owner && (
         <p class="muted">
           The transaction is shown to <Link href={formatAddress('sign-in')}>an owner who is signed in</Link>.
@@ -161,6 +185,7 @@ const reasons: Readonly<Record<string, string>> = {
   unclaimed: 'Unclaimed',
   undelivered: 'Undelivered',
   surplus: 'Surplus',
+  delivered: 'Delivered',
 }
 
 const columns: readonly Column<Refund>[] = [
@@ -174,7 +199,7 @@ const columns: readonly Column<Refund>[] = [
       </>
     ),
   },
-  stateColumn(words),
+  stateColumn(refundWords),
   {
     name: 'Why',
     class: 'wide',
@@ -194,7 +219,7 @@ export function RefundsCard({ refunds: { refunds } }: { readonly refunds: Refund
   if (refunds.length === 0) return null
   return (
     <Card id="refunds" title="Refunds">
-      <Table caption="Refunds, newest first" columns={columns} rows={refunds} rowKey={({ id }) => id} />
+      <Table class="many" caption="Refunds, newest first" columns={columns} rows={refunds} rowKey={({ id }) => id} />
     </Card>
   )
 }

@@ -22,7 +22,7 @@ interface ExportMenuProps {
 export function ExportMenu({ path = '/api/analytics/export', query, without, note = false }: ExportMenuProps) {
   const offered = formats.filter(([format]) => format !== without)
   return (
-    <Menu icon="download" label="Export" isWordy>
+    <Menu icon="download" label="Export">
       <ul class="menu-list">
         {offered.map(([format, name, what]) => (
           <li key={format}>

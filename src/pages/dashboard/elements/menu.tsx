@@ -6,12 +6,12 @@ import { Icon, type IconName } from './icons.tsx'
 interface MenuProps {
   readonly icon: IconName
   readonly label: string
-  /** Shows the label beside the icon, not only to screen readers. */
-  readonly isWordy?: boolean
+  /** The class of the button. */
+  readonly kind?: string
   readonly children: ComponentChildren
 }
 
-export function Menu({ icon, label, isWordy = false, children }: MenuProps) {
+export function Menu({ icon, label, kind = 'button', children }: MenuProps) {
   const box = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     const close = (event: Event) => {
@@ -32,9 +32,9 @@ export function Menu({ icon, label, isWordy = false, children }: MenuProps) {
   }, [])
   return (
     <details class="menu" ref={box}>
-      <summary class={isWordy ? 'button' : 'icon-button'}>
+      <summary class={kind}>
         <Icon name={icon} />
-        <span class={isWordy ? undefined : 'unseen'}>{label}</span>
+        <span>{label}</span>
       </summary>
       <div class="menu-panel">{children}</div>
     </details>

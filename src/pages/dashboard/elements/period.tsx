@@ -1,24 +1,25 @@
-/** The choice of the period: the last day, week or month, or certain days. */
+/** The choice of the period: today, the last days, this month, or certain days. */
 import { useSignal } from '@preact/signals'
 import { now } from '../../look/clock.ts'
-import { type Period, type PeriodName, readPeriod } from '../../look/periods.ts'
+import { listEnds, type Period, type PeriodName, readPeriod } from '../../look/periods.ts'
 import { writeDay } from '../../look/times.ts'
 import { change, place } from '../data/route.ts'
 import { zone } from '../data/settings.ts'
 import { Choice } from './choice.tsx'
 
 const words: Readonly<Record<PeriodName, string>> = {
-  '24h': '24 h',
+  today: 'Today',
   '7d': '7 d',
   '30d': '30 d',
+  month: 'Month',
   all: 'All',
   custom: 'Custom',
 }
 
-/** The period of the address. `usual` replaces all time if that is not available. */
-export function usePeriod(usual: PeriodName, hasAll = true): Period {
-  const period = readPeriod(place.value.query, now(), zone.value, usual)
-  return hasAll || period.name !== 'all' ? period : readPeriod(new URLSearchParams(), now(), zone.value, usual)
+/** The period of the address. The usual one replaces all time if that is not available. */
+export function usePeriod(hasAll = true): Period {
+  const period = readPeriod(place.value.query, now(), zone.value)
+  return hasAll || period.name !== 'all' ? period : readPeriod(new URLSearchParams(), now(), zone.value)
 }
 
 interface PeriodBarProps {
@@ -29,8 +30,9 @@ interface PeriodBarProps {
 
 export function PeriodBar({ period, hasAll = false }: PeriodBarProps) {
   const isOpen = useSignal(period.name === 'custom')
-  const names: readonly PeriodName[] = hasAll ? ['24h', '7d', '30d', 'all', 'custom'] : ['24h', '7d', '30d', 'custom']
-  const [first, last] = [writeDay(period.from ?? now(), zone.value), writeDay((period.to ?? now()) - 1, zone.value)]
+  const names: readonly PeriodName[] = ['today', '7d', '30d', 'month', ...(hasAll ? (['all'] as const) : []), 'custom']
+  const ends = listEnds(period, now())
+  const [first, last] = [writeDay(ends[0], zone.value), writeDay(ends[1], zone.value)]
   const choose = (name: PeriodName) => {
     isOpen.value = name === 'custom'
     if (name === 'custom') change({ period: name, from: first, to: last })
@@ -40,8 +42,8 @@ export function PeriodBar({ period, hasAll = false }: PeriodBarProps) {
     if (day === '') return
     const days = { from: first, to: last, [which]: day }
     // A user who moves one end past the other means that single day.
-    const ends = days.from <= days.to ? days : { from: day, to: day }
-    change({ period: 'custom', ...ends }, { isReplacing: true })
+    const chosen = days.from <= days.to ? days : { from: day, to: day }
+    change({ period: 'custom', ...chosen }, { isReplacing: true })
   }
   return (
     <div class="period">

@@ -26,7 +26,7 @@ export function Notice({ title, children }: { readonly title: string; readonly c
 }
 
 /** The command that makes the first payment. */
-function firstCommand(): string {
+export function firstCommand(): string {
   const offer = service.value?.endpoints.find(({ path }) => path !== null)
   const path = offer?.path?.replace(/^[A-Z]+ /, '').replace(/\*+$/, '') ?? '/<resource>'
   return `npx paystile pay ${location.origin}${path}`
@@ -41,7 +41,7 @@ export function NoPayments({ what = 'No payments yet' }: { readonly what?: strin
   )
 }
 
-function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; readonly reload: () => void }) {
+export function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; readonly reload: () => void }) {
   if (trouble.kind === 'missing')
     return (
       <Notice title="Not available on this service yet">
@@ -87,7 +87,17 @@ export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>)
   if (value === undefined) return <Skeleton lines={lines} />
   return (
     <div class={isStale ? 'is-loading' : undefined} aria-busy={isStale}>
-      {trouble && <p class="stale">The connection is lost, so these figures may be outdated. Retrying.</p>}
+      {trouble && (
+        <p class="stale" role="alert">
+          {isStale
+            ? 'The service did not answer, so your choice is not applied: this is the previous selection.'
+            : 'The connection is lost, so these figures may be outdated.'}{' '}
+          Retrying.{' '}
+          <button type="button" class="link-button" onClick={reload}>
+            Try again now
+          </button>
+        </p>
+      )}
       {children(value)}
     </div>
   )

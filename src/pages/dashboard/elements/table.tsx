@@ -1,5 +1,7 @@
-/** The table of all lists: one row per record, one description per column. On a phone, wide columns are hidden. */
+/** The table of all lists: one row per record, one description per column. Where there is little room, wide columns are hidden. */
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { isOverTable } from '../data/answer.ts'
 
 export interface Column<Row> {
   readonly name: ComponentChildren
@@ -19,12 +21,18 @@ interface TableProps<Row> {
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row, index: number) => string | number
   readonly rowClass?: (row: Row) => string | undefined
+  /** `many`: it has too many columns for a tablet. */
   readonly class?: string
 }
 
 export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: name }: TableProps<Row>) {
+  useEffect(() => () => setOver(false), [])
   return (
-    <div class={joinClasses('table-box', name)}>
+    <div
+      class={joinClasses('table-box', name)}
+      onPointerEnter={() => setOver(true)}
+      onPointerLeave={() => setOver(false)}
+    >
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
@@ -50,6 +58,10 @@ export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: na
       </table>
     </div>
   )
+}
+
+function setOver(isOver: boolean): void {
+  isOverTable.value = isOver
 }
 
 function joinClasses(...names: readonly (string | undefined)[]): string | undefined {

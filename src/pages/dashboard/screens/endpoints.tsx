@@ -3,7 +3,7 @@ import { formatShare } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
-import { news, useAnswer } from '../data/answer.ts'
+import { calmNews, useAnswer } from '../data/answer.ts'
 import type { Analytics, Revenue, RevenueLine, UsageLine } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
 import { formatAddress } from '../data/route.ts'
@@ -41,9 +41,9 @@ function joinLines(usage: readonly UsageLine[], revenue: readonly RevenueLine[])
 }
 
 export function Endpoints() {
-  const period = usePeriod('7d')
+  const period = usePeriod()
   const { from, to } = period
-  const options = { follows: news }
+  const options = { follows: calmNews }
   const usage = useAnswer<Analytics>(formatPath('/analytics', { view: 'usage', from, to }), options)
   const revenue = useAnswer<Analytics>(formatPath('/analytics', { view: 'revenue', from, to }), options)
   const lines = joinLines(usage.value?.usage ?? [], revenue.value?.revenue ?? [])
@@ -87,9 +87,13 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
     {
       name: 'Endpoint',
       cellClass: 'endpoint',
-      cell: ({ endpoint }) => (
+      cell: ({ endpoint, challenged, calls, conversion }) => (
         <Link href={formatAddress('payments', { endpoint })} class="row-link" row={endpoint}>
           {endpoint}
+          <span class="narrow">
+            <Count count={challenged} /> asked, {formatShare(conversion, pageLocale())} paid, <Count count={calls} />{' '}
+            calls
+          </span>
         </Link>
       ),
       title: ({ endpoint }) => endpoint,
@@ -116,5 +120,13 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
     },
     ...revenueColumns(lines, token),
   ]
-  return <Table caption="Endpoints, by revenue" columns={columns} rows={lines} rowKey={({ endpoint }) => endpoint} />
+  return (
+    <Table
+      class="many"
+      caption="Endpoints, by revenue"
+      columns={columns}
+      rows={lines}
+      rowKey={({ endpoint }) => endpoint}
+    />
+  )
 }

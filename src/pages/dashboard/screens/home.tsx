@@ -1,14 +1,16 @@
-/** The overview: revenue, its sources, and payments as they arrive. */
-
+/** The overview: revenue, its sources, and payments as they arrive. One request loads it. */
+import { useEffect } from 'preact/hooks'
 import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
 import { FunnelBars, TokenBars } from '../charts/bars.tsx'
 import { RevenueChart } from '../charts/chart.tsx'
 import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
 import { Tiles } from '../charts/tiles.tsx'
-import { news, useAnswer } from '../data/answer.ts'
-import type { Analytics, Summary } from '../data/answers.ts'
+import { type Loaded, news, useAnswer } from '../data/answer.ts'
+import type { Overview, Summary } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
 import { formatAddress } from '../data/route.ts'
+import { zone } from '../data/settings.ts'
+import { takeStatus } from '../data/status.ts'
 import { Card } from '../elements/card.tsx'
 import { Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
@@ -17,30 +19,50 @@ import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { Feed } from '../tables/live-payments.tsx'
+import { FirstSteps } from './first-steps.tsx'
 import { ScreenHead } from './shell.tsx'
 
 export function Home() {
   // All time has no period before it and no chart.
-  const period = usePeriod('7d', false)
+  const period = usePeriod(false)
   const { from, to } = period
-  const loaded = useAnswer<Summary>(formatPath('/api/analytics', { from, to }), { follows: news })
-  const tokens = useAnswer<Analytics>(formatPath('/analytics', { view: 'tokens', from, to }), { follows: news })
+  const before = periodBefore(period, zone.value)?.from
+  const loaded = useAnswer<Overview>(formatPath('/api/analytics/overview', { from, to, before }), { follows: news })
+  const { value } = loaded
+  useEffect(() => {
+    if (value) takeStatus(value.status)
+  }, [value])
+  const isNew = value !== undefined && !value.setup.hasPayments && value.records.length === 0
   return (
     <>
-      <ScreenHead title="Home">
-        <PeriodBar period={period} />
-      </ScreenHead>
-      <div class={loaded.value ? undefined : 'card'}>
+      <ScreenHead title="Home">{!isNew && <PeriodBar period={period} />}</ScreenHead>
+      {isNew ? (
+        <FirstSteps setup={value.setup} />
+      ) : (
+        <>
+          <Figures loaded={loaded} period={period} />
+          <Feed loaded={loaded} />
+        </>
+      )}
+    </>
+  )
+}
+
+function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readonly period: Period }) {
+  const { value } = loaded
+  return (
+    <>
+      <div class={value ? undefined : 'card'}>
         <When loaded={loaded} lines={3}>
-          {(summary) => <Figures summary={summary} period={period} />}
+          {({ summary }) => <Totals summary={summary} period={period} />}
         </When>
       </div>
       <div class="grid">
         <div class="grid-main">
-          <RevenueChart period={period} />
+          <RevenueChart period={period} loaded={loaded} />
         </div>
         <Card id="funnel" title="From request to delivery">
-          <When loaded={loaded}>{({ funnel }) => <FunnelBars funnel={funnel} />}</When>
+          <When loaded={loaded}>{({ summary }) => <FunnelBars funnel={summary.funnel} />}</When>
         </Card>
         <Card
           id="top"
@@ -51,23 +73,18 @@ export function Home() {
               <Link href={formatAddress('endpoints')} class="card-link">
                 All endpoints
               </Link>
-              <CsvButton name="top-endpoints" rows={() => endpointCells(loaded.value)} isQuiet />
+              <CsvButton name="top-endpoints" rows={() => endpointCells(value?.summary)} isQuiet />
             </>
           }
         >
-          <When loaded={loaded}>{(summary) => <TopEndpoints summary={summary} />}</When>
+          <When loaded={loaded}>{({ summary }) => <TopEndpoints summary={summary} />}</When>
         </Card>
-        <Card
-          id="tokens"
-          title="By token"
-          tools={<CsvButton name="tokens" rows={() => tokenCells(tokens.value)} isQuiet />}
-        >
-          <When loaded={tokens}>
-            {({ tokens: lines = [], revenueToken }) => <TokenBars tokens={lines} revenueToken={revenueToken} />}
+        <Card id="tokens" title="By token" tools={<CsvButton name="tokens" rows={() => tokenCells(value)} isQuiet />}>
+          <When loaded={loaded}>
+            {({ tokens, summary }) => <TokenBars tokens={tokens} revenueToken={summary.revenueToken} />}
           </When>
         </Card>
       </div>
-      <Feed />
     </>
   )
 }
@@ -83,8 +100,8 @@ function endpointCells(summary: Summary | undefined): readonly (readonly string[
   ]
 }
 
-function tokenCells(answer: Analytics | undefined): readonly (readonly string[])[] {
-  const lines = answer?.tokens ?? []
+function tokenCells(overview: Overview | undefined): readonly (readonly string[])[] {
+  const lines = overview?.tokens ?? []
   return [
     ['token', 'payments', 'received', 'revenue', 'revenueToken', 'share', 'sentBack', 'gross', 'refunded'],
     ...lines.map((one) => [
@@ -92,21 +109,17 @@ function tokenCells(answer: Analytics | undefined): readonly (readonly string[])
       `${one.payments}`,
       one.received,
       one.revenue,
-      answer?.revenueToken ?? '',
+      overview?.summary.revenueToken ?? '',
       one.share,
       ...[one.sentBack ?? '0', readGross(one), readRefunded(one)],
     ]),
   ]
 }
 
-function Figures({ summary, period }: { readonly summary: Summary; readonly period: Period }) {
-  const before = periodBefore(period)
-  // An older service reports the period before only on request.
-  const path = summary.previous || !before ? undefined : formatPath('/api/analytics', before)
-  const { value } = useAnswer<Summary>(path)
+function Totals({ summary, period }: { readonly summary: Summary; readonly period: Period }) {
   return (
     <>
-      <Tiles summary={summary} previous={summary.previous ?? value} than={periodWords(period)} />
+      <Tiles summary={summary} previous={summary.previous} than={periodWords(period)} />
       {summary.unvalued > 0 && (
         <p class="aside">
           <Count count={summary.unvalued} /> payments had no rate when they were paid, so the revenue excludes them.
@@ -140,7 +153,7 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
   ]
   return (
     <Table
-      caption="Endpoints with the most payments"
+      caption="Endpoints with the most revenue"
       columns={columns}
       rows={topEndpoints.slice(0, 6)}
       rowKey={({ path }) => path}

@@ -4,7 +4,7 @@ import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
-import { news, useAnswer } from '../data/answer.ts'
+import { calmNews, useAnswer } from '../data/answer.ts'
 import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
 import { formatAddress } from '../data/route.ts'
@@ -21,12 +21,12 @@ import { ScreenHead } from './shell.tsx'
 type Order = 'revenue' | 'latest'
 
 export function Payers() {
-  const period = usePeriod('30d', false)
+  const period = usePeriod(false)
   const { from, to } = period
   const order = useSignal<Order>('revenue')
   const { cursor, pages } = useTurning(JSON.stringify([from, to, order.value]))
   const path = formatPath('/analytics/payers', { from, to, order: order.value, limit: 25, cursor })
-  const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? news : undefined })
+  const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? calmNews : undefined })
   const payers = loaded.value?.payers ?? []
   const tokens = [...new Set(payers.flatMap(({ received }) => Object.keys(received)))]
   const cells = () => [
@@ -92,11 +92,12 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
   const columns: readonly Column<Payer>[] = [
     {
       name: 'Payer',
-      cell: ({ payer, last }) => (
-        <Link href={formatAddress('payments', { payer })} class="row-link" row={payer || 'unknown'}>
-          <Name text={payer} />
+      class: 'lead',
+      cell: (one) => (
+        <Link href={formatAddress('payments', { payer: one.payer })} class="row-link" row={one.payer || 'unknown'}>
+          <Name text={one.payer} />
           <span class="narrow">
-            <Moment at={last} />
+            <Moment at={one.last} />
           </span>
         </Link>
       ),
@@ -107,5 +108,5 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
     { name: 'First', class: 'when wide', cell: ({ first }) => <Moment at={first} /> },
     { name: 'Last', class: 'when wide', cell: ({ last }) => <Moment at={last} /> },
   ]
-  return <Table caption="Payers" columns={columns} rows={payers} rowKey={({ payer }) => payer} />
+  return <Table class="many" caption="Payers" columns={columns} rows={payers} rowKey={({ payer }) => payer} />
 }

@@ -2,7 +2,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { knownCodes } from '../../../core/money/tokens.ts'
-import { news, useAnswer } from '../data/answer.ts'
+import { usualPeriod } from '../../look/periods.ts'
+import { calmNews, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
 import { ask, formatPath, type Outcome } from '../data/ask.ts'
 import { change, formatAddress, place } from '../data/route.ts'
@@ -34,7 +35,7 @@ async function search(path: string, signal: AbortSignal): Promise<Outcome<Analyt
 
 export function Payments() {
   const { query } = place.value
-  const period = usePeriod('all')
+  const period = usePeriod()
   const filters = Object.fromEntries(filterNames.map((name) => [name, query.get(name) ?? '']))
   const { q = '', endpoint = '', token = '', status = '', state = '', payer = '' } = filters
   // A search by name covers all time.
@@ -42,10 +43,10 @@ export function Payments() {
   const asked = { ...time, ...filters }
   const { cursor, pages } = useTurning(JSON.stringify(asked))
   const path = formatPath('/analytics', { view: 'records', limit: pageSize, ...asked, cursor })
-  const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? news : undefined, asking: search })
+  const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? calmNews : undefined, asking: search })
   const tokens = useAnswer<Analytics>('/analytics?view=tokens').value?.tokens?.map((line) => line.token) ?? knownCodes
   const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
-  const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== 'all'
+  const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== usualPeriod
   return (
     <>
       <ScreenHead title="Payments">
@@ -107,7 +108,7 @@ export function Payments() {
                 </p>
               </Notice>
             ) : (
-              <NoPayments />
+              <NoPayments what="No payments in this period" />
             )
           }
         </When>

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { type Loaded, news, useAnswer } from '../data/answer.ts'
+import { calmNews, type Loaded, useAnswer } from '../data/answer.ts'
 import { type ProblemKind, type ProblemRecord, type Problems as ProblemsAnswer, problemKinds } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
 import type { Refunds } from '../data/outgoing.ts'
@@ -69,7 +69,7 @@ export function Problems() {
   const kind = problemKinds.find((one) => one === asked)
   const turning = useTurning(kind)
   const path = formatPath('/analytics/problems', { kind, limit: 25, cursor: turning.cursor })
-  const loaded = useAnswer<ProblemsAnswer>(path, { follows: turning.cursor === undefined ? news : undefined })
+  const loaded = useAnswer<ProblemsAnswer>(path, { follows: turning.cursor === undefined ? calmNews : undefined })
   const refunds = useRefunds(loaded)
   return (
     <>
@@ -234,6 +234,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
         />
       )}
       <Table
+        class="many"
         caption="Payments with a problem, newest first"
         columns={columns}
         rows={records}

@@ -1,37 +1,46 @@
 /** The frame of every screen: the navigation, the settings, and global messages. */
+import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import { shorten } from '../../look/amounts.ts'
+import { formatCount, shorten } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
 import mark from '../../look/mark.svg'
-import { faults } from '../data/readiness.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'
-import { access, service, session, signOut } from '../data/session.ts'
-import { isOnline, theme, themes, zone } from '../data/settings.ts'
+import { access, isReader, service, session, signOut } from '../data/session.ts'
+import { theme, themes, zone } from '../data/settings.ts'
+import { countProblems, status } from '../data/status.ts'
 import { showKeys } from '../dialogs/keyboard.tsx'
+import { Alerts } from '../elements/alerts.tsx'
 import { Choice } from '../elements/choice.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { Menu } from '../elements/menu.tsx'
 
-const entries = [
+type Entry = readonly [screen: Exclude<Screen, 'sign-in'>, name: string]
+
+/** A phone shows these in its bar, and the others in a menu beside them. */
+const firstEntries: readonly Entry[] = [
   ['home', 'Home'],
   ['payments', 'Payments'],
   ['endpoints', 'Endpoints'],
+  ['problems', 'Problems'],
+]
+const otherEntries: readonly Entry[] = [
   ['payers', 'Payers'],
   ['rewards', 'Rewards'],
   ['settlement', 'Settlement'],
-  ['problems', 'Problems'],
-] as const satisfies readonly (readonly [Screen, string])[]
+  ['webhooks', 'Webhooks'],
+  ['service', 'Service'],
+]
+
+const narrow = matchMedia('(max-width: 860px)')
+const isNarrow = signal(narrow.matches)
+narrow.addEventListener('change', ({ matches }) => {
+  isNarrow.value = matches
+})
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
-  const ways = useRef<HTMLUListElement>(null)
-  const { screen } = place.value
-  // On a phone the navigation is wider than the screen.
-  useEffect(() => {
-    ways.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [screen])
   return (
-    <div class="shell">
+    <div class={isReader.value ? 'shell' : 'shell shell-plain'}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
@@ -41,26 +50,56 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           <img src={mark} alt="" width="28" height="28" />
           <span>paystile</span>
         </Link>
-        <div class="top-tools">
-          <Settings />
-        </div>
+        {(isNarrow.value || !isReader.value) && <Settings />}
       </header>
-      <nav class="ways" aria-label="Screens">
-        <ul ref={ways}>
-          {entries.map(([one, name]) => (
-            <li key={one}>
-              <Link href={formatAddress(one)} isCurrent={one === screen}>
-                <Icon name={one} />
-                <span>{name}</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      {isReader.value && <Ways />}
       <main id="main" tabIndex={-1}>
         {children}
       </main>
     </div>
+  )
+}
+
+function Ways() {
+  const { screen } = place.value
+  const entries = isNarrow.value ? firstEntries : [...firstEntries, ...otherEntries]
+  const other = otherEntries.find(([one]) => one === screen)
+  return (
+    <nav class="ways" aria-label="Screens">
+      <ul>
+        {entries.map((entry) => (
+          <Way key={entry[0]} entry={entry} />
+        ))}
+        {isNarrow.value ? (
+          <li>
+            <Menu icon={other?.[0] ?? 'more'} label={other?.[1] ?? 'More'} kind={other ? 'way is-current' : 'way'}>
+              <ul class="menu-list">
+                {otherEntries.map((entry) => (
+                  <Way key={entry[0]} entry={entry} />
+                ))}
+              </ul>
+            </Menu>
+          </li>
+        ) : (
+          <li class="ways-settings">
+            <Settings kind="way" />
+          </li>
+        )}
+      </ul>
+    </nav>
+  )
+}
+
+function Way({ entry: [one, name] }: { readonly entry: Entry }) {
+  const count = one === 'problems' && status.value ? countProblems(status.value) : 0
+  return (
+    <li>
+      <Link href={formatAddress(one)} isCurrent={one === place.value.screen}>
+        <Icon name={one} />
+        <span>{name}</span>
+        {count > 0 && <span class="way-count">{formatCount(count, pageLocale())}</span>}
+      </Link>
+    </li>
   )
 }
 
@@ -73,24 +112,15 @@ function Banner() {
           <b>Preview: {network}, no real money.</b> <span>{banner}</span>
         </aside>
       )}
-      {faults.value.length > 0 && (
-        <div class="banner banner-bad" role="alert">
-          <b>Some routes cannot sell now.</b> <span>{faults.value.join(' · ')}</span>
-        </div>
-      )}
-      {!isOnline.value && (
-        <p class="banner banner-bad" role="alert">
-          You are offline. The figures may be outdated. They update when the connection is back.
-        </p>
-      )}
+      <Alerts />
     </>
   )
 }
 
-function Settings() {
+function Settings({ kind = 'button' }: { readonly kind?: string }) {
   const { signedIn, wallet = '' } = session.value
   return (
-    <Menu icon="settings" label="Settings">
+    <Menu icon="settings" label="Settings" kind={kind}>
       <div class="setting">
         <span aria-hidden="true">Theme</span>
         <Choice

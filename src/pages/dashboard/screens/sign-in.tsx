@@ -11,7 +11,8 @@ import { Command } from '../elements/copy.tsx'
 export function SignIn() {
   const wallets = useSignal<readonly Signer[]>([])
   const busy = useSignal('')
-  const trouble = useSignal('')
+  /** The reason of the last failure, and the button that it belongs to. */
+  const trouble = useSignal<Failure | undefined>(undefined)
   useEffect(
     () =>
       watchWallets((found) => {
@@ -19,17 +20,17 @@ export function SignIn() {
       }),
     [wallets],
   )
-  const finish = async (outcome: SignInOutcome) => {
+  const finish = async (button: string, outcome: SignInOutcome) => {
     busy.value = ''
-    trouble.value = outcome.kind === 'refused' ? outcome.why : ''
+    trouble.value = outcome.kind === 'refused' ? { button, why: outcome.why } : undefined
     if (outcome.kind === 'refused') return
     await renew()
     if (place.value.screen === 'sign-in') go(formatAddress('home'))
   }
   const enter = async (wallet: Signer) => {
     busy.value = wallet.name
-    trouble.value = ''
-    await finish(await signInWithWallet(wallet))
+    trouble.value = undefined
+    await finish(wallet.name, await signInWithWallet(wallet))
   }
   const { signedIn, wallet = '', owner = false } = session.value
   return (
@@ -72,6 +73,7 @@ export function SignIn() {
                 {one.icon.startsWith('data:image/') && <img src={one.icon} alt="" width="24" height="24" />}
                 {busy.value === one.name ? `Confirm in ${one.name}…` : `Sign in with ${one.name}`}
               </button>
+              <Why failure={trouble.value} button={one.name} />
             </li>
           ))}
         </ul>
@@ -80,12 +82,11 @@ export function SignIn() {
           No wallet was found in this browser. Install one and reload this page, or sign with your key yourself:
         </p>
       )}
-      {trouble.value !== '' && (
-        <p class="error" role="alert">
-          {trouble.value}
-        </p>
-      )}
-      <ByHand finish={finish} isOpen={wallets.value.length === 0} />
+      <ByHand
+        finish={(outcome) => finish(byHand, outcome)}
+        failure={trouble.value}
+        isOpen={wallets.value.length === 0}
+      />
       {access.value === 'granted' && !signedIn && (
         <p class="muted">On a test network, this machine can read everything except transactions without a sign-in.</p>
       )}
@@ -93,13 +94,31 @@ export function SignIn() {
   )
 }
 
+interface Failure {
+  readonly button: string
+  readonly why: string
+}
+
+/** The button of a sign-in without a wallet in this browser. No wallet has an empty name. */
+const byHand = ''
+
+function Why({ failure, button }: { readonly failure: Failure | undefined; readonly button: string }) {
+  if (failure?.button !== button) return null
+  return (
+    <p class="error" role="alert">
+      {failure.why}
+    </p>
+  )
+}
+
 interface ByHandProps {
   readonly finish: (outcome: SignInOutcome) => Promise<void>
+  readonly failure: Failure | undefined
   readonly isOpen: boolean
 }
 
 /** For keys in a file or a device: the user signs the text elsewhere and pastes the signature. */
-function ByHand({ finish, isOpen }: ByHandProps) {
+function ByHand({ finish, failure, isOpen }: ByHandProps) {
   const written = useSignal<string | undefined>(undefined)
   // The recipient is usually the reader.
   const address = (written.value ?? service.value?.recipients[0] ?? '').trim()
@@ -150,6 +169,7 @@ function ByHand({ finish, isOpen }: ByHandProps) {
           </button>
         </>
       )}
+      <Why failure={failure} button={byHand} />
       <p class="muted">
         Programs read the same figures with <code>signInWith</code> of <code>paystile/client</code>.
       </p>

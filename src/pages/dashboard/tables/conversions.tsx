@@ -65,6 +65,7 @@ const columns: readonly Column<Conversion>[] = [
 export function ConversionsTable({ conversions }: { readonly conversions: readonly Conversion[] }) {
   return (
     <Table
+      class="many"
       caption="Conversions, newest first"
       columns={columns}
       rows={conversions}

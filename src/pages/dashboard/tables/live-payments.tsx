@@ -3,8 +3,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { knownCodes } from '../../../core/money/tokens.ts'
 import { monotonic } from '../../look/clock.ts'
-import { gaps, useAnswer } from '../data/answer.ts'
-import { type Analytics, statuses } from '../data/answers.ts'
+import type { Loaded } from '../data/answer.ts'
+import { type Overview, statuses } from '../data/answers.ts'
 import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
 import { formatAddress } from '../data/route.ts'
 import { tick } from '../data/settings.ts'
@@ -27,13 +27,12 @@ function isNew({ arrivedAt }: Row): boolean {
   return arrivedAt !== undefined && tick.value > 0 && monotonic() - arrivedAt < newMs
 }
 
-export function Feed() {
+export function Feed({ loaded }: { readonly loaded: Loaded<Overview> }) {
   const token = useSignal('')
   const status = useSignal('')
-  const loaded = useAnswer<Analytics>(`/analytics?view=records&limit=25`, { follows: gaps })
   const { value } = loaded
   useEffect(() => {
-    if (value?.records) takeList(value.records)
+    if (value) takeList(value.records)
   }, [value])
   const state = isPaused.value ? 'paused' : line.value
   const shown = rows.value
@@ -48,6 +47,7 @@ export function Feed() {
       aside={
         <span class={`lamp lamp-${state}`} role="status">
           {isPaused.value ? 'Paused' : lineWords[line.value]}
+          {!isPaused.value && held.value.length > 0 && `, ${held.value.length} new`}
         </span>
       }
       tools={

@@ -1,0 +1,77 @@
+/** The refund of one payment: the possible ones with their buttons, or the state of the one that was ordered. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { formatAmount } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { news, useAnswer } from '../data/answer.ts'
+import type { PaymentDetail } from '../data/answers.ts'
+import type { Refund, Refunds } from '../data/outgoing.ts'
+import { usePulse } from '../data/pulse.ts'
+import { Part } from '../elements/fact.tsx'
+import { OutBadge, sentence, Transaction } from '../elements/outgoing.tsx'
+import { isUnderWay, RefundDialog, type RefundSubject, refundWords } from './refund.tsx'
+
+/** Interval of the state checks of a refund in progress. */
+const refundMs = 2_000
+
+export function RefundPart({ payment }: { readonly payment: PaymentDetail }) {
+  const asked = useSignal<RefundSubject | undefined>(undefined)
+  const ordered = useSignal<Refund | undefined>(undefined)
+  const refund = useCurrent(ordered.value ?? payment.refund)
+  const isPossible = refund === undefined || refund.state === 'dropped'
+  // An older service sends none of these members.
+  const { refundable = [], notRefundable = '', canRefund = false } = payment
+  return (
+    <Part title="Refund">
+      {refund && (
+        <p role="status">
+          <OutBadge one={refund} words={refundWords} /> {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
+          {refund.state === 'dropped' ? sentence(refund.why) : <Transaction tx={refund.tx} />}
+        </p>
+      )}
+      {isPossible && refundable.length > 0 && (
+        <div class="refund-choices">
+          {refundable.map((one) => (
+            <button
+              key={one.reason}
+              type="button"
+              class="button"
+              onClick={() => {
+                asked.value = { id: payment.id, payer: payment.payer, tx: payment.tx, refundable: one }
+              }}
+            >
+              Refund {one.reason === 'surplus' ? 'the surplus' : 'the payment'}…
+            </button>
+          ))}
+        </div>
+      )}
+      {isPossible && notRefundable !== '' && <p class="muted">Not possible: {notRefundable}.</p>}
+      {asked.value && (
+        <RefundDialog
+          one={asked.value}
+          canSend={canRefund}
+          onClose={(sent) => {
+            if (sent) ordered.value = sent
+            asked.value = undefined
+          }}
+        />
+      )}
+    </Part>
+  )
+}
+
+/** The refund, polled until it has landed. Then all figures are loaded again. */
+function useCurrent(known: Refund | undefined): Refund | undefined {
+  const isOpen = useSignal(false)
+  const pulse = usePulse(isOpen.value ? refundMs : 0)
+  const { value } = useAnswer<Refunds>(known && isUnderWay(known) ? '/api/refunds?limit=25' : undefined, {
+    follows: pulse,
+  })
+  const refund = value?.refunds.find(({ id }) => id === known?.id) ?? known
+  const isUnderWayNow = refund !== undefined && isUnderWay(refund)
+  useEffect(() => {
+    if (isOpen.peek() && !isUnderWayNow) news.value += 1
+    isOpen.value = isUnderWayNow
+  }, [isUnderWayNow, isOpen])
+  return refund
+}

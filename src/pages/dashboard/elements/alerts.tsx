@@ -1,0 +1,60 @@
+/** The strip at the top of every screen: one sentence for each problem, with a link to the screen that explains it. */
+import type { AlertKind } from '../data/answers.ts'
+import { isGone } from '../data/ask.ts'
+import { formatAddress, type Screen } from '../data/route.ts'
+import { isOnline } from '../data/settings.ts'
+import { status } from '../data/status.ts'
+import { Icon } from './icons.tsx'
+import { Link } from './link.tsx'
+import { sentence } from './outgoing.tsx'
+
+interface Words {
+  readonly title: string
+  readonly screen?: Screen
+}
+
+const words: Readonly<Record<AlertKind, Words>> = {
+  ledger_unavailable: { title: 'The ledger does not respond.' },
+  clock_wrong: { title: 'The clock of the server is wrong, so nothing is sold.' },
+  not_selling: { title: 'Some routes cannot sell now.' },
+  resource_unavailable: { title: 'A resource is down, so it is not sold.' },
+  token_withheld: { title: 'A token is not offered.' },
+  payouts_paused: { title: 'Payouts are paused.', screen: 'rewards' },
+  payouts_low: { title: 'The payout wallet is low.', screen: 'rewards' },
+  sponsor_low: { title: 'The sponsor’s wallet is low.', screen: 'settlement' },
+  not_converted: { title: 'No process converts the payments.', screen: 'settlement' },
+}
+
+export function Alerts() {
+  const alerts = isGone.value ? [] : (status.value?.alerts ?? [])
+  const gone = !isOnline.value
+    ? 'You are offline. The figures may be outdated. They update when the connection is back.'
+    : isGone.value
+      ? 'The server does not respond. The figures may be outdated. This page retries by itself.'
+      : undefined
+  if (alerts.length === 0 && gone === undefined) return null
+  return (
+    <div class="alerts" role="alert">
+      <ul>
+        {gone !== undefined && (
+          <li class="alert alert-bad">
+            <Icon name="problems" />
+            <span>{gone}</span>
+          </li>
+        )}
+        {alerts.map(({ kind, detail }) => {
+          const { title, screen } = words[kind] ?? { title: kind }
+          return (
+            <li key={`${kind}${detail}`} class="alert">
+              <Icon name="problems" />
+              <span>
+                <b>{title}</b> {sentence(detail)}
+              </span>
+              {screen && <Link href={formatAddress(screen)}>Show</Link>}
+            </li>
+          )
+        })}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,184 @@
+/** The layout of the checkout page in a real browser: everything needed is in sight, and nothing moves. */
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
+import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import { cells } from '../harness/length.ts'
+import { type CheckoutFixture, factsOf, openCheckout, requestId, signature as tx } from './checkout-fixture.ts'
+import { heading, hurry } from './checkout-readers.ts'
+import { installWallet } from './fake-wallet.ts'
+
+let browser: Browser
+let fixture: CheckoutFixture
+let tab: Tab
+let page: Page
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser?.close())
+beforeEach(async () => {
+  fixture = await openCheckout()
+})
+afterEach(async () => {
+  expect(tab.complaints).toEqual([])
+  await tab.close()
+  await fixture.close()
+})
+
+const tokens = [
+  { token: 'USDC', amount: '1234.5', mint: '7rkNxJUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTH' },
+  { token: 'SOL', amount: '8.230066556', dollars: '1234.51' },
+  { token: 'NATIVE', amount: '12345.12', dollars: '1234.51' },
+] as const
+
+async function open(facts: Partial<CheckoutFacts>, options: BrowserContextOptions): Promise<void> {
+  fixture.facts = factsOf(facts)
+  fixture.standing = fixture.facts.standing
+  tab = await browser.page({ reducedMotion: 'reduce', ...options })
+  page = tab.page
+  await page.addInitScript(() => {
+    Object.assign(window, { shift: 0 })
+    const shifted = window as unknown as { shift: number }
+    type Shift = PerformanceEntry & { readonly value: number; readonly hadRecentInput: boolean }
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as Shift[]) if (!entry.hadRecentInput) shifted.shift += entry.value
+    }).observe({ type: 'layout-shift', buffered: true })
+  })
+  await installWallet(page, {})
+  await page.goto(fixture.url)
+}
+
+const shift = () => page.evaluate(() => (window as unknown as { shift: number }).shift)
+const bottomOf = (selector: string) =>
+  page.locator(selector).evaluate((element) => Math.round(element.getBoundingClientRect().bottom))
+const wide = { viewport: { width: 1440, height: 900 } }
+
+describe('on a wide screen', () => {
+  it('shows everything needed to pay above the fold, the item beside the payment', async () => {
+    await open({ tokens }, wide)
+    await page.getByRole('button', { name: /Testwallet/ }).waitFor()
+    for (const part of ['#price', '#tokens', '#wallets', '#qr', '#hand > summary'])
+      expect(await bottomOf(part)).toBeLessThanOrEqual(900)
+    const [item, payment] = await Promise.all(['header', '#pay'].map((part) => page.locator(part).boundingBox()))
+    expect((item?.x ?? 0) + (item?.width ?? 0)).toBeLessThanOrEqual(payment?.x ?? 0)
+  })
+
+  it('shows the receipt of an earlier purchase beside the payment, which stays where it is', async () => {
+    await open({ tokens, bought: requestId, isAgain: true }, wide)
+    await page.getByRole('region', { name: 'Receipt' }).waitFor()
+    expect(await bottomOf('#qr')).toBeLessThanOrEqual(900)
+    expect(await shift()).toBeLessThan(0.05)
+  })
+})
+
+it('on a phone the receipt of an earlier purchase is below the payment', async () => {
+  await open({ tokens, bought: requestId, isAgain: true }, { viewport: { width: 390, height: 844 } })
+  const receipt = page.getByRole('region', { name: 'Receipt' })
+  await receipt.waitFor()
+  expect((await receipt.boundingBox())?.y).toBeGreaterThan(await bottomOf('#pay'))
+  expect(await bottomOf('#wallets button')).toBeLessThanOrEqual(844)
+})
+
+describe('nothing moves', () => {
+  const widths = [1440, 768, 390].flatMap((width) => [
+    [width, 'waiting', {}],
+    [width, 'checking the cookie', { isKept: false }],
+    [width, 'bought before', { isAgain: true, bought: requestId }],
+    [width, 'one token', { tokens: tokens.slice(1, 2) }],
+  ]) as readonly (readonly [number, string, Partial<CheckoutFacts>])[]
+  it.each(cells(widths, 2))('at %i pixels, %s, also if a wallet is late', async (width, _name, facts) => {
+    await open({ tokens, ...facts }, { viewport: { width, height: 900 } })
+    await page.getByRole('button', { name: /Testwallet/ }).waitFor()
+    await expect.poll(() => page.locator('#qr').isVisible()).toBe(true)
+    const before = fixture.count('status')
+    await expect.poll(() => fixture.count('status')).toBeGreaterThan(before)
+    expect(await shift()).toBeLessThan(0.05)
+  })
+
+  it.each([
+    [1440, true],
+    [1440, false],
+    [768, false],
+    [390, true],
+  ])('at %i pixels, from the payment to the receipt, also if it is seen late: %s', async (width, isSeen) => {
+    await open({ tokens }, { viewport: { width, height: 900 } })
+    if (isSeen) {
+      fixture.standing = { state: 'confirming', tx }
+      await hurry(page)
+      await expect.poll(() => heading(page)).toBe('Payment detected')
+    }
+    fixture.standing = { state: 'paid', tx }
+    await page.getByRole('region', { name: 'Receipt' }).waitFor()
+    expect(await shift()).toBeLessThan(0.05)
+  })
+
+  it('if another token is chosen: its code has the same size', async () => {
+    await open({ tokens }, wide)
+    const box = () => page.locator('#qr').boundingBox()
+    const before = await box()
+    await page.locator('label', { hasText: 'SOL' }).click()
+    await expect.poll(() => page.locator('#price').textContent()).toMatch(/8\.230066556 SOL/)
+    expect(await box()).toEqual(before)
+    expect(before?.width).toBe(324)
+  })
+})
+
+describe('on a touch screen', () => {
+  const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+  /** The page at a public address, as far as the browser can tell. */
+  async function openPublic(facts: Partial<CheckoutFacts>, path = '/forecast?place=Oslo'): Promise<void> {
+    tab = await browser.page(phone)
+    page = tab.page
+    fixture.facts = factsOf(facts)
+    await page.route('https://shop.example/**', async (route) => {
+      const { headers } = route.request() as unknown as { headers(): Record<string, string> }
+      const answer = await fetch(fixture.url, { headers: headers.call(route.request()) })
+      const body = Buffer.from(await answer.arrayBuffer())
+      await route.fulfill({ status: answer.status, headers: Object.fromEntries(answer.headers), body })
+    })
+    await page.goto(`https://shop.example${path}`)
+  }
+
+  it('leads to the wallets of the phone, and folds the code away', async () => {
+    await openPublic({ tokens })
+    const links = await page.locator('#apps a').evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+    const here = encodeURIComponent('https://shop.example/forecast?place=Oslo')
+    const ref = encodeURIComponent('https://shop.example')
+    expect(links).toEqual([
+      `https://phantom.app/ul/browse/${here}?ref=${ref}`,
+      `https://solflare.com/ul/v1/browse/${here}?ref=${ref}`,
+      'https://solana.com/wallets',
+    ])
+    expect(await page.locator('#qr').isVisible()).toBe(false)
+    for (const part of ['#apps', '#link']) expect(await bottomOf(part)).toBeLessThanOrEqual(844)
+    expect(await tab.violations()).toEqual([])
+    await page.getByText('Scan with another phone').click()
+    expect(await page.locator('#qr').boundingBox()).toMatchObject({ width: 324, height: 324 })
+  })
+
+  it('offers no app on a local chain, or inside a wallet that can pay', async () => {
+    await openPublic({ network: 'localnet', chain: 'solana:localnet' })
+    expect(await page.locator('#apps a').count()).toBe(0)
+    await tab.close()
+    tab = await browser.page(phone)
+    page = tab.page
+    await installWallet(page, {})
+    fixture.facts = factsOf({ tokens })
+    await page.goto(fixture.url)
+    await page.getByRole('button', { name: /Testwallet/ }).waitFor()
+    expect(await page.locator('#apps').isVisible()).toBe(false)
+  })
+})
+
+it('shows the chosen token and the code in the colours of the system', async () => {
+  await open({ tokens }, { ...wide, forcedColors: 'active', colorScheme: 'dark' })
+  const outline = (token: string) =>
+    page.locator('label', { hasText: token }).evaluate((label) => getComputedStyle(label).outlineStyle)
+  expect([await outline('USDC'), await outline('SOL')]).toEqual(['solid', 'none'])
+  const colours = await page.locator('#qr').evaluate((code) => {
+    const { backgroundColor, stroke } = getComputedStyle(code)
+    return [backgroundColor, stroke]
+  })
+  expect(colours).toEqual(['rgb(255, 255, 255)', 'rgb(0, 0, 0)'])
+  expect(await tab.violations()).toEqual([])
+})
