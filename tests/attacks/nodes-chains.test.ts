@@ -1,5 +1,3 @@
-/** 1D: nodes of another chain, and a service that starts before its node. */
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
@@ -7,6 +5,7 @@ import { startLocalnet } from '../../src/localnet/index.ts'
 import { readConfig } from '../../src/paywall/config/config.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { createFace } from '../harness/fake-node.ts'
+import { freePort } from '../harness/free-port.mjs'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture, serveNode } from '../harness/shop-fixture.ts'
@@ -160,11 +159,3 @@ describe('the start', () => {
     )
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

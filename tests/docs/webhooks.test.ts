@@ -1,7 +1,6 @@
 /** docs/webhooks.md: its receivers take what we send and nothing else, and its tables are those of the code. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -10,6 +9,7 @@ import { ledgerEventKinds } from '../../src/core/ports/outbox.ts'
 import { formatWebhook, retryDelaysMs, type Webhook } from '../../src/core/ports/webhooks.ts'
 import { createWebhookPoster } from '../../src/host/net/signed-webhooks.ts'
 import { createReceiver } from '../harness/events.ts'
+import { freePort } from '../harness/free-port.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const text = readFileSync(join(root, 'docs/webhooks.md'), 'utf8')
@@ -99,12 +99,3 @@ it('tells the schedule as it is', () => {
   const ms = told.map((one) => Number(one.split(' ')[0]) * (units[one.split(' ')[1] ?? ''] ?? 0) * 1000)
   expect(ms).toEqual(retryDelaysMs)
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
-    })
-  })
-}

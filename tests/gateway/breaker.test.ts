@@ -1,6 +1,5 @@
-/** T177: a gateway sells nothing while the program behind it cannot deliver. */
-import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../harness/free-port.mjs'
 import { proofOf } from '../harness/localnet-fixture.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import { createGatewayFixture, type Gate, type GatewayFixture, type Upstream } from './gateway-fixture.ts'
@@ -233,13 +232,3 @@ it('T177: a gateway is not its own upstream', async () => {
   const named = fixture.open({ publicUrl: 'https://api.example', upstream: 'https://api.example', routes })
   await expect(named).rejects.toThrow('is the gateway itself')
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}

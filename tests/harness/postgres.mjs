@@ -13,10 +13,10 @@ import {
   rmSync,
   statfsSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
+import { freePort } from './free-port.mjs'
 
 /** PostgreSQL refuses to run as root, so root starts it as the user nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
@@ -204,15 +204,4 @@ function copyOut(found) {
   cpSync(dirname(dirname(found.postgres)), copy, { recursive: true, verbatimSymlinks: true })
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }))
   return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') }
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = /** @type {import('node:net').AddressInfo} */ (probe.address())
-      probe.close(() => resolve(address.port))
-    })
-  })
 }

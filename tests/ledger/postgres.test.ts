@@ -9,6 +9,8 @@ import { openPostgresLedger } from '../../src/ledger/postgres/ledger.ts'
 import { createRows } from '../../src/ledger/postgres/payments-and-grants.ts'
 import { postgresServer } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.mjs'
+import { standStill } from '../harness/shop.ts'
+import { createWire } from '../harness/wire.ts'
 import { granted } from './grants-fixture.ts'
 import { againOf, createPayment, createTestClock, identity, takeOf } from './payments.ts'
 
@@ -219,6 +221,43 @@ describe('an outage', () => {
       return query('SELECT 2')
     })
     await expect(cut).rejects.toThrow(LedgerUnavailable)
+  })
+
+  it('T189: of one server in the middle of a transaction keeps its locks from the others for a moment only', async () => {
+    const server = postgresServer()
+    const place = await server.place()
+    const wire = await createWire(server.port)
+    const [one, other] = [
+      openDatabase(place.replace(`:${server.port}/`, `:${wire.port}/`), 200),
+      openDatabase(place, 2_000),
+    ]
+    onTestFinished(async () => {
+      await wire.close()
+      await Promise.all([one.close(), other.close()])
+    })
+    await other.query('CREATE TABLE kept (x int)')
+    const lock = 'LOCK TABLE kept IN EXCLUSIVE MODE'
+    const cutOff = one.transact(async (query) => {
+      await query(lock)
+      wire.cut()
+      await query('INSERT INTO kept VALUES (1)')
+    })
+    await expect(cutOff).rejects.toThrow(LedgerUnavailable)
+    await other.transact((query) => query(lock))
+    expect(await other.query('SELECT x FROM kept')).toEqual([])
+  })
+
+  it('T189: and a server that stood still for longer loses the transaction, and goes on with the next', async () => {
+    const database = openDatabase(await newPlace(), 50)
+    onTestFinished(database.close)
+    await database.query('CREATE TABLE kept (x int)')
+    const late = database.transact(async (query) => {
+      await query('INSERT INTO kept VALUES (1)')
+      standStill(150)
+      await query('INSERT INTO kept VALUES (2)')
+    })
+    await expect(late).rejects.toThrow(LedgerUnavailable)
+    expect(await database.query('SELECT x FROM kept')).toEqual([])
   })
 
   it('T119: at start is told as such', async () => {

@@ -2,10 +2,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { freePort } from '../harness/free-port.mjs'
 
 /**
  * @typedef {{ child: import('node:child_process').ChildProcess, notes: string, isReady: boolean, isUsed: boolean, diedAt: number | undefined }} Member
@@ -133,15 +133,4 @@ function readNotes(path) {
   } catch {
     return []
   }
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
-      probe.close(() => resolve(port))
-    })
-  })
 }

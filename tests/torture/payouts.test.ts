@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { cells, size } from '../harness/length.ts'
 import { runScript } from './script.ts'
 
-const cycles = size(1, 12)
+const cycles = size(2, 12)
 
 const places: readonly (readonly [name: string, flag: string])[] = [
   ['one database', '--postgres'],

@@ -43,6 +43,8 @@ export const longestClockMs = 200
 const inTheWay: readonly string[] = ['40001', '40P01']
 /** The server has become a standby. Nothing was written. */
 const readOnly = '25006'
+/** The server has closed the connection, because a transaction waited too long for its next statement. */
+const wasIdle = '25P03'
 /** A pooler assigns a new connection to each statement. Nothing was written. */
 const isShared: readonly string[] = ['26000', '42P05']
 /** Errors that a retry does not solve: credentials, missing database, missing permissions, wrong settings. */
@@ -101,7 +103,7 @@ export function openDatabase(url: string, timeoutMs: number): Database {
       } catch (error) {
         const code = codeOf(error) ?? ''
         // An error of a statement does not affect the connection.
-        if (/^(22|23|25|40|42)/.test(code)) state = code === readOnly ? 'demoted' : 'fine'
+        if (/^(22|23|25|40|42)/.test(code) && code !== wasIdle) state = code === readOnly ? 'demoted' : 'fine'
         if (state === 'demoted') demoted += 1
         const isElsewhere = state === 'demoted' && demoted < hosts.count
         if (!isElsewhere && !inTheWay.includes(code)) throw explain(name, error)
@@ -117,7 +119,9 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     query: (statement, values = [], options) => using((client) => run(client, statement, values, options)),
     transact: (work) =>
       using((client) =>
-        transactOn(client, () => work((statement, values = [], options) => run(client, statement, values, options))),
+        transactOn(client, timeoutMs, () =>
+          work((statement, values = [], options) => run(client, statement, values, options)),
+        ),
       ),
     followClock: async () => {
       let offset = Number.NaN
@@ -154,8 +158,9 @@ export function openDatabase(url: string, timeoutMs: number): Database {
   return database
 }
 
-async function transactOn<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
-  await client.query('BEGIN')
+/** A server that the network cuts off must not keep its locks from the others until the connection times out. */
+async function transactOn<T>(client: pg.PoolClient, longestIdleMs: number, work: () => Promise<T>): Promise<T> {
+  await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${longestIdleMs}`)
   try {
     const result = await work()
     await client.query('COMMIT')
