@@ -294,7 +294,7 @@ describe.each(places)('%s', (_name, serve, row) => {
   })
 
   it('keeps the lease while it waits, so no other request is served', async () => {
-    const leased = await fixture.open({ leaseSeconds: 0.3 }, serve, sell)
+    const leased = await fixture.open({ leaseSeconds: 1.2 }, serve, sell)
     const proof = await leased.buy(fixture.payer, '/2')
     await take(leased, proof, '/2')
     const codes = new Set<string>()

@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll } from 'vitest'
 import { isLong } from '../harness/length.ts'
+import { watchContexts } from './async-contexts.ts'
 
 // The short run draws the same cases every time. The long run draws new ones, and prints the seed of a failure.
 if (!isLong) fc.configureGlobal({ seed: 402 })
@@ -13,6 +14,7 @@ if (!isLong) fc.configureGlobal({ seed: 402 })
 // connections, which refuse the requests of older clients.
 const { Request, Response } = globalThis
 
+const endContexts = watchContexts()
 const before = { ...process.env }
 const directory = process.cwd()
 
@@ -20,6 +22,7 @@ afterAll(() => {
   for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name]
   Object.assign(process.env, before)
   process.chdir(directory)
+  endContexts()
   for (const [name, value] of Object.entries({ Request, Response }))
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
 })

@@ -3,19 +3,18 @@
  * handled, and an async context carries the response from there.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { subscribe } from 'node:diagnostics_channel'
+import { channel } from 'node:diagnostics_channel'
 import type { ServerResponse } from 'node:http'
 
 const responses = new AsyncLocalStorage<ServerResponse>()
-let isFollowing = false
+const requests = channel('http.server.request.start')
+const follow = (message: unknown): void =>
+  responses.enterWith((message as { readonly response: ServerResponse }).response)
 
 /** From now on `responseBehind` finds the responses of new requests. */
 export function followResponses(): void {
-  if (isFollowing) return
-  isFollowing = true
-  subscribe('http.server.request.start', (message) =>
-    responses.enterWith((message as { readonly response: ServerResponse }).response),
-  )
+  requests.unsubscribe(follow)
+  requests.subscribe(follow)
 }
 
 /** Undefined for an earlier request, or one that did not come from a server of `node:http`. */
