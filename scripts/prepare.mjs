@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const builtStamp = join(root, 'dist', '.built')
-const memoProgram = 'localnet/store/memo-v3.so.gz'
+const memoProgram = 'memo-v3.so.gz'
 
 /** Installs the packages of the product, or with `everything` those of the tests and benchmarks too, which then stay. */
 export async function install({ everything = existsSync(join(root, 'node_modules/vitest')) } = {}) {
@@ -59,8 +59,9 @@ export async function build({ checksTypes = true } = {}) {
   say('Building…')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   await compile('tsconfig.build.json', ...(checksTypes ? [] : ['--noCheck']))
-  copyFileSync(join(root, 'src', memoProgram), join(root, 'dist', memoProgram))
   await Promise.all(['pages', 'vendor'].map((name) => run(process.execPath, [join(root, `scripts/${name}.mjs`)])))
+  await run(process.execPath, [join(root, 'scripts/parts.mjs')])
+  copyFileSync(join(root, 'src/localnet/store', memoProgram), join(root, 'dist/parts', memoProgram))
   chmodSync(join(root, 'dist/cli/main.js'), 0o755)
   writeFileSync(builtStamp, sources)
 }
@@ -135,6 +136,7 @@ function digestOfSources() {
   const others = [
     'scripts/pages.mjs',
     'scripts/vendor.mjs',
+    'scripts/parts.mjs',
     'tsconfig.json',
     'tsconfig.build.json',
     'package-lock.json',
