@@ -46,16 +46,19 @@ afterAll(async () => {
   await shop.close()
 })
 
+const selling = () => ({
+  ledger: join(shop.directory, 'collector.sqlite'),
+  ...{ watch: true, waitSeconds: 5, sponsor: { minMargin: 0 }, x402: { v1: true } },
+  splits: [
+    { recipient: author ?? '', share: 10 },
+    { recipient: artist ?? '', share: 5 },
+  ],
+})
+
 /** Of 10,000 units: 8,500 for the collector, 1,000 for the author, 500 for the artist. One NATIVE is 0.1 USDC. */
 async function open(): Promise<void> {
-  const ledger = join(shop.directory, 'collector.sqlite')
-  house = await openHouse(shop, {
-    ...{ ledger, watch: true, waitSeconds: 5, sponsor: { minMargin: 0 }, x402: { v1: true } },
-    splits: [
-      { recipient: author ?? '', share: 10 },
-      { recipient: artist ?? '', share: 5 },
-    ],
-  })
+  const { ledger } = selling()
+  house = await openHouse(shop, selling())
   const wallet = encodeBase58(newKey().subarray(32))
   const rest = { wallet, weight: 1 }
   const config = readRoutesConfig(
@@ -265,6 +268,13 @@ describe('T185: the share of a split wallet', () => {
     await accrue()
     expect((await accrued()).map((units, index) => units - (before[index] ?? 0n))).toEqual(owed)
   })
+})
+
+it('T185: x402 is not offered where payments are not verified on chain', async () => {
+  const trusting = await openHouse(shop, { ...selling(), verifyOnChain: false })
+  const isOffered = async ({ url }: House) => (await fetch(`${url}/data`)).headers.has('payment-required')
+  expect([await isOffered(house), await isOffered(trusting)]).toEqual([true, false])
+  await trusting.close()
 })
 
 it('T185: x402 is not offered while no rewards run', async () => {
