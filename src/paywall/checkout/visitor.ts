@@ -124,13 +124,13 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
   const { placeOf, openTicket, issue } = createTickets(routeRuntime, desk)
 
   /** Refuses a browser that kept no ticket, or another one: it would pay without ever getting the resource. */
-  const findVanity = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {
+  const refuseWithoutTicket = async (order: CheckoutOrder, incoming: Incoming): Promise<Refusal | undefined> => {
     const purchase = await desk.open(order.requestId)
     if (order.kind === 'view' || !purchase) return undefined
     const state = order.kind === 'status' && (await desk.readState(purchase, incoming, order.tx)).state
     if (state && !isPayable(state)) return undefined
     const hasTicket = readTickets(incoming.header('cookie'), placeOf(incoming)).length > 0
-    return refuseVanity(incoming, hasTicket ? 'newerCookie' : 'noCookie')
+    return explainTicket(incoming, hasTicket ? 'newerCookie' : 'noCookie')
   }
   const holds = async (requestId: string, incoming: Incoming): Promise<boolean> => {
     const tickets = readTickets(incoming.header('cookie'), placeOf(incoming))
@@ -145,8 +145,8 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
     const isHolder = needsTicket && (await holds(order.requestId, incoming))
     // The receipt names the whole address and the payer's pseudonym, and requestIds are public on the chain.
     if (order.kind === 'receipt' && !isHolder) return refuse('claim_required')
-    const vanity = needsTicket && !isHolder ? await findVanity(order, incoming) : undefined
-    if (vanity) return vanity
+    const refusal = needsTicket && !isHolder ? await refuseWithoutTicket(order, incoming) : undefined
+    if (refusal) return refusal
     const told = await desk.answer(order, incoming)
     if ('code' in told) return told as Refusal
     return jsonAnswer(isHolder ? told : withoutUse(told, needsTicket ? 'stranded' : 'paid'))
@@ -216,7 +216,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
   }
 }
 
-function refuseVanity(incoming: Incoming, why: 'newerCookie' | 'noCookie'): Refusal {
+function explainTicket(incoming: Incoming, why: 'newerCookie' | 'noCookie'): Refusal {
   return refuse('claim_required', { detail: readLanguage(incoming).texts.page[why] })
 }
 
