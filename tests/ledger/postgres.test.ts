@@ -228,8 +228,8 @@ describe('an outage', () => {
     const place = await server.place()
     const wire = await createWire(server.port)
     const [one, other] = [
-      openDatabase(place.replace(`:${server.port}/`, `:${wire.port}/`), 200),
-      openDatabase(place, 2_000),
+      openDatabase(place.replace(`:${server.port}/`, `:${wire.port}/`), 1_000),
+      openDatabase(place, 4_000),
     ]
     onTestFinished(async () => {
       await wire.close()
@@ -248,12 +248,12 @@ describe('an outage', () => {
   })
 
   it('T189: and a server that stood still for longer loses the transaction, and goes on with the next', async () => {
-    const database = openDatabase(await newPlace(), 50)
+    const database = openDatabase(await newPlace(), 400)
     onTestFinished(database.close)
     await database.query('CREATE TABLE kept (x int)')
     const late = database.transact(async (query) => {
       await query('INSERT INTO kept VALUES (1)')
-      standStill(150)
+      standStill(600)
       await query('INSERT INTO kept VALUES (2)')
     })
     await expect(late).rejects.toThrow(LedgerUnavailable)
