@@ -37,6 +37,16 @@ describe.each(stores)('the %s ledger', (_name, open) => {
     expect((await rewards().verifications()).map(({ from }) => from)).toEqual([50, 100, 150, 300])
   })
 
+  it('accepts the times of a clock that follows another one, which counts parts of milliseconds', async () => {
+    await rewards().verify({ host: 'a', wallet: 'w', from: 100.5, until: 200.5 })
+    await rewards().verify({ host: 'a', wallet: 'x', from: 150.5, until: 300.5 })
+    expect(await rewards().revoke('a', 160.5)).toBe(true)
+    expect((await rewards().verifications('a')).map(({ from, until }) => [from, until])).toEqual([
+      [100, 150],
+      [150, 160],
+    ])
+  })
+
   it('drops verifications that would have begun after the new one', async () => {
     const given = { host: 'a', wallet: 'w', until: 900 }
     await rewards().verify({ ...given, from: 100 })

@@ -142,11 +142,12 @@ export function createReferenceRewards(room: Room, now: () => number): Rewards {
     },
     async verify(verification) {
       now()
-      till.verifications.splice(0, Infinity, ...nextVerifications(till.verifications, verification))
+      const [from, until] = [Math.floor(verification.from), Math.floor(verification.until)]
+      till.verifications.splice(0, Infinity, ...nextVerifications(till.verifications, { ...verification, from, until }))
     },
     async revoke(host, at) {
       now()
-      const next = till.verifications.map((one) => (one.host === host ? revoked(one, at) : one))
+      const next = till.verifications.map((one) => (one.host === host ? revoked(one, Math.floor(at)) : one))
       const isChanged = next.some((one, index) => one !== till.verifications[index])
       till.verifications.splice(0, Infinity, ...next)
       return isChanged

@@ -185,20 +185,22 @@ function createVerifications(store: SqlStore): Pick<Rewards, 'verify' | 'revoke'
     /**
      * A verification that is valid at `from` ends there. One that would begin at `from` or later never becomes valid.
      */
-    verify: ({ host, wallet, from, until }) =>
+    verify: ({ host, wallet, ...times }) =>
       store.transactPayables(function* () {
         const name = formatText(host)
+        const [from, until] = [Math.floor(times.from), Math.floor(times.until)]
         yield sql`DELETE FROM {verifications} WHERE host = ${name} AND begins >= ${from}`
         yield sql`UPDATE {verifications} SET ends = ${from} WHERE host = ${name} AND ends > ${from}`
         yield sql`INSERT INTO {verifications} (host, begins, ends, wallet, revoked)
           VALUES (${name}, ${from}, ${until}, ${formatText(wallet)}, false)`
       }),
-    revoke: (host, at) =>
-      store.transactPayables(() =>
-        isAny(sql`UPDATE {verifications}
+    revoke: (host, time) =>
+      store.transactPayables(() => {
+        const at = Math.floor(time)
+        return isAny(sql`UPDATE {verifications}
           SET ends = CASE WHEN begins > ${at} THEN begins ELSE CAST(${at} AS bigint) END, revoked = true
-          WHERE host = ${formatText(host)} AND ends > ${at} RETURNING host`),
-      ),
+          WHERE host = ${formatText(host)} AND ends > ${at} RETURNING host`)
+      }),
     verifications: (host) =>
       store.read(function* () {
         const isOwn = host === undefined ? raw('') : sql`WHERE host = ${formatText(host)}`
