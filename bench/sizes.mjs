@@ -10,7 +10,7 @@ const mebibyte = 2 ** 20
 
 /** Short rounds in turn, so that a disturbance of the machine hits both sides of a comparison. */
 const usual = {
-  paid: { warmUp: 3, rounds: 40 },
+  paid: { warmUp: 60, rounds: 60 },
   known: { warmUp: 300, rounds: 6, requests: 80 },
   replicas: { warmUp: 160, rounds: 4, requests: 48 },
   allowance: { warmUp: 5_000, rounds: 12, requests: 500 },

@@ -4,6 +4,7 @@ import { fetchWith402, initAgentWallet } from '../../dist/client/index.js'
 import { readKeyFile } from '../../dist/host/keys/key-file.js'
 import { createKitSender } from '../kit.mjs'
 import { compareMedians, median, round } from '../statistics.mjs'
+import { pauseWithinSlot } from './reach.mjs'
 
 /** @typedef {{ pay: number, confirm: number, verify: number, serve: number }} Phases */
 
@@ -34,7 +35,9 @@ export async function benchPaid(setting, { warmUp, rounds }) {
   const phases = []
   for (let turn = -warmUp; turn < rounds; turn += 1) {
     events.length = 0
+    await pauseWithinSlot()
     const { total, ...parts } = await payOnce(url, wallet, events, localnet.rpcUrl)
+    await pauseWithinSlot()
     const begun = performance.now()
     await kit.send(provider.recipient, 10_000n, `baseline ${turn} ${begun}`)
     const alone = performance.now() - begun

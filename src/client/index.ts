@@ -1,5 +1,6 @@
 /** The client for Node: a journal in a file, persistent connections, and the wallet of an agent. */
 import { join } from 'node:path'
+import { createSignatureNotices, type SignatureNotices } from '../chain/rpc/signature-notices.ts'
 import { parseNodes } from '../core/money/tokens.ts'
 import { createWallClock } from '../host/clock.ts'
 import { findLocalnet, homeDirectory } from '../host/home.ts'
@@ -45,6 +46,13 @@ async function journalOfUser(): Promise<Journal> {
 
 const { transport } = createHttpTransport()
 
+/** Loaded with the first payment. */
+async function openNotices(urls: readonly string[]): Promise<SignatureNotices> {
+  const { connectIdleSocket, listSocketUrls } = await import('../host/net/sockets.ts')
+  const socketUrls = urls.flatMap(listSocketUrls)
+  return createSignatureNotices({ connect: connectIdleSocket, socketUrls, clock: createWallClock() })
+}
+
 /**
  * `fetch` that pays when a server answers 402, and never pays twice for one purchase.
  *
@@ -56,7 +64,7 @@ const { transport } = createHttpTransport()
  */
 export const fetchWith402 = createFetchWith402({
   clock: createWallClock(),
-  nodes: createNodes({ transport, findLocalnet: (genesis) => findLocalnet(genesis)?.rpcUrl }),
+  nodes: createNodes({ transport, findLocalnet: (genesis) => findLocalnet(genesis)?.rpcUrl, openNotices }),
   journal: journalOfUser,
   get defaultRpc() {
     return parseNodes(process.env['PAYSTILE_RPC'])

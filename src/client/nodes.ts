@@ -4,6 +4,7 @@
  */
 import { readGenesis } from '../chain/rpc/genesis.ts'
 import { createRpc, type Rpc } from '../chain/rpc/rpc.ts'
+import type { SignatureNotices } from '../chain/rpc/signature-notices.ts'
 import { genesisHashes, type Network, publicNodes } from '../core/money/tokens.ts'
 import type { Transport } from '../core/runtime.ts'
 import { PaymentError } from './errors.ts'
@@ -12,11 +13,14 @@ export interface NodesParts {
   readonly transport: Transport
   /** The node of a localnet on this machine, selected by genesis hash if one is given. */
   readonly findLocalnet: (genesis: string | undefined) => string | undefined
+  /** Notices of these nodes. Without it, the client polls. */
+  readonly openNotices?: (urls: readonly string[]) => Promise<SignatureNotices>
 }
 
 export interface Connection {
   readonly rpc: Rpc
   readonly genesis: string
+  readonly notices?: SignatureNotices
 }
 
 export interface Nodes {
@@ -28,7 +32,7 @@ export interface Nodes {
   ): Promise<Connection>
 }
 
-export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
+export function createNodes({ transport, findLocalnet, openNotices }: NodesParts): Nodes {
   const connections = new Map<string, Connection>()
   return {
     connect: async (network, genesis, given) => {
@@ -37,7 +41,8 @@ export function createNodes({ transport, findLocalnet }: NodesParts): Nodes {
       const known = connections.get(name)
       if (known && isChain(network, genesis, known.genesis)) return known
       // The address of an earlier localnet can belong to another one today.
-      const connection = await open(urls, transport)
+      const [opened, notices] = await Promise.all([open(urls, transport), openNotices?.(urls)])
+      const connection = { ...opened, ...(notices && { notices }) }
       if (!isChain(network, genesis, connection.genesis)) throw wrongChain(network)
       connections.set(name, connection)
       return connection

@@ -47,7 +47,8 @@ export interface ClientOptions extends PolicyOptions {
    */
   readonly wallet: WalletSource
   /**
-   * The RPC nodes that the client uses. It never takes a node from a challenge.
+   * The RPC nodes that the client uses. It never takes a node from a challenge. In Node, their WebSockets
+   * shorten the wait for a confirmation.
    *
    * @defaultValue `PAYSTILE_RPC`, the public node, or the localnet of this machine
    */

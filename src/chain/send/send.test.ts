@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Call } from '../rpc/rpc.ts'
-import { readFates, submit } from './send.ts'
+import { confirm, readFates, submit } from './send.ts'
 
 const genesis = 'genesis'
 /** A transaction with one signer and no instructions. */
@@ -58,6 +58,47 @@ describe('readFates', () => {
   it('believes no node of another chain', async () => {
     const other = createNode({ landed: { ...landed, confirmationStatus: 'finalized' } }, 300, 'other')
     expect((await read(['landed'], other)).map(({ kind }) => kind)).toEqual(['unknown'])
+  })
+})
+
+describe('confirm', () => {
+  /** A node whose answers follow each other, and a listener that gives a notice at once. */
+  const follow = async (...answers: readonly unknown[]) => {
+    const left = [...answers]
+    const node = createNode({}, 200)
+    const call: Call = async (method, params) => {
+      const answer = await node.call(method, params)
+      if (method !== 'getSignatureStatuses') return answer
+      return { kind: 'answered', result: { context: { slot: 200 }, value: [left.length > 1 ? left.shift() : left[0]] } }
+    }
+    const waits: number[] = []
+    const time = { now: 0 }
+    const rpc = { call, nodes: [{ call, name: 'node', failures: () => 0 }] } as unknown as Parameters<
+      typeof confirm
+    >[0]['rpc']
+    const wait = async (ms: number) => {
+      waits.push(ms)
+      time.now += ms
+    }
+    const clock = { now: () => time.now, monotonic: () => time.now }
+    const listening = { isActive: () => true, wait }
+    const fate = await confirm({ rpc, clock, genesis }, { signature: 'tx', wire, slot: 100 }, 2_000, listening)
+    return { fate, waits }
+  }
+  const failed = { slot: 5, err: 'InsufficientFunds', confirmationStatus: 'processed' }
+
+  it('reads the status after each notice, and believes only the status', async () => {
+    expect(await follow(null, { ...landed, confirmationStatus: 'processed' }, landed)).toMatchObject({
+      fate: { kind: 'landed' },
+      waits: [500, 500],
+    })
+  })
+
+  it.each([
+    ['nothing', null],
+    ['a failure that is not confirmed', failed],
+  ])('calls an outcome unknown if the socket speaks and the node reports %s', async (_, status) => {
+    expect((await follow(status)).fate.kind).toBe('unknown')
   })
 })
 

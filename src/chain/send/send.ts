@@ -12,6 +12,7 @@ import type { Clock } from '../../core/runtime.ts'
 import { describeError, readCount } from '../rpc/json.ts'
 import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Rpc } from '../rpc/rpc.ts'
+import type { Listening } from '../rpc/signature-notices.ts'
 import type { Lifetime, SignedPayment } from './message.ts'
 import { mostSignatures, readRecentStates, readSignatureState, readStatus } from './signature-state.ts'
 
@@ -78,11 +79,19 @@ const longestPauseMs = 500
 const resendMs = 2_000
 const expiryCheckMs = 3_000
 
+/** While a node has agreed to send a notice, the status is read only in case the notice is lost. */
+const pauseWithNoticeMs = 500
+
 /**
  * Waits until the payment is confirmed, has failed or has expired, and sends it again meanwhile. Unknown after
- * `timeoutMs`.
+ * `timeoutMs`. `listening` shortens the wait; the outcome is always read.
  */
-export async function confirm(parts: SendParts, payment: SignedPayment, timeoutMs: number): Promise<PaymentFate> {
+export async function confirm(
+  parts: SendParts,
+  payment: SignedPayment,
+  timeoutMs: number,
+  listening?: Pick<Listening, 'isActive' | 'wait'>,
+): Promise<PaymentFate> {
   const { rpc, clock } = parts
   const start = clock.monotonic()
   let [sentAt, checkedAt, pause] = [start, start, firstPauseMs]
@@ -104,7 +113,9 @@ export async function confirm(parts: SendParts, payment: SignedPayment, timeoutM
     // Waits twice the response time of the node, so that a near node is asked often and a slow one is not overloaded.
     const slower = status.kind === 'unknown' ? 2 : 1.2
     pause = Math.min(Math.max(pause * slower, 2 * (now - askedAt)), longestPauseMs)
-    await new Promise((resolve) => setTimeout(resolve, Math.min(pause, Math.max(0, timeoutMs - (now - start)))))
+    const longest = Math.max(0, timeoutMs - (now - start))
+    if (listening) await listening.wait(Math.min(listening.isActive() ? pauseWithNoticeMs : pause, longest))
+    else await new Promise((resolve) => setTimeout(resolve, Math.min(pause, longest)))
   }
 }
 

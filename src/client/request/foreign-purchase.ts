@@ -38,8 +38,9 @@ export async function buyForeign(
   const { requestId, url } = asked
   await asked.response.body?.cancel()
   const [network, permitted] = pickNetwork(asked.permitted)
-  const { rpc, genesis } = await connect(parts, paidRequest, network)
-  const paying = payParts(parts, paidRequest, rpc)
+  const connection = await connect(parts, paidRequest, network)
+  const { rpc, genesis } = connection
+  const paying = payParts(parts, paidRequest, connection)
   // Some servers simulate at a final slot, where a younger blockhash is not known yet.
   const read = () => readLifetime(rpc, 'finalized')
   const [found, choice] = await Promise.all([
@@ -98,8 +99,8 @@ export async function resumeForeign(
   paidRequest: PaidRequest,
   intent: Intent,
 ): Promise<Response | undefined> {
-  const { rpc } = await connect(parts, paidRequest, intent.network, intent.genesis)
-  const paying = payParts(parts, paidRequest, rpc)
+  const connection = await connect(parts, paidRequest, intent.network, intent.genesis)
+  const paying = payParts(parts, paidRequest, connection)
   try {
     return await present({ ...paying, paidRequest, genesis: intent.genesis }, intent, new URL(intent.url))
   } catch (error) {

@@ -4,30 +4,33 @@
  */
 
 import { findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
-import type { Rpc } from '../../chain/rpc/rpc.ts'
-import type { Lifetime } from '../../chain/send/message.ts'
-import { confirm, readFate, readLifetime, submit } from '../../chain/send/send.ts'
+import type { Lifetime, SignedPayment } from '../../chain/send/message.ts'
+import { confirm, type PaymentFate, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import { type PaymentOrder, signPayment } from '../../chain/wallets/payment.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Offered } from '../../core/payment/allowance.ts'
 import { sumParts } from '../../core/payment/splits.ts'
+import type { Posting } from '../../core/payouts/outgoing-wallet.ts'
 import type { Challenge } from '../../core/protocol/challenge.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Journal } from '../journal/journal.ts'
+import type { Connection } from '../nodes.ts'
 import { type ClientOptions, type PaymentOffer, readTimeout } from '../options.ts'
 import { type Candidate, readExpiry, readLimits, shortestRemainingMs } from '../policy.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 
-export interface PayParts extends Pick<PaidRequest, 'journal' | 'wallet' | 'options' | 'tell'> {
-  readonly rpc: Rpc
+export interface PayParts
+  extends Pick<PaidRequest, 'journal' | 'wallet' | 'options' | 'tell'>,
+    Pick<Connection, 'rpc' | 'notices'> {
   readonly clock: Clock
 }
 
-export function payParts({ clock }: ClientParts, paidRequest: PaidRequest, rpc: Rpc): PayParts {
+export function payParts({ clock }: ClientParts, paidRequest: PaidRequest, connection: Connection): PayParts {
   const { journal, wallet, options, tell } = paidRequest
-  return { rpc, clock, journal, wallet, options, tell }
+  const { rpc, notices } = connection
+  return { rpc, clock, journal, wallet, options, tell, ...(notices && { notices }) }
 }
 
 export interface Purchase {
@@ -170,17 +173,13 @@ async function sign({ journal, wallet }: PayParts, intent: Intent, order: Paymen
 }
 
 /** Follows a signed payment to its outcome, whether it was signed now or by a process that has ended. */
-export async function land({ rpc, clock, journal, options, tell }: PayParts, intent: Intent): Promise<Intent> {
+export async function land(parts: PayParts, intent: Intent): Promise<Intent> {
+  const { journal, tell } = parts
   // Earlier versions did not record the slot. Such a payment never counts as expired.
   const { requestId, genesis, tx, wire, slot = Number.MAX_SAFE_INTEGER } = intent
   if (tx === undefined || wire === undefined) throw new TypeError('a payment that was not signed cannot land')
   const signed = { wire, signature: tx, slot }
-  const submission = await submit(rpc, signed)
-  if (submission.kind === 'sent') tell({ kind: 'sent', tx })
-  const fate =
-    submission.kind === 'rejected'
-      ? await readFate({ rpc, genesis }, signed)
-      : await confirm({ rpc, clock, genesis }, signed, readTimeout(options))
+  const { submission, fate } = await sendAndFollow(parts, genesis, signed)
   switch (fate.kind) {
     case 'landed':
       tell({ kind: 'confirmed', tx })
@@ -208,6 +207,26 @@ export async function land({ rpc, clock, journal, options, tell }: PayParts, int
         { requestId, tx },
       )
     }
+  }
+}
+
+async function sendAndFollow(
+  { rpc, notices, clock, options, tell }: PayParts,
+  genesis: string,
+  signed: SignedPayment,
+): Promise<{ readonly submission: Posting; readonly fate: PaymentFate }> {
+  // The node agrees to send the notice while it receives the payment.
+  const listening = notices?.listen(signed.signature)
+  try {
+    const submission = await submit(rpc, signed)
+    if (submission.kind === 'sent') tell({ kind: 'sent', tx: signed.signature })
+    const fate =
+      submission.kind === 'rejected'
+        ? await readFate({ rpc, genesis }, signed)
+        : await confirm({ rpc, clock, genesis }, signed, readTimeout(options), listening)
+    return { submission, fate }
+  } finally {
+    listening?.stop()
   }
 }
 

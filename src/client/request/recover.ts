@@ -10,9 +10,9 @@ export async function recover(
   paidRequest: PaidRequest,
   intent: Intent,
 ): Promise<Intent | undefined> {
-  const { rpc } = await connect(parts, paidRequest, intent.network, intent.genesis)
+  const connection = await connect(parts, paidRequest, intent.network, intent.genesis)
   try {
-    return await land(payParts(parts, paidRequest, rpc), intent)
+    return await land(payParts(parts, paidRequest, connection), intent)
   } catch (error) {
     if (error instanceof PaymentError && error.code === 'payment_failed') return undefined
     throw error

@@ -89,12 +89,13 @@ export async function payChallenge(
   const { challenge, url, network, allowance, scope } = asked
   const candidates = listCandidates(challenge, network, paidRequest.options)
   const proof = chooseProofKind(challenge, asked.announced)
-  const { rpc, genesis } = await connect(parts, paidRequest, network, challenge.genesis)
+  const connection = await connect(parts, paidRequest, network, challenge.genesis)
+  const { genesis } = connection
   const claim = proof === 'claim' ? asked.secret : undefined
   const terms = { challenge, network, genesis, candidates, url, allowance, scope }
   // The key differs from that of earlier versions: they would treat an allowance for many requests as one for a single
   // request, and write it off.
-  return pay(payParts(parts, paidRequest, rpc), { ...terms, key: scope ?? paidRequest.key, claim, proof })
+  return pay(payParts(parts, paidRequest, connection), { ...terms, key: scope ?? paidRequest.key, claim, proof })
 }
 
 /** Chooses the kind of proof. A server that requires an unsupported kind is not paid. */

@@ -5,8 +5,20 @@ import type { ConnectSocket } from '../../core/runtime.ts'
 const heartbeatMs = 10_000
 const longestMessage = 1_000_000
 
-export const connectSocket: ConnectSocket = (url, listener) => {
-  const socket = new WebSocket(url, { maxPayload: longestMessage, handshakeTimeout: 5_000, followRedirects: false })
+export const connectSocket: ConnectSocket = (url, listener) => attach(openSocket(url), listener)
+
+/** A socket that does not keep the process running once it is open. */
+export const connectIdleSocket: ConnectSocket = (url, listener) => {
+  const socket = openSocket(url)
+  socket.on('upgrade', (response) => response.socket.unref())
+  return attach(socket, listener)
+}
+
+function openSocket(url: string): WebSocket {
+  return new WebSocket(url, { maxPayload: longestMessage, handshakeTimeout: 5_000, followRedirects: false })
+}
+
+function attach(socket: WebSocket, listener: Parameters<ConnectSocket>[1]): ReturnType<ConnectSocket> {
   let isAlive = true
   const heartbeat = setInterval(() => {
     if (!isAlive) return socket.terminate()
