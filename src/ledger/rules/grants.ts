@@ -46,6 +46,7 @@ export interface PaymentAccount extends PaymentTerms, Tally, PaymentTimeline {
 /** A payment with its live grants. */
 export interface Holding {
   readonly account: PaymentAccount
+  /** Of a file, each grant. For other units only the sum counts, so one lease may stand for all. */
   readonly live: readonly Lease[]
 }
 

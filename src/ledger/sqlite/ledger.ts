@@ -20,7 +20,6 @@ import {
   checkTx,
   checkUsed,
   judgeTake,
-  type Lease,
   readStatus,
   readTime,
   renewed,
@@ -32,7 +31,7 @@ import { changesBetween } from '../rules/totals.ts'
 import { createPorts } from '../sql/ports.ts'
 import { prepareRipening, prepareTelling } from './effects.ts'
 import { openSqliteFile, openSqliteMemory, type SqliteFile } from './file.ts'
-import { type FoundRow, prepareRows } from './payments-and-grants.ts'
+import { type FoundGrant, prepareRows } from './payments-and-grants.ts'
 import { createSqliteStore } from './run-statements.ts'
 
 export interface SqliteParts {
@@ -63,12 +62,11 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
   const reckon = (payment: PaymentRecord): PaymentRecord =>
     reportToken === undefined ? payment : reckoned(payment, reportToken, rows.reportToken())
   /** Runs a change of a grant under the write lock. Undefined if the lease has ended. */
-  const changeGrant = <T>(grant: Grant, change: (held: FoundRow, lease: Lease, now: number) => T) =>
+  const changeGrant = <T>(grant: Grant, change: (found: FoundGrant, now: number) => T) =>
     file.write((): T | undefined => {
       const now = readTime(clock)
-      const held = rows.find(grant.tx, now)
-      const lease = held?.leases.get(grant.fence)
-      return held && lease && change(held, lease, now)
+      const found = rows.findGrant(grant.tx, grant.fence)
+      return found && change(found, now)
     })
   return {
     async peek(tx) {
@@ -105,8 +103,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     async renew(grant, leaseMs) {
       checkTx(grant.tx)
       checkLease(leaseMs)
-      const isRenewed = await changeGrant(grant, (held, lease, now) => {
-        rows.setDeadline.run(BigInt(renewed(lease.deadline, leaseMs, now)), held.id, grant.fence)
+      const isRenewed = await changeGrant(grant, ({ id, lease }, now) => {
+        rows.setDeadline.run(BigInt(renewed(lease.deadline, leaseMs, now)), id, grant.fence)
         return true
       })
       return isRenewed ?? false
@@ -114,22 +112,23 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     async advance(grant, used, more) {
       checkTx(grant.tx)
       checkAdvance(used, more)
-      return changeGrant(grant, (held, lease, now) => {
-        const next = advanced(held, lease, used, more, now)
-        rows.lapseOthers.run(held.id, BigInt(now), grant.fence)
-        rows.setPart.run(next.lease.amount, next.lease.from, held.id, grant.fence)
-        const account = { ...held.account, used: next.used }
-        if (next.used > 0n) rows.setTally(held.id, { ...account, ...advanceTimeline(account, 'delivered', now) })
+      return changeGrant(grant, ({ id, account: before, lease }, now) => {
+        const live = rows.find(grant.tx, now)?.live ?? []
+        const next = advanced({ account: before, live }, lease, used, more, now)
+        rows.lapseOthers.run(id, BigInt(now), grant.fence)
+        rows.setPart.run(next.lease.amount, next.lease.from, id, grant.fence)
+        const account = { ...before, used: next.used }
+        if (next.used > 0n) rows.setTally(id, { ...account, ...advanceTimeline(account, 'delivered', now) })
         return next.lease.amount
       })
     },
     async end(grant, outcome, used) {
       checkTx(grant.tx)
       checkUsed(used)
-      const isEnded = await changeGrant(grant, (held, lease, now) => {
-        const account = { ...held.account, ...tallyAfter(held.account, lease, outcome, used) }
-        rows.drop.run(held.id, grant.fence)
-        rows.setTally(held.id, { ...account, ...advanceTimeline(account, outcome, now) })
+      const isEnded = await changeGrant(grant, ({ id, account: before, lease }, now) => {
+        const account = { ...before, ...tallyAfter(before, lease, outcome, used) }
+        rows.drop.run(id, grant.fence)
+        rows.setTally(id, { ...account, ...advanceTimeline(account, outcome, now) })
         return true
       })
       return isEnded ?? false

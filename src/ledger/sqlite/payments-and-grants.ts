@@ -35,15 +35,38 @@ export interface PaymentRow {
   readonly undelivered_at: bigint | null
   readonly concluded_at: bigint | null
   readonly refunded_at: bigint | null
-  /** `fence:amount:deadline:first` of each grant; null without grants. */
-  readonly grants: string | null
 }
 
-/** A payment with its grants, by fence. Lapsed grants stay until another grant takes their part. */
+interface HoldingRow extends PaymentRow {
+  /** The sum of the live grants; null for a file, and without grants. */
+  readonly held: bigint | null
+  /** `amount:deadline:first` of each live grant of a file. */
+  readonly parts: string | null
+}
+
+interface GrantRow extends PaymentRow {
+  readonly held: bigint
+  readonly deadline: bigint
+  readonly first: bigint
+}
+
 export interface FoundRow extends Holding {
   readonly id: bigint
-  readonly leases: ReadonlyMap<bigint, Lease>
 }
+
+/** A payment and one of its grants. Lapsed grants stay until another grant takes their part. */
+export interface FoundGrant {
+  readonly id: bigint
+  readonly account: PaymentAccount
+  readonly lease: Lease
+}
+
+const accountColumns = [
+  'id, request, payer, scope, token, required, received, unit, payments.amount AS amount, usable_until, registered_at',
+  'state, finality, used, deliveries, free_uses, payments.fence AS fence, positions, delivered_at, delivered_last',
+  'undelivered_at, concluded_at, refunded_at',
+].join(', ')
+const liveGrants = 'FROM grants WHERE payment = payments.id AND deadline > ?1'
 
 export function prepareRows(db: DatabaseSyncInstance) {
   const prepare = (sql: string): StatementSyncInstance => {
@@ -53,11 +76,13 @@ export function prepareRows(db: DatabaseSyncInstance) {
   }
   // One statement: a reader holds no lock, so two statements could see a payment and its grants at different moments.
   const find = prepare(`
-    SELECT id, request, payer, scope, token, required, received, unit, amount, usable_until, registered_at, state, finality, used,
-      deliveries, free_uses, fence, positions, delivered_at, delivered_last, undelivered_at, concluded_at,
-      refunded_at, (SELECT group_concat(grants.fence || ':' || grants.amount || ':' || deadline || ':' || first, ' ') FROM grants
-        WHERE payment = payments.id) AS grants
-    FROM payments WHERE tx = ?`)
+    SELECT ${accountColumns}, CASE WHEN unit <> 'file' THEN (SELECT sum(grants.amount) ${liveGrants}) END AS held,
+      CASE WHEN unit = 'file' THEN (SELECT group_concat(grants.amount || ':' || deadline || ':' || first, ' ')
+        ${liveGrants}) END AS parts
+    FROM payments WHERE tx = ?2`)
+  const findGrant = prepare(`
+    SELECT ${accountColumns}, grants.amount AS held, deadline, first
+    FROM payments JOIN grants ON grants.payment = payments.id AND grants.fence = ?2 WHERE tx = ?1`)
   // A new payment, or one that replaces its late record. The rules allow no other case.
   const register = prepare(`
     INSERT OR REPLACE INTO payments (tx, request, payer, scope, recipient, token, required, received, unit, amount, slot,
@@ -78,11 +103,14 @@ export function prepareRows(db: DatabaseSyncInstance) {
 
   return {
     find: (tx: Uint8Array, now: number): FoundRow | undefined => {
-      const row = find.get(tx) as PaymentRow | undefined
+      const row = find.get(BigInt(now), tx) as HoldingRow | undefined
+      return row && { id: row.id, account: readAccount(row), live: readLive(row) }
+    },
+    findGrant: (tx: Uint8Array, fence: bigint): FoundGrant | undefined => {
+      const row = findGrant.get(tx, fence) as GrantRow | undefined
       if (!row) return undefined
-      const leases = parseLeases(row.grants)
-      const live = [...leases.values()].filter(({ deadline }) => deadline > now)
-      return { id: row.id, account: readAccount(row), leases, live }
+      const lease = { amount: row.held, deadline: Number(row.deadline), from: row.first }
+      return { id: row.id, account: readAccount(row), lease }
     },
     register: (payment: PaymentRecord, now: number, state: PaymentRow['state'], fence: bigint): bigint => {
       const { tx, request, payer, recipient, token, required, received, allowance, worth } = payment
@@ -167,12 +195,12 @@ function readTime(value: bigint | null): number | undefined {
   return value === null ? undefined : Number(value)
 }
 
-function parseLeases(text: string | null): ReadonlyMap<bigint, Lease> {
-  const parts = text === null ? [] : text.split(' ').map((lease) => lease.split(':').map(BigInt))
-  return new Map(
-    parts.map(([fence = 0n, amount = 0n, deadline = 0n, from = 0n]) => [
-      fence,
-      { amount, deadline: Number(deadline), from },
-    ]),
-  )
+/** The rules need the single grants of a file only. For other units, one lease stands for all. */
+function readLive({ held, parts }: HoldingRow): readonly Lease[] {
+  if (held !== null) return [{ amount: held, deadline: Number.POSITIVE_INFINITY, from: 0n }]
+  if (parts === null) return []
+  return parts.split(' ').map((part) => {
+    const [amount = 0n, deadline = 0n, from = 0n] = part.split(':').map(BigInt)
+    return { amount, deadline: Number(deadline), from }
+  })
 }
