@@ -13,9 +13,9 @@ import type { CheckoutVisitors } from './checkout/visitor.ts'
 import { type Admission, admit } from './claim/admit.ts'
 import { settlePayment } from './claim/settle.ts'
 import type { Claim } from './claim/verify-on-chain.ts'
+import type { RecentAdmission, RecentAdmissions } from './delivery/admission-cache.ts'
 import { type Delivery, openDelivery } from './delivery/delivery.ts'
 import type { PaymentFacts, ReceiptCache } from './delivery/receipt.ts'
-import type { OpenWindows } from './delivery/window-cache.ts'
 import { isForPeople } from './pages/for-people.ts'
 import { clockWrong } from './quote/readiness-report.ts'
 import type { Quoted } from './quote/route.ts'
@@ -36,8 +36,8 @@ const misconfigured = refuse('not_priced', { detail: 'The service is misconfigur
 
 /** A route with the state of its clients. */
 export interface ServedRoute extends RouteRuntime {
-  /** Undefined unless the route sells time. */
-  readonly windows: OpenWindows | undefined
+  /** Undefined unless the route sells bundles or time. */
+  readonly admissions: RecentAdmissions | undefined
   /** The checkout for people in a browser. Undefined without a checkout page. */
   readonly visits: CheckoutVisitors | undefined
 }
@@ -66,16 +66,18 @@ export function paymentOf(request: object): PaymentFacts | undefined {
 
 /** Decides on a request: served, asked to pay, or refused. */
 export function enterRoute(served: ServedRoute, incoming: Incoming): RequestOutcome | Promise<RequestOutcome> {
-  const { dialects, windows, visits, paused } = served
+  const { dialects, admissions, visits, paused } = served
   const before = findAdmitting(incoming.request)
   if (paused !== undefined && before !== served) {
     const answer = enterPaused(served, incoming)
     if (answer) return answer
   }
-  const window = served.open && !before ? windows?.find(incoming) : undefined
-  if (window) {
-    const claim: Claim = { routeRuntime: served, incoming, proof: window.proof }
-    return deliver(claim, window.admission, window.receipts)
+  const recent = served.open && !before ? admissions?.find(incoming) : undefined
+  if (recent) {
+    const claim: Claim = { routeRuntime: served, incoming, proof: recent.proof }
+    // The use of an open window is not recorded.
+    if (recent.admission.allowance.unit === 'second') return deliver(claim, recent.admission, recent.receipts)
+    return redeem(served, claim, recent)
   }
   const read = dialects.read(incoming)
   if (read === undefined) {
@@ -218,14 +220,15 @@ function refuseRival(routeRuntime: RouteRuntime, incoming: Incoming, requestId?:
   return turnAway(routeRuntime, incoming, refuse('handler_failed'), { requestId })
 }
 
-/** Takes a grant for a proof, and opens its delivery. */
-function redeem({ running, windows }: ServedRoute, claim: Claim): Promise<RequestOutcome> {
+/** Takes a grant for a proof, and opens its delivery. `recent` is an admission of the same proof and request. */
+function redeem({ running, admissions }: ServedRoute, claim: Claim, recent?: RecentAdmission): Promise<RequestOutcome> {
   const { routeRuntime, incoming, proof } = claim
   const done = running.begin()
-  return admit(claim)
+  return admit(claim, recent?.admission)
     .then((admission): RequestOutcome => {
       if (admission.kind === 'refused') return turnAway(routeRuntime, incoming, admission, proof)
-      windows?.keep(incoming, proof, admission)
+      if (recent) return deliver(claim, admission, recent.receipts)
+      admissions?.keep(incoming, proof, admission)
       return deliver(claim, admission)
     })
     .finally(done)

@@ -18,7 +18,7 @@ import { createActions } from './checkout/actions.ts'
 import { createVisitors } from './checkout/visitor.ts'
 import { watchRoute } from './claim/observed-payments.ts'
 import { type Config, nameRealm, type RouteConfig } from './config/config.ts'
-import { createOpenWindows } from './delivery/window-cache.ts'
+import { createRecentAdmissions } from './delivery/admission-cache.ts'
 import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
 import { compressPage } from './pages/compress.ts'
@@ -231,10 +231,10 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
   const routeRuntime: RouteRuntime = Object.assign(state, { runtime, route, probe, free, sponsor })
   const actions = config.checkout ? createActions(routeRuntime, ledger.kv) : undefined
   const visits = actions && createVisitors(routeRuntime, actions)
-  const windows = createOpenWindows(clock, config)
-  const served: ServedRoute = Object.assign(routeRuntime, { windows, visits })
+  const admissions = createRecentAdmissions(clock, config)
+  const served: ServedRoute = Object.assign(routeRuntime, { admissions, visits })
 
-  const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && windows?.clear()))]
+  const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && admissions?.clear()))]
   if (state.listener) ends.push(runtime.listen(state.listener))
   const leaves = [runtime.catalog.add(createCatalogEntry(config), () => createReport(state, async () => served))]
   const addDesk = (tags: readonly Uint8Array[]): void => {

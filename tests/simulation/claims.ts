@@ -130,7 +130,7 @@ async function serve(fixture: SimulationFixture, { ledger }: Server, client: Cli
     const taken = await ledger.take({ tx, request, payment: client.payment, amount: 1n, leaseMs })
     if (taken.kind !== 'granted') return taken.kind === 'spent' ? 'used' : 'again'
     const { grant, remaining } = taken
-    const payment = { token, received, passedOn: 0n, payer, allowance, usableUntil }
+    const payment = { token, received, passedOn: 0n, payer, allowance, usableUntil, request, isRepeatable: false }
     const admission = { kind: 'admitted', grant, takenAt, remaining, ...payment, first: true } as const
     const pass = openDelivery(claimOn(ledger, clock), admission)
     if (fixture.chaos && schedule.chance(0.1)) {

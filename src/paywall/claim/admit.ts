@@ -44,24 +44,32 @@ export interface Admission extends Pick<PaymentTerms, 'payer' | 'token' | 'recei
   readonly remaining: bigint
   /** False if the ledger already knew the payment. */
   readonly first: boolean
+  /** The pseudonym of the requestId. */
+  readonly request: string
+  /** Whether the same proof, method, address and origin pass all checks again, except those of the ledger. */
+  readonly isRepeatable: boolean
 }
 
-/** Decides whether a proof admits a request, and takes the grant if it does. */
-export function admit(claim: Claim): Promise<Admission | Refusal> {
+/**
+ * Decides whether a proof admits a request, and takes the grant if it does. `earlier` is a recent, repeatable admission
+ * of the same proof and request.
+ */
+export function admit(claim: Claim, earlier?: Admission): Promise<Admission | Refusal> {
   const { runtime, route } = claim.routeRuntime
   const { clock, meter, trace } = runtime
   const askedAt = clock.monotonic()
   return trace.span('paystile.admit', { 'paystile.scope': route.config.scope }, async (note) => {
-    const outcome = await decideOrRefuse(claim)
+    const outcome = await decideOrRefuse(claim, earlier)
     note({ 'paystile.outcome': outcome.kind === 'refused' ? outcome.code : outcome.kind })
     meter.observe('paystile_proof_seconds', (clock.monotonic() - askedAt) / 1000)
     return outcome
   })
 }
 
-async function decideOrRefuse(claim: Claim): Promise<Admission | Refusal> {
+async function decideOrRefuse(claim: Claim, earlier: Admission | undefined): Promise<Admission | Refusal> {
   try {
-    return await decide(claim)
+    const again = earlier && (await takeAgain(claim, earlier))
+    return again ?? (await decide(claim))
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
     claim.routeRuntime.runtime.log.error('ledger.unavailable', { why: error.message })
@@ -94,6 +102,7 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   // A payment that was recorded just now has no row yet. The take decides in any case.
   if (!claim.isNew) status ??= await runtime.ledger.peek(proof.txBytes)
   const known = status && judgeStatus(claim, status, name)
+  const identity = { request: name, isRepeatable: isRepeatable(claim, request) && found.isByAddress }
   if (known?.kind === 'refused') return known
   const unsigned = checkSignature(claim, request)
   if (unsigned) return unsigned
@@ -103,10 +112,29 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
   if (status && known?.kind === 'usable') {
     const passedOn = recipientSet ? computePassedOn(request, status) : 0n
     const recipientSets = recipientSet ? [recipientSet] : found.recipientSets
-    return (await checkSigner(claim, request, recipientSets)) ?? take(claim, name, { ...status, passedOn })
+    return (await checkSigner(claim, request, recipientSets)) ?? take(claim, { ...status, passedOn, ...identity })
   }
   if (!recipientSet) return refuse('unknown_request')
-  return register(claim, request, recipientSet, name, status?.state === 'reverted', submission)
+  return register(claim, request, recipientSet, identity, status?.state === 'reverted', submission)
+}
+
+/**
+ * A bare proof may belong to a submission, and the chain names the wallets that may sign for a payer without a key. Both
+ * are read for each request.
+ */
+export function isRepeatable({ proof, via }: Claim, request: Pick<OpenedRequest, 'proof'>): boolean {
+  return !via && request.proof !== 'bare' && (proof.signer === undefined || proof.signer === proof.payer)
+}
+
+/**
+ * Takes another grant of a bundle. The ledger checks the state of the payment. Undefined if it grants nothing: then the
+ * whole decision gives the reason.
+ */
+async function takeAgain(claim: Claim, earlier: Admission): Promise<Admission | undefined> {
+  const { ts } = claim.proof
+  if (ts !== undefined && !isRecent(claim.routeRuntime.runtime, ts)) return undefined
+  const taken = await take(claim, earlier)
+  return taken.kind === 'admitted' ? taken : undefined
 }
 
 function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Refusal | undefined {
@@ -118,10 +146,14 @@ function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Ref
   }
   if (request.proof !== 'sig') return undefined
   if (proof.sig === undefined || proof.ts === undefined) return refuse('signature_required')
-  const age = Math.abs(presentMs(runtime) / 1000 - proof.ts)
-  return age > signatureAgeSeconds
-    ? refuse('signature_invalid', { detail: 'ts differs too much from the current time.' })
-    : undefined
+  return isRecent(runtime, proof.ts)
+    ? undefined
+    : refuse('signature_invalid', { detail: 'ts differs too much from the current time.' })
+}
+
+/** Whether a signature of this second is still valid. */
+function isRecent(runtime: Pick<Runtime, 'clock' | 'clockCheck'>, ts: number): boolean {
+  return Math.abs(presentMs(runtime) / 1000 - ts) <= signatureAgeSeconds
 }
 
 /** The chain's time while this server's clock is wrong, because a wrong clock must not refuse a payment for good. */
@@ -183,13 +215,14 @@ async function register(
   claim: Claim,
   request: OpenedRequest,
   recipientSet: RecipientSet,
-  name: string,
+  identity: Pick<Admission, 'request' | 'isRepeatable'>,
   /** The chain reverted the payment before, so it must be final now. */
   wasReverted: boolean,
   submission: Submission | undefined,
 ): Promise<Admission | Refusal> {
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route } = routeRuntime
+  const { request: name } = identity
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
   if (runtime.clock.now() > claimable) {
     if (presentMs(runtime) <= claimable)
@@ -233,7 +266,7 @@ async function register(
     })
   }
   const passedOn = computePassedOn(request, payment)
-  const admission = await take(claim, name, { ...payment, passedOn }, payment)
+  const admission = await take(claim, { ...payment, passedOn, ...identity }, payment)
   if (admission.kind === 'admitted' && payment.finality === 'confirmed')
     runtime.exposure.add({ ...payment, units: payment.received })
   return admission
@@ -276,19 +309,19 @@ function usableUntilOf({ routeRuntime }: Claim, allowance: Allowance, claimable:
 }
 
 type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'> &
-  Pick<Admission, 'passedOn'>
+  Pick<Admission, 'passedOn' | 'request' | 'isRepeatable'>
 
 async function take(
   { routeRuntime, incoming, proof, lamports }: Claim,
-  name: string,
   facts: PaymentFacts & Partial<Pick<PaymentStatus, 'remaining'>>,
   payment?: PaymentRecord,
 ): Promise<Admission | Refusal> {
   const { runtime, route } = routeRuntime
   const takenAt = runtime.clock.monotonic()
   const { leaseMs } = route.config
-  const { token, received, passedOn, payer, allowance, remaining: left } = facts
-  const common = { kind: 'admitted', takenAt, token, received, passedOn, payer, allowance } as const
+  const { token, received, passedOn, payer, allowance, remaining: left, request, isRepeatable } = facts
+  const about = { token, received, passedOn, payer, allowance, request, isRepeatable }
+  const common = { kind: 'admitted', takenAt, ...about } as const
   // A window starts at its first use.
   const until = (remaining: bigint): number =>
     payment && allowance.unit === 'second' ? runtime.clock.now() + Number(remaining) * 1000 : facts.usableUntil
@@ -297,7 +330,7 @@ async function take(
     return { ...common, grant: undefined, remaining: left, usableUntil: until(left), first: false }
   const order = {
     tx: proof.txBytes,
-    request: name,
+    request,
     leaseMs,
     ...wanted(allowance, incoming),
     ...(payment && { payment }),

@@ -3,10 +3,8 @@ import type { Incoming } from '../../core/http/http.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import type { Admission } from '../claim/admit.ts'
 import type { RouteConfig } from '../config/config.ts'
-import { createOpenWindows } from './window-cache.ts'
+import { createRecentAdmissions } from './admission-cache.ts'
 
-const hour = { kind: 'allowance', allowance: { unit: 'second', amount: 3600n } } as const
-const route = (more: object = {}) => ({ bind: 'request', pricing: { per: hour }, ...more }) as unknown as RouteConfig
 const asking = ({ method = 'GET', target = '/a', origin = 'http://a', header = 'tx=1; claim=c' } = {}) =>
   ({
     method,
@@ -19,11 +17,16 @@ const admission = {
   allowance: { unit: 'second', amount: 3600n },
   grant: undefined,
   usableUntil: 50_000,
+  isRepeatable: true,
 } as unknown as Admission
+const bundle = { unit: 'request', amount: 5n } as const
 
-function open(config = route()) {
+const selling = (allowance: object) =>
+  ({ pricing: { per: { kind: 'allowance', allowance } } }) as unknown as Pick<RouteConfig, 'pricing'>
+
+function open() {
   const time = { now: 10_000, monotonic: 0 }
-  const windows = createOpenWindows({ now: () => time.now, monotonic: () => time.monotonic }, config)
+  const windows = createRecentAdmissions({ now: () => time.now, monotonic: () => time.monotonic }, selling(bundle))
   if (!windows) throw new Error('this route needs no cache')
   return { time, windows }
 }
@@ -62,26 +65,17 @@ describe('an open window', () => {
   })
 
   it.each<[string, object, object]>([
-    ['signed anew each time', { sig: new Uint8Array(), claim: undefined }, {}],
-    ['without a claim', { claim: undefined }, {}],
-    ['with something held', {}, { grant: {} }],
-    ['of requests', {}, { allowance: { unit: 'request', amount: 5n } }],
+    ['signed: nothing would check the age of the signature', { sig: new Uint8Array() }, {}],
+    ['with a grant: it has just begun', {}, { grant: {} }],
+    ['bound to more than its address', {}, { isRepeatable: false }],
   ])('is not remembered %s', (_name, otherProof, otherAdmission) => {
     const { windows } = open()
     windows.keep(asking(), { ...proof, ...otherProof }, { ...admission, ...otherAdmission } as Admission)
     expect(windows.find(asking())).toBeUndefined()
   })
 
-  it.each<[string, RouteConfig]>([
-    ['whose payments are bound to headers', route({ bind: { headers: ['x'] } })],
-    ['that sells requests', route({ pricing: { per: { ...hour, allowance: { unit: 'request', amount: 1n } } } })],
-    ['with a price per request', route({ pricing: { per: { kind: 'bytes' } } })],
-  ])('is never remembered at a route %s', (_name, config) => {
-    expect(createOpenWindows({ now: () => 0, monotonic: () => 0 }, config)).toBeUndefined()
-  })
-
   it('is found under a proof that opens several', () => {
-    const { windows } = open(route({ bind: 'path' }))
+    const { windows } = open()
     const targets = ['/a', '/a?1', '/a?2']
     for (const target of targets) windows.keep(asking({ target }), proof, admission)
     const receipts = targets.map((target) => windows.find(asking({ target }))?.receipts)
@@ -112,5 +106,30 @@ describe('an open window', () => {
     for (let index = 0; index < 1_025; index += 1) windows.keep(asking({ target: `/${index}` }), proof, admission)
     expect(windows.find(asking({ target: '/0' }))).toBeUndefined()
     expect(windows.find(asking({ target: '/1024' }))).toBeDefined()
+  })
+})
+
+describe('an admission for requests', () => {
+  it.each<[string, object, object, boolean]>([
+    ['a bundle', {}, { allowance: bundle }, true],
+    ['a signed bundle', { sig: new Uint8Array(), claim: undefined }, { allowance: bundle }, true],
+    ['a bundle bound to more than its address', {}, { allowance: bundle, isRepeatable: false }, false],
+    ['one request', {}, { allowance: { unit: 'request', amount: 1n } }, false],
+    ['bytes', {}, { allowance: { unit: 'byte', amount: 5n } }, false],
+    ['a file', {}, { allowance: { unit: 'file', amount: 5n } }, false],
+  ])('of %s', (_name, otherProof, otherAdmission, isKept) => {
+    const { windows } = open()
+    windows.keep(asking(), { ...proof, ...otherProof }, { ...admission, grant: {}, ...otherAdmission } as Admission)
+    expect(windows.find(asking()) !== undefined).toBe(isKept)
+  })
+
+  it.each([
+    [{ unit: 'second', amount: 1n }, true],
+    [{ unit: 'request', amount: 2n }, true],
+    [{ unit: 'request', amount: 1n }, false],
+    [{ unit: 'byte', amount: 5n }, false],
+  ])('is remembered at a route that sells %o: %j', (allowance, isKept) => {
+    const clock = { now: () => 0, monotonic: () => 0 }
+    expect(createRecentAdmissions(clock, selling(allowance)) !== undefined).toBe(isKept)
   })
 })

@@ -60,6 +60,8 @@ function open() {
     passedOn: 0n,
     payer: 'p',
     first: false,
+    request: 'r',
+    isRepeatable: true,
   } as const
   const pass = openDelivery(claim as unknown as Claim, admission)
   const lost = vi.fn()

@@ -27,8 +27,10 @@ export interface PaymentFacts {
 
 /** The parts that all responses of one payment share. The first response creates them. */
 export interface ReceiptCache {
-  /** The headers of a successful response, with the signed receipt. */
+  /** The headers of a successful response in an open window. */
   headers: HeaderPairs | undefined
+  /** The signed receipt. */
+  receipt: string | undefined
   facts: PaymentFacts | undefined
   /** The received amount as a decimal, such as "0.01". */
   amount: string | undefined
@@ -37,7 +39,7 @@ export interface ReceiptCache {
 }
 
 export function createReceiptCache(): ReceiptCache {
-  return { headers: undefined, facts: undefined, amount: undefined, endpoint: undefined }
+  return { headers: undefined, receipt: undefined, facts: undefined, amount: undefined, endpoint: undefined }
 }
 
 /** An admitted claim and its receipts. */
@@ -67,9 +69,8 @@ function formatPaid(paid: PaidRequest): string {
 export function readFacts(paid: PaidRequest): PaymentFacts {
   const { claim, admission, receipts } = paid
   if (receipts.facts) return receipts.facts
-  const { tx, requestId } = claim.proof
-  const { payer, token, allowance } = admission
-  const request = claim.routeRuntime.runtime.pseudonyms.request(requestId)
+  const { tx } = claim.proof
+  const { request, payer, token, allowance } = admission
   const isOnce = isOneRequest(allowance)
   receipts.facts = { tx, request, payer, token, amount: formatReceived(paid), unit: allowance.unit, isOnce }
   return receipts.facts
@@ -77,10 +78,11 @@ export function readFacts(paid: PaidRequest): PaymentFacts {
 
 /** The headers of a paid response with this status. */
 export function formatHeaders(paid: PaidRequest, status: number): HeaderPairs {
-  const { claim, receipts } = paid
-  const isGood = status < 400
-  const headers = (isGood && receipts.headers) || Object.entries(paidHeaders(paid, status))
-  if (isGood) receipts.headers = headers
+  const { claim, admission, receipts } = paid
+  // The rest of a bundle differs from response to response.
+  const isSame = status < 400 && !admission.grant
+  const headers = (isSame && receipts.headers) || Object.entries(paidHeaders(paid, status))
+  if (isSame) receipts.headers = headers
   return isCrossOrigin(claim) ? [...Object.entries(readCorsHeaders(claim.routeRuntime.dialects)), ...headers] : headers
 }
 
@@ -92,12 +94,12 @@ export function isCrossOrigin({ routeRuntime, incoming }: Claim): boolean {
 const longestResource = 1_024
 
 function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string, string>> {
-  const { claim, admission } = paid
+  const { claim, admission, receipts } = paid
   // The client learns its transaction from any response.
   const settled = claim.via && Object.fromEntries(claim.via.paid(claim.proof))
   if (status >= 500) return { [statusHeader]: 'retry', 'Cache-Control': 'no-store', ...settled }
-  const { routeRuntime, incoming, proof } = claim
-  const { runtime, route } = routeRuntime
+  const { routeRuntime, incoming } = claim
+  const { route } = routeRuntime
   const headers = {
     'Cache-Control': 'private, no-store',
     Vary: [proofHeader, ...routeRuntime.dialects.requestHeaders].join(', '),
@@ -106,27 +108,26 @@ function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string,
   const resource = `${route.config.publicUrl ?? incoming.origin()}${incoming.target}`
   // A proxy may reject the whole response if one of its headers is too long.
   if (status >= 400 || resource.length > longestResource) return headers
+  receipts.receipt ??= signReceipt(paid, resource)
+  return { ...headers, [receiptHeader]: receipts.receipt, [allowanceHeader]: formatLeft(admission) }
+}
+
+function signReceipt(paid: PaidRequest, resource: string): string {
+  const { claim, admission } = paid
+  const { proof, via, routeRuntime } = claim
+  const { clock, identity, encode } = routeRuntime.runtime
   const receipt = {
     status: 'success',
     method: 'solana',
     reference: proof.tx,
-    timestamp: new Date(runtime.clock.now()).toISOString(),
+    timestamp: new Date(clock.now()).toISOString(),
     requestId: proof.requestId,
     resource,
     token: admission.token,
     amount: formatPaid(paid),
     payer: admission.payer,
   } as const
-  return {
-    ...headers,
-    [receiptHeader]: formatReceipt(
-      receipt,
-      runtime.identity.sign,
-      claim.via?.receiptMembers?.(claim.proof),
-      runtime.encode,
-    ),
-    [allowanceHeader]: formatLeft(admission),
-  }
+  return formatReceipt(receipt, identity.sign, via?.receiptMembers?.(proof), encode)
 }
 
 /** The rest of the allowance: after this response for requests and windows, before its body for bytes and files. */

@@ -24,8 +24,15 @@ export interface QuoteTerms {
   readonly binds: readonly Bind[]
   /** Whether the price depends on the request. */
   readonly isAsked: boolean
-  /** Undefined if a requestId of these scopes was quoted for this request. */
-  check(incoming: Incoming, request: OpenedRequest): Promise<Refusal | undefined>
+  /** Compares a requestId of these scopes with the request. */
+  check(incoming: Incoming, request: OpenedRequest): Promise<Bound | Refusal>
+}
+
+/** The requestId was quoted for this request. */
+interface Bound {
+  readonly kind: 'bound'
+  /** Whether only the method and the address of the request decided this. */
+  readonly isByAddress: boolean
 }
 
 /** Former terms of an address. */
@@ -117,13 +124,17 @@ export function createTerms(
       const bound = tried.find((one) => equalBytes(tag(one, incoming, body), bindingTag))
       // Requests of a whole scope have no names in common.
       const repeated = await findRepeated(bound === undefined || bound === 'scope' ? bind : bound, incoming, body)
-      return repeated ?? (bound === undefined ? refuse('binding_mismatch') : undefined)
+      if (repeated) return repeated
+      if (bound === undefined) return refuse('binding_mismatch')
+      return { kind: 'bound', isByAddress: typeof bound === 'string' && fixedDeal !== undefined }
     },
   }
 }
 
 /** The terms of a requestId's quote. */
-export type FoundTerms = { readonly kind: 'quoted'; readonly recipientSets: readonly RecipientSet[] } | Refusal
+export type FoundTerms =
+  | { readonly kind: 'quoted'; readonly recipientSets: readonly RecipientSet[]; readonly isByAddress: boolean }
+  | Refusal
 
 export interface TermsHistory {
   /** Also honours these from now on. */
@@ -166,10 +177,10 @@ export function createTermsHistory({ tags, findRoute }: HistoryRuntime, own: Quo
       if (known.length === 0) return refuse(findRoute(request.routeTag) ? 'binding_mismatch' : 'route_unknown')
       let refusal = refuse('binding_mismatch')
       for (const { check, recipientSets } of known) {
-        const why = await check(incoming, request)
-        if (!why) return { kind: 'quoted', recipientSets }
+        const outcome = await check(incoming, request)
+        if (outcome.kind === 'bound') return { kind: 'quoted', recipientSets, isByAddress: outcome.isByAddress }
         // The refusal by the terms of its quote is more specific than the others.
-        if (refusal.code === 'binding_mismatch') refusal = why
+        if (refusal.code === 'binding_mismatch') refusal = outcome
       }
       return refusal
     },
