@@ -1,10 +1,11 @@
 /** Connects Node's request and response to the paywall. All Node frameworks use this file, so each rule exists once. */
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Answer, BodyReading, Incoming } from '../core/http/http.ts'
 import type { Delivery } from '../paywall/delivery/delivery.ts'
 import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
+import { endWith } from './node-response/one-write.ts'
 
 /** Sends a request through the paywall. `fail` receives unexpected errors, which are defects of paystile. */
 export function enterNode(
@@ -66,34 +67,4 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
   }
   if (answer.bytes) response.end(answer.bytes)
   else endWith(response, answer.body)
-}
-
-/** Node's own fields of a response. */
-interface NodeInternals {
-  /** The text of the head, from `writeHead` on. */
-  _header?: unknown
-  readonly _headerSent?: unknown
-  /** False for an answer to HEAD. */
-  readonly _hasBody?: unknown
-  readonly chunkedEncoding?: unknown
-}
-
-/**
- * Node hands the head and a body to the socket in two pieces, which costs more than one. So the body follows the head in
- * its text. If the fields are missing, or other code has replaced a method, for example to compress, Node writes both.
- */
-function endWith(response: ServerResponse, body: string): void {
-  const internals: NodeInternals = response
-  const { _header, _headerSent, _hasBody, chunkedEncoding } = internals
-  const isUsual = _headerSent === false && _hasBody === true && chunkedEncoding === false
-  if (isUsual && typeof _header === 'string' && isUnchanged(response)) {
-    internals._header = _header + body
-    response.end()
-  } else response.end(body, 'latin1')
-}
-
-const { writeHead, write, end } = ServerResponse.prototype
-
-function isUnchanged(response: ServerResponse): boolean {
-  return response.end === end && response.write === write && response.writeHead === writeHead
 }

@@ -12,6 +12,7 @@ import { breakOff, tearDown } from './abort.ts'
 import { awaitArrival, readSession } from './arrival.ts'
 import { byteLength, type Chunk, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'
 import { type Fields, growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
+import { endWithWhole } from './one-write.ts'
 import { awaitClose } from './pipeline.ts'
 import { createQuotaWriter, type QuotaWriter } from './quota-writer.ts'
 
@@ -262,7 +263,11 @@ export function endBody(metered: MeteredResponse, first?: unknown, second?: unkn
     metered.quotaWriter.end(chunk === undefined ? undefined : readBytes(chunk, encoding), callback)
     return response
   }
-  if (chunk !== undefined) metered.bodyBytes += byteLength(chunk, encoding)
+  const bytes = chunk === undefined ? 0 : byteLength(chunk, encoding)
+  const isAll = metered.bodyBytes === 0 && !metered.wrapping
+  metered.bodyBytes += bytes
+  if (chunk !== undefined && isAll && endWithWhole(response, original, { chunk, bytes, encoding }, callback))
+    return response
   const whole = metered.wrapping ? closeWith(metered, metered.wrapping, chunk, encoding) : chunk
   if (whole !== undefined) return original.end.call(response, whole, encoding ?? 'utf8', callback)
   return callback ? original.end.call(response, callback) : original.end.call(response)

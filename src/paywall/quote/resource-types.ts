@@ -10,7 +10,10 @@ const mostPaths = 1_000
 
 export function createResourceTypes(): ResourceTypes {
   const known = new Map<string, boolean>()
-  const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''
+  const pathOf = (target: string): string => {
+    const end = target.indexOf('?')
+    return end < 0 ? target : target.slice(0, end)
+  }
   return {
     note: (target, isJson) => {
       const path = pathOf(target)
