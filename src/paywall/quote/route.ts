@@ -103,7 +103,7 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     // The window of a visitor opens one address with its query, whatever a single request is bound to.
     const tag = () => (shared ? sharedTag(incoming) : terms.tag(window ? 'request' : bind, incoming, body))
     const bindingTag = known ?? tag()
-    const requestId = offer.seal({
+    const requestId = offers.seal(offer, {
       issuedAt,
       proof: proof.kind,
       bindingTag,
