@@ -24,19 +24,19 @@ const mostJobs = 256
 export function createBatch<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): StatementBatch<Item, Result> {
-  let waiting: readonly Job<Item, Result>[] = []
+  let waiting: Job<Item, Result>[] = []
   let serving: Promise<void> | undefined
 
   const next = (): readonly Job<Item, Result>[] => {
     const chosen = new Map<string, Job<Item, Result>>()
+    const others: Job<Item, Result>[] = []
     for (const job of waiting) {
-      if (chosen.size === mostJobs) break
       // A second job of the same key runs in the next batch, and sees the result of the first.
-      if (!chosen.has(job.key)) chosen.set(job.key, job)
+      if (chosen.size < mostJobs && !chosen.has(job.key)) chosen.set(job.key, job)
+      else others.push(job)
     }
-    const jobs = [...chosen.values()]
-    waiting = waiting.filter((job) => !jobs.includes(job))
-    return jobs
+    waiting = others
+    return [...chosen.values()]
   }
   const serve = async (): Promise<void> => {
     while (waiting.length > 0) {
@@ -56,7 +56,7 @@ export function createBatch<Item, Result>(
   return {
     run: (key, item) =>
       new Promise((done, failed) => {
-        waiting = [...waiting, { key, item, done, failed }]
+        waiting.push({ key, item, done, failed })
         serving ??= serve()
       }),
     drain: async () => serving,

@@ -55,6 +55,23 @@ describe('the exposure book', () => {
     book.stop()
   })
 
+  it('still counts an admission that came while the next sum was read', async () => {
+    let answer = (_: readonly Exposure[]): void => {}
+    const book = create(
+      () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    )
+    book.exceeds(limit, one())
+    book.add(one({ units: 90n }))
+    answer([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(book.exceeds(limit, one({ units: 10n }))).toBe(false)
+    expect(book.exceeds(limit, one({ units: 11n }))).toBe(true)
+    book.stop()
+  })
+
   it('limits each payer by itself', async () => {
     const book = create(async () => [one({ units: 90n })])
     const each = { recipient: undefined, payer: { USDC: 100n } }

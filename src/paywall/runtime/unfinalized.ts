@@ -5,7 +5,7 @@
  * The sum over all servers is read once a second, and each server adds its own admissions in between. So several
  * servers together can exceed the limit by the payments of one second.
  */
-import type { Amounts } from '../../core/money/tokens.ts'
+import type { Amounts, TokenCode } from '../../core/money/tokens.ts'
 import type { Exposure, Journal } from '../../core/ports/journal.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { RiskLimit } from '../config/finality.ts'
@@ -14,20 +14,44 @@ const everyMs = 1_000
 /** Fractions of a limit are counted in millionths. */
 const whole = 1_000_000n
 
+/** Units by token, of one recipient or payer. */
+type Sum = Map<TokenCode, bigint>
+
+/** The sums of payments, so that a check takes the same time for any number of them. */
+interface Sums {
+  readonly recipients: Map<string, Sum>
+  readonly payers: Map<string, Sum>
+}
+
+function sumUp(payments: readonly Exposure[]): Sums {
+  const sums: Sums = { recipients: new Map(), payers: new Map() }
+  for (const payment of payments) count(sums, payment)
+  return sums
+}
+
+function count({ recipients, payers }: Sums, { recipient, payer, token, units }: Exposure): void {
+  for (const [sums, name] of [[recipients, recipient] as const, [payers, payer] as const]) {
+    const sum: Sum = sums.get(name) ?? new Map()
+    sums.set(name, sum.set(token, (sum.get(token) ?? 0n) + units))
+  }
+}
+
 export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, log: Log) {
-  let known: readonly Exposure[] | undefined
+  let sums: Sums | undefined
+  /** Admissions of this server since the last query began. */
   let added: Exposure[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
   let state: 'idle' | 'running' | 'stopped' = 'idle'
 
   const refresh = async (): Promise<void> => {
-    const before = added
+    const before = added.length
     try {
-      known = await journal.exposure()
+      const known = await journal.exposure()
       // The result includes the payments that were added before the query.
-      added = added.slice(before.length)
+      added = added.slice(before)
+      sums = sumUp([...known, ...added])
     } catch (error) {
-      known = undefined
+      sums = undefined
       log.warn('exposure.unknown', { why: error instanceof Error ? error.message : String(error) })
     }
     if (state === 'stopped') return
@@ -40,28 +64,33 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
     state = 'running'
     void refresh()
   }
-  const partOf = (limits: Amounts, exposures: readonly Exposure[]): bigint =>
-    exposures.reduce((sum, { token, units }) => {
-      const limit = limits[token]
-      return sum + (limit ? (units * whole) / limit : 0n)
-    }, 0n)
+  const over = (limits: Amounts | undefined, sum: Sum | undefined, { token, units }: Exposure): boolean => {
+    if (!limits) return false
+    if (!limits[token]) return true
+    const all = new Map(sum).set(token, (sum?.get(token) ?? 0n) + units)
+    let part = 0n
+    for (const [code, total] of all) {
+      const limit = limits[code]
+      if (limit) part += (total * whole) / limit
+    }
+    return part > whole
+  }
 
   return {
     /** Whether one more payment would exceed the limit. True while the sum is unknown. */
     exceeds: ({ recipient, payer }: RiskLimit, payment: Exposure) => {
       if (!recipient && !payer) return false
       start()
-      if (!known) return true
-      const all = [...known, ...added, payment]
-      const over = (limits: Amounts | undefined, isSame: (one: Exposure) => boolean) =>
-        limits !== undefined && (!limits[payment.token] || partOf(limits, all.filter(isSame)) > whole)
+      if (!sums) return true
       return (
-        over(recipient, (one) => one.recipient === payment.recipient) ||
-        over(payer, (one) => one.payer === payment.payer)
+        over(recipient, sums.recipients.get(payment.recipient), payment) ||
+        over(payer, sums.payers.get(payment.payer), payment)
       )
     },
     add: (payment: Exposure) => {
-      if (state === 'running') added = [...added, payment]
+      if (state !== 'running') return
+      added.push(payment)
+      if (sums) count(sums, payment)
     },
     stop: () => {
       state = 'stopped'
