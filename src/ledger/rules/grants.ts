@@ -28,6 +28,9 @@ export interface Tally {
   readonly positions: Positions
 }
 
+/** The used part of an allowance, with the allowance. The end of a grant depends on nothing else. */
+export interface UsedAllowance extends Tally, Pick<PaymentTerms, 'allowance'> {}
+
 /** The fields of a payment that the rules use. */
 export interface PaymentAccount extends PaymentTerms, Tally, PaymentTimeline {
   readonly registeredAt: number
@@ -128,12 +131,17 @@ function granted(
  * The grant may receive parts that other grants let lapse. So, like a take, it voids every other grant with a passed
  * deadline.
  */
-export function advanced(held: Holding, lease: Lease, used: bigint, more: bigint, now: number) {
-  const { account } = held
+export function advanced(
+  { account, live }: Pick<Holding, 'live'> & { readonly account: UsedAllowance },
+  lease: Lease,
+  used: bigint,
+  more: bigint,
+  now: number,
+) {
   // For a file, no rule would check how often the additional part was sent.
   demand(account.allowance.unit === 'byte', 'only bytes are advanced')
   const consumed = account.used + usedSince(lease, used)
-  const others = sumOf(held.live) - (lease.deadline > now ? lease.amount : 0n)
+  const others = sumOf(live) - (lease.deadline > now ? lease.amount : 0n)
   const left = account.allowance.amount - consumed - others
   const from = used > lease.from ? used : lease.from
   return { used: consumed, lease: { ...lease, from, amount: left > 0n ? smaller(more, left) : 0n } }
@@ -185,7 +193,7 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
  * or a thousand bytes, or counts as a sent copy of the leased part of a file. A few HEAD requests cost nothing, and a
  * resource cannot be monitored for free.
  */
-export function tallyAfter(account: PaymentAccount, lease: Lease, outcome: DeliveryOutcome, used: bigint): Tally {
+export function tallyAfter(account: UsedAllowance, lease: Lease, outcome: DeliveryOutcome, used: bigint): Tally {
   const { deliveries, freeUses, positions } = account
   const { unit } = account.allowance
   const tally = { used: account.used, deliveries, freeUses, positions }

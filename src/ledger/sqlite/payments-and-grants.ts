@@ -4,7 +4,7 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { Finality, Holding, Lease, PaymentAccount } from '../rules/grants.ts'
+import type { Finality, Holding, Lease, PaymentAccount, Tally, UsedAllowance } from '../rules/grants.ts'
 import type { PaymentTimeline } from '../rules/timeline.ts'
 import type { Booked } from '../rules/totals.ts'
 import { type BookedRow, bookedColumns, readBooked } from '../sql/books/totals.ts'
@@ -44,7 +44,9 @@ interface HoldingRow extends PaymentRow {
   readonly parts: string | null
 }
 
-interface GrantRow extends PaymentRow {
+type UseRow = Pick<PaymentRow, 'unit' | 'amount' | 'used' | 'deliveries' | 'free_uses' | 'positions'>
+
+interface GrantRow extends UseRow, TraceRow, Pick<PaymentRow, 'id'> {
   readonly held: bigint
   readonly deadline: bigint
   readonly first: bigint
@@ -54,10 +56,13 @@ export interface FoundRow extends Holding {
   readonly id: bigint
 }
 
-/** A payment and one of its grants. Lapsed grants stay until another grant takes their part. */
+/**
+ * One grant, with the use of its payment, which its end changes. Lapsed grants stay until another grant takes their
+ * part.
+ */
 export interface FoundGrant {
   readonly id: bigint
-  readonly account: PaymentAccount
+  readonly account: UsedAllowance & PaymentTimeline
   readonly lease: Lease
 }
 
@@ -81,7 +86,8 @@ export function prepareRows(db: DatabaseSyncInstance) {
         ${liveGrants}) END AS parts
     FROM payments WHERE tx = ?2`)
   const findGrant = prepare(`
-    SELECT ${accountColumns}, grants.amount AS held, deadline, first
+    SELECT id, unit, payments.amount AS amount, used, deliveries, free_uses, positions, delivered_at, delivered_last,
+      undelivered_at, concluded_at, grants.amount AS held, deadline, first
     FROM payments JOIN grants ON grants.payment = payments.id AND grants.fence = ?2 WHERE tx = ?1`)
   // A new payment, or one that replaces its late record. The rules allow no other case.
   const register = prepare(`
@@ -110,7 +116,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
       const row = findGrant.get(tx, fence) as GrantRow | undefined
       if (!row) return undefined
       const lease = { amount: row.held, deadline: Number(row.deadline), from: row.first }
-      return { id: row.id, account: readAccount(row), lease }
+      return { id: row.id, account: { ...readUse(row), ...readTrace(row) }, lease }
     },
     register: (payment: PaymentRecord, now: number, state: PaymentRow['state'], fence: bigint): bigint => {
       const { tx, request, payer, recipient, token, required, received, allowance, worth } = payment
@@ -142,7 +148,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
     drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
     setPart: prepare('UPDATE grants SET amount = ?, first = ? WHERE payment = ? AND fence = ?'),
-    setTally: (id: bigint, account: PaymentAccount): void => {
+    setTally: (id: bigint, account: Tally & PaymentTimeline): void => {
       const { used, deliveries, freeUses, positions, deliveredAt, deliveredLast, undeliveredAt } = account
       const times = [deliveredAt, deliveredLast, undeliveredAt].map((time) =>
         time === undefined ? null : BigInt(time),
@@ -157,7 +163,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
 }
 
 function readAccount(row: PaymentRow): PaymentAccount {
-  const { request, payer, token, used, deliveries, fence } = row
+  const { request, payer, token, fence } = row
   return {
     request,
     payer,
@@ -165,19 +171,19 @@ function readAccount(row: PaymentRow): PaymentAccount {
     token,
     required: BigInt(row.required),
     received: BigInt(row.received),
-    allowance: { unit: row.unit, amount: row.amount },
     usableUntil: Number(row.usable_until),
     registeredAt: Number(row.registered_at),
     late: row.state === 'late',
     finality: row.finality,
-    used,
-    deliveries,
-    freeUses: row.free_uses,
-    positions: parsePositions(row.positions),
     fence,
     refundedAt: readTime(row.refunded_at),
+    ...readUse(row),
     ...readTrace(row),
   }
+}
+
+function readUse({ unit, amount, used, deliveries, free_uses: freeUses, positions }: UseRow): UsedAllowance {
+  return { allowance: { unit, amount }, used, deliveries, freeUses, positions: parsePositions(positions) }
 }
 
 type TraceRow = Pick<PaymentRow, 'delivered_at' | 'delivered_last' | 'undelivered_at' | 'concluded_at'>
