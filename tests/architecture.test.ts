@@ -130,7 +130,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   chain: ['rpc', 'accounts', 'read', 'keys', 'send', 'wallets'],
   ledger: ['rules', 'sql', 'sqlite', 'postgres'],
   paywall: ['config', 'pages', 'runtime', 'quote', 'claim', 'delivery', 'checkout'],
-  api: ['http', 'auth', 'rewards', 'analytics', 'exports', 'developers', 'public', 'routes'],
+  api: ['http', 'auth', 'rewards', 'analytics', 'exports', 'developers', 'public', 'screens', 'routes'],
 }
 const mostFiles = 15
 const mostLines = 400

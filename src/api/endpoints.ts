@@ -2,7 +2,6 @@
 import type { Cursors } from './analytics/cursor.ts'
 import { filterQuery } from './analytics/queries.ts'
 import type { BooksParts } from './analytics/reports.ts'
-import type { StatusParts } from './analytics/status.ts'
 import type { PaymentStream } from './analytics/stream.ts'
 import { noWebhooks } from './analytics/webhooks.ts'
 import * as authAnswers from './auth/answers.ts'
@@ -28,6 +27,7 @@ import { developerRows } from './routes/developers.ts'
 import { facilitatorRows } from './routes/facilitator.ts'
 import { rewardsRows } from './routes/rewards.ts'
 import { webhookRows } from './routes/webhooks.ts'
+import type { StatusParts } from './screens/status.ts'
 
 export interface TableParts {
   readonly routes: RoutesParts
@@ -48,7 +48,12 @@ export function routeTable(parts: TableParts): readonly Row[] {
   const { service } = parts.routes
   const rows = [
     ...paymentRows(parts),
-    ...analyticsRows({ ...parts, status: createStatusParts(parts), setup: () => readSetup(parts) }),
+    ...analyticsRows({
+      ...parts,
+      status: createStatusParts(parts),
+      setup: () => readSetup(parts),
+      catalog: service.catalog,
+    }),
     ...rewardsRows({ ...parts, settlement: parts.routes.settlement, sponsor: service, log: service.log }),
     ...webhookRows({ events: service.ledger.events, view: parts.routes.webhooks ?? noWebhooks }),
     ...developerRows(parts.routes.developers),

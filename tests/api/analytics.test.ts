@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
+import * as screenAnswers from '../../src/api/screens/answers.ts'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
 import { memo } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
@@ -104,7 +105,7 @@ describe('GET /api/analytics/overview', () => {
     const path = `/api/analytics/overview?from=${start - hour}&to=${start + hour}&before=${start - 48 * hour}`
     const { status, body } = await json(house.get(path))
     expect(status).toBe(200)
-    const { summary, step, points, before, tokens, records, setup } = analyticsAnswers.overview.parse(body)
+    const { summary, step, points, before, tokens, records, setup } = screenAnswers.overview.parse(body)
     expect(summary).toMatchObject({ payments: 3, totalRevenue: '0.03', funnel: { paid: 3, delivered: 3 } })
     expect(step).toBe('hour')
     // Hours without payments are left out.
@@ -117,11 +118,11 @@ describe('GET /api/analytics/overview', () => {
   })
 
   it('sums a long period by days, and has no points for all time', async () => {
-    const long = analyticsAnswers.overview.parse(
+    const long = screenAnswers.overview.parse(
       (await json(house.get('/api/analytics/overview?from=2026-01-01&to=2027-01-01'))).body,
     )
     expect([long.step, long.points.every(({ at }) => at.endsWith('T00:00:00.000Z'))]).toEqual(['day', true])
-    const all = analyticsAnswers.overview.parse((await json(house.get('/api/analytics/overview'))).body)
+    const all = screenAnswers.overview.parse((await json(house.get('/api/analytics/overview'))).body)
     expect([all.summary.payments, all.points, all.before]).toEqual([3, [], null])
   })
 })
@@ -129,7 +130,7 @@ describe('GET /api/analytics/overview', () => {
 describe('GET /api/status', () => {
   it('has no alerts and no problems while everything is sold and delivered', async () => {
     const { body } = await json(house.get('/api/status'))
-    const { alerts, problems } = analyticsAnswers.status.parse(body)
+    const { alerts, problems } = screenAnswers.status.parse(body)
     expect(alerts).toEqual([])
     expect(Object.values(problems).reduce((sum, count) => sum + count, 0)).toBe(0)
   })

@@ -12,27 +12,37 @@ export interface PaperBooks extends Books {
 const counts = ({ state }: PaymentListItem): boolean => state === 'confirmed' || state === 'finalized'
 const isIn = (at: number, { from = 0, to = Number.POSITIVE_INFINITY }: Period): boolean => at >= from && at < to
 
+const sumOf = (token: TokenCode, own: readonly PaymentListItem[]): Sum => ({
+  token,
+  payments: own.length,
+  received: own.reduce((sum, { units }) => sum + units, 0n),
+  worth: own.reduce((sum, { worth = 0n }) => sum + worth, 0n),
+  unvalued: own.filter(({ worth }) => worth === undefined).length,
+  refunded: 0n,
+  refundedWorth: 0n,
+})
+const sumsOf = (all: readonly PaymentListItem[]): readonly Sum[] =>
+  knownCodes
+    .map((token) =>
+      sumOf(
+        token,
+        all.filter((one) => one.token === token),
+      ),
+    )
+    .filter((sum) => sum.payments > 0)
+
 export function createPaperBooks(): PaperBooks {
+  const books = createBooks()
+  return {
+    ...books,
+    sumPayments: async (query) =>
+      sumsOf(await books.listPayments(query)).map(({ received, ...sum }) => ({ ...sum, units: received })),
+  }
+}
+
+function createBooks(): Omit<PaperBooks, 'sumPayments'> {
   const payments: PaymentListItem[] = []
   const usages: Usage[] = []
-  const sumOf = (token: TokenCode, own: readonly PaymentListItem[]): Sum => ({
-    token,
-    payments: own.length,
-    received: own.reduce((sum, { units }) => sum + units, 0n),
-    worth: own.reduce((sum, { worth = 0n }) => sum + worth, 0n),
-    unvalued: own.filter(({ worth }) => worth === undefined).length,
-    refunded: 0n,
-    refundedWorth: 0n,
-  })
-  const sumsOf = (all: readonly PaymentListItem[]): readonly Sum[] =>
-    knownCodes
-      .map((token) =>
-        sumOf(
-          token,
-          all.filter((one) => one.token === token),
-        ),
-      )
-      .filter((sum) => sum.payments > 0)
   const earned = (period: Period) => payments.filter((one) => counts(one) && isIn(one.at, period))
   return {
     payments,
@@ -69,6 +79,19 @@ export function createPaperBooks(): PaperBooks {
         .filter((one) => after === undefined || sign * compare(one, after) > 0)
         .slice(0, most)
     },
+    payerSeries: async ({ payer, from, to }) => {
+      const day = (at: number) => Math.floor(at / 86_400_000) * 86_400_000
+      const own = earned({ from, to }).filter((one) => one.payer === payer)
+      const days = [...new Set(own.map(({ at }) => day(at)))].sort((one, other) => one - other)
+      return days.flatMap((at) => sumsOf(own.filter((one) => day(one.at) === at)).map((sum) => ({ ...sum, at })))
+    },
+    findPayers: async (from, to, most) =>
+      [...new Set(payments.map(({ payer }) => payer))].filter((name) => name >= from && name <= to).slice(0, most),
+    findTransactions: async (from, to, most) =>
+      payments
+        .map(({ tx }) => tx)
+        .filter((tx) => Buffer.compare(tx, from) >= 0 && Buffer.compare(tx, to) <= 0)
+        .slice(0, most),
     findPayment: async (tx) => payments.find((one) => String(one.tx) === String(tx)),
     history: async () => undefined,
     payers: async () => ({ payers: [] }),

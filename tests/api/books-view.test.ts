@@ -170,7 +170,7 @@ describe('the list', () => {
     expect(page.usage).toMatchObject([{ endpoint: '/api/a', calls: 2, refused: 2, challenged: 0 }])
     const next = await readAnalytics(parts, { ...list, cursor: captureOf(2) })
     expect(Object.keys(next)).toEqual(['revenueToken', 'from', 'to', 'records', 'next'])
-    const tokens = await readAnalytics(parts, { ...list, view: 'tokens' })
+    const tokens = await readAnalytics(parts, { ...list, view: ['tokens'] })
     expect(Object.keys(tokens)).toEqual(['revenueToken', 'from', 'to', 'tokens'])
   })
 

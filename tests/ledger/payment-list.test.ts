@@ -204,6 +204,75 @@ describe.each(stores)('the list of the %s ledger', (_name, open) => {
     })
   })
 
+  describe('sums of the list', () => {
+    const sum = (query: Partial<PaymentListQuery> = {}) => books().sumPayments({ order: 'latest', most: 100, ...query })
+
+    it('count what the same query lists, also late and observed payments', async () => {
+      const huge = 2n ** 64n - 1n
+      await registered({ received: huge, worth: 7n * 10n ** 14n })
+      await registered({ received: huge, worth: undefined, endpoint: '/b' })
+      await registered({ received: 5n, token: 'SOL', worth: 1n })
+      await desk.ledger.recordLate(createPayment({ received: 3n, worth: 2n }))
+      await journal().sight([createSighting({ received: 4n })])
+      const sol = { token: 'SOL', payments: 1, units: 5n, worth: 1n, unvalued: 0 }
+      const usdc = { token: 'USDC', payments: 4, units: 2n * huge + 7n, worth: 7n * 10n ** 14n + 2n, unvalued: 2 }
+      expect(await sum()).toEqual([sol, usdc])
+      expect(await sum({ token: 'SOL' })).toEqual([sol])
+      expect(await sum({ endpoint: '/b' })).toEqual([
+        { token: 'USDC', payments: 1, units: huge, worth: 0n, unvalued: 1 },
+      ])
+      expect(await sum({ status: 'pending' })).toEqual([
+        { token: 'USDC', payments: 1, units: 4n, worth: 0n, unvalued: 1 },
+      ])
+      expect(await sum({ payer: 'payer-9' })).toEqual([])
+    })
+
+    it('read a limited number of payments of each list', async () => {
+      for (const worth of [1n, 2n, 4n]) await registered({ worth, paidAt: startOfTests - 1_000 + Number(worth) })
+      await journal().sight([createSighting(), createSighting()])
+      expect(await sum({ most: 1 })).toMatchObject([{ payments: 2, worth: 4n }])
+    })
+  })
+
+  describe('one payer', () => {
+    it('has the sums of each day, less what was reverted', async () => {
+      await registered({ paidAt: midnight, worth: 3n })
+      await registered({ paidAt: midnight + hourMs, worth: 4n })
+      await registered({ paidAt: midnight - 1, worth: 5n, token: 'SOL' })
+      await registered({ paidAt: midnight, worth: 9n, payer: 'payer-2' })
+      const reverted = await registered({ paidAt: midnight - 2 * dayMs, worth: 6n })
+      await journal().conclude([{ tx: reverted.tx, finality: 'reverted' }])
+      const from = midnight - 3 * dayMs
+      expect(await books().payerSeries({ payer: 'payer-1', from, to: midnight + dayMs })).toMatchObject([
+        { at: midnight - dayMs, token: 'SOL', payments: 1, worth: 5n },
+        { at: midnight, token: 'USDC', payments: 2, worth: 7n },
+      ])
+      expect(await books().payerSeries({ payer: 'payer-1', from, to: midnight - dayMs })).toEqual([])
+      await expect(books().payerSeries({ payer: 'payer-1', from: 1, to: midnight })).rejects.toThrow(RangeError)
+    })
+
+    it('is found by the start of its pseudonym, letter by letter', async () => {
+      for (const payer of ['Ab_-x', 'Ab_-y', 'ab_-x', 'Ab', 'B']) await registered({ payer })
+      expect(await books().findPayers('Ab_-', 'Ab_-~', 5)).toEqual(['Ab_-x', 'Ab_-y'])
+      expect(await books().findPayers('Ab_-', 'Ab_-~', 1)).toEqual(['Ab_-x'])
+      expect(await books().findPayers('ab_-', 'ab_-~', 5)).toEqual(['ab_-x'])
+    })
+  })
+
+  it('finds transactions in a range, registered or observed', async () => {
+    const txOf = (first: number) => new Uint8Array(64).fill(first, 0, 1)
+    await registered({ tx: txOf(2) })
+    await journal().sight([
+      createSighting({ tx: txOf(3) }),
+      createSighting({ tx: txOf(4), request: '' }),
+      createSighting({ tx: txOf(2) }),
+    ])
+    expect(await books().findTransactions(txOf(1), txOf(9), 5)).toEqual([txOf(2), txOf(3)])
+    expect(await books().findTransactions(txOf(3), txOf(9), 5)).toEqual([txOf(3)])
+    expect(await books().findTransactions(txOf(1), txOf(2), 5)).toEqual([txOf(2)])
+    expect(await books().findTransactions(txOf(1), txOf(9), 1)).toEqual([txOf(2)])
+  })
+
   describe('a payment that only a proof has named', () => {
     it('is pending, and not unclaimed, until a node shows it', async () => {
       const named = createSighting({ slot: 0, payer: '', paidAt: startOfTests })

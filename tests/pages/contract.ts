@@ -1,6 +1,6 @@
 /** Answers of a service with some history, given in its place: every part of them that a screen shows. */
 import type { Page, Route } from 'playwright-core'
-import { alertKinds } from '../../src/api/analytics/status.ts'
+import { alertKinds } from '../../src/api/screens/status.ts'
 import { outgoingAnswers, refundAnswer } from './contract-outgoing.ts'
 
 const hourMs = 3_600_000
@@ -76,17 +76,22 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     unclaimed: 0,
     previous: { ...totals, totalRevenue: '100' },
   }
+  const chart = {
+    step: 'hour',
+    points: [{ at, payments: 4, ...net }],
+    before: {
+      from: earlier,
+      to: at,
+      points: [{ at: earlier, payments: 2, revenue: '50', gross: '50', refunded: '0' }],
+    },
+  }
+  const drilled = { revenueToken: 'USDC', from: at, to: after, payments: 4, ...net }
+  const uses = { challenged: 8, free: 5, refused: 2, reused: 1, delivered: 8, undelivered: 1 }
   const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
     ...outgoingAnswers(name, at),
     '/api/analytics/overview': () => ({
       summary: { ...summary, from: at, to: after },
-      step: 'hour',
-      points: [{ at, payments: 4, ...net }],
-      before: {
-        from: earlier,
-        to: at,
-        points: [{ at: earlier, payments: 2, revenue: '50', gross: '50', refunded: '0' }],
-      },
+      ...chart,
       tokens: [tokenLine],
       records,
       status: statusAnswer(counts, name),
@@ -109,6 +114,37 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       usage: [usage],
       revenue: [{ endpoint: name, payments: 4, ...net, unvalued: 0, received, sentBack }],
       tokens: [tokenLine],
+      totals: { payments: 2, isCut: false, worth: '0.25', unvalued: 1, received },
+      names: { endpoints: [name], tokens: ['USDC', 'SOL'] },
+    }),
+    '/api/analytics/endpoint': () => ({
+      endpoint: name,
+      offers: [
+        {
+          methods: ['GET'],
+          path: name,
+          price: '0.25',
+          token: 'USDC',
+          per: { unit: 'request', amount: 1 },
+          acceptedMints: ['USDC', 'SOL'],
+          recipient: name,
+          scope: name,
+        },
+      ],
+      summary: { ...drilled, usage: uses, previous: { payments: 2, ...net, usage: uses } },
+      ...chart,
+      tokens: [tokenLine],
+      records,
+    }),
+    '/api/analytics/payer': () => ({
+      payer: name,
+      first: at,
+      last: at,
+      summary: { ...drilled, previous: { payments: 2, ...net } },
+      ...chart,
+      step: 'day',
+      tokens: [tokenLine],
+      records,
     }),
     '/analytics/payers': () => ({
       ...base,

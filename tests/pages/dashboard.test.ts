@@ -129,6 +129,11 @@ describe('payments', () => {
     await page.keyboard.press('Enter')
     await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
     expect(await page.locator('[data-row]').getAttribute('data-row')).toBe(wanted?.id)
+    // A payer is found while the seller types, by its two ends as the page shortens them.
+    const { payer = '' } = wanted ?? {}
+    await page.locator('#search').fill(`${payer.slice(0, 6)}…${payer.slice(-4)}`)
+    await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(1)
+    expect(new URL(page.url()).searchParams.get('q')).toContain('…')
   })
 
   it('are walked through and opened with the keyboard alone', async () => {
@@ -202,9 +207,34 @@ describe('the other screens', () => {
     ])
     expect(download.suggestedFilename()).toMatch(/^paystile-endpoints-\d{4}-\d\d-\d\d\.csv$/)
     expect(readFileSync(await download.path(), 'utf8')).toMatch(/^\ufeffendpoint,calls,payments,.*\r\n/)
-    await row.getByRole('link').click()
+    const names = () => page.locator('tbody .row-link').evaluateAll((links) => links.map((link) => link.textContent))
+    const heading = page.getByRole('columnheader', { name: 'Endpoint' })
+    await heading.getByRole('button').click()
+    await expect.poll(() => heading.getAttribute('aria-sort')).toBe('ascending')
+    const ascending = await names()
+    await page.keyboard.press('Enter')
+    await expect.poll(names).toEqual(ascending.toReversed())
+    expect(page.url()).toContain('sort=-endpoint')
+  })
+
+  it('lead from an endpoint to its page, to a payer, and to the payments of a status', async () => {
+    const sold = (await dashboard.service.list()).filter(({ endpoint }) => endpoint === '/api/moon').length
+    const { page } = await dashboard.visit('/endpoints')
+    await page.getByRole('link', { name: '/api/moon' }).click()
+    await page.getByRole('heading', { name: '/api/moon' }).waitFor()
+    await page.getByRole('region', { name: 'Price' }).getByText('for a request').waitFor()
+    await page.locator('.plot svg').waitFor()
+    const tile = page.locator('.tile').filter({ hasText: 'Payments' })
+    await expect.poll(() => tile.locator('.tile-value').innerText()).toBe(String(sold))
+    const latest = page.getByRole('region', { name: 'Latest payments' })
+    expect(await latest.locator('tbody tr').count()).toBe(Math.min(sold, 10))
+    await latest.locator('.cell-link .name').first().click()
+    await page.getByRole('heading', { name: /^Payer / }).waitFor()
+    await latest.getByRole('link', { name: '/api/weather' }).first().waitFor()
+    await latest.getByRole('link', { name: 'Verified' }).first().click()
     await page.getByRole('heading', { name: 'Payments' }).waitFor()
-    expect(new URL(page.url()).searchParams.get('endpoint')).toBe('/api/moon')
+    expect(new URL(page.url()).searchParams.get('status')).toBe('Verified')
+    await page.getByText(/^\d+ payments$/).waitFor()
   })
 
   it('show what is for sale at which price, and the tokens that are not offered', async () => {

@@ -10,6 +10,13 @@ import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { proofOf } from '../harness/localnet-fixture.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
 
+interface Listed {
+  readonly id: string
+  readonly endpoint: string
+  readonly payer: string
+  readonly token: string
+}
+
 export interface DashboardService {
   readonly url: string
   readonly shop: ShopFixture
@@ -17,7 +24,7 @@ export interface DashboardService {
   /** Asks, pays and takes what was paid for. */
   buy(path: string, token?: KnownCode): Promise<void>
   /** The payments as the service lists them, the latest first. */
-  list(): Promise<readonly { readonly id: string; readonly endpoint: string; readonly token: string }[]>
+  list(): Promise<readonly Listed[]>
   /** Stops selling at a path, or (without a reason) goes on. */
   pause(path: string, why?: string): void
   close(): Promise<void>
@@ -82,7 +89,7 @@ export async function openService({
     },
     list: async () => {
       const { records } = (await (await fetch(`${url}/analytics?view=records`)).json()) as {
-        records: { id: string; endpoint: string; token: string }[]
+        records: Listed[]
       }
       return records
     },

@@ -11,18 +11,17 @@ import { refund, refundable } from '../rewards/answers.ts'
 import { timelineEvents } from './detail.ts'
 import { feedStatuses } from './format.ts'
 import { states } from './queries.ts'
-import { alertKinds } from './status.ts'
 import { deliveryStates } from './webhooks.ts'
 
 /** The known tokens, and the service's own tokens with payments. */
 const byToken = z.object({ NATIVE: decimal, USDC: decimal, SOL: decimal }).catchall(decimal)
-const revenue = {
+export const revenue = {
   revenue: decimal.meta({ description: 'Gross revenue less refunds; may be negative.' }),
   gross: decimal.meta({ description: 'Gross revenue.' }),
   refunded: decimal.meta({ description: 'Refunds, counted at the time of the refund.' }),
 }
 const amounts = { received: byToken, sentBack: byToken.meta({ description: 'Refunds, by token.' }) }
-const period = { from: moment.nullable(), to: moment.nullable() }
+export const period = { from: moment.nullable(), to: moment.nullable() }
 
 export const feedRecord = z
   .strictObject({
@@ -123,16 +122,19 @@ export const problemList = z
   })
   .meta({ id: 'Problems' })
 
-const usageLine = z.strictObject({
-  endpoint: z.string(),
-  calls: count.meta({ description: 'Payments plus further uses of their allowances.' }),
-  payments: count,
+export const usage = {
   challenged: count,
   free: count,
   refused: count,
   reused: count,
   delivered: count,
   undelivered: count,
+}
+const usageLine = z.strictObject({
+  endpoint: z.string(),
+  calls: count.meta({ description: 'Payments plus further uses of their allowances.' }),
+  payments: count,
+  ...usage,
 })
 const revenueLine = z.strictObject({
   endpoint: z.string(),
@@ -141,7 +143,7 @@ const revenueLine = z.strictObject({
   unvalued: count.meta({ description: 'Payments without a rate, which the revenue excludes.' }),
   ...amounts,
 })
-const tokenLine = z.strictObject({
+export const tokenLine = z.strictObject({
   token,
   payments: count,
   received: decimal,
@@ -160,6 +162,20 @@ export const analytics = z
     usage: z.array(usageLine).optional(),
     revenue: z.array(revenueLine).optional(),
     tokens: z.array(tokenLine).optional(),
+    totals: z
+      .strictObject({
+        payments: count,
+        isCut: z.boolean().meta({ description: 'Whether there are more payments than were summed.' }),
+        worth: decimal.meta({ description: 'In `revenueToken`, when paid: refunds are not subtracted.' }),
+        unvalued: count,
+        received: byToken,
+      })
+      .optional()
+      .meta({ description: 'Sums of the listed payments, over all pages; only if `view` names them.' }),
+    names: z
+      .strictObject({ endpoints: z.array(z.string()), tokens: z.array(token) })
+      .optional()
+      .meta({ description: 'The endpoints and tokens with payments; only if `view` names them.' }),
   })
   .meta({ id: 'Analytics' })
 
@@ -201,39 +217,6 @@ export const series = z
     points: z.array(z.strictObject({ at: moment, payments: count, ...revenue, unvalued: count, ...amounts })),
   })
   .meta({ id: 'Series' })
-
-export const status = z
-  .strictObject({
-    alerts: z.array(
-      z.strictObject({ kind: z.enum(alertKinds), detail: z.string().meta({ description: 'The reason, in words.' }) }),
-    ),
-    problems: problemList.shape.counts,
-  })
-  .meta({ id: 'Status' })
-
-const overviewPoint = z.strictObject({ at: moment, payments: count, ...revenue })
-export const overview = z
-  .strictObject({
-    summary,
-    step: z.enum(['hour', 'day']),
-    points: z.array(overviewPoint).meta({ description: 'Hours or days (UTC) with payments or refunds.' }),
-    before: z
-      .strictObject({ ...period, points: z.array(overviewPoint) })
-      .nullable()
-      .meta({ description: 'The period to compare with.' }),
-    tokens: z.array(tokenLine),
-    records: z.array(feedRecord).meta({ description: 'The latest payments of all time.' }),
-    status,
-    setup: z
-      .strictObject({
-        hasPayments: z.boolean(),
-        hasOwners: z.boolean().meta({ description: 'Whether the option `owners` is set.' }),
-        hasWebhooks: z.boolean(),
-        isLive: z.boolean().meta({ description: 'Whether the service sells for real money.' }),
-      })
-      .meta({ description: 'The first steps of a new service.' }),
-  })
-  .meta({ id: 'Overview' })
 
 const deliveryLine = z.strictObject({
   id: z.string().meta({ description: 'The header `webhook-id`.' }),

@@ -66,7 +66,17 @@ function inOrder<Query extends { readonly from?: number | undefined; readonly to
 }
 const notInOrder = { error: 'from must be before to' }
 
-const views = ['records', 'usage', 'revenue', 'tokens'] as const
+const views = ['records', 'usage', 'revenue', 'tokens', 'totals', 'names'] as const
+export type View = (typeof views)[number]
+
+function parseViews(text: string): readonly View[] | undefined {
+  const names = text.split(',')
+  const known = names.flatMap((name) => views.find((view) => view === name) ?? [])
+  return known.length === names.length ? known : undefined
+}
+
+/** The text, or two ends of it as the dashboard shortens it. */
+const searched = /^(?:[\w-]{1,256}|[\w-]{4,128}(?:…|\.\.\.)[\w-]{0,128})$/
 
 /** `readCursor` opens cursors of this service. Any other cursor is invalid. */
 export function pageQuery(readCursor: (text: string) => PaymentListMark | undefined) {
@@ -76,12 +86,19 @@ export function pageQuery(readCursor: (text: string) => PaymentListMark | undefi
       order: z.enum(['latest', 'oldest']).default('latest'),
       q: z
         .string()
-        .regex(/^[\w-]{1,256}$/, "must be an id, a transaction, a requestId or its hash, or a payer's pseudonym")
+        .regex(searched, "must be an id, a transaction, a requestId or its hash, or a payer's pseudonym")
         .optional()
-        .meta({ description: "Exact match of an id, a transaction, a requestId or its hash, or a payer's pseudonym." }),
+        .meta({
+          description: `An id, a transaction, a requestId or its hash, or a payer's pseudonym. Of a pseudonym or a
+            transaction also the first characters, four or more, or both ends: \`5h3K…9fQx\`.`.replace(/\s+/g, ' '),
+        }),
       limit: limit('Records'),
       cursor: cursorBy(readCursor).meta({ description: 'The `next` of the previous page, or the `id` of a record.' }),
-      view: z.enum(views).optional().meta({ description: 'Only one part of the response.' }),
+      view: z
+        .string()
+        .transform(asRead(parseViews, `must be some of ${views.join(', ')}, separated by commas`))
+        .optional()
+        .meta({ description: `Only these parts of the response, separated by commas: ${views.join(', ')}.` }),
     })
     .refine(inOrder, notInOrder)
 }
@@ -118,15 +135,20 @@ export function filterQuery(others: readonly string[]) {
   return z.strictObject({ ...foreign, ...filter }).refine(inOrder, notInOrder)
 }
 
-export const summaryQuery = z
-  .strictObject({
-    ...ordered,
-    before: time('Start of the period to compare with; by default the preceding period of the same length.'),
-  })
-  .refine(inOrder, notInOrder)
+const compared = {
+  ...ordered,
+  before: time('Start of the period to compare with; by default the preceding period of the same length.'),
+}
+export const summaryQuery = z.strictObject(compared).refine(inOrder, notInOrder)
 export type SummaryQuery = z.output<typeof summaryQuery>
 
 export const seriesQuery = z
   .strictObject({ ...ordered, step: z.enum(['hour', 'day']).default('hour'), endpoint })
   .refine(inOrder, notInOrder)
 export type SeriesQuery = z.output<typeof seriesQuery>
+
+export const endpointQuery = z.strictObject({ ...compared, endpoint: endpoint.unwrap() }).refine(inOrder, notInOrder)
+export type EndpointQuery = z.output<typeof endpointQuery>
+
+export const payerQuery = z.strictObject({ ...compared, payer: payer.unwrap() }).refine(inOrder, notInOrder)
+export type PayerPageQuery = z.output<typeof payerQuery>

@@ -2,30 +2,20 @@
  * Totals of payments, formatted for people. Sums come from the rollups, so their cost does not depend on the number of
  * payments.
  */
-import { decodeAddress, decodeSignature } from '../../core/encoding/base58.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isKnownCode, knownCodes, type TokenCode } from '../../core/money/tokens.ts'
 import { worthDecimals } from '../../core/money/valuation.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
-import type {
-  Books,
-  EndpointSum,
-  PaymentListQuery,
-  Period,
-  Point,
-  Sum,
-  Usage,
-  UsageEvent,
-} from '../../core/ports/reports.ts'
+import type { Books, EndpointSum, ListSum, Period, Point, Sum, Usage, UsageEvent } from '../../core/ports/reports.ts'
 import { usageEvents } from '../../core/ports/reports.ts'
-import { openRequest } from '../../core/protocol/request-id.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { cutPage } from '../http/paging.ts'
 import type { Cursors } from './cursor.ts'
 import { readRevenueToken } from './format.ts'
-import type { PageQuery, SeriesQuery } from './queries.ts'
+import type { PageQuery, SeriesQuery, View } from './queries.ts'
 import { formatFeedRecords, type RecordParts } from './records.ts'
+import { searchPayments, sumFound } from './search.ts'
 
 export interface BooksParts extends RecordParts {
   readonly books: Books
@@ -47,26 +37,34 @@ const dayMs = 24 * hourMs
 export const mostEndpoints = 1_000
 const linesPerView = 100
 const mostPoints = 2_000
+/** Limit of the payments that the sums of a list read. */
+const mostSummed = 10_000
 
-/** The list. Without a cursor also the totals of the period. */
-export async function readAnalytics(parts: BooksParts, query: PageQuery) {
+const usualViews: readonly View[] = ['records', 'usage', 'revenue', 'tokens']
+
+/** The list. Without a cursor also the totals of the period. `mayNameTransactions` is true for a signed-in owner. */
+export async function readAnalytics(parts: BooksParts, query: PageQuery, mayNameTransactions = false) {
   const { books } = parts
   const { view, cursor, order, limit, from, to, endpoint, token, status, state, payer, q } = query
-  const wants = (one: PageQuery['view']): boolean =>
-    view === undefined ? one === 'records' || cursor === undefined : view === one
+  const views = view ?? (cursor === undefined ? usualViews : ['records'])
+  const wants = (one: View): boolean => views.includes(one)
   const period = wholeHours(query)
   const revenueToken = await readRevenueToken(books)
-  const page = { from, to, endpoint, token, status, state, payer, after: cursor }
-  const given = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
-  const asked = { ...given, order, most: limit + 1 }
-  const payments = wants('records') ? await search(parts, asked, q) : []
+  const page = { from, to, endpoint, token, status, state, payer }
+  const filter = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
+  const asked = { ...filter, ...(cursor && { after: cursor }), order, most: limit + 1 }
+  const isListed = wants('records') || wants('totals')
+  const { payments, names } = isListed
+    ? await searchPayments(parts, asked, q, mayNameTransactions)
+    : { payments: [], names: [] }
   const { shown, last } = cutPage(payments, limit)
-  const needsEndpoints = wants('usage') || wants('revenue')
   if (wants('usage')) await parts.flush()
-  const [usage, endpoints, sums] = await Promise.all([
+  const [usage, endpoints, sums, found, booked] = await Promise.all([
     wants('usage') ? books.usage(period) : [],
-    needsEndpoints ? books.endpoints(period, mostEndpoints) : [],
+    wants('usage') || wants('revenue') ? books.endpoints(period, mostEndpoints) : [],
     wants('tokens') ? books.sums(period) : [],
+    wants('totals') ? sumFound(books, { ...filter, order, most: mostSummed }, names) : [],
+    wants('names') ? readNames(books) : undefined,
   ])
   const lines = formatLines(endpoints, usage)
   return {
@@ -84,26 +82,29 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery) {
         .slice(0, linesPerView)
         .map((line) => revenueLine(parts, line)),
     }),
-    ...(wants('tokens') && { tokens: tokenLines(parts, sums) }),
+    ...(wants('tokens') && { tokens: formatTokens(parts, sums) }),
+    ...(wants('totals') && { totals: formatTotals(parts, found) }),
+    ...(booked && { names: booked }),
   }
 }
 
-/** Tries each meaning of the search text and returns the first that exists. */
-async function search(parts: BooksParts, query: PaymentListQuery, q: string | undefined) {
-  for (const names of q === undefined ? [{}] : interpretSearch(parts, q)) {
-    if (query.payer !== undefined && 'payer' in names && names.payer !== query.payer) continue
-    const found = await parts.books.listPayments({ ...query, ...names })
-    if (found.length > 0) return found
-  }
-  return []
+/** The endpoints with the most payments, and the tokens. */
+async function readNames(books: Books) {
+  const [endpoints, sums] = await Promise.all([books.endpoints({}, linesPerView), books.sums({})])
+  return { endpoints: [...new Set(endpoints.map(({ endpoint }) => endpoint))], tokens: listBooked(sums) }
 }
 
-function interpretSearch(parts: BooksParts, q: string): readonly Pick<PaymentListQuery, 'tx' | 'request' | 'payer'>[] {
-  const tx = parts.cursors.read(q)?.tx ?? decodeSignature(q)
-  if (tx) return [{ tx }]
-  if (openRequest(q)) return [{ request: parts.nameOf(q) }]
-  const wallet = decodeAddress(q)
-  return wallet ? [{ payer: parts.payerOf(wallet) }] : [{ request: q }, { payer: q }]
+/** Sums of a list. Its refunds are not subtracted. */
+function formatTotals(parts: Pick<BooksParts, 'decimalsOf'>, sums: readonly ListSum[]) {
+  const payments = total(sums, (sum) => sum.payments)
+  const own = sums.map((sum) => ({ ...sum, received: sum.units, refunded: 0n, refundedWorth: 0n }))
+  return {
+    payments,
+    isCut: payments >= mostSummed,
+    worth: formatRevenue(own).gross,
+    unvalued: total(sums, ({ unvalued }) => unvalued),
+    received: amountsBy(parts, own).received,
+  }
 }
 
 export type SeriesReading =
@@ -220,7 +221,7 @@ function revenueLine(parts: BooksParts, { endpoint, payments, sums }: Line) {
 
 const shareDecimals = 4
 
-function tokenLines(parts: BooksParts, sums: readonly Sum[]) {
+export function formatTokens(parts: BooksParts, sums: readonly Sum[]) {
   // A token with more refunds than receipts has no share.
   const computeGain = (some: readonly Sum[]): bigint => {
     const net = some.reduce((sum, one) => sum + computeNet(one), 0n)

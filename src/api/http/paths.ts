@@ -10,6 +10,8 @@ export const endpoints = {
   problems: '/analytics/problems',
   summary: '/api/analytics',
   overview: '/api/analytics/overview',
+  endpoint: '/api/analytics/endpoint',
+  payer: '/api/analytics/payer',
   series: '/api/analytics/series',
   export: '/api/analytics/export',
   links: '/api/analytics/links',

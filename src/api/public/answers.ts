@@ -43,7 +43,7 @@ export const readiness = z
   .meta({ id: 'Readiness' })
 export const health = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' })
 
-const offer = z.strictObject({
+export const offer = z.strictObject({
   methods: z.array(z.string()),
   path: z.string().nullable().meta({ description: 'Null if the endpoint has no description.' }),
   price: z.string().nullable().meta({ description: 'Null if the price depends on the request.' }),

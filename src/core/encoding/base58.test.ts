@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
-import { decodeAddress, decodeSignature, encodeBase58 } from './base58.ts'
+import { decodeAddress, decodeSignature, encodeBase58, listSignatureRanges } from './base58.ts'
 
 describe('base58', () => {
   it('gives every signature and address one spelling', () => {
@@ -20,6 +20,23 @@ describe('base58', () => {
       }),
       { numRuns: size(200, 5_000) },
     )
+  })
+
+  it('finds a signature by any start of its text, and no other one', () => {
+    const signature = fc.uint8Array({ minLength: 64, maxLength: 64 }).filter(([first = 0]) => first > 0)
+    const isFound = (start: string, bytes: Uint8Array) =>
+      listSignatureRanges(start).some(
+        ([from, to]) => Buffer.compare(from, bytes) <= 0 && Buffer.compare(bytes, to) <= 0,
+      )
+    fc.assert(
+      fc.property(signature, signature, fc.integer({ min: 1, max: 88 }), (own, other, length) => {
+        const start = encodeBase58(own).slice(0, length)
+        expect(isFound(start, own)).toBe(true)
+        expect(isFound(start, other)).toBe(encodeBase58(other).startsWith(start))
+      }),
+      { numRuns: size(200, 5_000) },
+    )
+    expect(['', '0', 'a…b', '1'.repeat(89)].map(listSignatureRanges)).toEqual([[], [], [], []])
   })
 
   it('T41: a leading 1 is one more byte, not another name for the same payment', () => {

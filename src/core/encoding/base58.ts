@@ -34,3 +34,28 @@ function decode(text: string, length: number, longest: number): Uint8Array | und
   const bytes = decodeBase58(text, longest)
   return bytes?.length === length ? bytes : undefined
 }
+
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+/** One signature in 17,000 has fewer characters. */
+const signatureLengths = [86, 87, 88]
+
+/** The ranges of signatures, both ends included, whose text starts with this one. */
+export function listSignatureRanges(start: string): readonly (readonly [from: Uint8Array, to: Uint8Array])[] {
+  if (start.length > 88 || !/^[1-9A-HJ-NP-Za-km-z]+$/.test(start)) return []
+  const end = 1n << BigInt(8 * signatureBytes)
+  return signatureLengths.flatMap((length) => {
+    if (length < start.length) return []
+    const from = readNumber(start.padEnd(length, '1'))
+    const to = readNumber(start.padEnd(length, 'z'))
+    return from < end ? [[writeSignature(from), writeSignature(to < end ? to : end - 1n)] as const] : []
+  })
+}
+
+function readNumber(text: string): bigint {
+  return [...text].reduce((sum, character) => sum * 58n + BigInt(alphabet.indexOf(character)), 0n)
+}
+
+function writeSignature(number: bigint): Uint8Array {
+  const hex = number.toString(16).padStart(2 * signatureBytes, '0')
+  return Uint8Array.from({ length: signatureBytes }, (_, at) => Number.parseInt(hex.slice(2 * at, 2 * at + 2), 16))
+}

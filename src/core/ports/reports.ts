@@ -77,6 +77,18 @@ export interface PaymentListQuery {
   readonly most: number
 }
 
+/** The payments of one token in a list, without their refunds. */
+export interface ListSum {
+  readonly token: TokenCode
+  readonly payments: number
+  /** In base units of the token. */
+  readonly units: bigint
+  /** In units of 10⁻¹² of the report token, for payments with a value. */
+  readonly worth: bigint
+  /** The number of payments without a value. */
+  readonly unvalued: number
+}
+
 /** A payer's payments and refunds in a period: one line per token, and the times of the first and last payment. */
 export interface PayerSum {
   readonly payer: string
@@ -141,7 +153,15 @@ export interface Books {
   series(
     query: Required<Period> & { readonly step: 'hour' | 'day'; readonly endpoint?: string },
   ): Promise<readonly Point[]>
+  /** The payments of one payer by day, and token, the oldest first. The period consists of whole days (UTC). */
+  payerSeries(query: Required<Period> & { readonly payer: string }): Promise<readonly Point[]>
   listPayments(query: PaymentListQuery): Promise<readonly PaymentListItem[]>
+  /** The sums of a list by token. Of registered and of observed payments, it reads at most `most` each. */
+  sumPayments(query: PaymentListQuery): Promise<readonly ListSum[]>
+  /** Payers with a counted payment whose pseudonym is between two texts, both inclusive. */
+  findPayers(from: string, to: string, most: number): Promise<readonly string[]>
+  /** Transactions in the list between two signatures, both inclusive. */
+  findTransactions(from: Uint8Array, to: Uint8Array, most: number): Promise<readonly Uint8Array[]>
   findPayment(tx: Uint8Array): Promise<PaymentListItem | undefined>
   /** Includes payments that are in no list because their memo is not a requestId of this service. */
   history(tx: Uint8Array): Promise<History | undefined>

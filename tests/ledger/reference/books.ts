@@ -3,6 +3,7 @@ import type { PaymentListItem } from '../../../src/core/payment/history.ts'
 import type {
   Books,
   EndpointSum,
+  ListSum,
   PaymentListQuery,
   Period,
   Point,
@@ -60,6 +61,43 @@ export function createReferenceBooks(room: Room, now: () => number): Books {
         token,
       }))
       return points.toSorted((one, other) => one.at - other.at || byToken(one, other))
+    },
+    async payerSeries({ payer, from, to }) {
+      now()
+      const own = counted({ from, to }).filter(({ record }) => record.payer === payer)
+      const points: readonly Point[] = grouped(own, ({ at, record: { token } }) => ({
+        at: computeStart(at, dayMs),
+        token,
+      }))
+      return points
+        .filter(({ payments, refunded }) => payments !== 0 || refunded !== 0n)
+        .toSorted((one, other) => one.at - other.at || byToken(one, other))
+    },
+    async sumPayments(query) {
+      const isIn = (capture: PaymentListItem) => isWanted(capture, query)
+      const first = (all: readonly PaymentListItem[]) =>
+        mergeLists(
+          all.filter(isIn).toSorted((one, other) => compareMarks(other, one)),
+          [],
+          query,
+        )
+      return sumList([...first([...entries.values()].map(payment)), ...first(unclaimed(now()))])
+    },
+    async findPayers(from, to, most) {
+      now()
+      const names = new Set(movesIn(room).map(({ record }) => record.payer))
+      return [...names]
+        .filter((name) => compareText(name, from) >= 0 && compareText(name, to) <= 0)
+        .sort(compareText)
+        .slice(0, most)
+    },
+    async findTransactions(from, to, most) {
+      const captures = [...[...entries.values()].map(payment), ...unclaimed(now())]
+      return captures
+        .map(({ tx }) => tx)
+        .filter((tx) => Buffer.compare(tx, from) >= 0 && Buffer.compare(tx, to) <= 0)
+        .sort((one, other) => Buffer.compare(one, other))
+        .slice(0, most)
     },
     async listPayments(query) {
       const captures = [...[...entries.values()].map(payment), ...unclaimed(now())]
@@ -148,6 +186,19 @@ function grouped<Key extends object>(
     groups.set(name, { ...key, token: move.record.token, ...added(groups.get(name) ?? noCounts, move.counts) })
   }
   return [...groups.values()]
+}
+
+function sumList(captures: readonly PaymentListItem[]): readonly ListSum[] {
+  return [...new Set(captures.map(({ token }) => token))].sort(compareText).map((token) => {
+    const own = captures.filter((capture) => capture.token === token)
+    return {
+      token,
+      payments: own.length,
+      units: own.reduce((sum, { units }) => sum + units, 0n),
+      worth: own.reduce((sum, { worth = 0n }) => sum + worth, 0n),
+      unvalued: own.filter(({ worth }) => worth === undefined).length,
+    }
+  })
 }
 
 function isWanted(capture: PaymentListItem, query: PaymentListQuery): boolean {

@@ -7,14 +7,22 @@ import { readSighting, type SightingRow, sightingColumns } from '../../rules/obs
 import { readPayers } from '../../rules/payers.ts'
 import { listObservation, mergeLists } from '../../rules/payment-list.ts'
 import type { Range } from '../../rules/periods.ts'
-import { checkCount, checkPeriod, computeBounds, endpointRanges, seriesRanges, sumRange } from '../../rules/periods.ts'
+import {
+  checkCount,
+  checkDays,
+  checkPeriod,
+  computeBounds,
+  endpointRanges,
+  seriesRanges,
+  sumRange,
+} from '../../rules/periods.ts'
 import { countEach, mergeProblems } from '../../rules/problems.ts'
 import { formatText, parseText } from '../../stored-text.ts'
 import { all, first, join, type Query, raw, type SqlStore, sql, type Whole, type Work } from '../work.ts'
 import { auditBooks, readReportToken, rebuildBooks } from './audit.ts'
-import { createPayers } from './payers.ts'
+import { createPayers, findPayers, readPayerSeries } from './payers.ts'
 import type { PaymentListRow } from './payment-list.ts'
-import { listColumns, readPaymentListItem, selectPayments, selectSightings } from './payment-list.ts'
+import { listColumns, readPaymentListItem, selectPayments, selectSightings, sumLists } from './payment-list.ts'
 import { findHistory, type RegisteredRow, readRegistered, readSeen, type SeenRow, selectProblems } from './problems.ts'
 import { type CountsRow, readCounts } from './totals.ts'
 
@@ -113,7 +121,7 @@ function createSums(
   }
 }
 
-type Lists = Pick<Books, 'listPayments' | 'findPayment' | 'history' | 'payers' | 'problems' | 'countProblems'>
+type Lists = Omit<Books, keyof ReturnType<typeof createSums> | 'audit' | 'rebuild' | 'reportToken'>
 
 function createLists(store: SqlStore, clock: Clock): Lists {
   const { dialect } = store
@@ -132,6 +140,22 @@ function createLists(store: SqlStore, clock: Clock): Lists {
       const [paid, seen] = await store.read(() => list(payments, sightings, now))
       return mergeLists(paid, seen, query)
     },
+    async sumPayments(query) {
+      const now = readTime(clock)
+      const [payments, sightings] = [selectPayments(query, dialect), selectSightings(query, dialect, now)]
+      return store.read(() => sumLists(dialect, payments, sightings))
+    },
+    async findTransactions(from, to, most) {
+      checkTx(from)
+      checkTx(to)
+      const isOwn = sql`tx >= ${from} AND tx <= ${to}`
+      const rows = await store.read(() =>
+        all<{ readonly tx: Uint8Array }>(sql`SELECT tx FROM {payments} WHERE ${isOwn}
+          UNION SELECT tx FROM {unclaimed} WHERE ${isOwn} AND ${dialect.not('late')} AND request <> ''
+          ORDER BY tx LIMIT ${checkCount(most)}`),
+      )
+      return rows.map(({ tx }) => new Uint8Array(tx))
+    },
     async findPayment(tx) {
       checkTx(tx)
       const payment = sql`SELECT ${listColumns(dialect)} FROM {payments} WHERE tx = ${tx}`
@@ -145,6 +169,11 @@ function createLists(store: SqlStore, clock: Clock): Lists {
       return store.read(() => findHistory(dialect, tx, readTime(clock)))
     },
     payers: (query) => readPayers(payers, query),
+    async payerSeries({ payer, from, to }) {
+      checkDays({ from, to })
+      return store.read(() => readPayerSeries(dialect, payer, { from, to }))
+    },
+    findPayers: (from, to, most) => store.read(() => findPayers(from, to, checkCount(most))),
     async problems({ kind, after, most }) {
       const now = readTime(clock)
       const wanted = { now, most: checkCount(most), ...(after && { after }) }

@@ -1,9 +1,9 @@
 /** The queries about payers, answered by the indexes of the books. */
 import type { TokenCode } from '../../../core/money/tokens.ts'
-import type { Period } from '../../../core/ports/reports.ts'
+import type { Period, Point } from '../../../core/ports/reports.ts'
 import type { PayerSource } from '../../rules/payers.ts'
 import { dayMs } from '../../rules/totals.ts'
-import { all, type Query, raw, type SqlStore, sql, type Whole } from '../work.ts'
+import { all, type Dialect, type Query, raw, type SqlStore, sql, type Whole, type Work } from '../work.ts'
 import { type CountsRow, readCounts } from './totals.ts'
 
 type Payer = { readonly payer: string }
@@ -49,4 +49,27 @@ export function createPayers(store: SqlStore): PayerSource {
         return rows.map(({ payer }) => payer)
       }),
   }
+}
+
+/** The lines of one payer, by day and token. */
+export function* readPayerSeries(
+  { sums }: Dialect,
+  payer: string,
+  { from, to }: Required<Period>,
+): Work<readonly Point[]> {
+  const rows = yield* all<CountsRow & { readonly at: Whole; readonly token: TokenCode }>(
+    sql`SELECT at, token, ${sums(false)} FROM {payers} WHERE payer = ${payer} AND at >= ${from} AND at < ${to}
+      GROUP BY at, token ORDER BY at, token`,
+  )
+  const points = rows.map((row) => ({ at: Number(row.at), token: row.token, ...readCounts(row) }))
+  // A reverted payment leaves an empty line.
+  return points.filter(({ payments, refunded }) => payments !== 0 || refunded !== 0n)
+}
+
+/** The books name payers by bytes, in both databases. The list of payments has the order of its own collation. */
+export function* findPayers(from: string, to: string, most: number): Work<readonly string[]> {
+  const rows = yield* all<Payer>(
+    sql`SELECT DISTINCT payer FROM {payers} WHERE payer >= ${from} AND payer <= ${to} ORDER BY payer LIMIT ${most}`,
+  )
+  return rows.map(({ payer }) => payer)
 }

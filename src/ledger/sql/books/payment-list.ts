@@ -2,16 +2,16 @@
  * The payment list as SQL: one index scan over the payments and one over the observed payments, each in the requested
  * order and limited to the requested number.
  */
-
+import type { TokenCode } from '../../../core/money/tokens.ts'
 import type { Unit } from '../../../core/payment/allowance.ts'
 import { parsePositions } from '../../../core/payment/byte-ranges.ts'
 import type { PaymentListItem } from '../../../core/payment/history.ts'
-import type { PaymentListQuery } from '../../../core/ports/reports.ts'
+import type { ListSum, PaymentListQuery } from '../../../core/ports/reports.ts'
 import { sightingColumns } from '../../rules/observations.ts'
 import { listPayment } from '../../rules/payment-list.ts'
 import { checkCount } from '../../rules/periods.ts'
 import { formatText, parseParts, parseText } from '../../stored-text.ts'
-import { type Dialect, join, type Query, raw, sql, type Whole } from '../work.ts'
+import { all, type Dialect, join, type Query, raw, readMoney, sql, type Whole, type Work } from '../work.ts'
 import type { BookedRow } from './totals.ts'
 
 const paymentColumns = `tx, request, payer, recipient, endpoint, token, received, worth, unit, amount, paid_at,
@@ -128,4 +128,39 @@ function restOf(query: PaymentListQuery, conditions: readonly Query[]): Query {
   if (after) all.push(sql`(paid_at, tx) ${beyond} (${after.at}, ${after.tx})`)
   const where = all.length === 0 ? raw('') : sql`WHERE ${join(all, ' AND ')} `
   return sql`${where}ORDER BY paid_at ${way}, tx ${way} LIMIT ${checkCount(most)}`
+}
+
+type ListSumRow = {
+  readonly token: TokenCode
+  readonly payments: Whole
+  readonly units: string
+  readonly worth: string
+  readonly valued: Whole
+}
+
+/** The sums of both lists by token. Each list ends at its own limit. */
+export function* sumLists(
+  { total }: Dialect,
+  payments: Query | undefined,
+  sightings: Query | undefined,
+): Work<readonly ListSum[]> {
+  const sums = new Map<TokenCode, ListSum>()
+  const add = function* (list: Query, worth: Query, valued: Query): Work<void> {
+    const rows = yield* all<ListSumRow>(sql`SELECT token, count(*) AS payments, ${total('received')} AS units,
+      ${worth} AS worth, ${valued} AS valued FROM (${list}) AS listed GROUP BY token ORDER BY token`)
+    for (const row of rows) {
+      const before = sums.get(row.token) ?? { payments: 0, units: 0n, worth: 0n, unvalued: 0 }
+      sums.set(row.token, {
+        token: row.token,
+        payments: before.payments + Number(row.payments),
+        units: before.units + readMoney(row.units),
+        worth: before.worth + readMoney(row.worth),
+        unvalued: before.unvalued + Number(row.payments) - Number(row.valued),
+      })
+    }
+  }
+  if (payments) yield* add(payments, total('worth'), raw('count(worth)'))
+  // An observed payment has no value yet.
+  if (sightings) yield* add(sightings, raw("'0'"), raw('0'))
+  return [...sums.values()].sort((one, other) => (one.token < other.token ? -1 : 1))
 }

@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { formatRounded, formatShare } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import type { Funnel, TokenLine } from '../data/answers.ts'
-import { Count } from '../elements/cells.tsx'
+import type { EndpointPage, Funnel, TokenLine } from '../data/answers.ts'
+import { Count, TokenLink } from '../elements/cells.tsx'
 
 /** A script sets the length: the page's policy forbids inline styles. */
 export function Bar({ share, tone }: { readonly share: number; readonly tone: string }) {
@@ -45,6 +45,38 @@ export function FunnelBars({ funnel: { challenged, paid, delivered } }: { readon
   )
 }
 
+interface UseBarsProps {
+  readonly usage: EndpointPage['summary']['usage']
+  readonly paid: number
+}
+
+/** The requests of an endpoint, by their result. */
+export function UseBars({ usage, paid }: UseBarsProps) {
+  const lines = [
+    ['Asked to pay', 'status 402', usage.challenged, 'accent'],
+    ['Paid', 'payments', paid, 'accent'],
+    ['Used again', 'further uses of an allowance', usage.reused, 'accent'],
+    ['Free', 'within the free quota', usage.free, 'accent'],
+    ['Refused', 'proofs that were not accepted', usage.refused, 'warn'],
+    ['Delivered', 'complete responses', usage.delivered, 'accent'],
+    ['Broken off', 'paid, but not delivered at once', usage.undelivered, 'warn'],
+  ] as const
+  const most = Math.max(1, ...lines.map(([, , count]) => count))
+  return (
+    <ul class="bars bars-close">
+      {lines.map(([name, hint, count, tone]) => (
+        <li key={name} title={hint}>
+          <span class="bars-name">{name}</span>
+          <span class="bars-figure">
+            <Count count={count} />
+          </span>
+          <Bar share={count / most} tone={tone} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 export function TokenBars({
   tokens,
   revenueToken,
@@ -57,7 +89,9 @@ export function TokenBars({
     <ul class="bars">
       {tokens.map(({ token, payments, received, sentBack = '0', revenue, share }) => (
         <li key={token}>
-          <span class="bars-name">{token}</span>
+          <span class="bars-name">
+            <TokenLink token={token} />
+          </span>
           <span class="bars-figure" title={`${received} ${token} received, ${sentBack} ${token} refunded`}>
             {formatRounded(subtractDecimal(received, sentBack), locale)} <span class="unit">{token}</span>
           </span>

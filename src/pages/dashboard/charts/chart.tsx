@@ -6,7 +6,7 @@ import { pageLocale } from '../../look/locale.ts'
 import { dayOfHour, listSteps, type Period, periodWords, type Step } from '../../look/periods.ts'
 import { dayMs, formatDay, formatExact, hourMs } from '../../look/times.ts'
 import type { Loaded } from '../data/answer.ts'
-import type { Overview, OverviewPoint, Revenue } from '../data/answers.ts'
+import type { Charted, OverviewPoint, Revenue } from '../data/answers.ts'
 import { zone } from '../data/settings.ts'
 import { Card } from '../elements/card.tsx'
 import { Choice } from '../elements/choice.tsx'
@@ -55,8 +55,9 @@ function fillPoints(points: readonly OverviewPoint[], { from, to }: Span, source
   return [...groups].map(([at, own]) => addPoints(at, own))
 }
 
-export function RevenueChart({ period, loaded }: { readonly period: Period; readonly loaded: Loaded<Overview> }) {
-  const steps = listSteps(period)
+export function RevenueChart({ period, loaded }: { readonly period: Period; readonly loaded: Loaded<Charted> }) {
+  // Days cannot be divided into hours.
+  const steps = loaded.value?.step === 'day' ? (['day'] as const) : listSteps(period)
   const chosen = useSignal<Step | undefined>(undefined)
   const measure = useSignal<Measure>('revenue')
   const isTable = useSignal(false)
@@ -95,12 +96,12 @@ export function RevenueChart({ period, loaded }: { readonly period: Period; read
       }
     >
       <When loaded={loaded} lines={6}>
-        {(overview) => (
+        {(charted) => (
           <Figure
-            {...readPoints(overview, step)}
+            {...readPoints(charted, step)}
             step={step}
             measure={measure.value}
-            unit={overview.summary.revenueToken}
+            unit={charted.summary.revenueToken}
             than={periodWords(period)}
             isTable={isTable.value}
             onTable={() => {
@@ -115,7 +116,7 @@ export function RevenueChart({ period, loaded }: { readonly period: Period; read
 }
 
 /** The ends come from the response: while another period loads, the points are still those of the last one. */
-function readPoints({ step: source, points, before, summary }: Overview, step: Step) {
+function readPoints({ step: source, points, before, summary }: Charted, step: Step) {
   const fill = (own: readonly OverviewPoint[], { from, to }: Ends) =>
     from === null || to === null ? [] : fillPoints(own, { from: Date.parse(from), to: Date.parse(to) }, source, step)
   return { points: fill(points, summary), before: before ? fill(before.points, before) : [] }

@@ -3,7 +3,7 @@ import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Revenue } from '../data/answers.ts'
-import type { Column } from '../elements/table.tsx'
+import type { Column, Sorting } from '../elements/table.tsx'
 
 /** An older service reports no refunds. */
 export function readGross({ revenue, gross }: Revenue): string {
@@ -30,6 +30,7 @@ export function revenueColumns<Line extends Revenue>(
   lines: readonly Line[],
   token: string,
   where = 'number',
+  sorting?: Sorting,
 ): readonly Column<Line>[] {
   const locale = pageLocale()
   const part = (name: string, read: (line: Revenue) => string): Column<Line> => ({
@@ -43,6 +44,7 @@ export function revenueColumns<Line extends Revenue>(
     {
       name: token ? `Revenue, ${token}` : 'Revenue',
       class: where,
+      sorting,
       cell: ({ revenue }) => formatRounded(revenue, locale),
       title: (line) => exactRevenue(line, token),
     },

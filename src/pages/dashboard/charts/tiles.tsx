@@ -36,7 +36,7 @@ export function Tile({ name, value, unit, exact, children }: TileProps) {
 }
 
 /** A payment can follow several challenges, and can fall into the next hour, so the ratio is limited to 1. */
-function computeConversion({ funnel: { challenged, paid } }: Totals): number | undefined {
+export function computeConversion(challenged: number, paid: number): number | undefined {
   return challenged === 0 ? undefined : Math.min(1, paid / challenged)
 }
 
@@ -54,6 +54,7 @@ export function Tiles({ summary, previous, than }: TilesProps) {
   const unit = summary.revenueToken
   const revenue = { ...summary, revenue: summary.totalRevenue }
   const made = refundWords(revenue)
+  const convert = ({ funnel }: Totals) => computeConversion(funnel.challenged, funnel.paid)
   const wasAverage = previous && (computeAverage(previous) ?? '0')
   return (
     <dl class="tiles card">
@@ -84,13 +85,10 @@ export function Tiles({ summary, previous, than }: TilesProps) {
       </Tile>
       <Tile
         name="Conversion"
-        value={formatShare(computeConversion(summary), locale)}
+        value={formatShare(convert(summary), locale)}
         exact="Share of payment requests that were paid"
       >
-        <Trend
-          change={compareShares(computeConversion(summary), previous && computeConversion(previous), locale)}
-          than={than}
-        />
+        <Trend change={compareShares(convert(summary), previous && convert(previous), locale)} than={than} />
       </Tile>
     </dl>
   )

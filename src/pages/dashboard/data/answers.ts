@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import type * as analytics from '../../../api/analytics/answers.ts'
 import type { signedIn } from '../../../api/auth/answers.ts'
 import type { wellKnown } from '../../../api/public/answers.ts'
+import type * as screens from '../../../api/screens/answers.ts'
 
 export type FeedRecord = z.output<typeof analytics.feedRecord>
 export type Status = FeedRecord['status']
@@ -35,9 +36,15 @@ export type Summary = z.output<typeof analytics.summary>
 export type Funnel = Summary['funnel']
 export type Totals = NonNullable<Summary['previous']>
 
-export type Overview = z.output<typeof analytics.overview>
+export type Overview = z.output<typeof screens.overview>
 export type OverviewPoint = Overview['points'][number]
-export type ServiceStatus = z.output<typeof analytics.status>
+export type EndpointPage = z.output<typeof screens.endpointPage>
+export type PayerPage = z.output<typeof screens.payerPage>
+/** The answers that a chart shows. */
+export type Charted = Pick<Overview, 'step' | 'points' | 'before'> & {
+  readonly summary: Pick<Summary, 'revenueToken' | 'from' | 'to'>
+}
+export type ServiceStatus = z.output<typeof screens.status>
 export type AlertKind = ServiceStatus['alerts'][number]['kind']
 
 export type Webhooks = z.output<typeof analytics.webhooks>
@@ -59,6 +66,8 @@ export const problemKinds = [
 export type ProblemKind = (typeof problemKinds)[number]
 export type Problems = z.output<typeof analytics.problemList>
 export type ProblemRecord = Problems['records'][number]
+
+export type Offer = EndpointPage['offers'][number]
 
 export type WellKnown = z.output<typeof wellKnown>
 type SignedIn = Extract<z.output<typeof signedIn>, { signedIn: true }>

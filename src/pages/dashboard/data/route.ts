@@ -5,7 +5,9 @@ const screens = [
   'home',
   'payments',
   'endpoints',
+  'endpoint',
   'payers',
+  'payer',
   'rewards',
   'settlement',
   'webhooks',
@@ -56,6 +58,11 @@ export function formatAddress(screen: Screen, query: Query = {}): string {
 export function changeAddress(changes: Query): string {
   const { screen, query } = place.value
   return formatAddress(screen, { ...Object.fromEntries(query), ...changes })
+}
+
+/** The list of payments with these filters beside those that it has now. */
+export function filterAddress(filters: Query): string {
+  return place.value.screen === 'payments' ? changeAddress(filters) : formatAddress('payments', filters)
 }
 
 /** The class of a row if the address has its record open. */

@@ -6,7 +6,7 @@ import type { CheckName, CheckResult, PaymentDetail, TimelineEntry } from '../da
 import { checkNames } from '../data/answers.ts'
 import { formatAddress } from '../data/route.ts'
 import { session } from '../data/session.ts'
-import { Amount, Moment, Standing } from '../elements/cells.tsx'
+import { Amount, Moment, PayerLink, Standing } from '../elements/cells.tsx'
 import { CopyButton, IdLine } from '../elements/copy.tsx'
 import { AmountFact, DetailTop, Fact, Part } from '../elements/fact.tsx'
 import { Icon } from '../elements/icons.tsx'
@@ -38,7 +38,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           'without a requestId of this service'
         ) : (
           <>
-            for <Link href={formatAddress('payments', { endpoint: payment.endpoint })}>{payment.endpoint}</Link>
+            for <Link href={formatAddress('endpoint', { name: payment.endpoint })}>{payment.endpoint}</Link>
           </>
         )}
         , <Moment at={payment.timestamp} />
@@ -72,6 +72,11 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           )}
           <IdLine name="Record" text={payment.id} />
           {payment.requestId !== '' && <IdLine name="Request (hash)" text={payment.requestId} />}
+          {payment.payer !== '' && (
+            <Fact name="Payer">
+              <PayerLink payer={payment.payer} />
+            </Fact>
+          )}
           {payment.payer !== '' && <IdLine name="Payer (hash)" text={payment.payer} />}
           <IdLine name="Recipient" text={payment.recipient} />
           {listSplits(payment.splits).map(({ amount, wallet }) => (

@@ -1,9 +1,11 @@
 /** The common cells of tables: times, amounts, names, badges. */
-import { type Change, formatAmount, formatCount, shorten } from '../../look/amounts.ts'
+import { type Change, formatAmount, formatCount, formatRounded, shorten } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatExact, formatMoment, formatRelative } from '../../look/times.ts'
 import type { FeedRecord, State, Status } from '../data/answers.ts'
+import { filterAddress, formatAddress } from '../data/route.ts'
 import { tick, zone } from '../data/settings.ts'
+import { Link } from './link.tsx'
 
 /** A time, relative or absolute, with the other form as its tooltip. */
 export function Moment({ at, isExact = false }: { readonly at: string; readonly isExact?: boolean }) {
@@ -40,6 +42,46 @@ export function Name({ text }: { readonly text: string }) {
   )
 }
 
+/** The name of an endpoint, which leads to its page. Requests beyond the limit of names are counted without one. */
+export function EndpointLink({ endpoint }: { readonly endpoint: string }) {
+  if (endpoint === '') return <span class="muted">other paths</span>
+  return (
+    <Link href={formatAddress('endpoint', { name: endpoint })} class="cell-link">
+      {endpoint}
+    </Link>
+  )
+}
+
+export function PayerLink({ payer }: { readonly payer: string }) {
+  if (payer === '') return <Name text="" />
+  return (
+    <Link href={formatAddress('payer', { name: payer })} class="cell-link">
+      <Name text={payer} />
+    </Link>
+  )
+}
+
+/** For screen readers. */
+function OnlyThese() {
+  return <span class="unseen">, show only these payments</span>
+}
+
+export function TokenLink({ token }: { readonly token: string }) {
+  return (
+    <Link href={filterAddress({ token })} class="cell-link">
+      {token}
+      <OnlyThese />
+    </Link>
+  )
+}
+
+/** The value in the currency of the reports. */
+export function Worth({ record: { worth, revenueToken } }: { readonly record: FeedRecord }) {
+  if (worth === '') return <span class="muted">no rate</span>
+  const locale = pageLocale()
+  return <span title={`${formatAmount(worth, locale)} ${revenueToken}`}>{formatRounded(worth, locale)}</span>
+}
+
 const tones: Readonly<Record<Status, string>> = { Verified: 'good', Pending: 'warn', Expired: 'quiet' }
 const stateWords: Readonly<Record<State, string>> = {
   finalized: 'Final on chain.',
@@ -60,25 +102,42 @@ export function Standing({ record: { status, state } }: { readonly record: Pick<
   )
 }
 
+/** The same, as a link that shows only the payments of this status. */
+export function StandingLink({ record }: { readonly record: Pick<FeedRecord, 'status' | 'state'> }) {
+  return (
+    <Link href={filterAddress({ status: record.status })} class="cell-link">
+      <Standing record={record} />
+      <OnlyThese />
+    </Link>
+  )
+}
+
 const deliveryWords = { all: 'Delivered', some: 'In part', none: 'Not yet' } as const
 
 export function Delivery({ delivery }: { readonly delivery: FeedRecord['delivery'] }) {
   return <span class={delivery === 'all' ? 'muted' : undefined}>{deliveryWords[delivery]}</span>
 }
 
-export function Trend({ change, than }: { readonly change: Change; readonly than: string }) {
+interface TrendProps {
+  readonly change: Change
+  readonly than: string
+  /** More is worse. */
+  readonly isCost?: boolean
+}
+
+export function Trend({ change, than, isCost = false }: TrendProps) {
   if (change.kind === 'none') return <span class="trend muted">–</span>
   if (change.kind === 'new')
     return (
       <span class="trend" title={`Nothing in the previous ${than}`}>
-        <b class="up">New</b> <span class="muted">none before</span>
+        <b class={isCost ? 'down' : 'up'}>New</b> <span class="muted">none before</span>
       </span>
     )
   const sign = { up: '↑\u2009', down: '↓\u2009', same: '' }[change.kind]
   const said = { up: 'up by', down: 'down by', same: 'changed by' }[change.kind]
   return (
     <span class="trend">
-      <b class={change.kind}>
+      <b class={isCost && change.kind !== 'same' ? { up: 'down', down: 'up' }[change.kind] : change.kind}>
         <span aria-hidden="true">{sign}</span>
         <span class="unseen">{said} </span>
         {change.text}

@@ -3,6 +3,12 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { isOverTable } from '../data/answer.ts'
 
+/** The order of the rows by one column, and a click on its heading. */
+export interface Sorting {
+  readonly way: 'ascending' | 'descending' | 'none'
+  readonly turn: () => void
+}
+
 export interface Column<Row> {
   readonly name: ComponentChildren
   /** Classes of the heading and of the cells. */
@@ -10,6 +16,8 @@ export interface Column<Row> {
   /** Classes of the cells only. */
   readonly cellClass?: string
   readonly cell: (row: Row) => ComponentChildren
+  /** Undefined if the rows cannot be sorted by the column. */
+  readonly sorting?: Sorting | undefined
   /** The tooltip of a cell. */
   readonly title?: (row: Row) => string | undefined
 }
@@ -38,8 +46,8 @@ export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: na
         <thead>
           <tr>
             {columns.map((column, index) => (
-              <th key={index} scope="col" class={column.class}>
-                {column.name}
+              <th key={index} scope="col" class={column.class} aria-sort={column.sorting?.way}>
+                {column.sorting ? <SortButton {...column.sorting}>{column.name}</SortButton> : column.name}
               </th>
             ))}
           </tr>
@@ -57,6 +65,19 @@ export function Table<Row>({ caption, columns, rows, rowKey, rowClass, class: na
         </tbody>
       </table>
     </div>
+  )
+}
+
+const arrows = { ascending: '↑', descending: '↓', none: '↕' } as const
+
+function SortButton({ way, turn, children }: Sorting & { readonly children: ComponentChildren }) {
+  return (
+    <button type="button" class="sort" onClick={turn}>
+      {children}
+      <span class={way === 'none' ? 'sort-mark sort-none' : 'sort-mark'} aria-hidden="true">
+        {arrows[way]}
+      </span>
+    </button>
   )
 }
 

@@ -6,13 +6,14 @@ import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
 import { calmNews, useAnswer } from '../data/answer.ts'
 import type { Analytics, Revenue, RevenueLine, UsageLine } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
-import { formatAddress } from '../data/route.ts'
+import { change, formatAddress, place } from '../data/route.ts'
+import { type Order, readOrder, sortRows, turnOrder, writeOrder } from '../data/sorting.ts'
 import { Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { NoPayments, When } from '../elements/states.tsx'
-import { type Column, Table } from '../elements/table.tsx'
+import { type Column, type Sorting, Table } from '../elements/table.tsx'
 import { ScreenHead } from './shell.tsx'
 
 interface Line extends UsageLine, Revenue {
@@ -40,14 +41,25 @@ function joinLines(usage: readonly UsageLine[], revenue: readonly RevenueLine[])
     .sort((one, other) => compareDecimals(other.revenue, one.revenue) || other.calls - one.calls)
 }
 
+const keys = ['endpoint', 'challenged', 'payments', 'conversion', 'calls', 'delivered', 'revenue'] as const
+type Key = (typeof keys)[number]
+
+function compareLines(key: Key): (one: Line, other: Line) => number {
+  if (key === 'endpoint') return (one, other) => one.endpoint.localeCompare(other.endpoint)
+  if (key === 'revenue') return (one, other) => compareDecimals(one.revenue, other.revenue)
+  // An endpoint without requests for payment has no conversion.
+  return (one, other) => (one[key] ?? -1) - (other[key] ?? -1)
+}
+
 export function Endpoints() {
   const period = usePeriod()
   const { from, to } = period
-  const options = { follows: calmNews }
-  const usage = useAnswer<Analytics>(formatPath('/analytics', { view: 'usage', from, to }), options)
-  const revenue = useAnswer<Analytics>(formatPath('/analytics', { view: 'revenue', from, to }), options)
-  const lines = joinLines(usage.value?.usage ?? [], revenue.value?.revenue ?? [])
-  const token = revenue.value?.revenueToken ?? ''
+  const path = formatPath('/analytics', { view: 'usage,revenue', from, to })
+  const loaded = useAnswer<Analytics>(path, { follows: calmNews })
+  const order = readOrder(place.value.query.get('sort'), keys, { key: 'revenue', isUp: false })
+  const joined = joinLines(loaded.value?.usage ?? [], loaded.value?.revenue ?? [])
+  const lines = sortRows(joined, compareLines(order.key), order.isUp)
+  const token = loaded.value?.revenueToken ?? ''
   const cells = () => [
     [
       ...['endpoint', 'calls', 'payments', 'challenged', 'conversion', 'delivered', 'undelivered'],
@@ -68,12 +80,12 @@ export function Endpoints() {
         <CsvButton name="endpoints" rows={cells} />
       </ScreenHead>
       <section class="card" aria-label="All endpoints">
-        <When loaded={usage} lines={6}>
+        <When loaded={loaded} lines={6}>
           {() =>
             lines.length === 0 ? (
               <NoPayments what="No requests in this period" />
             ) : (
-              <EndpointsTable lines={lines} token={token} />
+              <EndpointsTable lines={lines} token={token} order={order} />
             )
           }
         </When>
@@ -82,14 +94,25 @@ export function Endpoints() {
   )
 }
 
-function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; readonly token: string }) {
+interface EndpointsTableProps {
+  readonly lines: readonly Line[]
+  readonly token: string
+  readonly order: Order<Key>
+}
+
+function EndpointsTable({ lines, token, order }: EndpointsTableProps) {
+  const sort = (key: Key): Sorting => ({
+    way: key !== order.key ? 'none' : order.isUp ? 'ascending' : 'descending',
+    turn: () => change({ sort: writeOrder(turnOrder(order, key, key === 'endpoint')) }, { isReplacing: true }),
+  })
   const columns: readonly Column<Line>[] = [
     {
       name: 'Endpoint',
+      sorting: sort('endpoint'),
       cellClass: 'endpoint',
       cell: ({ endpoint, challenged, calls, conversion }) => (
-        <Link href={formatAddress('payments', { endpoint })} class="row-link" row={endpoint}>
-          {endpoint}
+        <Link href={formatAddress('endpoint', { name: endpoint })} class="row-link" row={endpoint}>
+          {endpoint || 'other paths'}
           <span class="narrow">
             <Count count={challenged} /> asked, {formatShare(conversion, pageLocale())} paid, <Count count={calls} />{' '}
             calls
@@ -98,12 +121,28 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
       ),
       title: ({ endpoint }) => endpoint,
     },
-    { name: 'Asked (402)', class: 'number wide', cell: ({ challenged }) => <Count count={challenged} /> },
-    { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
-    { name: 'Conversion', class: 'number wide', cell: ({ conversion }) => formatShare(conversion, pageLocale()) },
-    { name: 'Calls', class: 'number wide', cell: ({ calls }) => <Count count={calls} /> },
+    {
+      name: 'Asked (402)',
+      class: 'number wide',
+      sorting: sort('challenged'),
+      cell: ({ challenged }) => <Count count={challenged} />,
+    },
+    {
+      name: 'Payments',
+      class: 'number',
+      sorting: sort('payments'),
+      cell: ({ payments }) => <Count count={payments} />,
+    },
+    {
+      name: 'Conversion',
+      class: 'number wide',
+      sorting: sort('conversion'),
+      cell: ({ conversion }) => formatShare(conversion, pageLocale()),
+    },
+    { name: 'Calls', class: 'number wide', sorting: sort('calls'), cell: ({ calls }) => <Count count={calls} /> },
     {
       name: 'Delivered',
+      sorting: sort('delivered'),
       class: 'number wide',
       cell: ({ delivered, undelivered }) => (
         <>
@@ -118,15 +157,7 @@ function EndpointsTable({ lines, token }: { readonly lines: readonly Line[]; rea
         </>
       ),
     },
-    ...revenueColumns(lines, token),
+    ...revenueColumns(lines, token, 'number', sort('revenue')),
   ]
-  return (
-    <Table
-      class="many"
-      caption="Endpoints, by revenue"
-      columns={columns}
-      rows={lines}
-      rowKey={({ endpoint }) => endpoint}
-    />
-  )
+  return <Table class="many" caption="Endpoints" columns={columns} rows={lines} rowKey={({ endpoint }) => endpoint} />
 }

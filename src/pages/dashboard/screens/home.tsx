@@ -141,7 +141,7 @@ function TopEndpoints({ summary: { topEndpoints, revenueToken } }: { readonly su
       name: 'Endpoint',
       cellClass: 'endpoint',
       cell: ({ path }) => (
-        <Link href={formatAddress('payments', { endpoint: path })} class="row-link">
+        <Link href={formatAddress('endpoint', { name: path })} class="row-link">
           {path}
         </Link>
       ),

@@ -1,5 +1,4 @@
 /** Payers by pseudonym: the service stores wallets as keyed hashes only. */
-import { useSignal } from '@preact/signals'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -7,15 +6,14 @@ import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
 import { calmNews, useAnswer } from '../data/answer.ts'
 import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
-import { formatAddress } from '../data/route.ts'
+import { change, formatAddress, place } from '../data/route.ts'
 import { Count, Moment, Name } from '../elements/cells.tsx'
-import { Choice } from '../elements/choice.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { NoPayments, When } from '../elements/states.tsx'
-import { type Column, Table } from '../elements/table.tsx'
+import { type Column, type Sorting, Table } from '../elements/table.tsx'
 import { ScreenHead } from './shell.tsx'
 
 type Order = 'revenue' | 'latest'
@@ -23,9 +21,9 @@ type Order = 'revenue' | 'latest'
 export function Payers() {
   const period = usePeriod(false)
   const { from, to } = period
-  const order = useSignal<Order>('revenue')
-  const { cursor, pages } = useTurning(JSON.stringify([from, to, order.value]))
-  const path = formatPath('/analytics/payers', { from, to, order: order.value, limit: 25, cursor })
+  const order: Order = place.value.query.get('order') === 'latest' ? 'latest' : 'revenue'
+  const { cursor, pages } = useTurning(JSON.stringify([from, to, order]))
+  const path = formatPath('/analytics/payers', { from, to, order, limit: 25, cursor })
   const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? calmNews : undefined })
   const payers = loaded.value?.payers ?? []
   const tokens = [...new Set(payers.flatMap(({ received }) => Object.keys(received)))]
@@ -50,17 +48,6 @@ export function Payers() {
       </ScreenHead>
       <section class="card" aria-label="All payers">
         <div class="filters">
-          <Choice
-            label="Order"
-            options={[
-              ['revenue', 'Most revenue'],
-              ['latest', 'Latest'],
-            ]}
-            value={order.value}
-            onChange={(value) => {
-              order.value = value
-            }}
-          />
           <p class="muted filters-note">
             Wallets are stored as keyed hashes: a payer has the same name only within this service. Periods are extended
             to whole days in UTC.
@@ -72,7 +59,7 @@ export function Payers() {
               <NoPayments what="No payers in this period" />
             ) : (
               <>
-                <PayersTable payers={payers} token={revenueToken} />
+                <PayersTable payers={payers} token={revenueToken} order={order} />
                 <Pages {...pages(next)} />
               </>
             )
@@ -88,13 +75,24 @@ function receivedWords({ received }: Payer): string {
   return given.map(([token, amount]) => `${formatAmount(amount, pageLocale())} ${token}`).join(', ')
 }
 
-function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; readonly token: string }) {
+interface PayersTableProps {
+  readonly payers: readonly Payer[]
+  readonly token: string
+  readonly order: Order
+}
+
+function PayersTable({ payers, token, order }: PayersTableProps) {
+  // The service sorts, because a page has only some of the payers. The largest and the latest come first.
+  const sort = (key: Order): Sorting => ({
+    way: key === order ? 'descending' : 'none',
+    turn: () => change({ order: key }, { isReplacing: true }),
+  })
   const columns: readonly Column<Payer>[] = [
     {
       name: 'Payer',
       class: 'lead',
       cell: (one) => (
-        <Link href={formatAddress('payments', { payer: one.payer })} class="row-link" row={one.payer || 'unknown'}>
+        <Link href={formatAddress('payer', { name: one.payer })} class="row-link" row={one.payer || 'unknown'}>
           <Name text={one.payer} />
           <span class="narrow">
             <Moment at={one.last} />
@@ -104,9 +102,9 @@ function PayersTable({ payers, token }: { readonly payers: readonly Payer[]; rea
     },
     { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
     { name: 'Paid', class: 'number wide', cell: receivedWords },
-    ...revenueColumns(payers, token, 'number trail'),
+    ...revenueColumns(payers, token, 'number trail', sort('revenue')),
     { name: 'First', class: 'when wide', cell: ({ first }) => <Moment at={first} /> },
-    { name: 'Last', class: 'when wide', cell: ({ last }) => <Moment at={last} /> },
+    { name: 'Last', class: 'when wide', sorting: sort('latest'), cell: ({ last }) => <Moment at={last} /> },
   ]
   return <Table class="many" caption="Payers" columns={columns} rows={payers} rowKey={({ payer }) => payer} />
 }

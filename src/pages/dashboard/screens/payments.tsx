@@ -1,14 +1,17 @@
 /** All payments, page by page, with search, filters and details. */
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { knownCodes } from '../../../core/money/tokens.ts'
+import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
+import { compareDecimals } from '../../look/decimals.ts'
+import { pageLocale } from '../../look/locale.ts'
 import { usualPeriod } from '../../look/periods.ts'
 import { calmNews, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
 import { ask, formatPath, type Outcome } from '../data/ask.ts'
 import { change, formatAddress, place } from '../data/route.ts'
 import { giveSearch, searchId } from '../dialogs/keyboard.tsx'
-import { Name } from '../elements/cells.tsx'
+import { Count, Name } from '../elements/cells.tsx'
 import { Pick } from '../elements/choice.tsx'
 import { ExportMenu } from '../elements/export.tsx'
 import { Icon } from '../elements/icons.tsx'
@@ -42,10 +45,12 @@ export function Payments() {
   const time = q === '' ? { from: period.from, to: period.to } : {}
   const asked = { ...time, ...filters }
   const { cursor, pages } = useTurning(JSON.stringify(asked))
-  const path = formatPath('/analytics', { view: 'records', limit: pageSize, ...asked, cursor })
+  const view = cursor === undefined ? 'records,totals,names' : 'records'
+  const path = formatPath('/analytics', { view, limit: pageSize, ...asked, cursor })
   const loaded = useAnswer<Analytics>(path, { follows: cursor === undefined ? calmNews : undefined, asking: search })
-  const tokens = useAnswer<Analytics>('/analytics?view=tokens').value?.tokens?.map((line) => line.token) ?? knownCodes
-  const names = useAnswer<Analytics>('/analytics?view=usage').value?.usage?.map((line) => line.endpoint) ?? []
+  const known = useRef<Analytics['names']>(undefined)
+  known.current = loaded.value?.names ?? known.current
+  const { tokens = knownCodes, endpoints = [] } = known.current ?? {}
   const isFiltered = filterNames.some((name) => filters[name] !== '') || period.name !== usualPeriod
   return (
     <>
@@ -61,7 +66,7 @@ export function Payments() {
           <SearchBox value={q} />
           {(
             [
-              ['endpoint', 'Endpoint', names],
+              ['endpoint', 'Endpoint', endpoints],
               ['token', 'Token', tokens],
               ['status', 'Status', statuses],
               ['state', 'State', states],
@@ -88,9 +93,10 @@ export function Payments() {
           )}
         </div>
         <When loaded={loaded} lines={10}>
-          {({ records = [], next = null }) =>
+          {({ records = [], next = null, totals, revenueToken }) =>
             records.length > 0 ? (
               <>
+                {totals && <ListTotals totals={totals} token={revenueToken} />}
                 <PaymentsTable
                   caption="Payments, newest first"
                   records={records}
@@ -104,7 +110,7 @@ export function Payments() {
                 <p>
                   {q === ''
                     ? 'Remove a filter, or choose a longer period.'
-                    : 'Search for a complete id, transaction, requestId or payer.'}
+                    : 'Search for an id, a transaction, a requestId or a payer. Of a payer, four characters are enough.'}
                 </p>
               </Notice>
             ) : (
@@ -117,13 +123,58 @@ export function Payments() {
   )
 }
 
+/** The number of payments with these filters, and their sums when they were paid. */
+function ListTotals({ totals, token }: { readonly totals: NonNullable<Analytics['totals']>; readonly token: string }) {
+  const locale = pageLocale()
+  const { payments, isCut, worth, unvalued, received } = totals
+  const amounts = Object.entries(received).filter(([, amount]) => compareDecimals(amount || '0', '0') > 0)
+  const isPlain = amounts.length === 1 && amounts[0]?.[0] === token && unvalued === 0
+  return (
+    <p class="list-totals">
+      <b>
+        {isCut && 'Latest '}
+        <Count count={payments} /> {payments === 1 ? 'payment' : 'payments'}
+      </b>
+      <span title={`${formatAmount(worth, locale)} ${token}`}>
+        worth{' '}
+        <b>
+          {formatRounded(worth, locale)} {token}
+        </b>{' '}
+        when paid
+      </span>
+      {!isPlain && (
+        <span class="muted">
+          {amounts.map(([code, amount]) => `${formatRounded(amount, locale)} ${code}`).join(' + ')}
+          {unvalued > 0 && `, ${formatCount(unvalued, locale)} without a rate`}
+        </span>
+      )}
+    </p>
+  )
+}
+
+/** The text is sent as the seller types, after a short pause. Fewer characters match too many names. */
+const typingMs = 250
+const fewestCharacters = 4
+
 function SearchBox({ value }: { readonly value: string }) {
   const text = useSignal(value)
   useEffect(() => {
     text.value = value
   }, [value, text])
   useEffect(giveSearch, [])
-  const submit = () => change({ q: text.value.trim() || undefined })
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const submit = () => {
+    clearTimeout(timer.current)
+    const q = text.value.trim()
+    if (q !== value) change({ q: q || undefined }, { isReplacing: value !== '' })
+  }
+  const type = () => {
+    clearTimeout(timer.current)
+    const { length } = text.value.trim()
+    if (length === 0) submit()
+    else if (length >= fewestCharacters) timer.current = setTimeout(submit, typingMs)
+  }
   return (
     <search class="search">
       <label>
@@ -138,7 +189,7 @@ function SearchBox({ value }: { readonly value: string }) {
           spellcheck={false}
           onInput={({ currentTarget }) => {
             text.value = currentTarget.value
-            if (text.value === '' && value !== '') submit()
+            type()
           }}
           onKeyDown={({ key }) => {
             if (key === 'Enter') submit()

@@ -10,7 +10,7 @@ import type { Refunds } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
 import { changeAddress, formatAddress, place } from '../data/route.ts'
 import { findRefund, isUnderWay, type Ordered, RefundCell, RefundDialog, RefundsCard } from '../dialogs/refund.tsx'
-import { Moment, Name } from '../elements/cells.tsx'
+import { EndpointLink, Moment, Name } from '../elements/cells.tsx'
 import { KindLinks } from '../elements/choice.tsx'
 import { CopyButton } from '../elements/copy.tsx'
 import { CsvButton } from '../elements/export.tsx'
@@ -203,7 +203,8 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
       name: 'Endpoint',
       class: 'wide',
       cellClass: 'endpoint',
-      cell: ({ endpoint }) => endpoint || <span class="muted">none</span>,
+      cell: ({ endpoint }) =>
+        endpoint === '' ? <span class="muted">none</span> : <EndpointLink endpoint={endpoint} />,
       title: ({ endpoint }) => endpoint,
     },
     {

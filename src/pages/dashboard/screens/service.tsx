@@ -1,9 +1,7 @@
 /** The configuration of the service as it sells now: routes, prices, tokens and wallets. Read-only. */
 import { useEffect } from 'preact/hooks'
-import { formatAmount } from '../../look/amounts.ts'
-import { pageLocale } from '../../look/locale.ts'
 import { useAnswer } from '../data/answer.ts'
-import type { ServiceStatus, WellKnown } from '../data/answers.ts'
+import type { Offer, ServiceStatus, WellKnown } from '../data/answers.ts'
 import { formatAddress } from '../data/route.ts'
 import { service } from '../data/session.ts'
 import { status, takeStatus } from '../data/status.ts'
@@ -14,9 +12,8 @@ import { Fact } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
 import { Notice, Skeleton, TroubleNotice } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
+import { formatPrice, formatUnit } from '../tables/offers.ts'
 import { ScreenHead } from './shell.tsx'
-
-type Offer = WellKnown['endpoints'][number]
 
 export function Service() {
   const known = service.value
@@ -72,16 +69,6 @@ export function Service() {
   )
 }
 
-function formatUnit({ per: { unit, amount } }: Offer): string {
-  if (unit === 'byte') return 'a megabyte'
-  if (amount === 1) return `a ${unit}`
-  return `${formatAmount(String(amount), pageLocale(), 0)} ${unit}s`
-}
-
-function formatPrice({ price, token }: Offer): string {
-  return price === null ? `in ${token}, by request` : `${formatAmount(price, pageLocale())} ${token}`
-}
-
 const columns: readonly Column<Offer>[] = [
   {
     name: 'Route',
@@ -91,7 +78,7 @@ const columns: readonly Column<Offer>[] = [
       const name = `${one.methods.join(', ')} ${one.path ?? 'without a name'}`
       return (
         <>
-          {path === '' ? name : <Link href={formatAddress('payments', { endpoint: path })}>{name}</Link>}
+          {path === '' ? name : <Link href={formatAddress('endpoint', { name: path })}>{name}</Link>}
           <span class="narrow">{one.acceptedMints.join(', ')}</span>
         </>
       )

@@ -15,7 +15,7 @@ import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { Menu } from '../elements/menu.tsx'
 
-type Entry = readonly [screen: Exclude<Screen, 'sign-in'>, name: string]
+type Entry = readonly [screen: Exclude<Screen, 'sign-in' | 'endpoint' | 'payer'>, name: string]
 
 /** A phone shows these in its bar, and the others in a menu beside them. */
 const firstEntries: readonly Entry[] = [
@@ -61,7 +61,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 }
 
 function Ways() {
-  const { screen } = place.value
+  const screen = findEntry()
   const entries = isNarrow.value ? firstEntries : [...firstEntries, ...otherEntries]
   const other = otherEntries.find(([one]) => one === screen)
   return (
@@ -90,11 +90,19 @@ function Ways() {
   )
 }
 
+/** The screen of the menu that a page without its own entry belongs to. */
+const parents: Partial<Record<Screen, Screen>> = { endpoint: 'endpoints', payer: 'payers' }
+
+function findEntry(): Screen {
+  const { screen } = place.value
+  return parents[screen] ?? screen
+}
+
 function Way({ entry: [one, name] }: { readonly entry: Entry }) {
   const count = one === 'problems' && status.value ? countProblems(status.value) : 0
   return (
     <li>
-      <Link href={formatAddress(one)} isCurrent={one === place.value.screen}>
+      <Link href={formatAddress(one)} isCurrent={one === findEntry()}>
         <Icon name={one} />
         <span>{name}</span>
         {count > 0 && <span class="way-count">{formatCount(count, pageLocale())}</span>}
@@ -168,10 +176,24 @@ function Settings({ kind = 'button' }: { readonly kind?: string }) {
   )
 }
 
-export function ScreenHead({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+interface ScreenHeadProps {
+  readonly title: string
+  /** The list that the page belongs to. */
+  readonly within?: readonly [screen: Screen, name: string]
+  readonly children?: ComponentChildren
+}
+
+export function ScreenHead({ title, within, children }: ScreenHeadProps) {
   return (
     <div class="screen-head">
-      <h1>{title}</h1>
+      <div class="screen-title">
+        {within && (
+          <Link href={formatAddress(within[0])} class="screen-within">
+            <Icon name="left" /> {within[1]}
+          </Link>
+        )}
+        <h1>{title}</h1>
+      </div>
       <div class="screen-tools">{children}</div>
     </div>
   )

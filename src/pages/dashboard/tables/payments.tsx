@@ -1,7 +1,9 @@
 /** Payments in rows, each with a link to its details. */
+import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
 import type { FeedRecord } from '../data/answers.ts'
 import { changeAddress } from '../data/route.ts'
-import { Amount, Delivery, Moment, Name, Standing } from '../elements/cells.tsx'
+import { Delivery, EndpointLink, Moment, PayerLink, StandingLink, TokenLink, Worth } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 
@@ -10,43 +12,72 @@ export interface PaymentsTableProps {
   readonly records: readonly FeedRecord[]
   /** Shows the time of day instead of the relative time. */
   readonly isExact?: boolean
+  /** The column that all rows would repeat. */
+  readonly without?: 'endpoint' | 'payer'
   readonly isNew?: (record: FeedRecord) => boolean
   readonly isOpen?: (record: FeedRecord) => boolean
 }
 
-export function PaymentsTable({ caption, records, isExact = false, isNew, isOpen }: PaymentsTableProps) {
+const endpointColumn: Column<FeedRecord> = {
+  name: 'Endpoint',
+  class: 'wide',
+  cellClass: 'endpoint',
+  cell: ({ endpoint }) => <EndpointLink endpoint={endpoint} />,
+  title: ({ endpoint }) => endpoint,
+}
+const payerColumn: Column<FeedRecord> = {
+  name: 'Payer',
+  class: 'wide',
+  cell: ({ payer }) => <PayerLink payer={payer} />,
+}
+
+export function PaymentsTable({ caption, records, isExact = false, without, isNew, isOpen }: PaymentsTableProps) {
+  const revenueToken = records[0]?.revenueToken
   const columns: readonly Column<FeedRecord>[] = [
     {
       name: 'Amount',
       class: 'number lead',
-      cell: ({ id, amount, token, endpoint }) => (
-        <Link href={changeAddress({ payment: id })} class="row-link" row={id}>
-          <Amount amount={amount} token={token} />
-          <span class="narrow">{endpoint}</span>
-        </Link>
+      cell: ({ id, amount, token, endpoint, worth }) => (
+        <>
+          <span class="amount">
+            <Link href={changeAddress({ payment: id })} class="row-link" row={id}>
+              {formatAmount(amount, pageLocale())}
+            </Link>{' '}
+            <span class="unit">
+              <TokenLink token={token} />
+            </span>
+          </span>
+          <span class="narrow">
+            {[
+              ...(without === 'endpoint' ? [] : [endpoint]),
+              ...(token === revenueToken || worth === ''
+                ? []
+                : [`${formatRounded(worth, pageLocale())} ${revenueToken}`]),
+            ].join(' · ')}
+          </span>
+        </>
       ),
+    },
+    {
+      name: revenueToken === undefined ? 'Value' : `Value, ${revenueToken}`,
+      class: 'number wide',
+      cell: (record) => <Worth record={record} />,
     },
     {
       name: 'Status',
       class: 'trail',
       cell: (record) => (
         <>
-          <Standing record={record} />
+          <StandingLink record={record} />
           <span class="narrow">
             <Moment at={record.timestamp} isExact={isExact} />
           </span>
         </>
       ),
     },
-    {
-      name: 'Endpoint',
-      class: 'wide',
-      cellClass: 'endpoint',
-      cell: ({ endpoint }) => endpoint,
-      title: ({ endpoint }) => endpoint,
-    },
-    { name: 'Payer', class: 'wide', cell: ({ payer }) => <Name text={payer} /> },
-    { name: 'Delivery', class: 'wide', cell: ({ delivery }) => <Delivery delivery={delivery} /> },
+    ...(without === 'endpoint' ? [] : [endpointColumn]),
+    ...(without === 'payer' ? [] : [payerColumn]),
+    { name: 'Delivery', class: 'wide spare', cell: ({ delivery }) => <Delivery delivery={delivery} /> },
     {
       name: 'When',
       class: 'when wide',

@@ -1,0 +1,98 @@
+/** Finds payments by a name: complete, its first characters, or both of its ends. */
+import { decodeAddress, decodeSignature, encodeBase58, listSignatureRanges } from '../../core/encoding/base58.ts'
+import type { PaymentListItem } from '../../core/payment/history.ts'
+import type { Books, ListSum, PaymentListMark, PaymentListQuery } from '../../core/ports/reports.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
+import type { Cursors } from './cursor.ts'
+
+export interface SearchParts {
+  readonly books: Pick<Books, 'listPayments' | 'findPayers' | 'findTransactions'>
+  readonly cursors: Pick<Cursors, 'read'>
+  /** Returns the pseudonym of a requestId. */
+  readonly nameOf: (requestId: string) => string
+  /** Returns the pseudonym of a wallet. */
+  readonly payerOf: (wallet: Uint8Array) => string
+}
+
+type Names = Pick<PaymentListQuery, 'tx' | 'request' | 'payer'>
+
+/** Shorter texts match too many names. */
+const shortestStart = 4
+/** Names that are compared with the end of a text, and names that a search combines. */
+const mostCompared = 50
+const mostCombined = 10
+
+export interface Found {
+  readonly payments: readonly PaymentListItem[]
+  /** The payments have one of these names; without a search, one that admits all. */
+  readonly names: readonly Names[]
+}
+
+/**
+ * Tries each meaning of the search text and returns the first that exists.
+ *
+ * The start of a transaction is a meaning only for a reader who may know transactions: others could guess one letter
+ * by letter.
+ */
+export async function searchPayments(
+  parts: SearchParts,
+  query: PaymentListQuery,
+  q: string | undefined,
+  mayNameTransactions: boolean,
+): Promise<Found> {
+  if (q === undefined) return { payments: await parts.books.listPayments(query), names: [{}] }
+  for (const names of interpretExactly(parts, q)) {
+    const found = await listAny(parts, query, [names])
+    if (found.payments.length > 0) return found
+  }
+  return listAny(parts, query, await interpretStart(parts, q, mayNameTransactions))
+}
+
+function interpretExactly(parts: SearchParts, q: string): readonly Names[] {
+  if (!/^[\w-]+$/.test(q)) return []
+  const tx = parts.cursors.read(q)?.tx ?? decodeSignature(q)
+  if (tx) return [{ tx }]
+  if (openRequest(q)) return [{ request: parts.nameOf(q) }]
+  const wallet = decodeAddress(q)
+  return wallet ? [{ payer: parts.payerOf(wallet) }] : [{ request: q }, { payer: q }]
+}
+
+async function interpretStart({ books }: SearchParts, q: string, mayNameTransactions: boolean) {
+  const [start = '', end = ''] = q.split(/…|\.\.\./)
+  if (start.length < shortestStart) return []
+  // '~' follows all characters of a pseudonym.
+  const payers = await books.findPayers(start, `${start}~`, mostCompared)
+  const ranges = mayNameTransactions ? listSignatureRanges(start) : []
+  const found = await Promise.all(ranges.map(([from, to]) => books.findTransactions(from, to, mostCompared)))
+  const transactions = found.flat().map((tx) => ({ tx, text: encodeBase58(tx) }))
+  const names: readonly Names[] = [
+    ...payers.filter((payer) => payer.endsWith(end)).map((payer) => ({ payer })),
+    ...transactions.filter(({ text }) => text.endsWith(end)).map(({ tx }) => ({ tx })),
+  ]
+  return names.slice(0, mostCombined)
+}
+
+/** The payments with any of these names, in the order of the query. A payer in the query excludes the others. */
+async function listAny({ books }: SearchParts, query: PaymentListQuery, names: readonly Names[]): Promise<Found> {
+  const possible = names.filter((one) => one.payer === undefined || (query.payer ?? one.payer) === one.payer)
+  const lists = await Promise.all(possible.map((one) => books.listPayments({ ...query, ...one })))
+  const direction = query.order === 'latest' ? -1 : 1
+  const seen = new Map(lists.flat().map((payment) => [encodeBase58(payment.tx), payment]))
+  const payments = [...seen.values()].sort((one, other) => direction * compareMarks(one, other)).slice(0, query.most)
+  return { payments, names: possible }
+}
+
+function compareMarks(one: PaymentListMark, other: PaymentListMark): number {
+  const at = one.tx.findIndex((byte, index) => byte !== other.tx[index])
+  return one.at - other.at || (one.tx[at] ?? 0) - (other.tx[at] ?? 0)
+}
+
+/** The sums of everything that was found, on all pages. */
+export async function sumFound(
+  books: Pick<Books, 'sumPayments'>,
+  query: PaymentListQuery,
+  names: readonly Names[],
+): Promise<readonly ListSum[]> {
+  const sums = await Promise.all(names.map((one) => books.sumPayments({ ...query, ...one })))
+  return sums.flat()
+}

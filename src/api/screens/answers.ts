@@ -1,0 +1,77 @@
+/** Schemas of the responses that each serve one screen of the dashboard. */
+import { z } from 'zod'
+import { feedRecord, period, problemList, revenue, summary, tokenLine, usage } from '../analytics/answers.ts'
+import { count, moment, token } from '../http/answers.ts'
+import { offer } from '../public/answers.ts'
+import { alertKinds } from './status.ts'
+
+export const status = z
+  .strictObject({
+    alerts: z.array(
+      z.strictObject({ kind: z.enum(alertKinds), detail: z.string().meta({ description: 'The reason, in words.' }) }),
+    ),
+    problems: problemList.shape.counts,
+  })
+  .meta({ id: 'Status' })
+
+const overviewPoint = z.strictObject({ at: moment, payments: count, ...revenue })
+export const overview = z
+  .strictObject({
+    summary,
+    step: z.enum(['hour', 'day']),
+    points: z.array(overviewPoint).meta({ description: 'Hours or days (UTC) with payments or refunds.' }),
+    before: z
+      .strictObject({ ...period, points: z.array(overviewPoint) })
+      .nullable()
+      .meta({ description: 'The period to compare with.' }),
+    tokens: z.array(tokenLine),
+    records: z.array(feedRecord).meta({ description: 'The latest payments of all time.' }),
+    status,
+    setup: z
+      .strictObject({
+        hasPayments: z.boolean(),
+        hasOwners: z.boolean().meta({ description: 'Whether the option `owners` is set.' }),
+        hasWebhooks: z.boolean(),
+        isLive: z.boolean().meta({ description: 'Whether the service sells for real money.' }),
+      })
+      .meta({ description: 'The first steps of a new service.' }),
+  })
+  .meta({ id: 'Overview' })
+
+const chart = { step: overview.shape.step, points: overview.shape.points, before: overview.shape.before }
+const sums = { payments: count, ...revenue }
+const used = z.strictObject(usage).meta({ description: 'Requests that are not payments, in whole hours.' })
+
+export const endpointPage = z
+  .strictObject({
+    endpoint: z.string(),
+    offers: z.array(offer).meta({ description: 'The current price; empty if the endpoint is no longer sold.' }),
+    summary: z.strictObject({
+      revenueToken: token,
+      ...period,
+      ...sums,
+      usage: used,
+      previous: z.strictObject({ ...sums, usage: used }).meta({ description: 'The period to compare with.' }),
+    }),
+    ...chart,
+    tokens: z.array(tokenLine),
+    records: z.array(feedRecord).meta({ description: 'Its latest payments of all time.' }),
+  })
+  .meta({ id: 'EndpointPage' })
+
+export const payerPage = z
+  .strictObject({
+    payer: z.string().meta({ description: 'Pseudonym.' }),
+    first: moment.nullable().meta({ description: 'Its first payment of all time.' }),
+    last: moment.nullable(),
+    summary: z.strictObject({
+      revenueToken: token,
+      ...period,
+      ...sums,
+      previous: z.strictObject(sums).meta({ description: 'The period to compare with.' }),
+    }),
+    ...chart,
+    tokens: z.array(tokenLine),
+    records: z.array(feedRecord).meta({ description: 'Its latest payments of all time.' }),
+  })
+  .meta({ id: 'PayerPage' })
