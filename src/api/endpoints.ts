@@ -26,6 +26,7 @@ import { analyticsRows } from './routes/analytics.ts'
 import { developerRows } from './routes/developers.ts'
 import { facilitatorRows } from './routes/facilitator.ts'
 import { rewardsRows } from './routes/rewards.ts'
+import { screenRows } from './routes/screens.ts'
 import { webhookRows } from './routes/webhooks.ts'
 import type { StatusParts } from './screens/status.ts'
 
@@ -48,11 +49,13 @@ export function routeTable(parts: TableParts): readonly Row[] {
   const { service } = parts.routes
   const rows = [
     ...paymentRows(parts),
-    ...analyticsRows({
-      ...parts,
+    ...analyticsRows(parts),
+    ...screenRows({
+      books: parts.books,
       status: createStatusParts(parts),
       setup: () => readSetup(parts),
       catalog: service.catalog,
+      refusals: service.refusals,
     }),
     ...rewardsRows({ ...parts, settlement: parts.routes.settlement, sponsor: service, log: service.log }),
     ...webhookRows({ events: service.ledger.events, view: parts.routes.webhooks ?? noWebhooks }),

@@ -22,6 +22,7 @@ import { prepareHmac } from '../core/encoding/hmac.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { createMeter, type Meter } from '../core/observability/metrics.ts'
 import { redactLog } from '../core/observability/redact.ts'
+import { createRefusalLog } from '../core/payment/refusal-log.ts'
 import { type Ledger, LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock, Log, Verifier } from '../core/runtime.ts'
 import { createEncoder } from '../host/base64url.ts'
@@ -276,7 +277,7 @@ function createLedgerParts(
   { http, clock, log }: HostParts,
   stops: Stops,
   note: (tx: Uint8Array) => void,
-): Pick<RuntimeParts, 'openRates' | 'exposure' | 'usage' | 'pending'> {
+): Pick<RuntimeParts, 'openRates' | 'exposure' | 'usage' | 'refusals' | 'pending'> {
   const rates = shareRates({ get: http.get, clock, log, journal: ratesJournal })
   stops.push(rates.stop)
   const exposure = createUnfinalizedPayments(journal, log)
@@ -285,7 +286,7 @@ function createLedgerParts(
   stops.push(usage.stop)
   const pending = createPendingPayments(journal, log, note)
   stops.push(pending.stop)
-  return { openRates: rates.open, exposure, usage, pending }
+  return { openRates: rates.open, exposure, usage, refusals: createRefusalLog(clock), pending }
 }
 
 /** The parts that depend on keys, nodes and files. */

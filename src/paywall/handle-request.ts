@@ -3,7 +3,9 @@
  * proof, the payment is verified.
  */
 import { parseOrder } from '../core/checkout/messages.ts'
+import { decodeAddress } from '../core/encoding/base58.ts'
 import { readClientAddress } from '../core/http/client-address.ts'
+import { nameEndpoint } from '../core/http/endpoint.ts'
 import type { Answer, Incoming } from '../core/http/http.ts'
 import { type Refusal, refuse } from '../core/payment/refusals.ts'
 import { LedgerUnavailable } from '../core/ports/ledger.ts'
@@ -266,13 +268,22 @@ function refuseVia(
   via: ForeignDialect | undefined,
 ): RequestOutcome | Promise<RequestOutcome> {
   if (!via?.isFresh(refusal)) return turnAway(served, incoming, refusal, facts, via)
-  countRefusal(served, incoming, refusal)
+  countRefusal(served, incoming, refusal, facts)
   return challenge(served, incoming, { refusal, type: via.refusal(refusal, facts).type })
 }
 
-function countRefusal(routeRuntime: RouteRuntime, incoming: Incoming, refusal: Refusal): void {
+function countRefusal(
+  routeRuntime: RouteRuntime,
+  incoming: Incoming,
+  refusal: Refusal,
+  { payer }: Pick<RefusalFacts, 'payer'>,
+): void {
   const { method, target } = incoming
-  routeRuntime.runtime.meter.count('paystile_proofs_total', { outcome: refusal.code })
+  const { meter, refusals, pseudonyms } = routeRuntime.runtime
+  meter.count('paystile_proofs_total', { outcome: refusal.code })
+  const wallet = payer === undefined ? undefined : decodeAddress(payer)
+  const endpoint = nameEndpoint(routeRuntime.route.config.endpoint, incoming)
+  refusals.note(refusal.code, endpoint, wallet ? pseudonyms.wallet(wallet) : '')
   countUsage(routeRuntime, incoming, 'refused')
   emit(routeRuntime, { kind: 'refused', method, target, code: refusal.code })
 }
@@ -284,7 +295,7 @@ function turnAway(
   { requestId, tx, payer }: RefusalFacts = {},
   via?: ForeignDialect,
 ): Answer {
-  countRefusal(routeRuntime, incoming, refusal)
+  countRefusal(routeRuntime, incoming, refusal, { payer })
   const facts = via ? { requestId, tx, payer } : { requestId }
   return routeRuntime.dialects.refusal(refusal, facts, via)
 }

@@ -41,7 +41,8 @@ afterAll(async () => {
 
 const privates = [
   ...['/analytics', '/api/analytics', '/api/analytics/series', '/analytics/stream', '/analytics/x'],
-  ...['/api/analytics/overview', '/api/status'],
+  ...['/api/analytics/overview', '/api/status', '/api/refusals'],
+  ...['/api/analytics/endpoint?endpoint=/data', '/api/analytics/payer?payer=a'],
   ...['/analytics/payers', '/analytics/problems'],
 ]
 
@@ -317,6 +318,35 @@ describe('GET /analytics with a name to look for', () => {
     expect(await found('q=nothing-of-ours')).toEqual([])
     expect(await found('state=reverted')).toEqual([])
     expect((await house.get('/analytics?q=%25')).status).toBe(400)
+  })
+})
+
+describe('GET /api/refusals', () => {
+  it('lists refused proofs with their reasons, and the payers that they name as pseudonyms', async () => {
+    const { tx, requestId } = await house.pay(shop.payer)
+    const stranger = (await shop.world.person()).address
+    const proof = `tx=${tx}; requestId=${requestId}; payer=${stranger}`
+    expect((await house.claim(proof)).status).toBe(403)
+    expect((await house.claim('<script>alert(1)</script>')).status).toBe(403)
+    const { body } = await json(house.get('/api/refusals?endpoint=/data'))
+    const { refusals } = screenAnswers.refusalLog.parse(body)
+    const payer = house.service.pseudonyms.wallet(decodeAddress(stranger) ?? expect.fail())
+    const codes = refusals.map((one) => one.code)
+    expect(codes).toEqual(expect.arrayContaining(['payer_mismatch', 'proof_malformed']))
+    expect(refusals.find((one) => one.payer === payer)).toMatchObject({
+      reason: 'Another wallet made the payment.',
+      isRetryable: false,
+      endpoint: '/data',
+      count: 1,
+    })
+    // Neither the header nor a wallet is kept.
+    expect(JSON.stringify(body)).not.toMatch(/script|alert/)
+    expect(JSON.stringify(body)).not.toContain(stranger)
+    const one = await json(house.get('/api/refusals?code=proof_malformed'))
+    expect(new Set(screenAnswers.refusalLog.parse(one.body).refusals.map(({ code }) => code))).toEqual(
+      new Set(['proof_malformed']),
+    )
+    expect((await house.get('/api/refusals?code=nothing')).status).toBe(400)
   })
 })
 

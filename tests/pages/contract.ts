@@ -106,6 +106,22 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       })),
     }),
     '/api/webhooks/msg-failed': () => ({ ...delivery, id: 'msg-failed', state: 'failed', body: `{"type":"${type}"}` }),
+    '/api/refusals': () => ({
+      since: at,
+      codes: ['underpaid'],
+      refusals: [
+        {
+          code: 'underpaid',
+          reason: name,
+          isRetryable: true,
+          endpoint: name,
+          payer: name,
+          first: at,
+          last: at,
+          count: 3,
+        },
+      ],
+    }),
     '/api/status': () => statusAnswer(counts, name),
     '/analytics': () => ({
       ...base,

@@ -14,6 +14,7 @@ export const screens = [
   '/webhooks',
   '/service',
   '/problems',
+  '/refusals',
   '/sign-in',
 ] as const
 

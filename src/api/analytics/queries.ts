@@ -51,6 +51,7 @@ const wrongName = 'must be 1 to 128 letters, digits, - or _'
 const name = z.string().regex(/^[\w-]{1,128}$/, wrongName)
 const payer = name.optional().meta({ description: 'Pseudonym of the payer, as shown in the list.' })
 const filter = { ...ordered, endpoint, token, status, state, payer }
+export const filterShape = { endpoint, payer }
 export const filterNames = [
   'from',
   'to',

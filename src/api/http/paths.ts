@@ -23,6 +23,7 @@ export const endpoints = {
   settlement: '/api/settlement',
   sponsor: '/api/sponsor',
   status: '/api/status',
+  refusals: '/api/refusals',
   signIn: '/sign-in',
   signOut: '/sign-out',
   deliveries: '/api/webhooks',

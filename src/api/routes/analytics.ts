@@ -1,18 +1,9 @@
 /** The endpoints of the analytics: single payments and totals. */
-import type { Catalog } from '../../paywall/runtime/catalog.ts'
 import * as answers from '../analytics/answers.ts'
 import { type DetailView, readDetail } from '../analytics/detail.ts'
 import { readPayerCursor, readPayers } from '../analytics/payers.ts'
 import { readProblems } from '../analytics/problems.ts'
-import {
-  endpointQuery,
-  pageQuery,
-  payerQuery,
-  payersQuery,
-  problemsQuery,
-  seriesQuery,
-  summaryQuery,
-} from '../analytics/queries.ts'
+import { pageQuery, payersQuery, problemsQuery, seriesQuery, summaryQuery } from '../analytics/queries.ts'
 import { type BooksParts, readAnalytics, readSeries } from '../analytics/reports.ts'
 import type { PaymentStream } from '../analytics/stream.ts'
 import { readSummary } from '../analytics/summary.ts'
@@ -22,23 +13,15 @@ import { endpoints } from '../http/paths.ts'
 import { noQuery } from '../http/queries.ts'
 import { type Row, readingRow } from '../http/route.ts'
 import type { RewardsParts } from '../rewards/view.ts'
-import * as screens from '../screens/answers.ts'
-import { type PageReading, readEndpointPage, readPayerPage } from '../screens/drill-down.ts'
-import { type OverviewParts, readOverview } from '../screens/overview.ts'
-import { readStatus, type StatusParts } from '../screens/status.ts'
 
 export interface AnalyticsParts {
   readonly books: BooksParts
   readonly stream: PaymentStream
   readonly rewards: RewardsParts
-  readonly status: StatusParts
-  readonly setup: OverviewParts['setup']
-  readonly catalog: Pick<Catalog, 'entries'>
 }
 
-export function analyticsRows({ books, stream, rewards, status, setup, catalog }: AnalyticsParts): readonly Row[] {
+export function analyticsRows({ books, stream, rewards }: AnalyticsParts): readonly Row[] {
   const readMark = (text: string) => books.cursors.read(text)
-  const readNow = () => readStatus(status)
   const payersCursor = (text: string) => readPayerCursor(books.cursors, text)
   return [
     readingRow(
@@ -89,28 +72,6 @@ export function analyticsRows({ books, stream, rewards, status, setup, catalog }
       (query) => readSummary(books, query),
     ),
     readingRow(
-      endpoints.overview,
-      'The home screen of the dashboard in one response',
-      summaryQuery,
-      { answer: screens.overview },
-      (query) => readOverview({ books, status: readNow, setup }, query),
-    ),
-    readingRow(
-      endpoints.endpoint,
-      'One endpoint: its price, revenue, requests and latest payments',
-      endpointQuery,
-      { answer: screens.endpointPage },
-      async (query) => showPage(await readEndpointPage({ ...books, catalog }, query)),
-    ),
-    readingRow(
-      endpoints.payer,
-      'One payer: its payments by day, and the latest of them',
-      payerQuery,
-      { answer: screens.payerPage },
-      async (query) => showPage(await readPayerPage(books, query)),
-    ),
-    readingRow(endpoints.status, 'Problems that need attention now', noQuery, { answer: screens.status }, readNow),
-    readingRow(
       endpoints.series,
       'Revenue by hour or by day',
       seriesQuery,
@@ -121,10 +82,6 @@ export function analyticsRows({ books, stream, rewards, status, setup, catalog }
       },
     ),
   ]
-}
-
-function showPage(reading: PageReading): object | Response {
-  return reading.kind === 'page' ? reading.page : problem('query_invalid', { problems: [reading.why] })
 }
 
 async function detailOf(parts: BooksParts, url: URL, view: DetailView): Promise<object | Response> {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { feedRecord, period, problemList, revenue, summary, tokenLine, usage } from '../analytics/answers.ts'
 import { count, moment, token } from '../http/answers.ts'
 import { offer } from '../public/answers.ts'
+import { refusalCodes } from './queries.ts'
 import { alertKinds } from './status.ts'
 
 export const status = z
@@ -58,6 +59,27 @@ export const endpointPage = z
     records: z.array(feedRecord).meta({ description: 'Its latest payments of all time.' }),
   })
   .meta({ id: 'EndpointPage' })
+
+export const refusalLog = z
+  .strictObject({
+    since: moment.meta({ description: 'The start of the log, with this process.' }),
+    codes: z.array(z.enum(refusalCodes)).meta({ description: 'The reasons in the log.' }),
+    refusals: z
+      .array(
+        z.strictObject({
+          code: z.enum(refusalCodes),
+          reason: z.string(),
+          isRetryable: z.boolean().meta({ description: 'Whether the same proof may be sent again.' }),
+          endpoint: z.string(),
+          payer: z.string().meta({ description: 'Pseudonym of the wallet that the proof names; not verified.' }),
+          first: moment,
+          last: moment,
+          count,
+        }),
+      )
+      .meta({ description: 'The latest first. Equal refusals are one entry.' }),
+  })
+  .meta({ id: 'RefusalLog' })
 
 export const payerPage = z
   .strictObject({

@@ -25,6 +25,7 @@ const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentTy
   webhooks: async () => (await import('./screens/webhooks.tsx')).Webhooks,
   service: async () => (await import('./screens/service.tsx')).Service,
   problems: async () => (await import('./screens/problems.tsx')).Problems,
+  refusals: async () => (await import('./screens/refusals.tsx')).Refusals,
   'sign-in': async () => (await import('./screens/sign-in.tsx')).SignIn,
 }
 
@@ -40,6 +41,7 @@ const titles: Readonly<Record<Screen, string>> = {
   webhooks: 'Webhooks',
   service: 'Service',
   problems: 'Problems',
+  refusals: 'Refused proofs',
   'sign-in': 'Sign in',
 }
 

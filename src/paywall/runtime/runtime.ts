@@ -6,6 +6,7 @@ import { equalBytes, type Hmac, prepareHmac } from '../../core/encoding/hmac.ts'
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
 import type { Meter } from '../../core/observability/metrics.ts'
+import type { RefusalLog } from '../../core/payment/refusal-log.ts'
 import type { TokenAccountOf } from '../../core/payment/requirements.ts'
 import { nameRecipientSet, type RecipientSet, type Split } from '../../core/payment/splits.ts'
 import type { Inspection } from '../../core/payment/token-rules.ts'
@@ -108,6 +109,7 @@ export interface RuntimeParts {
   readonly rateLimit: RateLimit
   readonly exposure: UnfinalizedPayments
   readonly usage: UsageCounters
+  readonly refusals: RefusalLog
   /** Payments with a genuine proof that cannot be verified yet. */
   readonly pending: PendingPayments
 }

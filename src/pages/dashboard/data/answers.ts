@@ -40,6 +40,8 @@ export type Overview = z.output<typeof screens.overview>
 export type OverviewPoint = Overview['points'][number]
 export type EndpointPage = z.output<typeof screens.endpointPage>
 export type PayerPage = z.output<typeof screens.payerPage>
+export type RefusalLog = z.output<typeof screens.refusalLog>
+export type Refusal = RefusalLog['refusals'][number]
 /** The answers that a chart shows. */
 export type Charted = Pick<Overview, 'step' | 'points' | 'before'> & {
   readonly summary: Pick<Summary, 'revenueToken' | 'from' | 'to'>

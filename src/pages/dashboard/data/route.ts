@@ -13,6 +13,7 @@ const screens = [
   'webhooks',
   'service',
   'problems',
+  'refusals',
   'sign-in',
 ] as const
 export type Screen = (typeof screens)[number]

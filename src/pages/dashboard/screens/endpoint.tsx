@@ -65,6 +65,9 @@ export function Endpoint() {
           </Card>
           <Card id="uses" title="Requests">
             <When loaded={loaded}>{({ summary }) => <UseBars usage={summary.usage} paid={summary.payments} />}</When>
+            <div class="card-foot">
+              <Link href={formatAddress('refusals', { endpoint })}>Refused proofs, with reasons</Link>
+            </div>
           </Card>
           {value && value.tokens.length > 0 && (
             <Card id="tokens" title="By token">

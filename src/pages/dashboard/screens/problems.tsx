@@ -74,6 +74,9 @@ export function Problems() {
   return (
     <>
       <ScreenHead title="Problems">
+        <Link href={formatAddress('refusals')} class="button">
+          Refused proofs
+        </Link>
         <CsvButton name="problems" rows={() => createCells(loaded.value?.records ?? [])} />
       </ScreenHead>
       <section class="card" aria-label="All problems">

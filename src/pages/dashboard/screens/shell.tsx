@@ -15,7 +15,7 @@ import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
 import { Menu } from '../elements/menu.tsx'
 
-type Entry = readonly [screen: Exclude<Screen, 'sign-in' | 'endpoint' | 'payer'>, name: string]
+type Entry = readonly [screen: Exclude<Screen, 'sign-in' | 'endpoint' | 'payer' | 'refusals'>, name: string]
 
 /** A phone shows these in its bar, and the others in a menu beside them. */
 const firstEntries: readonly Entry[] = [
@@ -91,7 +91,11 @@ function Ways() {
 }
 
 /** The screen of the menu that a page without its own entry belongs to. */
-const parents: Partial<Record<Screen, Screen>> = { endpoint: 'endpoints', payer: 'payers' }
+const parents: Partial<Record<Screen, Screen>> = {
+  endpoint: 'endpoints',
+  payer: 'payers',
+  refusals: 'problems',
+}
 
 function findEntry(): Screen {
   const { screen } = place.value
