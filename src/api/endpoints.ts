@@ -39,6 +39,8 @@ export interface TableParts {
   readonly verification: VerificationParts
   readonly rewards: RewardsParts
   readonly cursors: Cursors
+  /** The wallets that may read the revenue. */
+  readonly owners: () => readonly string[]
   /** Undefined if the service is no facilitator. */
   readonly facilitator: FacilitatorEndpoints | undefined
 }
@@ -56,6 +58,7 @@ export function routeTable(parts: TableParts): readonly Row[] {
       setup: () => readSetup(parts),
       catalog: service.catalog,
       refusals: service.refusals,
+      service: { service, owners: parts.owners, hasOwners: parts.routes.owners !== undefined },
     }),
     ...rewardsRows({ ...parts, settlement: parts.routes.settlement, sponsor: service, log: service.log }),
     ...webhookRows({ events: service.ledger.events, view: parts.routes.webhooks ?? noWebhooks }),

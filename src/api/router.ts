@@ -51,9 +51,10 @@ export function createRoutes(parts: RoutesParts): Routes {
     peek: (tx) => ledger.peek(tx),
   }
   const stream = createStream({ ...books, changes: service.changes, log: service.log })
+  const owners = () => listOwners(parts.owners, catalog)
   const admit = createAccess({
     network: config.network,
-    owners: () => listOwners(parts.owners, catalog),
+    owners,
     sessionOf: signIn && ((request) => signIn.sessionOf(request)),
     publicUrl: parts.publicUrl,
   })
@@ -63,6 +64,7 @@ export function createRoutes(parts: RoutesParts): Routes {
     books,
     stream,
     health: createHealth(service),
+    owners,
     discovery,
     rewards: createRewardsParts(parts, mints),
     cursors,

@@ -28,6 +28,7 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
   const take = timed('take', (order: Parameters<Ledger['take']>[0]) => ledger.take(order))
   return {
     ...(ledger.clock && { clock: ledger.clock }),
+    ...(ledger.storage && { storage: ledger.storage }),
     journal: ledger.journal,
     books: observeBooks(ledger.books, meter),
     kv: ledger.kv,

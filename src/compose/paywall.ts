@@ -9,6 +9,7 @@ import { readWallet } from '../chain/keys/wallet-source.ts'
 import { createChain } from '../chain/read/chain.ts'
 import { createSignedTransactions, type SignedTransactions } from '../chain/read/signed-transactions.ts'
 import type { WatchJournal } from '../chain/read/watched-payments.ts'
+import { createNodeStates } from '../chain/rpc/node-states.ts'
 import { createRpc } from '../chain/rpc/rpc.ts'
 import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
@@ -34,6 +35,7 @@ import { connectSocket, listSocketUrls } from '../host/net/sockets.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
 import { createTrace } from '../host/trace.ts'
+import { version } from '../host/version.ts'
 import { openLedger } from '../ledger/open.ts'
 import { recordObservations } from '../paywall/claim/observed-payments.ts'
 import { type Config, readConfig, type ServiceConfig } from '../paywall/config/config.ts'
@@ -329,6 +331,8 @@ function createNetworkParts(
     identity: createIdentity(keyring.identitySeed),
     genesis,
     inspect: createInspector(rpc, genesis),
+    nodes: createNodeStates(rpc, clock.monotonic),
+    versions: { paystile: version, node: process.versions.node },
     openOutgoingWallet: async (key, limits) =>
       createOutgoingWallet({
         rpc,

@@ -41,7 +41,7 @@ afterAll(async () => {
 
 const privates = [
   ...['/analytics', '/api/analytics', '/api/analytics/series', '/analytics/stream', '/analytics/x'],
-  ...['/api/analytics/overview', '/api/status', '/api/refusals'],
+  ...['/api/analytics/overview', '/api/status', '/api/refusals', '/api/service'],
   ...['/api/analytics/endpoint?endpoint=/data', '/api/analytics/payer?payer=a'],
   ...['/analytics/payers', '/analytics/problems'],
 ]
@@ -318,6 +318,19 @@ describe('GET /analytics with a name to look for', () => {
     expect(await found('q=nothing-of-ours')).toEqual([])
     expect(await found('state=reverted')).toEqual([])
     expect((await house.get('/analytics?q=%25')).status).toBe(400)
+  })
+})
+
+describe('GET /api/service', () => {
+  it('names routes, nodes, owners and versions, and no address of a node', async () => {
+    const { body } = await json(house.get('/api/service'))
+    expect(screenAnswers.servicePage.parse(body)).toMatchObject({
+      routes: [{ isSelling: true, why: '' }],
+      nodes: [{ name: 'node 1', isReachable: true, lag: 0 }],
+      owners: { wallets: [owner], isSet: false },
+      versions: { node: process.versions.node, ledger: 'sqlite' },
+    })
+    expect(JSON.stringify(body)).not.toContain(shop.world.localnet.rpcUrl)
   })
 })
 

@@ -86,6 +86,16 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     },
   }
   const drilled = { revenueToken: 'USDC', from: at, to: after, payments: 4, ...net }
+  const offer = {
+    methods: ['GET'],
+    path: name,
+    price: '0.25',
+    token: 'USDC',
+    per: { unit: 'request', amount: 1 },
+    acceptedMints: ['USDC', 'SOL'],
+    recipient: name,
+    scope: name,
+  }
   const uses = { challenged: 8, free: 5, refused: 2, reused: 1, delivered: 8, undelivered: 1 }
   const answers: Readonly<Record<string, (query: URLSearchParams) => unknown>> = {
     ...outgoingAnswers(name, at),
@@ -106,6 +116,16 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       })),
     }),
     '/api/webhooks/msg-failed': () => ({ ...delivery, id: 'msg-failed', state: 'failed', body: `{"type":"${type}"}` }),
+    '/api/service': () => ({
+      routes: [{ ...offer, isSelling: false, why: name }],
+      nodes: [
+        { name: 'node 1', isReachable: true, slot: 1_000, lag: 40, latencyMs: 12, why: '' },
+        { name: 'node 2', isReachable: false, slot: null, lag: null, latencyMs: 2_000, why: name },
+      ],
+      owners: { wallets: [name], isSet: true },
+      versions: { paystile: '1.2.3', node: '20.19.0', ledger: 'sqlite', schema: 9 },
+      status: statusAnswer(counts, name),
+    }),
     '/api/refusals': () => ({
       since: at,
       codes: ['underpaid'],
@@ -135,18 +155,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     }),
     '/api/analytics/endpoint': () => ({
       endpoint: name,
-      offers: [
-        {
-          methods: ['GET'],
-          path: name,
-          price: '0.25',
-          token: 'USDC',
-          per: { unit: 'request', amount: 1 },
-          acceptedMints: ['USDC', 'SOL'],
-          recipient: name,
-          scope: name,
-        },
-      ],
+      offers: [offer],
       summary: { ...drilled, usage: uses, previous: { payments: 2, ...net, usage: uses } },
       ...chart,
       tokens: [tokenLine],

@@ -247,9 +247,16 @@ describe('the other screens', () => {
       .waitFor()
     const tokens = page.getByRole('region', { name: 'Tokens' })
     await tokens.locator('.fact').filter({ hasText: 'USDC' }).getByText('Offered', { exact: true }).waitFor()
-    await page.route('**/api/status', (route) =>
-      route.fulfill({ json: { alerts: [{ kind: 'token_withheld', detail: 'USDC: it has no rate' }], problems: {} } }),
-    )
+    const nodes = page.getByRole('region', { name: 'Nodes' })
+    await nodes.getByRole('row').filter({ hasText: 'node 1' }).getByText('Up', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Versions' }).getByText(process.versions.node).waitFor()
+    await page.getByRole('region', { name: 'Versions' }).getByText('SQLite').waitFor()
+    const status = { alerts: [{ kind: 'token_withheld', detail: 'USDC: it has no rate' }], problems: {} }
+    await page.route('**/api/status', (route) => route.fulfill({ json: status }))
+    await page.route('**/api/service', async (route) => {
+      const answer = (await (await route.fetch()).json()) as object
+      await route.fulfill({ json: { ...answer, status } })
+    })
     await page.reload()
     await tokens.locator('.fact').filter({ hasText: 'USDC' }).getByText('Not offered').waitFor()
     await page.getByRole('alert').getByText('A token is not offered. USDC: it has no rate.').waitFor()

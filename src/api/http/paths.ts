@@ -24,6 +24,7 @@ export const endpoints = {
   sponsor: '/api/sponsor',
   status: '/api/status',
   refusals: '/api/refusals',
+  service: '/api/service',
   signIn: '/sign-in',
   signOut: '/sign-out',
   deliveries: '/api/webhooks',

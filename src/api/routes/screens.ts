@@ -12,6 +12,7 @@ import { type PageReading, readEndpointPage, readPayerPage } from '../screens/dr
 import { type OverviewParts, readOverview } from '../screens/overview.ts'
 import { refusalsQuery } from '../screens/queries.ts'
 import { readRefusals } from '../screens/refusals.ts'
+import { readService, type ServiceParts } from '../screens/service.ts'
 import { readStatus, type StatusParts } from '../screens/status.ts'
 
 export interface ScreensParts {
@@ -20,9 +21,10 @@ export interface ScreensParts {
   readonly setup: OverviewParts['setup']
   readonly catalog: Pick<Catalog, 'entries'>
   readonly refusals: RefusalLog
+  readonly service: Omit<ServiceParts, 'status'>
 }
 
-export function screenRows({ books, status, setup, catalog, refusals }: ScreensParts): readonly Row[] {
+export function screenRows({ books, status, setup, catalog, refusals, service }: ScreensParts): readonly Row[] {
   const readNow = () => readStatus(status)
   return [
     readingRow(
@@ -52,6 +54,13 @@ export function screenRows({ books, status, setup, catalog, refusals }: ScreensP
       refusalsQuery,
       { answer: screens.refusalLog },
       async (query) => readRefusals(refusals, query),
+    ),
+    readingRow(
+      endpoints.service,
+      'Routes, nodes, owners and versions of this process',
+      noQuery,
+      { answer: screens.servicePage },
+      () => readService({ ...service, status: readNow }),
     ),
     readingRow(endpoints.status, 'Problems that need attention now', noQuery, { answer: screens.status }, readNow),
   ]

@@ -81,6 +81,40 @@ export const refusalLog = z
   })
   .meta({ id: 'RefusalLog' })
 
+export const servicePage = z
+  .strictObject({
+    routes: z.array(
+      offer.extend({
+        isSelling: z.boolean(),
+        why: z.string().meta({ description: 'The reason if it does not sell, for example its upstream.' }),
+      }),
+    ),
+    nodes: z.array(
+      z.strictObject({
+        name: z.string().meta({ description: 'Its number in the configuration: an address can contain a key.' }),
+        isReachable: z.boolean(),
+        slot: count.nullable(),
+        lag: count.nullable().meta({ description: 'Slots behind the furthest node.' }),
+        latencyMs: count,
+        why: z.string(),
+      }),
+    ),
+    owners: z.strictObject({
+      wallets: z.array(z.string()),
+      isSet: z
+        .boolean()
+        .meta({ description: 'Whether the option `owners` is set; otherwise they are the recipients.' }),
+    }),
+    versions: z.strictObject({
+      paystile: z.string(),
+      node: z.string(),
+      ledger: z.enum(['sqlite', 'postgres']).nullable(),
+      schema: count.nullable(),
+    }),
+    status,
+  })
+  .meta({ id: 'ServicePage' })
+
 export const payerPage = z
   .strictObject({
     payer: z.string().meta({ description: 'Pseudonym.' }),

@@ -59,3 +59,15 @@ export type Opening =
   | { readonly kind: 'failed'; readonly why: string }
   /** Another attempt was made a short time ago. */
   | { readonly kind: 'resting' }
+
+/** The state of a node. Its name is its index in the configuration, because its address can contain a key. */
+export interface NodeState {
+  readonly name: string
+  /** The latest processed slot; undefined if the node gave none. */
+  readonly slot: number | undefined
+  /** Slots behind the furthest node. */
+  readonly lag: number | undefined
+  readonly latencyMs: number
+  /** The reason without a slot; otherwise empty. */
+  readonly why: string
+}

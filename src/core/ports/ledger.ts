@@ -101,6 +101,8 @@ export interface Take {
  * an acknowledged change survives a crash. A store that cannot be reached throws `LedgerUnavailable`.
  */
 export interface Ledger {
+  /** The database and the version of its schema. Undefined for a ledger without one. */
+  readonly storage?: { readonly kind: 'sqlite' | 'postgres'; readonly version: number }
   /** The ledger's own clock for leases, if it has one. The service then uses the same clock. */
   readonly clock?: Clock
   /** Further records about payments, in the same store. */

@@ -36,7 +36,7 @@ import { type Database, longestClockMs, openDatabase } from './database.ts'
 import { lanes } from './effects.ts'
 import { createRows, type LedgerRow, type PostgresRows, readBooked, readHolding } from './payments-and-grants.ts'
 import { createPostgresStore } from './run-statements.ts'
-import { prepareSchema } from './schema.ts'
+import { prepareSchema, steps } from './schema.ts'
 
 export interface PostgresParts {
   /** If omitted, the database's clock, which all servers share. */
@@ -128,6 +128,7 @@ function createPostgresLedger(
   }
   return {
     clock,
+    storage: { kind: 'postgres', version: steps.length },
     ...ports,
     ...createGrants({ rows, clock, slack, change, reckon }),
     async close() {

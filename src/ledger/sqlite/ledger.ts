@@ -31,6 +31,7 @@ import { changesBetween } from '../rules/totals.ts'
 import { createPorts } from '../sql/ports.ts'
 import { prepareRipening, prepareTelling } from './effects.ts'
 import { openSqliteFile, openSqliteMemory, type SqliteFile } from './file.ts'
+import { steps } from './migrations.ts'
 import { type FoundGrant, prepareRows } from './payments-and-grants.ts'
 import { createSqliteStore } from './run-statements.ts'
 
@@ -143,6 +144,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         tell(['payment.expired'], payment.tx, now)
       })
     },
+    storage: { kind: 'sqlite', version: steps.length },
     ...createPorts(createSqliteStore(file), clock),
     async close() {
       await file.close()

@@ -14,7 +14,7 @@ import type { Asset } from '../../core/payment/verify.ts'
 import type { OutgoingWallet, OutgoingWalletLimits, WalletHistory } from '../../core/payouts/outgoing-wallet.ts'
 import type { Sealer } from '../../core/payouts/ports/outgoing.ts'
 import type { Venue } from '../../core/payouts/venue.ts'
-import type { Chain, Opening } from '../../core/ports/chain.ts'
+import type { Chain, NodeState, Opening } from '../../core/ports/chain.ts'
 import type { Ledger } from '../../core/ports/ledger.ts'
 import type { PaymentDrafts } from '../../core/ports/payment-drafts.ts'
 import type { Sponsor, SponsorState, Submitter } from '../../core/ports/sponsor.ts'
@@ -67,6 +67,9 @@ export interface RuntimeParts {
   readonly paymentDrafts: PaymentDrafts
   /** The built files of the checkout page. Empty if the page was not built. */
   readonly checkoutFiles: CheckoutFiles
+  /** The state of the nodes now. */
+  readonly nodes: () => Promise<readonly NodeState[]>
+  readonly versions: { readonly paystile: string; readonly node: string }
   /** Reads a recipient and the mints of its tokens from the nodes. */
   readonly inspect: (question: { readonly recipient: string; readonly mints: MintTable }) => Promise<Inspection>
   /** Opens the recipient's token account for a mint. The wallet of the key pays for it. */

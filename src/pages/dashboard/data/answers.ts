@@ -40,6 +40,7 @@ export type Overview = z.output<typeof screens.overview>
 export type OverviewPoint = Overview['points'][number]
 export type EndpointPage = z.output<typeof screens.endpointPage>
 export type PayerPage = z.output<typeof screens.payerPage>
+export type ServicePage = z.output<typeof screens.servicePage>
 export type RefusalLog = z.output<typeof screens.refusalLog>
 export type Refusal = RefusalLog['refusals'][number]
 /** The answers that a chart shows. */

@@ -1,31 +1,35 @@
-/** The configuration of the service as it sells now: routes, prices, tokens and wallets. Read-only. */
+/** The service as it runs now: routes and whether they sell, nodes, tokens, wallets and versions. Read-only. */
 import { useEffect } from 'preact/hooks'
 import { useAnswer } from '../data/answer.ts'
-import type { Offer, ServiceStatus, WellKnown } from '../data/answers.ts'
+import type { ServicePage, WellKnown } from '../data/answers.ts'
+import { usePulse } from '../data/pulse.ts'
 import { formatAddress } from '../data/route.ts'
 import { service } from '../data/session.ts'
 import { status, takeStatus } from '../data/status.ts'
 import { Card } from '../elements/card.tsx'
-import { Name } from '../elements/cells.tsx'
+import { Count, Name } from '../elements/cells.tsx'
 import { IdLine } from '../elements/copy.tsx'
 import { Fact } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
+import { sentence } from '../elements/outgoing.tsx'
 import { Notice, Skeleton, TroubleNotice } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { formatPrice, formatUnit } from '../tables/offers.ts'
 import { ScreenHead } from './shell.tsx'
 
+const everyMs = 15_000
+
 export function Service() {
   const known = service.value
-  // The configuration is public, but the screen is for readers with access.
-  const { value, trouble, reload } = useAnswer<ServiceStatus>('/api/status')
+  const loaded = useAnswer<ServicePage>('/api/service', { follows: usePulse(everyMs) })
+  const { value, trouble, reload } = loaded
   useEffect(() => {
-    if (value) takeStatus(value)
+    if (value) takeStatus(value.status)
   }, [value])
   return (
     <>
       <ScreenHead title="Service" />
-      {trouble ? (
+      {trouble && !value ? (
         <div class="card">
           <TroubleNotice trouble={trouble} reload={reload} />
         </div>
@@ -36,7 +40,7 @@ export function Service() {
       ) : (
         <div class="stack">
           <Card id="routes" title="Routes and prices">
-            {known.endpoints.length === 0 ? (
+            {value.routes.length === 0 ? (
               <Notice title="Nothing is for sale">
                 <p>Add a route to the configuration of the gateway, or a paywall to your application.</p>
               </Notice>
@@ -45,21 +49,32 @@ export function Service() {
                 class="many"
                 caption="Routes and prices"
                 columns={columns}
-                rows={known.endpoints}
+                rows={value.routes}
                 rowKey={({ path, scope }, index) => `${path}${scope}${index}`}
               />
             )}
           </Card>
-          <Card id="sold-tokens" title="Tokens">
-            <Tokens tokens={known.tokens} />
+          <Card id="nodes" title="Nodes">
+            <Table caption="Solana nodes" columns={nodeColumns} rows={value.nodes} rowKey={({ name }) => name} />
           </Card>
-          <Card id="identity" title="Network and keys">
+          <div class="pair">
+            <Card id="sold-tokens" title="Tokens">
+              <Tokens tokens={known.tokens} />
+            </Card>
+            <Card id="versions" title="Versions">
+              <Versions versions={value.versions} />
+            </Card>
+          </div>
+          <Card id="identity" title="Network, keys and owners">
             <dl class="facts card-text">
               <Fact name="Network">{known.network}</Fact>
               <IdLine name="Genesis" text={known.genesis} />
               <IdLine name="Receipt key" text={known.identityKey} />
               {known.recipients.map((recipient) => (
                 <IdLine key={recipient} name="Recipient" text={recipient} />
+              ))}
+              {value.owners.wallets.map((owner) => (
+                <IdLine key={owner} name={value.owners.isSet ? 'Owner' : 'Owner, as recipient'} text={owner} />
               ))}
             </dl>
           </Card>
@@ -69,7 +84,53 @@ export function Service() {
   )
 }
 
-const columns: readonly Column<Offer>[] = [
+type Route = ServicePage['routes'][number]
+type NodeLine = ServicePage['nodes'][number]
+
+const ledgers = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
+
+function Versions({ versions: { paystile, node, ledger, schema } }: { readonly versions: ServicePage['versions'] }) {
+  return (
+    <dl class="facts card-text">
+      <Fact name="paystile">{paystile}</Fact>
+      <Fact name="Node.js">{node}</Fact>
+      {ledger !== null && <Fact name="Ledger">{ledgers[ledger]}</Fact>}
+      {schema !== null && <Fact name="Schema">version {schema}</Fact>}
+    </dl>
+  )
+}
+
+/** A node is late if it is this many slots behind: about eight seconds. */
+const lateSlots = 20
+
+function describeNode({ isReachable, lag }: NodeLine): readonly [tone: string, word: string] {
+  if (!isReachable) return ['bad', 'Not reachable']
+  return (lag ?? 0) > lateSlots ? ['warn', 'Lags'] : ['good', 'Up']
+}
+
+const nodeColumns: readonly Column<NodeLine>[] = [
+  {
+    name: 'Node',
+    class: 'lead',
+    cell: (one) => (
+      <>
+        {one.name} {one.why !== '' && <span class="muted">{sentence(one.why)}</span>}
+      </>
+    ),
+  },
+  {
+    name: 'State',
+    cell: (one) => {
+      const [tone, word] = describeNode(one)
+      return <span class={`badge ${tone}`}>{word}</span>
+    },
+  },
+  { name: 'Slot', class: 'number wide', cell: ({ slot }) => (slot === null ? '–' : <Count count={slot} />) },
+  { name: 'Slots behind', class: 'number wide', cell: ({ lag }) => (lag === null ? '–' : <Count count={lag} />) },
+  { name: 'Responds in', class: 'number trail', cell: ({ latencyMs }) => `${latencyMs} ms` },
+]
+
+const columns: readonly Column<Route>[] = [
   {
     name: 'Route',
     class: 'lead',
@@ -79,12 +140,30 @@ const columns: readonly Column<Offer>[] = [
       return (
         <>
           {path === '' ? name : <Link href={formatAddress('endpoint', { name: path })}>{name}</Link>}
-          <span class="narrow">{one.acceptedMints.join(', ')}</span>
+          {one.why !== '' && <p class="muted route-why">{sentence(one.why)}</p>}
+          <span class="narrow">
+            {one.isSelling ? 'Sells' : 'Paused'} · {one.acceptedMints.join(', ')}
+          </span>
         </>
       )
     },
   },
-  { name: 'Price', class: 'number trail', cell: (one) => `${formatPrice(one)} for ${formatUnit(one)}` },
+  {
+    name: 'State',
+    class: 'wide',
+    cell: ({ isSelling }) => (
+      <span class={`badge ${isSelling ? 'good' : 'bad'}`}>{isSelling ? 'Sells' : 'Paused'}</span>
+    ),
+  },
+  {
+    name: 'Price',
+    class: 'number trail',
+    cell: (one) => (
+      <>
+        {formatPrice(one)} <span class="route-unit">for {formatUnit(one)}</span>
+      </>
+    ),
+  },
   { name: 'Paid in', class: 'wide', cell: ({ acceptedMints }) => acceptedMints.join(', ') },
   { name: 'Recipient', class: 'wide', cell: ({ recipient }) => <Name text={recipient} /> },
 ]
