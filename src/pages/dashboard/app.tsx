@@ -1,9 +1,10 @@
 /** Selects the screen, and runs the stream while the reader is authorized. */
 import { useSignal, useSignalEffect } from '@preact/signals'
-import type { ComponentType } from 'preact'
+import type { ComponentChildren, ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { forgetAnswers } from './data/answer.ts'
 import { forgetRows, listen } from './data/live.ts'
+import { isPaletteOpen } from './data/palette.ts'
 import { place, type Screen } from './data/route.ts'
 import { access, turn } from './data/session.ts'
 import { watchStatus } from './data/status.ts'
@@ -28,6 +29,8 @@ const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentTy
   refusals: async () => (await import('./screens/refusals.tsx')).Refusals,
   'sign-in': async () => (await import('./screens/sign-in.tsx')).SignIn,
 }
+
+const loadPalette = async () => (await import('./dialogs/palette.tsx')).Palette
 
 const titles: Readonly<Record<Screen, string>> = {
   home: 'Home',
@@ -61,17 +64,24 @@ export function App() {
   useSignalEffect(() => (access.value === 'granted' ? watchStatus() : undefined))
   return (
     <>
-      <Shell>{screen === 'home' ? <Home /> : <Later key={screen} screen={screen} />}</Shell>
+      <Shell>{screen === 'home' ? <Home /> : <Later key={screen} load={others[screen]} />}</Shell>
       {!isShut && <PaymentDrawer />}
       <KeysHelp />
+      {isPaletteOpen.value && !isShut && <Later load={loadPalette} waiting={null} />}
     </>
   )
 }
 
-function Later({ screen }: { readonly screen: Exclude<Screen, 'home'> }) {
+interface LaterProps {
+  readonly load: () => Promise<ComponentType>
+  /** Shown until it is loaded. */
+  readonly waiting?: ComponentChildren
+}
+
+function Later({ load, waiting = <Skeleton lines={8} /> }: LaterProps) {
   const found = useSignal<{ readonly Part: ComponentType } | 'failed' | undefined>(undefined)
   useEffect(() => {
-    others[screen]().then(
+    load().then(
       (Part) => {
         found.value = { Part }
       },
@@ -79,8 +89,8 @@ function Later({ screen }: { readonly screen: Exclude<Screen, 'home'> }) {
         found.value = 'failed'
       },
     )
-  }, [screen, found])
-  if (found.value === undefined) return <Skeleton lines={8} />
+  }, [load, found])
+  if (found.value === undefined) return <>{waiting}</>
   if (found.value === 'failed') return <p role="alert">This screen could not be loaded. Reload the page.</p>
   const { Part } = found.value
   return <Part />

@@ -1,6 +1,8 @@
 /** Keyboard shortcuts: moving among rows, opening, searching. Also the list of the keys. */
 import { signal } from '@preact/signals'
+import { isPaletteOpen } from '../data/palette.ts'
 import { change, formatAddress, go, place } from '../data/route.ts'
+import { isReader } from '../data/session.ts'
 import { Dialog } from './dialog.tsx'
 
 const isHelpOpen = signal(false)
@@ -41,6 +43,12 @@ export function giveSearch(): void {
 
 function press(event: KeyboardEvent): void {
   const target = event.target as HTMLElement
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === 'k') {
+    event.preventDefault()
+    if (isReader.value) isPaletteOpen.value = !isPaletteOpen.value
+    return
+  }
+  if (isPaletteOpen.value) return
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
   if (target.closest('input:not([type=radio]), select, textarea')) {
     if (event.key === 'Escape') target.blur()
@@ -75,6 +83,7 @@ const list = [
   [['Enter'], 'Open the payment'],
   [['Esc'], 'Close'],
   [['/'], 'Search payments'],
+  [['⌘K', 'Ctrl K'], 'Go to a screen, an endpoint or a payment'],
   [['?'], 'These keys'],
 ] as const
 

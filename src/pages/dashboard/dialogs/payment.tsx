@@ -41,6 +41,12 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
             for <Link href={formatAddress('endpoint', { name: payment.endpoint })}>{payment.endpoint}</Link>
           </>
         )}
+        {payment.payer !== '' && (
+          <>
+            {' '}
+            by <PayerLink payer={payment.payer} />
+          </>
+        )}
         , <Moment at={payment.timestamp} />
       </DetailTop>
       <Part title="Checks">
@@ -72,11 +78,6 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           )}
           <IdLine name="Record" text={payment.id} />
           {payment.requestId !== '' && <IdLine name="Request (hash)" text={payment.requestId} />}
-          {payment.payer !== '' && (
-            <Fact name="Payer">
-              <PayerLink payer={payment.payer} />
-            </Fact>
-          )}
           {payment.payer !== '' && <IdLine name="Payer (hash)" text={payment.payer} />}
           <IdLine name="Recipient" text={payment.recipient} />
           {listSplits(payment.splits).map(({ amount, wallet }) => (

@@ -20,6 +20,7 @@ import { Pages, useTurning } from '../elements/pager.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { NoPayments, Notice, When } from '../elements/states.tsx'
 import { PaymentsTable } from '../tables/payments.tsx'
+import { SavedViews } from '../tables/saved-views.tsx'
 import { ScreenHead } from './shell.tsx'
 
 const pageSize = 25
@@ -56,6 +57,7 @@ export function Payments() {
     <>
       <ScreenHead title="Payments">
         <PeriodBar period={period} hasAll />
+        <SavedViews />
         <ExportMenu
           query={{ from: period.from, to: period.to, endpoint, token, status, state, payer }}
           note={q !== '' && 'An export applies the filters but not the search, so it contains more rows.'}

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { formatCount, shorten } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import mark from '../../look/mark.svg'
+import { isPaletteOpen } from '../data/palette.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'
 import { access, isReader, service, session, signOut } from '../data/session.ts'
 import { theme, themes, zone } from '../data/settings.ts'
@@ -159,6 +160,18 @@ function Settings({ kind = 'button' }: { readonly kind?: string }) {
         />
       </div>
       <ul class="menu-list">
+        {isReader.value && (
+          <li>
+            <button
+              type="button"
+              onClick={() => {
+                isPaletteOpen.value = true
+              }}
+            >
+              Go to… <kbd>⌘K</kbd>
+            </button>
+          </li>
+        )}
         <li>
           <button type="button" onClick={showKeys}>
             Keys <kbd>?</kbd>
