@@ -17,6 +17,7 @@ import type { BooksParts } from './analytics/reports.ts'
 import { createStream } from './analytics/stream.ts'
 import { routeTable } from './endpoints.ts'
 import { type Access, createAccess, mayRead, turnAway, type Visitor } from './http/access.ts'
+import { compressJson } from './http/compress-json.ts'
 import { createPageResponse, problem } from './http/errors.ts'
 import { endpoints, ownPaths } from './http/paths.ts'
 import type { ApiVisit, Row } from './http/route.ts'
@@ -198,7 +199,7 @@ function listRows(table: readonly Row[], path: string): readonly Row[] {
 async function serve(row: Row, visit: ApiVisit): Promise<Response> {
   if (!row.isPrivate) return row.handle(visit)
   const access = await visit.access()
-  return mayRead(access) ? row.handle(visit) : turnAway(access)
+  return mayRead(access) ? compressJson(visit.request, await row.handle(visit)) : turnAway(access)
 }
 
 /** The same response without its body, for a HEAD request. */

@@ -12,16 +12,20 @@
 import { type Answer, type Incoming, pageType } from '../../core/http/http.ts'
 
 /** Whether the client accepts gzip, with a preference above zero. */
-function acceptsGzip(header: string | undefined): boolean {
+export function acceptsGzip(header: string | undefined): boolean {
   const [, weight] = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i.exec(header ?? '') ?? [undefined, '0']
   return weight === undefined || Number(weight) > 0
+}
+
+export async function compress(body: Response['body']): Promise<Uint8Array<ArrayBuffer>> {
+  const packed = body?.pipeThrough(new CompressionStream('gzip'))
+  return new Uint8Array(await new Response(packed).arrayBuffer())
 }
 
 /** The same answer with compressed bytes, if it is a page and the client accepts them. Others stay as they are. */
 export async function compressPage(answer: Answer, { header }: Pick<Incoming, 'header'>): Promise<Answer> {
   if (answer.headers['Content-Type'] !== pageType || !acceptsGzip(header('accept-encoding'))) return answer
-  const packed = new Response(answer.body).body?.pipeThrough(new CompressionStream('gzip'))
-  const bytes = new Uint8Array(await new Response(packed).arrayBuffer())
+  const bytes = await compress(new Response(answer.body).body)
   const headers = { ...answer.headers, 'Content-Encoding': 'gzip', 'Content-Length': String(bytes.length) }
   return { ...answer, headers, bytes }
 }
