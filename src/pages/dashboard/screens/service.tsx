@@ -114,7 +114,8 @@ const nodeColumns: readonly Column<NodeLine>[] = [
     class: 'lead',
     cell: (one) => (
       <>
-        {one.name} {one.why !== '' && <span class="muted">{sentence(one.why)}</span>}
+        {one.name}
+        {one.why !== '' && <p class="muted route-why">{sentence(one.why)}</p>}
       </>
     ),
   },
