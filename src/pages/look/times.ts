@@ -1,4 +1,6 @@
 /** Times and periods in words, in the local time zone or in UTC. */
+import { openDateFormat, openRelativeFormat } from './formats.ts'
+
 export type Zone = 'local' | 'utc'
 
 export const hourMs = 3_600_000
@@ -16,7 +18,7 @@ const steps = [
 /** A time slightly in the future counts as now, because clocks differ. */
 export function formatRelative(at: number, now: number, locale: string): string {
   const ago = now - at
-  const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
+  const words = openRelativeFormat(locale)
   if (ago < 5_000 && ago > -60_000) return words.format(0, 'second')
   const [unit, ms] = steps.find(([, , below]) => Math.abs(ago) < below) ?? steps[0]
   return words.format(-Math.trunc(ago / ms), unit)
@@ -25,7 +27,7 @@ export function formatRelative(at: number, now: number, locale: string): string 
 const inZone = (zone: Zone) => (zone === 'utc' ? { timeZone: 'UTC' } : {})
 
 export function formatExact(at: number, zone: Zone, locale: string): string {
-  return new Intl.DateTimeFormat(locale, {
+  return openDateFormat(locale, {
     day: 'numeric',
     month: 'short',
     year: 'numeric',
@@ -42,16 +44,16 @@ export function formatExact(at: number, zone: Zone, locale: string): string {
 export function formatMoment(at: number, zone: Zone, locale: string): string {
   const date = { day: 'numeric', month: 'short' } as const
   const time = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const
-  return new Intl.DateTimeFormat(locale, { ...date, ...time, ...inZone(zone) }).format(at)
+  return openDateFormat(locale, { ...date, ...time, ...inZone(zone) }).format(at)
 }
 
 export function formatDay(at: number, zone: Zone, locale: string): string {
-  return new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', ...inZone(zone) }).format(at)
+  return openDateFormat(locale, { day: 'numeric', month: 'short', ...inZone(zone) }).format(at)
 }
 
 export function formatHour(at: number, zone: Zone, locale: string): string {
   const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
-  return new Intl.DateTimeFormat(locale, { ...time, ...inZone(zone) }).format(at)
+  return openDateFormat(locale, { ...time, ...inZone(zone) }).format(at)
 }
 
 /** The midnight at or before this time, plus `days`. */
