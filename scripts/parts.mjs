@@ -11,7 +11,12 @@ import { root } from './prepare.mjs'
 const dist = join(root, 'dist')
 const browser = 'client/browser.js'
 
-/** A part contains the modules that the same of these entry points need. It has their names. */
+/**
+ * A part contains the modules that the same of these entry points need. It has their names. Modules that others load when
+ * they need them are entry points, too.
+ *
+ * @type {Record<string, string[]>}
+ */
 const entries = {
   client: ['client/index.js'],
   server: [
@@ -20,9 +25,6 @@ const entries = {
     'gateway/index.js',
     ...['express', 'fastify', 'hono', 'next', 'node'].map(nameAdapter),
   ],
-  localnet: ['localnet/index.js'],
-  sqlite: ['ledger/sqlite/ledger.js'],
-  postgres: ['ledger/postgres/ledger.js'],
   cli: ['cli/main.js'],
   pay: ['cli/buyer/pay.js', 'cli/mcp/mcp.js'],
   quote: ['cli/buyer/quote.js'],
@@ -36,6 +38,8 @@ const files = readdirSync(dist, { recursive: true, encoding: 'utf8' })
   .map((path) => path.replaceAll(sep, '/'))
   .filter((path) => path.endsWith('.js') && !/^(pages|vendor)\//.test(path))
 const imports = new Map(files.map((path) => [path, listImports(path)]))
+for (const path of files.filter((file) => !file.startsWith('cli/')).flatMap(listLazyImports))
+  entries[nameLazy(path)] = [path]
 const parts = findParts()
 
 await write(Object.fromEntries([[browser.replace(/\.js$/, ''), join(dist, browser)]]), { platform: 'browser' })
@@ -45,10 +49,10 @@ await write(
   ),
   { platform: 'node', treeshake: false },
   // Modules of many entry points come first: a group takes along the modules that its own import.
-  [...new Set(parts.values())].map((name) => ({
+  [...new Map([...parts.values()].map((names) => [names.join('-'), names.length]))].map(([name, priority]) => ({
     name,
-    priority: name.split('-').length,
-    test: (/** @type {string} */ id) => parts.get(relative(dist, id).replaceAll(sep, '/')) === name,
+    priority,
+    test: (/** @type {string} */ id) => parts.get(relative(dist, id).replaceAll(sep, '/'))?.join('-') === name,
   })),
 )
 
@@ -57,26 +61,42 @@ function nameAdapter(name) {
   return `adapters/${name}.js`
 }
 
+/** @param {string} path `ledger/sqlite/ledger.js` becomes `sqlite_ledger`. */
+function nameLazy(path) {
+  return path.replace(/\.js$/, '').split('/').slice(-2).join('_')
+}
+
 /**
  * The modules that a module imports before it runs.
  *
  * @param {string} path
  */
 function listImports(path) {
-  const code = readFileSync(join(dist, path), 'utf8')
-  return [...code.matchAll(/^(?:import|export)\b[^;]*?'(\.[^']*\.js)';$/gm)].map(([, to = '']) =>
-    join(dirname(path), to),
-  )
+  return match(path, /^(?:import|export)\b[^;]*?'(\.[^']*\.js)';$/gm)
 }
 
-/** The part of each module. Modules of single commands have none. */
+/** @param {string} path */
+function listLazyImports(path) {
+  return match(path, /\bimport\('(\.[^']*\.js)'\)/g)
+}
+
+/**
+ * @param {string} path
+ * @param {RegExp} pattern
+ */
+function match(path, pattern) {
+  const code = readFileSync(join(dist, path), 'utf8')
+  return [...code.matchAll(pattern)].map(([, to = '']) => join(dirname(path), to).replaceAll(sep, '/'))
+}
+
+/** The entry points that need each module. Modules of single commands are not in it. */
 function findParts() {
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, string[]>} */
   const found = new Map()
   for (const [name, starts] of Object.entries(entries)) {
     const reached = new Set(starts)
     for (const path of reached) for (const next of imports.get(path) ?? []) reached.add(next)
-    for (const path of reached) found.set(path, found.has(path) ? `${found.get(path)}-${name}` : name)
+    for (const path of reached) found.set(path, [...(found.get(path) ?? []), name])
   }
   // It compares its own path with that of the program.
   found.delete('cli/main.js')

@@ -73,9 +73,10 @@ async function bundle(chosen, platform) {
         name: 'vendor',
         resolveId: (id) => (sources.has(id) ? id : undefined),
         load: (id) => sources.get(id),
-        // Applications may bundle these files into a script without `import.meta`.
-        renderChunk: (code) =>
-          code
+        // Applications may bundle these files into a script without `import.meta`. The first access to `Request` loads
+        // Node's own fetch. If this undici came first, Node's fetch would use its connections.
+        renderChunk: (code, { name }) =>
+          (name === 'undici' ? `globalThis.Request;\n${code}` : code)
             .replace('import { createRequire } from "node:module";\n', '')
             .replace('(() => createRequire(import.meta.url))()', requireBuiltin),
       },
