@@ -7,7 +7,7 @@ import { JournalError, PaymentError } from '../client/errors.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { createRedact } from '../core/observability/redact.ts'
 import { requireRuntime } from '../host/runtime.ts'
-import { version } from '../host/version.ts'
+import { readVersion } from '../host/version.ts'
 import { LedgerConfigurationError } from '../ledger/identity.ts'
 import { addBuyerCommands } from './commands/buyer.ts'
 import { addDeveloperCommands } from './commands/developers.ts'
@@ -53,7 +53,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 function createProgram(run: Run): Command {
   const program = new Command('paystile')
     .description('Charge for any HTTP endpoint per request, on Solana.')
-    .version(version)
+    .version(readVersion())
     .exitOverride()
     .showHelpAfterError('Run the command with --help for its usage.')
     .configureOutput({ outputError: (text, write) => write(text) })

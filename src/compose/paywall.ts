@@ -35,7 +35,7 @@ import { connectSocket, listSocketUrls } from '../host/net/sockets.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
 import { createTrace } from '../host/trace.ts'
-import { version } from '../host/version.ts'
+import { readVersion } from '../host/version.ts'
 import { openLedger } from '../ledger/open.ts'
 import { recordObservations } from '../paywall/claim/observed-payments.ts'
 import { type Config, readConfig, type ServiceConfig } from '../paywall/config/config.ts'
@@ -332,7 +332,7 @@ function createNetworkParts(
     genesis,
     inspect: createInspector(rpc, genesis),
     nodes: createNodeStates(rpc, clock.monotonic),
-    versions: { paystile: version, node: process.versions.node },
+    versions: { paystile: readVersion(), node: process.versions.node },
     openOutgoingWallet: async (key, limits) =>
       createOutgoingWallet({
         rpc,

@@ -31,7 +31,7 @@ describe('the query of the list', () => {
         order: 'oldest',
         limit: 500,
         cursor: mark,
-        view: 'usage',
+        view: ['usage'],
       },
     })
   })
@@ -59,7 +59,7 @@ describe('the query of the list', () => {
       'order must be one of latest, oldest',
       'limit must be a whole number from 1 to 500',
       'cursor must be a cursor from this service; start again without it',
-      'view must be one of records, usage, revenue, tokens',
+      'view must be some of records, usage, revenue, tokens, totals, names, separated by commas',
       'form is unknown; did you mean from?',
     ])
   })

@@ -8,7 +8,7 @@ import { checkPolicy } from '../../client/policy.ts'
 import { isFields } from '../../core/encoding/fields.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { homeDirectory } from '../../host/home.ts'
-import { version } from '../../host/version.ts'
+import { readVersion } from '../../host/version.ts'
 import { type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
 import { openWallet, readMint } from '../payment-options.ts'
 import type { Flags, NodeFlags } from '../run.ts'
@@ -84,7 +84,7 @@ export async function serveMcp(purse: Purse, streams: Streams): Promise<void> {
         const asked = isFields(params) ? params : {}
         canAsk = isFields(asked['capabilities']) && isFields(asked['capabilities']['elicitation'])
         const protocolVersion = chooseVersion(asked['protocolVersion'])
-        const serverInfo = { name: 'paystile', version }
+        const serverInfo = { name: 'paystile', version: readVersion() }
         return { protocolVersion, capabilities: { tools: {} }, serverInfo, instructions }
       }
       case 'ping':
