@@ -44,6 +44,39 @@ it('hands head and body to the socket in one piece, on every supported version o
   expect((await exchange((_, response) => sendAnswer(response, answer))).inPieces).toBe(0)
 })
 
+const withLines = { ...answer, varyingLines: 'X-Own: yes\r\n' } as const
+const readLines = (text: string) => text.split('\r\n').filter((line) => line.startsWith('X-'))
+
+it.each(['GET', 'HEAD'])('adds lines to the head of an answer to %s', async (method) => {
+  const { text } = await exchange((_, response) => {
+    response.setHeader('X-Theirs', 'too')
+    sendAnswer(response, withLines)
+    // The line came past Node.
+    expect(response.hasHeader('X-Own')).toBe(false)
+  }, method)
+  expect(text).toMatch(/^HTTP\/1\.1 402 Payment Required\r\n/)
+  expect(readLines(text)).toEqual(['X-Theirs: too', 'X-Own: yes'])
+  expect(text.endsWith(method === 'HEAD' ? '\r\n\r\n' : `X-Own: yes\r\n\r\n${body}`)).toBe(true)
+})
+
+it('replaces a header of the application once, also by lines', async () => {
+  const { text } = await exchange((_, response) => {
+    response.setHeader('x-own', 'no')
+    sendAnswer(response, withLines)
+  })
+  expect(readLines(text)).toEqual(['X-Own: yes'])
+})
+
+it.each(['setHeader', 'writeHead', 'write', 'end'] as const)('leaves headers to Node with another %s', async (name) => {
+  const { text } = await exchange((_, response) => {
+    const method = response[name] as (...all: unknown[]) => unknown
+    Object.assign(response, { [name]: (...all: unknown[]) => method.apply(response, all) })
+    sendAnswer(response, withLines)
+    expect(response.getHeader('X-Own')).toBe('yes')
+  })
+  expect(readLines(text)).toEqual(['X-Own: yes'])
+})
+
 const changes: readonly (readonly [string, (response: ServerResponse) => void, string])[] = [
   [
     'end',

@@ -5,7 +5,7 @@ import type { Delivery } from '../paywall/delivery/delivery.ts'
 import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
-import { endWith } from './node-response/one-write.ts'
+import { addLines, endWith, takesLines } from './node-response/one-write.ts'
 
 /** Sends a request through the paywall. `fail` receives unexpected errors, which are defects of paystile. */
 export function enterNode(
@@ -57,7 +57,9 @@ function pathOf(target: string): string {
 }
 
 export function sendAnswer(response: ServerResponse, answer: Answer): void {
-  for (const [name, value] of answer.varying ?? []) response.setHeader(name, value)
+  const { varying = [], varyingLines } = answer
+  const lines = varyingLines !== undefined && takesLines(response, varying) ? varyingLines : ''
+  if (lines === '') for (const [name, value] of varying) response.setHeader(name, value)
   if (answer.headers['Set-Cookie'] === undefined) response.writeHead(answer.status, answer.headers)
   else {
     const { 'Set-Cookie': cookie, ...others } = answer.headers
@@ -65,6 +67,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
     response.appendHeader('Set-Cookie', [cookie, ...(answer.cookies ?? [])])
     response.writeHead(answer.status, others)
   }
+  if (lines !== '') addLines(response, lines)
   if (answer.bytes) response.end(answer.bytes)
   else endWith(response, answer.body)
 }

@@ -12,7 +12,7 @@ const v1 = createX402V1({ network: 'localnet', sponsor })
 describe('the dialect of x402 v1', () => {
   it('adds its challenge to the body of the native one, beside the header of version 2', () => {
     const dialects = joinDialects([createX402({ network: 'localnet', sponsor }), v1])
-    const answer = dialects.prepare(offer)(parts, incomingWith({}))
+    const answer = dialects.prepare(offer).answerWith(parts, incomingWith({}))
     const body = JSON.parse(answer.body) as object
     expect(body).toMatchObject({
       requestId: parts.requestId,
@@ -22,7 +22,7 @@ describe('the dialect of x402 v1', () => {
     expect(answer.headers['Content-Length']).toBe(String(answer.body.length))
     expect(answer.headers['Vary']).toContain('X-PAYMENT')
     expect(answer.varying?.map(([name]) => name)).toEqual(['PAYMENT-REQUIRED'])
-    const own = dialects.prepare(offer)(parts, incomingWith({ 'payment-accept': 'sig' }))
+    const own = dialects.prepare(offer).answerWith(parts, incomingWith({ 'payment-accept': 'sig' }))
     expect(JSON.parse(own.body)).not.toHaveProperty('accepts')
   })
 

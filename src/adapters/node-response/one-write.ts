@@ -3,7 +3,9 @@
  * follows the head in its text. If Node's fields are missing, or other code has replaced a method, for example to
  * compress, Node writes both.
  */
-import { ServerResponse } from 'node:http'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { HeaderPairs } from '../../core/http/http.ts'
 import type { Callback, Chunk } from './chunk.ts'
 
 /** Node's own fields of a response. */
@@ -27,7 +29,35 @@ export interface Methods {
   readonly end: unknown
 }
 
-const { writeHead, write, end } = ServerResponse.prototype
+const { writeHead, write, end, setHeader } = ServerResponse.prototype
+const headEnd = '\r\n\r\n'
+
+/**
+ * Whether the head of a response can get these headers as lines of text. Node checks and copies every header that it
+ * is given, which takes longer than a long head takes to be written. Headers that the application has set are replaced
+ * through Node.
+ */
+export function takesLines(response: ServerResponse, pairs: HeaderPairs): boolean {
+  if (!hasHeadText() || !isUnchanged(response) || response.setHeader !== setHeader) return false
+  return (response as NodeInternals)._header === null && !pairs.some(([name]) => response.hasHeader(name))
+}
+
+/** Adds lines to a written head. */
+export function addLines(response: ServerResponse, lines: string): void {
+  const internals: NodeInternals = response
+  internals._header = `${String(internals._header).slice(0, -2)}${lines}\r\n`
+}
+
+let isHeadText: boolean | undefined
+
+/** Whether `writeHead` of this version of Node leaves the head as text. */
+function hasHeadText(): boolean {
+  if (isHeadText !== undefined) return isHeadText
+  const response: ServerResponse & NodeInternals = new ServerResponse(new IncomingMessage(new Socket()))
+  response.writeHead(402, { 'Content-Length': '2' })
+  isHeadText = typeof response._header === 'string' && response._header.endsWith(headEnd)
+  return isHeadText
+}
 
 /** Ends a response whose head is written. Each character of the body is one byte. */
 export function endWith(response: ServerResponse, body: string): void {

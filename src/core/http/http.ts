@@ -38,12 +38,20 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
   /** Headers of this answer alone. `headers` is shared by many answers, and copying it costs more than these. */
   readonly varying?: HeaderPairs
+  /** `varying` as lines of an HTTP/1 head, if they were written before the request came. */
+  readonly varyingLines?: string | undefined
   /** Additional `Set-Cookie` headers. */
   readonly cookies?: readonly string[]
   /** ASCII, so the length in bytes equals the length in characters, and sending is cheaper than for arbitrary text. */
   readonly body: string
   /** The compressed body, which is sent in its place. */
   readonly bytes?: Uint8Array
+}
+
+/** Writes headers as lines of an HTTP/1 head. Undefined if a value has characters other than printable ASCII. */
+export function formatHeaderLines(pairs: HeaderPairs): string | undefined {
+  if (pairs.some(([, value]) => !/^[ -~]*$/.test(value))) return undefined
+  return pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('')
 }
 
 /** The media type of every page for people. */

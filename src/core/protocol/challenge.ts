@@ -5,7 +5,7 @@
  * each challenge joins it with these three.
  */
 import { isFields } from '../encoding/fields.ts'
-import { asciiJson } from '../http/http.ts'
+import { asciiJson, type HeaderPairs } from '../http/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
 import type { ByToken, Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
 import { findDecimals, findMint, isNetwork, isTokenCode, pickMints } from '../money/tokens.ts'
@@ -89,8 +89,18 @@ export interface ChallengeParts {
   readonly proof: ProofKind
   /** Base64url. */
   readonly scope?: string
+  /** The headers of other protocols, if they were written before the request came. */
+  readonly foreign?: ForeignHeaders | undefined
   /** The payment in the request was refused, and the client may pay this challenge in its place. */
   readonly refused?: RefusedPayment | undefined
+}
+
+/** The headers that other protocols add to a challenge. */
+export interface ForeignHeaders {
+  readonly byProtocol: readonly HeaderPairs[]
+  readonly all: HeaderPairs
+  /** `all` as lines of an HTTP/1 head. */
+  readonly lines: string | undefined
 }
 
 export interface RefusedPayment {

@@ -1,23 +1,38 @@
 import { describe, expect, it } from 'vitest'
 import type { Subject } from '../../core/protocol/request-id.ts'
-import { createSealer } from './offers.ts'
+import type { PreparedChallenge } from '../../dialects/join.ts'
+import { createSealer, type SealedChallenge } from './offers.ts'
 
-/** An offer whose ids are its name and the number of the call. */
+/** An offer whose ids are its name and the number of the call. Its headers name their parts. */
 function createOffer(name: string) {
   const sealed: Subject[] = []
   const seal = (subject: Subject) => {
     sealed.push(subject)
     return `${name}${sealed.length}`
   }
-  return { sealed, seal }
+  const writeForeign: PreparedChallenge['writeForeign'] = ({ requestId, resource, expiresAt, proof }) => ({
+    byProtocol: [],
+    all: [],
+    lines: `${requestId} ${resource} ${expiresAt} ${proof}`,
+  })
+  return { sealed, seal, writeForeign }
 }
 
 const binding = Uint8Array.of(1)
 const subject = { issuedAt: 100, proof: 'bare', bindingTag: binding, claimTag: undefined } as const
 
+const parts = { resource: '"/a"', expiresAt: 'soon' }
+
+type Sealer = ReturnType<typeof createSealer>
+type TestOffer = ReturnType<typeof createOffer>
+
+function askChallenges(sealer: Sealer, offer: TestOffer, times: number, more = {}, of = parts): SealedChallenge[] {
+  return Array.from({ length: times }, () => sealer(offer, { ...subject, ...more }, of))
+}
+
 /** Seals so many ids, and returns them. */
-function ask(sealer: ReturnType<typeof createSealer>, offer: ReturnType<typeof createOffer>, times: number, more = {}) {
-  return Array.from({ length: times }, () => sealer(offer, { ...subject, ...more }))
+function ask(sealer: Sealer, offer: TestOffer, times: number, more = {}): string[] {
+  return askChallenges(sealer, offer, times, more).map(({ requestId }) => requestId)
 }
 
 describe('requestIds sealed ahead', () => {
@@ -70,6 +85,22 @@ describe('requestIds sealed ahead', () => {
     const before = old.sealed.length
     ask(sealer, old, 1)
     expect(old.sealed).toHaveLength(before + 1)
+  })
+
+  it('have the headers of other protocols with them, and a single one has none', () => {
+    const offer = createOffer('a')
+    const sealer = createSealer()
+    expect(askChallenges(sealer, offer, 8).map(({ foreign }) => foreign)).toEqual(Array(8).fill(undefined))
+    for (const { requestId, foreign } of askChallenges(sealer, offer, 7))
+      expect(foreign?.lines).toBe(`${requestId} "/a" soon bare`)
+  })
+
+  it('have no headers of another address with the same binding', () => {
+    const offer = createOffer('a')
+    const sealer = createSealer()
+    ask(sealer, offer, 8)
+    const [other] = askChallenges(sealer, offer, 1, {}, { ...parts, resource: '"/b"' })
+    expect(other).toEqual({ requestId: 'a14' })
   })
 
   it('wait for 16 bindings at most', () => {

@@ -2,7 +2,6 @@
  * Prepared offers: the parts of a challenge that depend only on the price and the allowance. With constant prices and
  * rates, a route has one.
  */
-import type { Answer, Incoming } from '../../core/http/http.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import type { Amount, RateTable } from '../../core/money/rates.ts'
 import { convertAll } from '../../core/money/spread.ts'
@@ -13,28 +12,32 @@ import { dividePrice, type Split, type SplitPart, sumParts } from '../../core/pa
 import type { Offering } from '../../core/payment/token-rules.ts'
 import type { ChallengeParts, Offer } from '../../core/protocol/challenge.ts'
 import { fitsRequestId, prepareSeal, type Subject, type Terms } from '../../core/protocol/request-id.ts'
-import type { Dialects } from '../../dialects/join.ts'
+import type { Dialects, PreparedChallenge } from '../../dialects/join.ts'
 import type { RouteConfig } from '../config/config.ts'
 import type { Rates, Runtime } from '../runtime/runtime.ts'
 import type { QuotedPrice } from './pricing.ts'
 import type { Probe } from './token-probe.ts'
 
-export interface PreparedOffer {
+export interface PreparedOffer extends PreparedChallenge {
   seal(subject: Subject): string
-  answerWith(parts: ChallengeParts, incoming: Incoming): Answer
   /** The price for people: "0.01". */
   readonly price: string
 }
 
 const mostOffers = 256
 
+type Sealing = Pick<PreparedOffer, 'seal' | 'writeForeign'>
+
+/** A requestId, and the headers that were written with it. */
+export type SealedChallenge = Pick<ChallengeParts, 'requestId' | 'foreign'>
+
 /** RequestIds of one binding that wait for their requests. */
 interface SealedAhead {
-  readonly offer: Pick<PreparedOffer, 'seal'>
+  readonly offer: Sealing
   readonly proof: Subject['proof']
   /** Requests in this second. */
   asked: number
-  readonly ids: string[]
+  readonly challenges: (SealedChallenge & { readonly resource: string })[]
 }
 
 const mostAhead = 64
@@ -43,33 +46,45 @@ const mostBindings = 16
 const frequent = 8
 
 /**
- * Seals requestIds. Between requests the processor's caches lose this code, so one id takes much longer than each of many in a
- * row. For a frequent binding, as many as it was requested in this second are therefore sealed at once.
+ * Seals requestIds, and writes the headers of other protocols. Between requests the processor's caches lose this code, so one
+ * challenge takes much longer than each of many in a row. For a frequent binding, as many as it was requested in this second
+ * are therefore sealed at once.
  *
  * An id that waited differs from a new one only in its nonce: its offer, its binding and its second are those of the
- * request. All that wait are dropped with the next second, and those of a binding with the next offer.
+ * request. All that wait are dropped with the next second, and those of a binding with the next offer. So the blockhash in
+ * waiting headers is at most a second older than the newest one.
  */
-export function createSealer(): (offer: Pick<PreparedOffer, 'seal'>, subject: Subject) => string {
+export function createSealer(): (
+  offer: Sealing,
+  subject: Subject,
+  parts: Pick<ChallengeParts, 'resource' | 'expiresAt'>,
+) => SealedChallenge {
   const waiting = new Map<Uint8Array, SealedAhead>()
   let second = -1
-  return (offer, subject) => {
+  return (offer, subject, parts) => {
     const { issuedAt, bindingTag, proof, claimTag } = subject
     // The claim belongs to one client.
-    if (claimTag) return offer.seal(subject)
+    if (claimTag) return { requestId: offer.seal(subject) }
     if (issuedAt !== second) waiting.clear()
     second = issuedAt
     let ahead = waiting.get(bindingTag)
     if (ahead?.offer !== offer || ahead.proof !== proof) {
       if (waiting.size >= mostBindings) waiting.clear()
-      ahead = { offer, proof, asked: 0, ids: [] }
+      ahead = { offer, proof, asked: 0, challenges: [] }
       waiting.set(bindingTag, ahead)
     }
     ahead.asked += 1
-    const waited = ahead.ids.pop()
-    if (waited !== undefined) return waited
+    const waited = ahead.challenges.pop()
+    // Several addresses may share a binding.
+    if (waited) return waited.resource === parts.resource ? waited : { requestId: waited.requestId }
     const count = ahead.asked < frequent ? 1 : Math.min(ahead.asked, mostAhead)
-    for (let sealed = 1; sealed < count; sealed += 1) ahead.ids.push(offer.seal(subject))
-    return offer.seal(subject)
+    const { resource, expiresAt } = parts
+    for (let sealed = 1; sealed < count; sealed += 1) {
+      const requestId = offer.seal(subject)
+      const foreign = offer.writeForeign?.({ requestId, resource, expiresAt, proof })
+      ahead.challenges.push({ requestId, resource, foreign })
+    }
+    return { requestId: offer.seal(subject) }
   }
 }
 
@@ -181,7 +196,7 @@ function prepare(
   }
   return {
     seal: prepareSeal(terms, runtime.sealWith({ recipient, splits, isCollected }), runtime.encode),
-    answerWith: dialects.prepare(offer),
+    ...dialects.prepare(offer),
     price: formatUnits(price, decimals),
   }
 }

@@ -103,19 +103,17 @@ export function createRoute(runtime: Runtime, config: RouteConfig, dialects: Dia
     // The window of a visitor opens one address with its query, whatever a single request is bound to.
     const tag = () => (shared ? sharedTag(incoming) : terms.tag(window ? 'request' : bind, incoming, body))
     const bindingTag = known ?? tag()
-    const requestId = offers.seal(offer, {
-      issuedAt,
-      proof: proof.kind,
-      bindingTag,
-      claimTag: proof.kind === 'claim' ? runtime.tags.claim(proof.hash) : undefined,
-    })
+    const claimTag = proof.kind === 'claim' ? runtime.tags.claim(proof.hash) : undefined
     const expiresAt = expiry(issuedAt + config.challengeTtlSeconds)
+    const { resource, endpoint } = place
+    const subject = { issuedAt, proof: proof.kind, bindingTag, claimTag }
+    const { requestId, foreign } = offers.seal(offer, subject, { resource, expiresAt })
     const scopeText = shared ? { scope: runtime.encode(Uint8Array.from([...routeTag, ...bindingTag]), 12) } : {}
     const answer = offer.answerWith(
-      { requestId, resource: place.resource, expiresAt, proof: proof.kind, ...scopeText, refused },
+      { requestId, resource, expiresAt, proof: proof.kind, ...scopeText, foreign, refused },
       incoming,
     )
-    return { kind: 'quoted', answer, requestId, price: offer.price, endpoint: place.endpoint }
+    return { kind: 'quoted', answer, requestId, price: offer.price, endpoint }
   }
   const offerFor = (incoming: Incoming, accept: Accept, dealt: QuotedPrice, facts: QuoteFacts): Quoted | Refusal => {
     const deal = facts.window ? { price: dealt.price, allowance: facts.window } : dealt
