@@ -45,7 +45,7 @@ it('hands head and body to the socket in one piece, on every supported version o
 })
 
 const withLines = { ...answer, varyingLines: 'X-Own: yes\r\n' } as const
-const readLines = (text: string) => text.split('\r\n').filter((line) => line.startsWith('X-'))
+const readLines = (text: string) => text.split('\r\n').filter((line) => /^x-/i.test(line))
 
 it.each(['GET', 'HEAD'])('adds lines to the head of an answer to %s', async (method) => {
   const { text } = await exchange((_, response) => {

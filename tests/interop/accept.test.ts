@@ -186,3 +186,29 @@ it('waits for finality where the price needs it, because the client asks once', 
   expect([response.status, await response.text()]).toEqual([200, 'the secret'])
   await shop.close()
 })
+
+/** From the eighth request of a second on, challenges are written before their requests. */
+const busyRequests = 40
+
+it.each(cells(adapters, adapters.length, 0))(
+  '%s sells an address that many clients request at once',
+  async (_, serve) => {
+    const shop = await openShop(world, serve, () => ({ body: 'the secret' }), { sponsor: true })
+    const url = `${shop.url}/data`
+    const payer = { rpcUrl: world.localnet.rpcUrl, signer: poor }
+    const challenges: string[] = []
+    const ask = async () => {
+      const { headers } = await fetch(url)
+      challenges.push(headers.get('payment-required') ?? '', headers.get('www-authenticate') ?? '')
+    }
+    for (const pay of [payWithX402, payWithMppx]) {
+      await Promise.all(Array.from({ length: busyRequests }, ask))
+      const { response } = await pay(url, payer)
+      expect([response.status, await response.text()]).toEqual([200, 'the secret'])
+    }
+    // No client gets a challenge, or a secret, of another one.
+    expect(challenges.every((challenge) => challenge.length > 100)).toBe(true)
+    expect(new Set(challenges).size).toBe(4 * busyRequests)
+    await shop.close()
+  },
+)
