@@ -69,5 +69,5 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
   }
   if (lines !== '') addLines(response, lines)
   if (answer.bytes) response.end(answer.bytes)
-  else endWith(response, answer.body)
+  else endWith(response, answer.body, lines !== '')
 }

@@ -59,9 +59,12 @@ function hasHeadText(): boolean {
   return isHeadText
 }
 
-/** Ends a response whose head is written. Each character of the body is one byte. */
-export function endWith(response: ServerResponse, body: string): void {
-  if (!isUnchanged(response) || !append(response, body)) response.end(body, 'latin1')
+/**
+ * Ends a response whose head is written. Each character of the body is one byte. With `isChecked`, its methods are those
+ * of Node.
+ */
+export function endWith(response: ServerResponse, body: string, isChecked: boolean): void {
+  if (!(isChecked || isUnchanged(response)) || !append(response, body)) response.end(body, 'latin1')
 }
 
 /** A longer body costs more to copy than a second piece. */
