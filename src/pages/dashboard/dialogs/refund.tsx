@@ -56,7 +56,7 @@ export function RefundCell({ one, refund, onAsk }: RefundCellProps) {
       {refund && (
         <span role="status">
           <OutBadge one={refund} words={refundWords} /> {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
-          {refund.state === 'dropped' ? sentence(refund.why) : <Transaction tx={refund.tx} />}
+          {refund.state === 'dropped' ? sentence(refund.why) : refund.tx != null && <Transaction tx={refund.tx} />}
         </span>
       )}
       {canAsk && (

@@ -76,7 +76,9 @@ export function TokenLink({ token }: { readonly token: string }) {
 }
 
 /** The value in the currency of the reports. */
-export function Worth({ record: { worth, revenueToken } }: { readonly record: FeedRecord }) {
+export function Worth({ record: { token, amount, revenueToken, ...record } }: { readonly record: FeedRecord }) {
+  // A payment without a claim has no rate yet.
+  const worth = record.worth === '' && token === revenueToken ? amount : record.worth
   if (worth === '') return <span class="muted">no rate</span>
   const locale = pageLocale()
   return <span title={`${formatAmount(worth, locale)} ${revenueToken}`}>{formatRounded(worth, locale)}</span>

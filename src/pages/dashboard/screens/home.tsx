@@ -52,7 +52,7 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
   const { value } = loaded
   return (
     <>
-      <div class={value ? undefined : 'card'}>
+      <div class={value ? undefined : 'card figures-frame'}>
         <When loaded={loaded} lines={3}>
           {({ summary }) => <Totals summary={summary} period={period} />}
         </When>
