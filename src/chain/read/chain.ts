@@ -44,12 +44,13 @@ export function createChain(parts: ChainParts): Chain {
     parts.watch && createWatcher({ ...parts.watch, nodeReaders, clock, log, read: readHeard, ...(meter && { meter }) })
   return {
     read: async (signature, waitMs, options = {}) => {
-      const { commitment = 'confirmed', isDoubtful = false, isAnew = false } = options
+      const { commitment = 'confirmed', isDoubtful = false, isAnew = false, isOld = false } = options
       const effect = commitment === 'confirmed' ? watcher?.seen(signature) : undefined
       if (effect && !isAnew) return { kind: 'found', effect }
       // A transaction that was seen exists, and a current watcher has heard of every existing one.
       const isSure = !isDoubtful && (isAnew || commitment === 'finalized' || !watcher?.isCurrent())
-      return reads.join(signature, waitMs, commitment, isSure ? 'sure' : isDoubtful ? 'doubtful' : 'usual')
+      const trust = isSure ? 'sure' : isDoubtful ? 'doubtful' : 'usual'
+      return reads.join(signature, waitMs, commitment, trust, isOld && !isDoubtful)
     },
     seen: (signature) => watcher?.seen(signature),
     watch: (address) => watcher?.watch(address),

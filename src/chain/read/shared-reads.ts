@@ -49,7 +49,7 @@ const mostReads = 4_096
 const mostReaders = 256
 const firstPauseMs = 50
 const longestPauseMs = 400
-/** The wait for the watcher before the nodes are asked for a transaction that it has not seen. */
+/** The wait for the watcher before the nodes are asked for a new transaction that it has not seen. */
 const headStartMs = 3_000
 /** The maximum number of remembered transactions. */
 const mostAsked = 20_000
@@ -62,8 +62,10 @@ const mostFutileRounds = 3
 export function createSharedReads(parts: SharedReadsParts) {
   const state: State = { ...parts, running: new Map(), asked: new Map(), isClosed: false }
   return {
-    join: async (signature: string, waitMs: number, commitment: Commitment, trust: Trust) => {
+    /** With `isOld`, the nodes are asked without a wait for the watcher. */
+    join: async (signature: string, waitMs: number, commitment: Commitment, trust: Trust, isOld = false) => {
       if (state.isClosed) return unavailable('the chain is closed')
+      if (isOld) setNewest(state.asked, signature, true, mostAsked)
       const known = state.running.get(nameRead(signature, commitment))
       if (!known && state.running.size >= mostReads && !makeRoom(state)) return unavailable('too many pending payments')
       const shared = known ?? begin(state, signature, commitment)

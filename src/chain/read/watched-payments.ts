@@ -5,6 +5,7 @@
 import { setNewest } from '../../core/collections/bounded-map.ts'
 import type { Meter } from '../../core/observability/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
+import { rememberedMs } from '../../core/ports/chain.ts'
 import type { Mark } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
 
@@ -34,8 +35,6 @@ interface WatchedPaymentsParts {
 }
 
 const flushMs = 250
-/** A dropped fork is known after this time, so a later question is read again. */
-const keepMs = 60_000
 const mostKept = 5_000
 const mostRead = 50_000
 
@@ -92,7 +91,7 @@ export function createWatchedPayments(parts: WatchedPaymentsParts) {
     readSlot: (signature: string) => slots.get(signature),
     seen: (signature: string) => {
       const found = kept.get(signature)
-      return found && clock.monotonic() - found.at < keepMs ? found.effect : undefined
+      return found && clock.monotonic() - found.at < rememberedMs ? found.effect : undefined
     },
     highestSlot: () => highestSlot,
     /** Records the payments that were read. After a failure it is repeated, and the mark stays before them. */

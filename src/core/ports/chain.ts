@@ -26,6 +26,9 @@ export type Fate =
   /** The outcome is not known yet. */
   | 'open'
 
+/** The time for which a transaction that was read is remembered. A dropped fork is known after it. */
+export const rememberedMs = 60_000
+
 export interface ReadOptions {
   readonly commitment?: Commitment
   /**
@@ -35,6 +38,8 @@ export interface ReadOptions {
   readonly isDoubtful?: boolean
   /** Ignores the watcher's result and asks the nodes now. */
   readonly isAnew?: boolean
+  /** The payment may have been read and forgotten, so it is not left to the watcher. */
+  readonly isOld?: boolean
 }
 
 /** The chain, read through one or more nodes that can be slow, wrong or dishonest. */

@@ -3,9 +3,10 @@ import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refusals, refuse } from '../../core/payment/refusals.ts'
 import { computeWhole, judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
-import type { Commitment, ReadOptions } from '../../core/ports/chain.ts'
+import { type Commitment, type ReadOptions, rememberedMs } from '../../core/ports/chain.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
+import { openRequest } from '../../core/protocol/request-id.ts'
 import type { ForeignDialect } from '../../dialects/dialect.ts'
 import { mustBeFinal } from '../config/finality.ts'
 import type { Route } from '../quote/route.ts'
@@ -101,7 +102,9 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof, via }, quote
   if (!route.config.verifyOnChain) return assumePaid(route, runtime.clock.now(), proof, quote)
   const { waitMs } = route.config
   const isPatient = via !== undefined && options.commitment === 'finalized'
-  const reading = await runtime.chain.read(proof.tx, isPatient ? Math.max(waitMs, finalWaitMs) : waitMs, options)
+  const maxWaitMs = isPatient ? Math.max(waitMs, finalWaitMs) : waitMs
+  const isOld = runtime.clock.now() - issuedMs(proof) > rememberedMs
+  const reading = await runtime.chain.read(proof.tx, maxWaitMs, { ...options, isOld })
   if (reading.kind === 'missing') return refuse('tx_not_found')
   if (reading.kind !== 'found') {
     runtime.log.warn('chain.unreadable', { kind: reading.kind, why: reading.why })
@@ -120,6 +123,10 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof, via }, quote
     return refuse('payment_replay')
   const finality = options.commitment ?? 'confirmed'
   return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000, finality }
+}
+
+function issuedMs({ requestId }: Proof): number {
+  return (openRequest(requestId)?.issuedAt ?? 0) * 1000
 }
 
 /** Whether a facilitator on this ledger settled it for another server. Its payer chose the memo. */

@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { prepareHmac } from '../../core/encoding/hmac.ts'
+import type { Quote } from '../../core/payment/verify.ts'
+import type { ReadOptions } from '../../core/ports/chain.ts'
+import { sealRequest } from '../../core/protocol/request-id.ts'
+import { type Claim, readPayment } from './verify-on-chain.ts'
+
+const issuedAt = 1_760_000_000
+
+it.each([
+  ['at once', 0, false],
+  ['after a minute', 60, false],
+  ['later', 61, true],
+])('a payment that is claimed %s is read as a new or an old one', async (_name, seconds, isOld) => {
+  const requestId = sealRequest(
+    {
+      ...{ keyId: 1, proof: 'bare', issuedAt, ttlSeconds: 300, amounts: { USDC: 1n } },
+      ...{ routeTag: new Uint8Array(4), bindingTag: new Uint8Array(8), claimTag: undefined },
+      allowance: { unit: 'request', amount: 1n },
+    },
+    prepareHmac(new Uint8Array(32)),
+  )
+  const asked: (ReadOptions | undefined)[] = []
+  const read = async (_tx: string, _waitMs: number, options?: ReadOptions) => {
+    asked.push(options)
+    return { kind: 'missing' }
+  }
+  const routeRuntime = {
+    runtime: { chain: { read }, clock: { now: () => (issuedAt + seconds) * 1000 } },
+    route: { config: { verifyOnChain: true, waitMs: 1 } },
+  }
+  const claim = { routeRuntime, proof: { tx: 'tx', requestId } } as unknown as Claim
+  expect(await readPayment(claim, {} as Quote, {})).toMatchObject({ code: 'tx_not_found' })
+  expect(asked).toEqual([{ isOld }])
+})
