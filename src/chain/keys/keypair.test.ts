@@ -9,7 +9,7 @@ import {
 import { Keypair, type PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js'
 import { describe, expect, it } from 'vitest'
 import { createSign } from '../../host/keys/ed25519.ts'
-import { createWallet } from './keypair.ts'
+import { createWallet, isLocalWallet } from './keypair.ts'
 
 const seed = new Uint8Array(32).fill(42)
 const keypair = Keypair.fromSeed(seed)
@@ -27,6 +27,12 @@ describe('createWallet', () => {
     const wallet = await createWallet(seed)
     await expect(wallet.signTransaction(bytes)).rejects.toThrow(TypeError)
     await expect(wallet.signTransaction(unsigned(Keypair.generate().publicKey))).rejects.toThrow(TypeError)
+  })
+
+  it('is known by the object itself, which cannot be changed', async () => {
+    const wallet = await createWallet(seed)
+    expect([wallet, { ...wallet }, Object.create(wallet)].map(isLocalWallet)).toEqual([true, false, false])
+    expect(Object.isFrozen(wallet)).toBe(true)
   })
 
   it.each([

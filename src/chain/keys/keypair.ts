@@ -50,7 +50,17 @@ export async function createWallet(source: KeySource, createSign?: CreateSign): 
   const sign = async (bytes: Uint8Array): Promise<Uint8Array> =>
     own ? own(bytes) : new Uint8Array(await signBytes(pair.privateKey, bytes))
   if ('keyPair' in source) await prove(pair, source.address, address)
-  return { address, signTransaction: (transaction) => signAtPlace(transaction, address, sign), signMessage: sign }
+  const signTransaction = (transaction: Uint8Array) => signAtPlace(transaction, address, sign)
+  const wallet = Object.freeze({ address, signTransaction, signMessage: sign })
+  localWallets.add(wallet)
+  return wallet
+}
+
+const localWallets = new WeakSet<Wallet>()
+
+/** Whether `createWallet` made it, so that it signs exactly the given transaction. */
+export function isLocalWallet(wallet: Wallet): boolean {
+  return localWallets.has(wallet)
 }
 
 /** Writes the signature into its slot: after the signature count, in the order of the signers. */

@@ -22,7 +22,7 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type { Verifier } from '../../core/runtime.ts'
-import type { Wallet } from '../keys/keypair.ts'
+import { isLocalWallet, type Wallet } from '../keys/keypair.ts'
 import { decodeTransaction, openTransaction, readAccountIndex, readSignature } from '../read/decode.ts'
 import type { LookupTable } from '../read/lookup-tables.ts'
 
@@ -74,14 +74,16 @@ class WalletFault extends PaystileError {
 
 /**
  * Has one of its signers sign a transaction, and takes only that signature from the result. Throws a `WalletFault` if
- * the wallet is not a signer, changed the transaction or did not sign it. Errors of the wallet pass through. A server
- * passes its `verify`, which takes a fraction of WebCrypto's time.
+ * the wallet is not a signer, changed the transaction or did not sign it. Errors of the wallet pass through. The
+ * signature of a local key needs no verification. A server passes its `verify`, which takes a fraction of WebCrypto's
+ * time.
  */
 export async function signUnchanged(transaction: Uint8Array, wallet: Wallet, verify?: Verifier): Promise<Uint8Array> {
   const before = openTransaction(transaction)
   const place = readAccountIndex(before, wallet.address)
   if (before.version === 1 || place === undefined)
     throw new WalletFault("the transaction does not need this wallet's signature")
+  if (isLocalWallet(wallet)) return wallet.signTransaction(transaction)
   const decoding = decodeTransaction(await wallet.signTransaction(transaction.slice()))
   if (decoding.kind === 'malformed') throw new WalletFault('the wallet did not return a transaction')
   const after = decoding.transaction

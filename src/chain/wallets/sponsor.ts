@@ -60,9 +60,11 @@ function describeFate({ kind }: PaymentFate): SentState {
   return kind === 'unknown' ? 'open' : kind
 }
 
+const base64 = getBase64Decoder()
+
 /** Encodes signed bytes for a node. */
 export function encodeWire(bytes: Uint8Array): string {
-  return getBase64Decoder().decode(bytes)
+  return base64.decode(bytes)
 }
 
 export interface RunningSponsor extends Sponsor {
