@@ -10,7 +10,7 @@ export async function prepareAndCheck() {
   await Promise.all([style, installPeers(), build({ checksTypes: false })])
   await Promise.all([
     ...['tsconfig.json', 'bench/tsconfig.json', 'tests/tsconfig.programs.json'].map(checkTypes),
-    tool('knip/bin/knip.js', '--no-progress'),
+    tool('knip/bin/knip.js', '--no-progress', '--cache'),
   ])
 }
 
