@@ -23,6 +23,7 @@ const usage = '--only <name>[,<name>], --large, --against <dist of another build
 const reasons = {
   large: 'runs with --large only, because it writes several gigabytes',
   against: 'runs with --against <dist of another build> only',
+  name: 'runs if it is named',
 }
 
 /** The user can correct it, so its message is all that is shown. */
@@ -46,7 +47,11 @@ export function readArguments(args) {
   if (unknown !== undefined)
     throw new UsageError(`No benchmark is named "${unknown}"; the names are ${allNames.join(', ')}.`)
   const isSmallest = values.smallest === true
-  const given = { large: values.large === true || isSmallest, against: values.against !== undefined || isSmallest }
+  const given = {
+    large: values.large === true || isSmallest,
+    against: values.against !== undefined || isSmallest,
+    name: wanted.length > 0 || isSmallest,
+  }
   const isWanted = (/** @type {string} */ name) => wanted.length === 0 || wanted.some((part) => name.startsWith(part))
   const chosen = benchmarks.filter(({ names, needs }) => names.some(isWanted) && (!needs || given[needs]))
   const left = wanted.find((part) => !chosen.some(({ names }) => names.some((name) => name.startsWith(part))))

@@ -1,4 +1,5 @@
 // All benchmarks and the names of their results, in the order in which they run.
+import { peers } from './peers.mjs'
 
 /**
  * @typedef {import('./setting.mjs').Setting} Setting
@@ -7,7 +8,8 @@
  *
  * @typedef {object} Benchmark
  * @property {readonly string[]} names The names of its results.
- * @property {'large' | 'against'} [needs] The option without which it does not run.
+ * @property {'large' | 'against' | 'name'} [needs] The option without which it does not run. With `name`, it runs if it is
+ *   named.
  * @property {(setting: Setting, sizes: Sizes) => Promise<Row[]>} run
  */
 
@@ -71,6 +73,13 @@ export const benchmarks = [
   {
     names: ['memory/unpaid-200k'],
     run: async (setting, { memory }) => (await import('./benchmarks/memory.mjs')).benchMemory(setting, memory),
+  },
+  {
+    names: peers.flatMap(({ name }) =>
+      ['unpaid-cpu', 'time', 'cpu', 'deliveries', 'deliveries-2'].map((end) => `peers/${name}-${end}`),
+    ),
+    needs: 'name',
+    run: async (setting, sizes) => (await import('./benchmarks/peers.mjs')).benchPeers(setting, sizes.peers),
   },
   {
     names: ['stream/tell-delay', 'stream/tell-cpu'],

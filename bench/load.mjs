@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 
 const connections = 32
 const headEnd = Buffer.from('\r\n\r\n')
+const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 
 /**
  * @param {string} address
@@ -40,9 +41,11 @@ export function createLoad(address, { status = 402, headers = {} } = {}) {
         if (end < 0) return
         const said = received.toString('latin1', 0, end)
         const length = /\r\ncontent-length: (\d+)/i.exec(said)?.[1]
-        if (!said.startsWith(`HTTP/1.1 ${status}`) || length === undefined)
+        const isChunked = /\r\ntransfer-encoding: chunked/i.test(said)
+        if (!said.startsWith(`HTTP/1.1 ${status}`) || (length === undefined && !isChunked))
           return fail(new Error(`Expected ${status}, got: ${said}`))
-        missing = end + headEnd.length + Number(length) - received.length
+        if (isChunked && !received.subarray(-lastChunk.length).equals(lastChunk)) return undefined
+        missing = isChunked ? 0 : end + headEnd.length + Number(length) - received.length
         received = Buffer.alloc(0)
       } else missing -= chunk.length
       if (missing === 0) next()

@@ -1,5 +1,5 @@
-// Two servers under the same load in turn. Compared are requests per second of the server's CPU time: that is the limit
-// of a busy server, and far steadier than wall time.
+// Servers under the same load in turn. Compared is their CPU time: that is the limit of a busy server, and far steadier
+// than wall time.
 import { createLoad } from './load.mjs'
 
 /**
@@ -8,28 +8,41 @@ import { createLoad } from './load.mjs'
  */
 
 /**
- * Returns the rates of each round.
+ * Returns the rates of each round, in requests per second of CPU time.
  *
  * @param {{ ours: Side, bare: Side }} servers
  * @param {import('./sizes.mjs').Rounds} size
  * @param {LoadOptions} [options]
  */
-export async function compareRounds({ ours, bare }, { warmUp, rounds, requests }, options = {}) {
-  const sides = [ours, bare].map((server) => ({
+export async function compareRounds({ ours, bare }, size, options = {}) {
+  const [rates = [], baselines = []] = (await measureCpu([ours, bare], size, options)).map((times) =>
+    times.map((time) => 1e6 / time),
+  )
+  return { rates, baselines }
+}
+
+/**
+ * Returns one list for each server: microseconds of CPU time for a request, by round.
+ *
+ * @param {readonly Side[]} servers
+ * @param {import('./sizes.mjs').Rounds} size
+ * @param {LoadOptions} [options]
+ */
+export async function measureCpu(servers, { warmUp, rounds, requests }, options = {}) {
+  const sides = servers.map((server) => ({
     server,
     load: createLoad(server.facts.url, options),
-    rates: /** @type {number[]} */ ([]),
+    times: /** @type {number[]} */ ([]),
   }))
   for (const { load } of sides) await load.run(warmUp)
   for (let round = 0; round < rounds; round += 1) {
-    // The order alternates, so that neither side always comes second.
-    for (const { server, load, rates } of round % 2 === 0 ? sides : sides.toReversed()) {
+    // The order alternates, so that no side always follows the same one.
+    for (const { server, load, times } of round % 2 === 0 ? sides : sides.toReversed()) {
       const before = await server.cpuSeconds()
       await load.run(requests)
-      rates.push(requests / ((await server.cpuSeconds()) - before))
+      times.push((((await server.cpuSeconds()) - before) / requests) * 1e6)
     }
   }
   for (const { load } of sides) load.close()
-  const [rates = [], baselines = []] = sides.map((side) => side.rates)
-  return { rates, baselines }
+  return sides.map(({ times }) => times)
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readArguments, UsageError } from './arguments.mjs'
+import { formatComparison } from './comparison.mjs'
 import { createProcesses, pinLoad } from './processes.mjs'
 import { createSetting } from './setting.mjs'
 import { sizes } from './sizes.mjs'
@@ -87,6 +88,8 @@ function report(rows) {
   console.table(
     rows.map(({ name, unit, value, baseline, ratio, spread }) => ({ name, unit, value, baseline, ratio, spread })),
   )
+  const comparison = formatComparison(rows)
+  if (comparison !== '') writeSync(1, `\nThe table of README.md:\n\n${comparison}\n\n`)
   say(`written to bench-results.json; node ${process.version}, ${process.platform} ${process.arch}`)
 }
 

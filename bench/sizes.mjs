@@ -20,6 +20,10 @@ const usual = {
   reach: { warmUp: 120, rounds: 18, busyRounds: 3, purchases: 40 },
   reachSettle: { warmUp: 8, rounds: 24 },
   reachUnpaid: { starts: 2, warmUp: 2_500, rounds: 8, requests: 300 },
+  peers: {
+    unpaid: { warmUp: 3_000, rounds: 8, requests: 400 },
+    ...{ warmUp: 80, rounds: 12, busyRounds: 4, purchases: 40, trials: 5, copies: 20 },
+  },
   // The name of the result says 200k.
   memory: { warmUp: 40_000, requests: 200_000 },
   stream: { listeners: 1_000, warmUp: 10, payments: 40 },
@@ -42,6 +46,10 @@ const smallest = {
   reach: { warmUp: 0, rounds: 1, busyRounds: 1, purchases: 1 },
   reachSettle: { warmUp: 0, rounds: 1 },
   reachUnpaid: { starts: 1, warmUp: 0, rounds: 1, requests: 100 },
+  peers: {
+    unpaid: { warmUp: 0, rounds: 1, requests: 100 },
+    ...{ warmUp: 0, rounds: 1, busyRounds: 1, purchases: 1, trials: 1, copies: 2 },
+  },
   memory: { warmUp: 0, requests: 100 },
   stream: { listeners: 10, warmUp: 0, payments: 2 },
   payouts: { payees: 20, rounds: 1, transfers: 4 },

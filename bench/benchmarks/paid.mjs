@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import { fetchWith402, initAgentWallet } from '../../dist/client/index.js'
 import { readKeyFile } from '../../dist/host/keys/key-file.js'
+import { pauseWithinSlot } from '../buyers.mjs'
 import { createKitSender } from '../kit.mjs'
 import { compareMedians, median, round } from '../statistics.mjs'
-import { pauseWithinSlot } from './reach.mjs'
 
 /** @typedef {{ pay: number, confirm: number, verify: number, serve: number }} Phases */
 

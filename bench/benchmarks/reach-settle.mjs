@@ -1,9 +1,9 @@
 // A settlement by our facilitator, beside one by the facilitator of x402. Both over HTTP on one chain, in turn.
 import { join } from 'node:path'
+import { pauseWithinSlot, startPeer } from '../buyers.mjs'
 import { createKey, readAddress } from '../keys.mjs'
 import { loadPeers } from '../peers.mjs'
 import { compareMedians } from '../statistics.mjs'
-import { pauseWithinSlot, startPeer } from './reach.mjs'
 
 /**
  * @param {import('../setting.mjs').Setting} setting

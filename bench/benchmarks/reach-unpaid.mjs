@@ -1,10 +1,9 @@
 // The CPU time that a 402 for clients of all protocols adds to Express, beside the time that @x402/express adds; and the
 // CPU time of the 402, beside that of a server without a sponsor, whose 402 only our own clients read.
-import { createLoad } from '../load.mjs'
-import { compareMedians } from '../statistics.mjs'
-import { startPeer } from './reach.mjs'
 
-/** @typedef {import('../rounds.mjs').Side} Server */
+import { startPeer } from '../buyers.mjs'
+import { measureCpu } from '../rounds.mjs'
+import { compareMedians } from '../statistics.mjs'
 
 const bare = { body: '{}', headers: { 'Content-Type': 'application/json; charset=utf-8' } }
 
@@ -26,7 +25,7 @@ export async function benchReachUnpaid(setting, size) {
       open({ provider }, 'native only'),
       startPeer(setting, 'x402'),
     ])
-    for (const [index, measured] of (await measure(servers, size)).entries()) times[index]?.push(...measured)
+    for (const [index, measured] of (await measureCpu(servers, size)).entries()) times[index]?.push(...measured)
     await Promise.all(servers.map((server) => server.stop()))
   }
   const [least, all, native, peer] = times
@@ -37,28 +36,4 @@ export async function benchReachUnpaid(setting, size) {
   ]
   for (const { name, value, baseline, ratio } of rows) say(`${name}: ${ratio} (${value} and ${baseline} µs)`)
   return rows
-}
-
-/**
- * Returns one list for each server.
- *
- * @param {readonly Server[]} servers
- * @param {import('../sizes.mjs').Rounds} size
- */
-async function measure(servers, { warmUp, rounds, requests }) {
-  const sides = servers.map((server) => ({
-    server,
-    load: createLoad(server.facts.url),
-    times: /** @type {number[]} */ ([]),
-  }))
-  for (const { load } of sides) await load.run(warmUp)
-  for (let round = 0; round < rounds; round += 1) {
-    for (const { server, load, times } of round % 2 === 0 ? sides : sides.toReversed()) {
-      const before = await server.cpuSeconds()
-      await load.run(requests)
-      times.push((((await server.cpuSeconds()) - before) / requests) * 1e6)
-    }
-  }
-  for (const { load } of sides) load.close()
-  return sides.map(({ times }) => times)
 }

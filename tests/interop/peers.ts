@@ -13,10 +13,14 @@ import {
   createPeerFacilitator,
   serveFacilitator,
   serveMpp,
+  startFaremeterServer,
   startX402Server,
 } from './servers.ts'
 
 export type PeerProtocol = 'x402' | 'mpp'
+
+/** The projects whose servers can be started. */
+export type PeerName = PeerProtocol | 'faremeter'
 
 export interface PeerKey {
   readonly rpcUrl: string
@@ -39,13 +43,14 @@ export async function createPeerClients(
   }
 }
 
-/** The server of a protocol. Its process must run nothing else. */
+/** The server of a project. Its process must run nothing else. */
 export async function startPeerServer(
-  protocol: PeerProtocol,
+  peer: PeerName,
   { key, ...seller }: PeerKey & Omit<Seller, 'sponsor'>,
 ): Promise<PeerServer> {
   const sponsor = await createKeyPairSignerFromBytes(key)
-  if (protocol === 'x402') return startX402Server({ ...seller, sponsor })
+  if (peer === 'x402') return startX402Server({ ...seller, sponsor })
+  if (peer === 'faremeter') return startFaremeterServer({ ...seller, sponsor }, 'x402v2')
   confirmByDefaultAt(seller.rpcUrl)
   return serveMpp({ ...seller, sponsor }, { sponsored: true })
 }

@@ -256,6 +256,8 @@ function closeWith(behind: PeerServer, server: PeerServer): PeerServer {
 
 async function listen(handler: RequestListener): Promise<PeerServer> {
   const server = createServer(handler)
+  // A benchmark keeps its connections while it measures other servers.
+  server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/paid`,
