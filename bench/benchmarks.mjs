@@ -104,6 +104,18 @@ export const benchmarks = [
   ),
   ...stores.map(
     /** @returns {Benchmark} */ (store) => ({
+      names: [`scale/claim-cpu-10m-${store}`, `scale/claim-p99-10m-${store}`],
+      needs: 'large',
+      run: async (setting, { scale }) => (await import('./benchmarks/scale.mjs')).benchClaims(setting, scale, store),
+    }),
+  ),
+  {
+    names: ['scale/burst-50k'],
+    needs: 'large',
+    run: async (setting, { burst }) => (await import('./benchmarks/scale.mjs')).benchBurst(setting, burst),
+  },
+  ...stores.map(
+    /** @returns {Benchmark} */ (store) => ({
       names: ledgerKinds.map((kind) => `ledger/${store}-${kind}`),
       needs: 'against',
       run: async (setting, { ledger }) => (await import('./benchmarks/ledger.mjs')).benchLedger(setting, ledger, store),

@@ -31,6 +31,9 @@ const usual = {
   export: { warmUp: 50_000, payments: 1_000_000 },
   // The names of the results say 10m.
   analytics: { few: 10_000, many: 10_000_000, warmUp: 50, queries: 200 },
+  // The names of the results say 10m and 50k.
+  scale: { few: 250_000, many: 10_000_000, warmUp: 2_000, rounds: 12, claims: 500 },
+  burst: { payments: 50_000, warmUp: 200, rounds: 8, claims: 100 },
   ledger: { warmUp: 2, rounds: 11, payments: 4_000 },
 }
 
@@ -55,6 +58,8 @@ const smallest = {
   payouts: { payees: 20, rounds: 1, transfers: 4 },
   export: { warmUp: 100, payments: 300 },
   analytics: { few: 200, many: 400, warmUp: 0, queries: 2 },
+  scale: { few: 100, many: 200, warmUp: 0, rounds: 1, claims: 32 },
+  burst: { payments: 8, warmUp: 0, rounds: 1, claims: 4 },
   ledger: { warmUp: 0, rounds: 1, payments: 20 },
 }
 

@@ -18,6 +18,15 @@ export function median(values) {
   return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
 }
 
+/**
+ * @param {readonly number[]} values
+ * @param {number} part
+ */
+export function percentile(values, part) {
+  const sorted = sort(values)
+  return sorted[Math.ceil(sorted.length * part) - 1] ?? Number.NaN
+}
+
 /** @param {readonly number[]} values */
 export function spread(values) {
   const sorted = sort(values)

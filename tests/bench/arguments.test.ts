@@ -25,7 +25,7 @@ it('runs everything that needs no further option when no name is given', () => {
   const names = choose()
   expect(names).toContain('paid/end-to-end')
   expect(names).toContain('payouts/transactions')
-  expect(names.filter((name) => /^(analytics|ledger)\//.test(name))).toEqual([])
+  expect(names.filter((name) => /^(analytics|ledger|peers|scale)\//.test(name))).toEqual([])
 })
 
 it('chooses by whole names and by their beginnings, as plain arguments and with --only', () => {
