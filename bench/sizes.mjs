@@ -19,7 +19,7 @@ const usual = {
   unpaid: { starts: 2, warmUp: 6_000, rounds: 12, requests: 400 },
   reach: { warmUp: 120, rounds: 18, busyRounds: 3, purchases: 40 },
   reachSettle: { warmUp: 8, rounds: 24 },
-  reachUnpaid: { starts: 2, warmUp: 2_500, rounds: 8, requests: 300 },
+  reachUnpaid: { starts: 2, warmUp: 5_000, rounds: 12, requests: 500 },
   peers: {
     unpaid: { warmUp: 3_000, rounds: 8, requests: 400 },
     ...{ warmUp: 80, rounds: 12, busyRounds: 4, purchases: 40, trials: 5, copies: 20 },
