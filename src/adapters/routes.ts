@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Visitor } from '../api/http/access.ts'
 import { problem } from '../api/http/errors.ts'
 import type { RoutesOptions } from '../api/options.ts'
+import type { GatewayView } from '../api/parts.ts'
 import type { Routes } from '../api/router.ts'
 import { openRoutes } from '../compose/api.ts'
 import { rememberOpen } from '../compose/open-paywalls.ts'
@@ -35,7 +36,12 @@ export interface PaystileRoutes {
  * app.use(routes.listener)
  */
 export function createPaystileRoutes(options: RoutesOptions = {}): PaystileRoutes {
-  const routes = openRoutes(options)
+  return openPaystileRoutes(options)
+}
+
+/** The same with the parts of a gateway. */
+export function openPaystileRoutes(options: RoutesOptions, gateway?: GatewayView): PaystileRoutes {
+  const routes = openRoutes(options, gateway)
   return {
     owns: routes.owns,
     fetch: (request, info = {}) => routes.handle(request, visitorFrom(info)),

@@ -48,7 +48,8 @@ export interface TableParts {
 const open = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' } as const
 
 export function routeTable(parts: TableParts): readonly Row[] {
-  const { service } = parts.routes
+  const { service, gateway } = parts.routes
+  const { kv } = service.ledger
   const rows = [
     ...paymentRows(parts),
     ...analyticsRows(parts),
@@ -58,7 +59,13 @@ export function routeTable(parts: TableParts): readonly Row[] {
       setup: () => readSetup(parts),
       catalog: service.catalog,
       refusals: service.refusals,
-      service: { service, owners: parts.owners, hasOwners: parts.routes.owners !== undefined },
+      service: {
+        service,
+        owners: parts.owners,
+        hasOwners: parts.routes.owners !== undefined,
+        prices: { editor: gateway?.prices, kv, clock: service.clock, log: service.log },
+        upstreams: gateway?.upstreams,
+      },
     }),
     ...rewardsRows({ ...parts, settlement: parts.routes.settlement, sponsor: service, log: service.log }),
     ...webhookRows({ events: service.ledger.events, view: parts.routes.webhooks ?? noWebhooks }),

@@ -11,6 +11,15 @@ import type { Faucet } from './public/faucet.ts'
 import type { PayRoute } from './public/pay.ts'
 import type { SettlementView } from './rewards/settlement.ts'
 import type { PayoutsView } from './rewards/view.ts'
+import type { PriceEditor } from './screens/prices.ts'
+import type { UpstreamState } from './screens/service.ts'
+
+/** The parts of a gateway that the dashboard shows. */
+export interface GatewayView {
+  readonly upstreams: () => readonly UpstreamState[]
+  /** Undefined if prices cannot be edited. */
+  readonly prices?: PriceEditor | undefined
+}
 
 export interface RoutesParts
   extends Pick<RoutesConfig, 'mints' | 'owners' | 'trustProxy' | 'publicUrl' | 'hasOpenMetrics'> {
@@ -35,4 +44,6 @@ export interface RoutesParts
   readonly settlement?: SettlementView | undefined
   /** Undefined if the service settles no payments for other servers. */
   readonly facilitator?: Facilitator | undefined
+  /** Undefined if the service is no gateway. */
+  readonly gateway?: GatewayView | undefined
 }

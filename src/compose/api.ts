@@ -6,7 +6,7 @@ import { createExports } from '../api/exports/routes.ts'
 import { answer, problem } from '../api/http/errors.ts'
 import { endpoints, ownPaths } from '../api/http/paths.ts'
 import { type RoutesConfig, type RoutesOptions, readRoutesConfig, type SheetsOption } from '../api/options.ts'
-import type { RoutesParts } from '../api/parts.ts'
+import type { GatewayView, RoutesParts } from '../api/parts.ts'
 import { createDashboard } from '../api/public/dashboard.ts'
 import { createFaucet } from '../api/public/faucet.ts'
 import { createPayRoute } from '../api/public/pay.ts'
@@ -36,7 +36,7 @@ import { createWebhooksView, openWebhooks } from './webhooks.ts'
  * const routes = openRoutes({ network: 'localnet', ledger: 'payments.sqlite' })
  * const response = await routes.handle(new Request('http://localhost/healthz'), { isLoopback: false })
  */
-export function openRoutes(options: RoutesOptions = {}): Routes {
+export function openRoutes(options: RoutesOptions = {}, gateway?: GatewayView): Routes {
   const config = readRoutesConfig(options, process.env)
   const log = openLog(config.log)
   const sheets = config.sheets && openSheets(config.sheets)
@@ -63,6 +63,7 @@ export function openRoutes(options: RoutesOptions = {}): Routes {
       ...createParts(config, service, sheets?.port, paying.current),
       developers: developers?.developers,
       facilitator: openFacilitator(service),
+      gateway,
     })
     return opened
   }

@@ -4,8 +4,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
-import { createPaystileRoutes } from '../adapters/routes.ts'
+import { openPaystileRoutes } from '../adapters/routes.ts'
 import { endpoints } from '../api/http/paths.ts'
+import type { GatewayView } from '../api/parts.ts'
+import type { PriceEditor } from '../api/screens/prices.ts'
 import { createTrace, openLog, readCheckoutFiles } from '../compose/paywall.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
@@ -14,6 +16,7 @@ import type { Paywall } from '../paywall/paywall.ts'
 import { joinReports } from '../paywall/quote/readiness-report.ts'
 import type { ReadinessReport } from '../paywall/runtime/catalog.ts'
 import { within } from '../paywall/runtime/within.ts'
+import { onlyYaml } from './config/file.ts'
 import { createPlan, type Plan } from './config/plan.ts'
 import { type FixedFacts, findFixed, readFixedFacts } from './config/reload.ts'
 import type { GatewayConfig } from './config/schema.ts'
@@ -49,6 +52,8 @@ export interface Gateway {
 export interface GatewayParts {
   /** Replaces the service's own endpoints. */
   readonly routes?: OwnRoutes
+  /** Edits the prices in the gateway's file, where the plan allows it. */
+  readonly prices?: PriceEditor
 }
 
 /**
@@ -67,11 +72,12 @@ export interface GatewayParts {
  * console.log(await gateway.listen())
  */
 export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Gateway {
+  if (config.edit) throw new ConfigurationError([`edit: ${onlyYaml}`])
   return openGateway(createPlan(config, process.env), parts)
 }
 
 /** The same from a plan. */
-export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Gateway {
+export function openGateway(given: Plan, { routes: own, prices }: GatewayParts = {}): Gateway {
   let plan = given
   const former = createFormerRoutes()
   let fixed: FixedFacts = { place: [], service: undefined }
@@ -85,8 +91,8 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
     return joinReports(await Promise.all((current?.paywalls ?? []).map((paywall) => paywall.readiness())))
   }
   const table = createTable(plan, own ?? healthRoutes(readiness))
-  const openOwn = (next: Plan): OwnRoutes =>
-    own ?? (next.hasApi ? createPaystileRoutes(next.service) : healthRoutes(readiness))
+  const view: GatewayView = { upstreams: () => current?.listUpstreams() ?? [], prices }
+  const openOwn = (next: Plan): OwnRoutes => own ?? (next.hasApi ? openApi(next, view) : healthRoutes(readiness))
   const server = createFront(plan, table)
   const upgrades = createUpgrades(table)
   const sets = (): readonly RouteSet[] => [...(current ? [current] : []), ...retiring]
@@ -170,6 +176,10 @@ export function openGateway(given: Plan, { routes: own }: GatewayParts = {}): Ga
       await last
     },
   }
+}
+
+function openApi({ service, isEditable }: Plan, { upstreams, prices }: GatewayView): OwnRoutes {
+  return openPaystileRoutes(service, { upstreams, prices: isEditable ? prices : undefined })
 }
 
 /** Without routes until the gateway listens. */

@@ -56,6 +56,8 @@ export function openRouteSet(plan: Plan, log: Log) {
       const started = Promise.all([...healths.values()].map((health) => health.start()))
       await within(patienceMs, started, () => {})
     },
+    /** The upstreams with their routes. */
+    listUpstreams: () => [...healths.values()].map((health) => health.describe()),
     /** Releases the upstreams, after the paywalls are closed. */
     close: stop,
     /** Releases everything after the running responses have ended. */

@@ -122,6 +122,22 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
         { name: 'node 1', isReachable: true, slot: 1_000, lag: 40, latencyMs: 12, why: '' },
         { name: 'node 2', isReachable: false, slot: null, lag: null, latencyMs: 2_000, why: name },
       ],
+      upstreams: [
+        { origin: 'http://127.0.0.1:3000', routes: [name], isUp: true, why: '' },
+        { origin: 'http://127.0.0.1:3001', routes: [name], isUp: false, why: name },
+      ],
+      prices: {
+        file: {
+          file: 'paystile.yaml',
+          version: 'v1',
+          routes: [
+            { route: 0, name, price: '0.01', token: 'USDC', why: '' },
+            { route: 1, name, price: '0.02', token: 'USDC', why: 'comes from the environment; change it there' },
+          ],
+          why: '',
+        },
+        changes: [{ at, wallet: name, name, before: '0.01', after: '0.02' }],
+      },
       owners: { wallets: [name], isSet: true },
       versions: { paystile: '1.2.3', node: '20.19.0', ledger: 'sqlite', schema: 9 },
       status: statusAnswer(counts, name),

@@ -291,6 +291,43 @@ describe('the other screens', () => {
     await page.getByRole('alert').getByText('A token is not offered. USDC: it has no rate.').waitFor()
   })
 
+  it('edit prices: the change is shown before it is saved, and a refusal with its reason', async () => {
+    const posted: unknown[] = []
+    const line = { route: 0, name: 'GET /api/weather', line: 7, before: '0.01', after: '0.05' }
+    const prepare = async (page: Page) => {
+      await contractAnswers(page)
+      await page.route('**/api/prices', async (route) => {
+        const body = route.request().postDataJSON() as { readonly save: boolean }
+        posted.push(body)
+        const isRefused = body.save && posted.length === 2
+        const stale = { code: 'prices_not_saved', detail: 'paystile.yaml was not written: EROFS.' }
+        if (isRefused) await route.fulfill({ status: 500, json: stale })
+        else await route.fulfill({ json: { version: 'v2', isSaved: body.save, lines: [line] } })
+      })
+    }
+    const viewer = await dashboard.visit('/service', { prepare })
+    viewer.forgive(/status of 500/)
+    const { page } = viewer
+    await page.getByRole('region', { name: 'Upstreams' }).getByText('Down', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Edit prices' }).click()
+    const panel = page.getByRole('dialog')
+    const review = panel.getByRole('button', { name: 'Review the change' })
+    expect(await review.isDisabled()).toBe(true)
+    expect(await panel.getByRole('textbox').nth(1).isDisabled()).toBe(true)
+    await panel.getByRole('textbox').first().fill('0.05')
+    await review.click()
+    await panel.getByText('paystile.yaml, line 7').waitFor()
+    expect(await panel.locator('del, ins').allTextContents()).toEqual(['Old: - price: 0.01', 'New: + price: 0.05'])
+    await panel.getByRole('button', { name: 'Save and apply' }).click()
+    await panel.getByRole('alert').getByText('paystile.yaml was not written: EROFS.').waitFor()
+    await panel.getByRole('button', { name: 'Save and apply' }).click()
+    await panel.getByText('The gateway sells at the new prices.').waitFor()
+    await panel.getByRole('button', { name: 'Done' }).click()
+    await panel.waitFor({ state: 'detached' })
+    const prices = [{ route: 0, price: '0.05' }]
+    expect(posted).toEqual([false, true, true].map((save) => ({ version: 'v1', prices, save })))
+  })
+
   it('list problems by kind, with their meaning and the next step', async () => {
     const { page } = await dashboard.visit('/problems', { prepare: contractAnswers })
     await page.getByRole('link', { name: 'Underpaid 3' }).click()

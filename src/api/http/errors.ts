@@ -30,6 +30,7 @@ export const problems = {
   },
   link_invalid: { status: 403, title: 'This link has expired or was revoked. Ask the owner for a new one.' },
   refund_refused: { status: 409, title: 'This payment cannot be refunded.' },
+  prices_stale: { status: 409, title: 'The file with the prices has changed. Load it again.' },
   host_unknown: { status: 404, title: 'No route of this service uses that host.' },
   message_refused: { status: 403, title: 'The signed message is invalid. Sign a new one.' },
   document_refused: { status: 403, title: "The host's document does not name this wallet for this service." },
@@ -55,6 +56,11 @@ export const problems = {
     status: 501,
     title: 'This server has no key for refunds. Set refundKey, or run npx paystile refund.',
   },
+  edit_missing: {
+    status: 501,
+    title: 'Prices cannot be edited here. Set edit: true in the YAML file of the gateway.',
+  },
+  prices_not_saved: { status: 500, title: 'The prices were not saved.' },
   sheets_missing: { status: 501, title: 'No spreadsheet is configured. Set sheets, or request a link with GET.' },
   sheets_failed: { status: 502, title: 'The spreadsheet service did not accept all rows. Send the request again.' },
   exports_full: {

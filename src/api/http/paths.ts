@@ -25,6 +25,7 @@ export const endpoints = {
   status: '/api/status',
   refusals: '/api/refusals',
   service: '/api/service',
+  prices: '/api/prices',
   signIn: '/sign-in',
   signOut: '/sign-out',
   deliveries: '/api/webhooks',

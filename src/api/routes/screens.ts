@@ -10,6 +10,7 @@ import { type Row, readingRow } from '../http/route.ts'
 import * as screens from '../screens/answers.ts'
 import { type PageReading, readEndpointPage, readPayerPage } from '../screens/drill-down.ts'
 import { type OverviewParts, readOverview } from '../screens/overview.ts'
+import { changePrices, pricesBody } from '../screens/prices.ts'
 import { refusalsQuery } from '../screens/queries.ts'
 import { readRefusals } from '../screens/refusals.ts'
 import { readService, type ServiceParts } from '../screens/service.ts'
@@ -21,7 +22,7 @@ export interface ScreensParts {
   readonly setup: OverviewParts['setup']
   readonly catalog: Pick<Catalog, 'entries'>
   readonly refusals: RefusalLog
-  readonly service: Omit<ServiceParts, 'status'>
+  readonly service: Omit<ServiceParts, 'status' | 'access'>
 }
 
 export function screenRows({ books, status, setup, catalog, refusals, service }: ScreensParts): readonly Row[] {
@@ -60,8 +61,17 @@ export function screenRows({ books, status, setup, catalog, refusals, service }:
       'Routes, nodes, owners and versions of this process',
       noQuery,
       { answer: screens.servicePage },
-      () => readService({ ...service, status: readNow }),
+      async (_, { access }) => readService({ ...service, status: readNow, access: await access() }),
     ),
+    {
+      method: 'POST',
+      path: endpoints.prices,
+      summary: "Change prices in the gateway's file, or show the change before it is saved",
+      isPrivate: true,
+      body: pricesBody,
+      answer: screens.priceEdit,
+      handle: async ({ request, access }) => changePrices(service.prices, request, await access()),
+    },
     readingRow(endpoints.status, 'Problems that need attention now', noQuery, { answer: screens.status }, readNow),
   ]
 }

@@ -81,6 +81,30 @@ export const refusalLog = z
   })
   .meta({ id: 'RefusalLog' })
 
+const priceFile = z.strictObject({
+  file: z.string(),
+  version: z.string(),
+  routes: z.array(
+    z.strictObject({
+      route: count.meta({ description: 'The place of the route in the file, from 0.' }),
+      name: z.string(),
+      price: z.string(),
+      token,
+      why: z.string().meta({ description: 'The reason if this price cannot be edited.' }),
+    }),
+  ),
+  why: z.string().meta({ description: 'The reason if no price can be edited.' }),
+})
+const change = { name: z.string(), before: z.string(), after: z.string() }
+
+export const priceEdit = z
+  .strictObject({
+    version: z.string().meta({ description: 'The version of the file after the request.' }),
+    isSaved: z.boolean(),
+    lines: z.array(z.strictObject({ route: count, line: count, ...change })),
+  })
+  .meta({ id: 'PriceEdit' })
+
 export const servicePage = z
   .strictObject({
     routes: z.array(
@@ -99,6 +123,18 @@ export const servicePage = z
         why: z.string(),
       }),
     ),
+    upstreams: z
+      .array(z.strictObject({ origin: z.string(), routes: z.array(z.string()), isUp: z.boolean(), why: z.string() }))
+      .meta({ description: 'The APIs behind a gateway. Empty in other services.' }),
+    prices: z
+      .strictObject({
+        file: priceFile.nullable().meta({ description: 'Null for a reader who is not a signed-in owner.' }),
+        changes: z
+          .array(z.strictObject({ at: moment, wallet: z.string(), ...change }))
+          .meta({ description: 'The latest changes, newest first.' }),
+      })
+      .nullable()
+      .meta({ description: 'Null if prices cannot be edited.' }),
     owners: z.strictObject({
       wallets: z.array(z.string()),
       isSet: z

@@ -10,6 +10,7 @@ import type { Plan, RoutePlan } from '../../gateway/config/plan.ts'
 import { jsonSchema } from '../../gateway/config/schema.ts'
 import { findSelf } from '../../gateway/config/self.ts'
 import { type Gateway, openGateway } from '../../gateway/gateway.ts'
+import { createPriceEditor } from '../../gateway/price-editor.ts'
 import { type EnvReading, envFileName, followEnvFile, loadEnvFile } from '../../host/env-file.ts'
 import type { Pricing } from '../../paywall/config/pricing.ts'
 import { untilStopped } from '../local-chain.ts'
@@ -43,7 +44,22 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     return terminal.result({ ok: true, file: path, routes }, lines)
   }
   const stopped = untilStopped()
-  const gateway = openGateway(plan)
+  const reload = inTurn(async (): Promise<void> => {
+    const { reading, undo } = secrets.load()
+    try {
+      // Without this error its secrets would be missing silently.
+      if (reading.kind === 'unreadable') throw new Error(`${envFileName} cannot be read (${reading.why}).`)
+      await gateway.reload(await readPlan())
+      terminal.note(`Reloaded ${basename(path)}: ${gateway.plan.routes.length} routes.`)
+    } catch (error) {
+      undo()
+      const why = error instanceof Error ? error.message : String(error)
+      terminal.note(`${paint.yellow('Not reloaded. The previous configuration stays active.')} ${why}`)
+      throw error
+    }
+  })
+  const prices = createPriceEditor({ path, environment: process.env, plan: () => gateway.plan, reload })
+  const gateway = openGateway(plan, { prices })
   let reloads: Reloads | undefined
   try {
     const url = await gateway.listen().catch((error: unknown) => {
@@ -56,25 +72,24 @@ export async function serve(terminal: Terminal, file: string | undefined, option
       ...(plan.service.facilitator ? [`Facilitator for x402: ${url}${endpoints.facilitator}`] : []),
     ])
     void tellReadiness(terminal, gateway)
-    reloads = followChanges(path, options.watch === true, async () => {
-      const { reading, undo } = secrets.load()
-      try {
-        // Without this error its secrets would be missing silently.
-        if (reading.kind === 'unreadable') throw new Error(`${envFileName} cannot be read (${reading.why}).`)
-        await gateway.reload(await readPlan())
-        terminal.note(`Reloaded ${basename(path)}: ${gateway.plan.routes.length} routes.`)
-      } catch (error) {
-        undo()
-        const why = error instanceof Error ? error.message : String(error)
-        terminal.note(`${paint.yellow('Not reloaded. The previous configuration stays active.')} ${why}`)
-      }
-    })
+    // A failed reload has been reported.
+    reloads = followChanges(path, options.watch === true, () => reload().catch(() => {}))
     await stopped
     terminal.note('Stopping…')
     return exitCodes.ok
   } finally {
     // A running reload ends with the gateway.
     await Promise.all([reloads?.stop(), gateway.close()])
+  }
+}
+
+/** Runs one call after the other. */
+function inTurn(run: () => Promise<void>): () => Promise<void> {
+  let last = Promise.resolve()
+  return () => {
+    const next = last.then(run)
+    last = next.catch(() => {})
+    return next
   }
 }
 

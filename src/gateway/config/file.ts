@@ -4,6 +4,7 @@
  * All problems are reported at once, with line and column if the file has them. Values from the environment are never
  * printed, because most of them are secrets.
  */
+import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -30,9 +31,25 @@ const mostAliases = 100
 /** Reads the plan from a file. Throws a `ConfigurationError` with all problems. */
 export async function readPlanFile(path: string, environment: Environment): Promise<Plan> {
   const name = basename(path)
-  const source = /\.(?:ya?ml|json)$/i.test(path)
-    ? readYaml(readText(path), name, environment)
-    : { value: await loadModule(path), locate: () => name, secrets: [] }
+  if (/\.(?:ya?ml|json)$/i.test(path)) return readPlanText(readText(path), name, environment)
+  const plan = readSource({ value: await loadModule(path), locate: () => name, secrets: [] }, environment)
+  if (plan.isEditable) throw new ConfigurationError([`${name}: edit: ${onlyYaml}`])
+  return plan
+}
+
+export const onlyYaml = 'prices can be edited in a YAML file only; remove the option'
+
+/** Reads the plan from the text of a YAML file. Throws a `ConfigurationError` with all problems. */
+export function readPlanText(text: string, name: string, environment: Environment): Plan {
+  return { ...readSource(readYaml(text, name, environment), environment), version: nameVersion(text) }
+}
+
+/** Differs for texts that differ. */
+export function nameVersion(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
+function readSource(source: Source, environment: Environment): Plan {
   const reading = readPlan(source.value, environment)
   if (reading.kind === 'plan') return reading.plan
   const problems = reading.problems.map((problem) => {
@@ -55,15 +72,20 @@ interface Source {
   readonly secrets: readonly (readonly [name: string, value: string])[]
 }
 
-function readText(path: string): string {
+export function readText(path: string): string {
   const { size } = statSync(path)
   if (size > longestFile) throw new ConfigurationError([`${basename(path)}: is longer than a megabyte`])
   return readFileSync(path, 'utf8')
 }
 
-export function readYaml(text: string, name: string, environment: Environment): Source {
+/** The document of a YAML text, with its errors. */
+export function parseYaml(text: string) {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, customTags: withoutHex })
+  return { document: parseDocument(text, { lineCounter: lines, prettyErrors: false, customTags: withoutHex }), lines }
+}
+
+export function readYaml(text: string, name: string, environment: Environment): Source {
+  const { document, lines } = parseYaml(text)
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset)
     return `${name}:${line}:${col}`

@@ -71,6 +71,10 @@ function completePlan(data: ParsedConfig, routes: readonly RoutePlan[], service:
     hasApi: needsApi(routes, service),
     reportToken,
     webhooks: data.webhooks ?? [],
+    /** Whether owners may edit the prices in the file. */
+    isEditable: data.edit ?? false,
+    /** Names the text of the YAML file. Undefined for other sources. */
+    version: undefined as string | undefined,
   }
 }
 

@@ -156,6 +156,13 @@ const topShape = {
       requestSeconds: secondsFrom(1).optional(),
     })
     .optional(),
+  /**
+   * Owners who are signed in may edit the prices in this file, on the dashboard's screen Service. Only for YAML files.
+   *
+   * @defaultValue `false`
+   * @see [Edit prices in the dashboard](gateway.md#edit-prices-in-the-dashboard)
+   */
+  edit: flag.optional(),
 }
 
 /** Collector and hosts of rewards are derived from `recipient` and the upstreams. */

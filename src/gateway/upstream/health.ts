@@ -1,4 +1,5 @@
 /** Tracks which routes can deliver, by the breakers of their upstreams and their own. */
+import type { UpstreamState } from '../../api/screens/service.ts'
 import type { Log } from '../../core/runtime.ts'
 import type { Paywall } from '../../paywall/paywall.ts'
 import type { UpstreamPlan } from '../config/plan.ts'
@@ -11,6 +12,8 @@ export interface UpstreamHealth {
   /** Probes the upstream for the first time. Its routes are paused until it responds. */
   start(): Promise<void>
   stop(): void
+  /** For the dashboard. */
+  describe(): UpstreamState
 }
 
 export interface RouteHealth {
@@ -37,6 +40,7 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
   const retryMs = Math.min(everyMs, longestRetryMs)
   const listeners = new Set<() => void>()
   const routeBreakers: Breaker[] = []
+  const routes: string[] = []
   let isKnown = false
   let timer: ReturnType<typeof setInterval> | undefined
   let isAsking = false
@@ -82,6 +86,7 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
         else paywall?.pause(why)
       }
       routeBreakers.push(own)
+      routes.push(name)
       listeners.add(follow)
       follow()
       const count = (isFailure: boolean, why: string, payment: AnsweredPayment | undefined): void => {
@@ -115,6 +120,7 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
       breaker.stop()
       for (const one of routeBreakers) one.stop()
     },
+    describe: () => ({ origin, routes, why: isKnown ? breaker.why() : 'it has not been checked yet' }),
   }
 }
 

@@ -41,6 +41,8 @@ export type OverviewPoint = Overview['points'][number]
 export type EndpointPage = z.output<typeof screens.endpointPage>
 export type PayerPage = z.output<typeof screens.payerPage>
 export type ServicePage = z.output<typeof screens.servicePage>
+export type PriceFile = NonNullable<NonNullable<ServicePage['prices']>['file']>
+export type PriceEdit = z.output<typeof screens.priceEdit>
 export type RefusalLog = z.output<typeof screens.refusalLog>
 export type Refusal = RefusalLog['refusals'][number]
 /** The answers that a chart shows. */

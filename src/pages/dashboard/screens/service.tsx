@@ -1,13 +1,15 @@
-/** The service as it runs now: routes and whether they sell, nodes, tokens, wallets and versions. Read-only. */
+/** The service as it runs now: routes and whether they sell, upstreams, nodes, tokens, wallets and versions. */
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useAnswer } from '../data/answer.ts'
-import type { ServicePage, WellKnown } from '../data/answers.ts'
+import type { PriceFile, ServicePage, WellKnown } from '../data/answers.ts'
 import { usePulse } from '../data/pulse.ts'
 import { formatAddress } from '../data/route.ts'
-import { service } from '../data/session.ts'
+import { learnService, service } from '../data/session.ts'
 import { status, takeStatus } from '../data/status.ts'
+import { PricesDialog } from '../dialogs/prices.tsx'
 import { Card } from '../elements/card.tsx'
-import { Count, Name } from '../elements/cells.tsx'
+import { Count, Moment, Name } from '../elements/cells.tsx'
 import { IdLine } from '../elements/copy.tsx'
 import { Fact } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
@@ -39,7 +41,7 @@ export function Service() {
         </div>
       ) : (
         <div class="stack">
-          <Card id="routes" title="Routes and prices">
+          <Card id="routes" title="Routes and prices" tools={<EditPrices prices={value.prices} reload={reload} />}>
             {value.routes.length === 0 ? (
               <Notice title="Nothing is for sale">
                 <p>Add a route to the configuration of the gateway, or a paywall to your application.</p>
@@ -54,6 +56,26 @@ export function Service() {
               />
             )}
           </Card>
+          {(value.prices?.changes.length ?? 0) > 0 && (
+            <Card id="price-changes" title="Price changes">
+              <Table
+                caption="Price changes, newest first"
+                columns={changeColumns}
+                rows={value.prices?.changes ?? []}
+                rowKey={({ at, name }) => `${at}${name}`}
+              />
+            </Card>
+          )}
+          {(value.upstreams?.length ?? 0) > 0 && (
+            <Card id="upstreams" title="Upstreams">
+              <Table
+                caption="Upstreams"
+                columns={upstreamColumns}
+                rows={value.upstreams}
+                rowKey={({ origin }, index) => `${origin}${index}`}
+              />
+            </Card>
+          )}
           <Card id="nodes" title="Nodes">
             <Table caption="Solana nodes" columns={nodeColumns} rows={value.nodes} rowKey={({ name }) => name} />
           </Card>
@@ -86,6 +108,77 @@ export function Service() {
 
 type Route = ServicePage['routes'][number]
 type NodeLine = ServicePage['nodes'][number]
+
+/** The button of an owner, or the way to become one. Nothing where prices cannot be edited. */
+function EditPrices({ prices, reload }: { readonly prices: ServicePage['prices']; readonly reload: () => void }) {
+  const edited = useSignal<PriceFile | undefined>(undefined)
+  // An older service sends no prices.
+  if (!prices) return null
+  const { file } = prices
+  if (!file) return <Link href={formatAddress('sign-in')}>Sign in to edit prices</Link>
+  if (file.why !== '') return <span class="muted">{file.why}</span>
+  return (
+    <>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          edited.value = file
+        }}
+      >
+        Edit prices
+      </button>
+      {edited.value && (
+        <PricesDialog
+          file={edited.value}
+          onClose={(isSaved) => {
+            edited.value = undefined
+            if (!isSaved) return
+            reload()
+            void learnService()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+type UpstreamLine = ServicePage['upstreams'][number]
+const upstreamColumns: readonly Column<UpstreamLine>[] = [
+  {
+    name: 'Upstream',
+    class: 'lead',
+    cell: ({ origin, why, routes }) => (
+      <>
+        {origin}
+        {why !== '' && <p class="muted route-why">{sentence(why)}</p>}
+        <span class="narrow">{routes.join(' · ')}</span>
+      </>
+    ),
+  },
+  {
+    name: 'State',
+    class: 'trail',
+    cell: ({ isUp }) => <span class={`badge ${isUp ? 'good' : 'bad'}`}>{isUp ? 'Up' : 'Down'}</span>,
+  },
+  { name: 'Routes', class: 'wide', cell: ({ routes }) => routes.join(', ') },
+]
+
+type PriceChange = NonNullable<ServicePage['prices']>['changes'][number]
+const changeColumns: readonly Column<PriceChange>[] = [
+  { name: 'Route', class: 'lead', cell: ({ name }) => name },
+  {
+    name: 'Price',
+    class: 'number trail',
+    cell: ({ before, after }) => (
+      <>
+        {before} → <b>{after}</b>
+      </>
+    ),
+  },
+  { name: 'Owner', class: 'wide', cell: ({ wallet }) => <Name text={wallet} /> },
+  { name: 'When', class: 'when wide', cell: ({ at }) => <Moment at={at} /> },
+]
 
 const ledgers = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
 
