@@ -7,7 +7,7 @@ import { answer, problem } from '../api/http/errors.ts'
 import { endpoints, ownPaths } from '../api/http/paths.ts'
 import { type RoutesConfig, type RoutesOptions, readRoutesConfig, type SheetsOption } from '../api/options.ts'
 import type { GatewayView, RoutesParts } from '../api/parts.ts'
-import { createDashboard } from '../api/public/dashboard.ts'
+import { createDashboard, insertBanner } from '../api/public/dashboard.ts'
 import { createFaucet } from '../api/public/faucet.ts'
 import { createPayRoute } from '../api/public/pay.ts'
 import { createDecimals, createRoutes, listOwners, type Routes, readMints } from '../api/router.ts'
@@ -148,7 +148,7 @@ function createParts(
   const known = readMints(service, mints)
   const source = service.openFaucetSource({ mints: known, faucetKey })
   const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
-  const files = readPage('dashboard')
+  const files = readPage('dashboard', (html) => insertBanner(html, network))
   const dashboard = createDashboard(files)
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
   const pay = createPayRoute({ service, publicUrl, icon })

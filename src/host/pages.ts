@@ -16,8 +16,14 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The files of a page by their path below it, such as `assets/index.js`; empty if they are not found. */
-export function readPage(name: 'checkout' | 'dashboard' | 'plain'): ReadonlyMap<string, PageFile> {
+/**
+ * The files of a page by their path below it, such as `assets/index.js`; empty if they are not found. `complete` may
+ * change the text of its documents.
+ */
+export function readPage(
+  name: 'checkout' | 'dashboard' | 'plain',
+  complete: (html: string) => string = (html) => html,
+): ReadonlyMap<string, PageFile> {
   try {
     // The distance is the same from the sources and from the compiled files. In a bundle the directory may not exist.
     const folder = new URL(`../../dist/pages/${name}/`, import.meta.url)
@@ -26,7 +32,8 @@ export function readPage(name: 'checkout' | 'dashboard' | 'plain'): ReadonlyMap<
       names.flatMap((file) => {
         const type = types[extname(file)]
         if (type === undefined) return []
-        const bytes = readFileSync(new URL(file, folder))
+        const read = readFileSync(new URL(file, folder))
+        const bytes = extname(file) === '.html' ? Buffer.from(complete(read.toString())) : read
         return [[file, { type, bytes, gzip: gzipSync(bytes, { level: 9 }) }] as const]
       }),
     )

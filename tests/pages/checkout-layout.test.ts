@@ -3,6 +3,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import { countShifts, readShifts } from '../harness/layout-shift.ts'
 import { cells } from '../harness/length.ts'
 import { type CheckoutFixture, factsOf, openCheckout, requestId, signature as tx } from './checkout-fixture.ts'
 import { heading, hurry } from './checkout-readers.ts'
@@ -36,19 +37,12 @@ async function open(facts: Partial<CheckoutFacts>, options: BrowserContextOption
   fixture.standing = fixture.facts.standing
   tab = await browser.page({ reducedMotion: 'reduce', ...options })
   page = tab.page
-  await page.addInitScript(() => {
-    Object.assign(window, { shift: 0 })
-    const shifted = window as unknown as { shift: number }
-    type Shift = PerformanceEntry & { readonly value: number; readonly hadRecentInput: boolean }
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries() as Shift[]) if (!entry.hadRecentInput) shifted.shift += entry.value
-    }).observe({ type: 'layout-shift', buffered: true })
-  })
+  await page.addInitScript(countShifts)
   await installWallet(page, {})
   await page.goto(fixture.url)
 }
 
-const shift = () => page.evaluate(() => (window as unknown as { shift: number }).shift)
+const shift = () => page.evaluate(readShifts)
 const bottomOf = (selector: string) =>
   page.locator(selector).evaluate((element) => Math.round(element.getBoundingClientRect().bottom))
 const wide = { viewport: { width: 1440, height: 900 } }

@@ -1,6 +1,8 @@
 /** The dashboard's look and its sign-in, in a real browser. */
 import { signBytes } from '@solana/kit'
+import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { countShifts, readShifts } from '../harness/layout-shift.ts'
 import { cells, nextThemes } from '../harness/length.ts'
 import { newSigner } from '../harness/localnet-fixture.ts'
 import { contractAnswers } from './contract.ts'
@@ -48,6 +50,15 @@ describe('the look', () => {
     await page.locator('summary', { hasText: 'Settings' }).click()
     await page.getByText('UTC', { exact: true }).click()
     expect(await page.evaluate(() => localStorage.getItem('paystile.zone'))).toBe('utc')
+  })
+
+  it.each([390, 768, 1440])('of home moves nothing while it loads in test mode (%i px)', async (width) => {
+    const prepare = (page: Page) => page.addInitScript(countShifts)
+    const { page } = await dashboard.visit('', { viewport: { width, height: 900 }, prepare })
+    await page.getByText('Preview: localnet, no real money.').waitFor()
+    await page.locator('.tile').first().waitFor()
+    await page.locator('.plot').waitFor()
+    expect(await page.evaluate(readShifts)).toBeLessThan(0.05)
   })
 
   it.each(sizes)('fits %s: nothing is wider than the window', async (_name, width) => {

@@ -2,8 +2,10 @@
  * `/dashboard`: the files of the page. They contain no private data, so they are public. The page reads its data from
  * other endpoints, which check the reader.
  */
+import type { Network } from '../../core/money/tokens.ts'
 import { plainHeaders, problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
+import { readTestMode } from './test-mode.ts'
 
 export interface File {
   readonly type: string
@@ -31,6 +33,13 @@ const security = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const
+
+/** Puts the banner of test mode into the document, so that the page does not move when its data arrives. */
+export function insertBanner(html: string, network: Network): string {
+  const { banner } = readTestMode(network)
+  const text = `<aside class="banner" aria-label="Test network"><b>Preview: ${network}, no real money.</b> <span>${banner}</span></aside>`
+  return html.replace('<!-- banner -->', () => (banner === undefined ? '' : text))
+}
 
 export type Dashboard = (request: Request, url: URL) => Response
 

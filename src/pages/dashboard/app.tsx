@@ -6,7 +6,7 @@ import { forgetAnswers } from './data/answer.ts'
 import { forgetRows, listen } from './data/live.ts'
 import { isPaletteOpen } from './data/palette.ts'
 import { place, type Screen } from './data/route.ts'
-import { access, turn } from './data/session.ts'
+import { access, isShut, turn } from './data/session.ts'
 import { watchStatus } from './data/status.ts'
 import { KeysHelp } from './dialogs/keyboard.tsx'
 import { PaymentDrawer } from './dialogs/payment.tsx'
@@ -49,8 +49,7 @@ const titles: Readonly<Record<Screen, string>> = {
 }
 
 export function App() {
-  const isShut = access.value === 'signed-out' || access.value === 'not-owner'
-  const screen = isShut ? 'sign-in' : place.value.screen
+  const screen = isShut.value ? 'sign-in' : place.value.screen
   useEffect(() => {
     document.title = `${titles[screen]} · paystile`
   }, [screen])
@@ -65,9 +64,9 @@ export function App() {
   return (
     <>
       <Shell>{screen === 'home' ? <Home /> : <Later key={screen} load={others[screen]} />}</Shell>
-      {!isShut && <PaymentDrawer />}
+      {!isShut.value && <PaymentDrawer />}
       <KeysHelp />
-      {isPaletteOpen.value && !isShut && <Later load={loadPalette} waiting={null} />}
+      {isPaletteOpen.value && !isShut.value && <Later load={loadPalette} waiting={null} />}
     </>
   )
 }

@@ -95,7 +95,7 @@ export function RevenueChart({ period, loaded }: { readonly period: Period; read
         </>
       }
     >
-      <When loaded={loaded} lines={6}>
+      <When loaded={loaded} lines={9}>
         {(charted) => (
           <Figure
             {...readPoints(charted, step)}

@@ -12,6 +12,8 @@ export const session = signal<Session>({ signedIn: false })
 export const service = signal<WellKnown | undefined>(undefined)
 /** Whether the menu is shown: the reader has access, or had it when this browser last asked. */
 export const isReader = computed(() => access.value === 'granted' || (access.value === 'unknown' && hadAccess.value))
+/** Whether the service has refused the reader. Until then the menu keeps its place, so that nothing moves later. */
+export const isShut = computed(() => access.value === 'signed-out' || access.value === 'not-owner')
 /** Increases when all data must be loaded again, because another user has signed in. */
 export const turn = signal(0)
 

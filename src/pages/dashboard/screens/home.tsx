@@ -22,6 +22,9 @@ import { Feed } from '../tables/live-payments.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { ScreenHead } from './shell.tsx'
 
+/** As high as the content of a card. */
+const cardLines = 7
+
 export function Home() {
   // All time has no period before it and no chart.
   const period = usePeriod(false)
@@ -53,7 +56,7 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
   return (
     <>
       <div class={value ? undefined : 'card figures-frame'}>
-        <When loaded={loaded} lines={3}>
+        <When loaded={loaded} lines={2}>
           {({ summary }) => <Totals summary={summary} period={period} />}
         </When>
       </div>
@@ -62,7 +65,9 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
           <RevenueChart period={period} loaded={loaded} />
         </div>
         <Card id="funnel" title="From request to delivery">
-          <When loaded={loaded}>{({ summary }) => <FunnelBars funnel={summary.funnel} />}</When>
+          <When loaded={loaded} lines={cardLines}>
+            {({ summary }) => <FunnelBars funnel={summary.funnel} />}
+          </When>
         </Card>
         <Card
           id="top"
@@ -77,10 +82,12 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
             </>
           }
         >
-          <When loaded={loaded}>{({ summary }) => <TopEndpoints summary={summary} />}</When>
+          <When loaded={loaded} lines={cardLines}>
+            {({ summary }) => <TopEndpoints summary={summary} />}
+          </When>
         </Card>
         <Card id="tokens" title="By token" tools={<CsvButton name="tokens" rows={() => tokenCells(value)} isQuiet />}>
-          <When loaded={loaded}>
+          <When loaded={loaded} lines={cardLines}>
             {({ tokens, summary }) => <TokenBars tokens={tokens} revenueToken={summary.revenueToken} />}
           </When>
         </Card>

@@ -6,7 +6,7 @@ import { pageLocale } from '../../look/locale.ts'
 import mark from '../../look/mark.svg'
 import { isPaletteOpen } from '../data/palette.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'
-import { access, isReader, service, session, signOut } from '../data/session.ts'
+import { access, isReader, isShut, session, signOut } from '../data/session.ts'
 import { theme, themes, zone } from '../data/settings.ts'
 import { countProblems, status } from '../data/status.ts'
 import { showKeys } from '../dialogs/keyboard.tsx'
@@ -41,17 +41,17 @@ narrow.addEventListener('change', ({ matches }) => {
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
-    <div class={isReader.value ? 'shell' : 'shell shell-plain'}>
+    <div class={isShut.value ? 'shell shell-plain' : 'shell'}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <Banner />
+      <Alerts />
       <header class="top">
         <Link href={formatAddress('home')} class="brand" label="paystile, home">
           <img src={mark} alt="" width="28" height="28" />
           <span>paystile</span>
         </Link>
-        {(isNarrow.value || !isReader.value) && <Settings />}
+        {(isNarrow.value || isShut.value) && <Settings />}
       </header>
       {isReader.value && <Ways />}
       <main id="main" tabIndex={-1}>
@@ -113,20 +113,6 @@ function Way({ entry: [one, name] }: { readonly entry: Entry }) {
         {count > 0 && <span class="way-count">{formatCount(count, pageLocale())}</span>}
       </Link>
     </li>
-  )
-}
-
-function Banner() {
-  const { testMode = false, network, banner } = service.value ?? {}
-  return (
-    <>
-      {testMode && (
-        <aside class="banner" aria-label="Test network">
-          <b>Preview: {network}, no real money.</b> <span>{banner}</span>
-        </aside>
-      )}
-      <Alerts />
-    </>
   )
 }
 
