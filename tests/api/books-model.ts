@@ -97,7 +97,8 @@ function createBooks(): Omit<PaperBooks, 'sumPayments'> {
     payers: async () => ({ payers: [] }),
     problems: async () => [],
     countProblems: async () => Object.fromEntries(problemKinds.map((kind) => [kind, 0])) as Record<ProblemKind, number>,
-    countUndelivered: async (period) => earned(period).filter(({ delivery }) => delivery === 'none').length,
+    countUndelivered: async (period) =>
+      earned(period).flatMap(({ delivery, endpoint }) => (delivery === 'none' ? [{ endpoint, count: 1 }] : [])),
     count: async (lines) => void usages.push(...lines),
     usage: async (period) => usages.filter(({ at }) => isIn(at, period)).map((one) => ({ ...one, at: 0 })),
     audit: async () => [],

@@ -90,6 +90,9 @@ describe('the summary', () => {
     const { funnel, previous } = await readSummary(parts, { from: noon, to: noon + hour })
     expect(funnel).toMatchObject({ paid: 3, delivered: 2 })
     expect(previous?.funnel).toMatchObject({ paid: 1, delivered: 1 })
+    const view = { order: 'latest', limit: 1, view: ['usage'] } as const
+    const { usage } = await readAnalytics(parts, { ...view, from: noon, to: noon + hour })
+    expect(usage).toMatchObject([{ endpoint: '/api/a', payments: 3, delivered: 2, undelivered: 1 }])
   })
 
   it('compares with a period of the same length, or with the one that is asked for', async () => {

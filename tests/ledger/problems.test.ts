@@ -1,6 +1,6 @@
 /** What somebody has to look after, and the course of one payment, in every store. */
 import { describe, expect, it } from 'vitest'
-import type { ProblemKind, ProblemQuery } from '../../src/core/ports/reports.ts'
+import type { Period, ProblemKind, ProblemQuery } from '../../src/core/ports/reports.ts'
 import { problemKinds } from '../../src/core/ports/reports.ts'
 import { useDesk } from './grants-fixture.ts'
 import { againOf, createPayment, createSighting, leaseMs, startOfTests, takeOf } from './payments.ts'
@@ -26,17 +26,19 @@ describe.each(stores)('the problems of the %s ledger', (_name, open) => {
   })
 
   it('are counted by the time of payment where nothing was delivered, refunded or not', async () => {
-    const [early, bare] = [createPayment({ paidAt: paidAt - 3_600_000 }), createPayment({ paidAt })]
+    const [early, bare] = [createPayment({ paidAt: paidAt - 3_600_000, endpoint: '/early' }), createPayment({ paidAt })]
     const [used, late, gone] = [createPayment({ paidAt }), createPayment({ paidAt }), createPayment({ paidAt })]
     for (const payment of [early, bare, gone]) await desk.use(takeOf(payment), 'not_started')
     await desk.use(takeOf(used), 'delivered')
     await desk.ledger.recordLate(late)
     await journal().conclude([{ tx: gone.tx, finality: 'reverted' }])
     const hour = Math.floor(paidAt / 3_600_000) * 3_600_000
-    expect(await books().countUndelivered({})).toBe(2)
-    expect(await books().countUndelivered({ from: hour, to: hour + 3_600_000 })).toBe(1)
+    const count = async (period: Period) =>
+      Object.fromEntries((await books().countUndelivered(period)).map((one) => [one.endpoint, one.count]))
+    expect(await count({})).toEqual({ '/early': 1, [bare.endpoint]: 1 })
+    expect(await count({ from: hour, to: hour + 3_600_000 })).toEqual({ [bare.endpoint]: 1 })
     await desk.use(againOf(bare), 'delivered')
-    expect(await books().countUndelivered({})).toBe(1)
+    expect(await count({})).toEqual({ '/early': 1 })
   })
 
   it('of observed payments are distinguished: no memo of this service, underpaid, late, overpaid, and unclaimed', async () => {

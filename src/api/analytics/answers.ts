@@ -127,8 +127,8 @@ export const usage = {
   free: count,
   refused: count,
   reused: count,
-  delivered: count,
-  undelivered: count,
+  delivered: count.meta({ description: 'Payments of the period for which something was delivered.' }),
+  undelivered: count.meta({ description: 'Payments of the period for which nothing was delivered.' }),
 }
 const usageLine = z.strictObject({
   endpoint: z.string(),

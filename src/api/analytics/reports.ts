@@ -59,8 +59,9 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery, mayName
     : { payments: [], names: [] }
   const { shown, last } = cutPage(payments, limit)
   if (wants('usage')) await parts.flush()
-  const [usage, endpoints, sums, found, booked] = await Promise.all([
+  const [usage, undelivered, endpoints, sums, found, booked] = await Promise.all([
     wants('usage') ? books.usage(period) : [],
+    wants('usage') ? books.countUndelivered(period) : [],
     wants('usage') || wants('revenue') ? books.endpoints(period, mostEndpoints) : [],
     wants('tokens') ? books.sums(period) : [],
     wants('totals') ? sumFound(books, { ...filter, order, most: mostSummed }, names) : [],
@@ -74,7 +75,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery, mayName
       records: await formatFeedRecords(parts, shown, revenueToken),
       next: last ? parts.cursors.write(last) : null,
     }),
-    ...(wants('usage') && { usage: lines.slice(0, linesPerView).map(usageLine) }),
+    ...(wants('usage') && { usage: lines.slice(0, linesPerView).map((line) => usageLine(line, undelivered)) }),
     ...(wants('revenue') && {
       revenue: lines
         .filter(({ sums }) => sums.length > 0)
@@ -204,9 +205,18 @@ export function byRevenue(one: Line, other: Line): number {
   return compare(other.revenue, one.revenue)
 }
 
-function usageLine({ endpoint, calls, payments, usage }: Line) {
+function usageLine({ endpoint, calls, payments, usage }: Line, undelivered: Undelivered) {
   const counts = Object.fromEntries(usageEvents.map((event) => [event, usage[event] ?? 0]))
-  return { endpoint, calls, payments, ...counts }
+  return { endpoint, calls, payments, ...counts, ...countDelivered(endpoint, payments, undelivered) }
+}
+
+type Undelivered = Awaited<ReturnType<Books['countUndelivered']>>
+
+/** Deliveries are counted by payment, so they never exceed the payments, whenever a response was sent. */
+export function countDelivered(endpoint: string, payments: number, undelivered: Undelivered) {
+  // The two counts are read one after the other.
+  const missing = undelivered.find((one) => one.endpoint === endpoint)?.count ?? 0
+  return { delivered: Math.max(0, payments - missing), undelivered: missing }
 }
 
 function revenueLine(parts: BooksParts, { endpoint, payments, sums }: Line) {

@@ -64,7 +64,7 @@ async function readTotals({ books }: BooksParts, period: Period): Promise<Period
     books.usage(period),
     books.countUndelivered(period),
   ])
-  return { sums, usage, undelivered }
+  return { sums, usage, undelivered: total(undelivered, ({ count }) => count) }
 }
 
 /** Deliveries are counted by payment, so they never exceed the payments, whenever a response was sent. */

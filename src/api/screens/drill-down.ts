@@ -8,6 +8,7 @@ import { formatFeedRecords } from '../analytics/records.ts'
 import {
   type BooksParts,
   ceilTo,
+  countDelivered,
   floorTo,
   formatPeriod,
   formatTokens,
@@ -55,15 +56,18 @@ export async function readEndpointPage(
   if (long) return long
   const step = chooseStep(period)
   await parts.flush()
-  const [revenueToken, points, earlier, usage, usageBefore, list] = await Promise.all([
+  const [revenueToken, points, earlier, usage, usageBefore, missing, missingBefore, list] = await Promise.all([
     readRevenueToken(books),
     books.series({ ...period, step, endpoint }),
     books.series({ ...before, step, endpoint }),
     books.usage(wholeHours(period)),
     books.usage(wholeHours(before)),
+    books.countUndelivered(period),
+    books.countUndelivered(before),
     readLatest(parts, { endpoint }),
   ])
   const own = (all: readonly Usage[]) => countUsage(all.filter((one) => one.endpoint === endpoint))
+  const count = (some: readonly Point[]) => total(some, ({ payments }) => payments)
   const offers = parts.catalog.entries().filter(({ path }) => path === endpoint)
   const page = {
     endpoint,
@@ -72,8 +76,11 @@ export async function readEndpointPage(
       revenueToken,
       ...formatPeriod(period),
       ...formatSums(points),
-      usage: own(usage),
-      previous: { ...formatSums(earlier), usage: own(usageBefore) },
+      usage: { ...own(usage), ...countDelivered(endpoint, count(points), missing) },
+      previous: {
+        ...formatSums(earlier),
+        usage: { ...own(usageBefore), ...countDelivered(endpoint, count(earlier), missingBefore) },
+      },
     },
     ...formatChart(step, points, before, earlier),
     tokens: listTokens(parts, points),

@@ -174,8 +174,8 @@ export interface Books {
   /** At most `most` of each kind. */
   countProblems(most: number): Promise<Readonly<Record<ProblemKind, number>>>
   count(usage: readonly Usage[]): Promise<void>
-  /** Counted payments of a period for which nothing was delivered, refunded or not. */
-  countUndelivered(period: Period): Promise<number>
+  /** Counted payments of a period for which nothing was delivered, refunded or not, by endpoint. */
+  countUndelivered(period: Period): Promise<readonly { readonly endpoint: string; readonly count: number }[]>
   /** Summed by endpoint and event; `at` is 0. */
   usage(period: Period): Promise<readonly Usage[]>
   /** Recounts all payments and reports the differences. */

@@ -132,7 +132,10 @@ export function createReferenceBooks(room: Room, now: () => number): Books {
       checkPeriod(period)
       const isBare = ({ account }: ReferenceEntry) =>
         account.undeliveredAt !== undefined && !account.late && account.finality !== 'reverted'
-      return [...entries.values()].filter((entry) => isBare(entry) && isWithin(entry.record.paidAt, period)).length
+      const bare = [...entries.values()].filter((entry) => isBare(entry) && isWithin(entry.record.paidAt, period))
+      const counts = new Map<string, number>()
+      for (const { record } of bare) counts.set(record.endpoint, (counts.get(record.endpoint) ?? 0) + 1)
+      return [...counts].map(([endpoint, count]) => ({ endpoint, count }))
     },
     async count(counts) {
       now()

@@ -94,11 +94,13 @@ function createSums(
     async countUndelivered(period) {
       checkPeriod(period)
       const [from, to] = computeBounds(period)
-      const row = await store.read(() =>
-        first<{ readonly count: Whole }>(sql`SELECT count(*) AS count FROM {payments} WHERE undelivered_at IS NOT NULL
-          AND NOT (${dialect.late()}) AND finality <> 'reverted' AND paid_at >= ${from} AND paid_at < ${to}`),
+      type Row = { readonly endpoint: string; readonly count: Whole }
+      const rows = await store.read(() =>
+        all<Row>(sql`SELECT endpoint, count(*) AS count FROM {payments} WHERE undelivered_at IS NOT NULL
+          AND NOT (${dialect.late()}) AND finality <> 'reverted' AND paid_at >= ${from} AND paid_at < ${to}
+          GROUP BY endpoint`),
       )
-      return Number(row?.count)
+      return rows.map(({ endpoint, count }) => ({ endpoint: parseText(endpoint), count: Number(count) }))
     },
     async count(usage) {
       if (usage.length > 0) await store.write(() => dialect.addUsage(usage))
