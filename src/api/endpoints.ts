@@ -28,6 +28,7 @@ import { facilitatorRows } from './routes/facilitator.ts'
 import { rewardsRows } from './routes/rewards.ts'
 import { screenRows } from './routes/screens.ts'
 import { webhookRows } from './routes/webhooks.ts'
+import { shareReading } from './screens/shared-reading.ts'
 import type { StatusParts } from './screens/status.ts'
 
 export interface TableParts {
@@ -89,15 +90,20 @@ export function routeTable(parts: TableParts): readonly Row[] {
   return [...rows, openapi, ...partRows(parts.routes)]
 }
 
+/** Every open dashboard asks for the status, so the balances on the chain are read for all of them at once. */
+const balancesMs = 10_000
+
 function createStatusParts({ routes, books, rewards, health }: TableParts): StatusParts {
+  const { clock } = routes.service
+  const settlement = routes.settlement ?? noSettlement
   return {
     sales: async () => {
       const { faults, paused, withheld } = await health.look()
       return { faults: [...faults, ...paused], withheld }
     },
     books: books.books,
-    rewards,
-    settlement: routes.settlement ?? noSettlement,
+    rewards: { ...rewards, wallet: shareReading(rewards.wallet, clock, balancesMs) },
+    settlement: { ...settlement, wallets: shareReading(settlement.wallets, clock, balancesMs) },
     sponsor: routes.service,
   }
 }

@@ -41,6 +41,16 @@ beforeEach(() => {
 })
 const last = () => fixture.upstream.seen.at(-1)
 
+it.each([
+  ['gzip', 'gzip'],
+  ['identity', null],
+])('an error page is compressed for people who accept it (%s)', async (accepted, encoding) => {
+  const headers = { Accept: 'text/html', 'Accept-Encoding': accepted }
+  const page = await fetch(`${gate.url}/nowhere`, { headers })
+  expect([page.status, page.headers.get('content-encoding')]).toEqual([404, encoding])
+  expect(await page.text()).toContain('<!doctype html>')
+})
+
 describe('a paid route', () => {
   it('asks for the price, and admits a payment once, with a receipt', async () => {
     const unpaid = await fetch(`${gate.url}/data`)

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { readIncoming, sendAnswer } from '../../adapters/bridge.ts'
 import { type Answer, asciiJson } from '../../core/http/http.ts'
+import { compressPage } from '../../paywall/pages/compress.ts'
 import { type ErrorPageParts, showProblem } from '../../paywall/pages/error-page.ts'
 
 /** Undefined if people get no pages. */
@@ -34,5 +35,9 @@ export function sendProblem(
 /** Sends the answer to a request that failed. */
 export function sendFailed(response: ServerResponse, pages: ErrorPages, answer: Answer): void {
   const { req: request } = response
-  sendAnswer(response, pages ? showProblem(answer, readIncoming(request, request.url ?? '/'), pages) : answer)
+  const incoming = readIncoming(request, request.url ?? '/')
+  const shown = pages ? showProblem(answer, incoming, pages) : answer
+  if (shown === answer) return sendAnswer(response, answer)
+  const send = (page: Answer): void => sendAnswer(response, page)
+  compressPage(shown, incoming).then(send, () => send(shown))
 }
