@@ -53,7 +53,7 @@ export function routeTable(parts: TableParts): readonly Row[] {
   const { kv } = service.ledger
   const rows = [
     ...paymentRows(parts),
-    ...analyticsRows(parts),
+    ...analyticsRows({ ...parts, service }),
     ...screenRows({
       books: parts.books,
       status: createStatusParts(parts),

@@ -7,6 +7,8 @@ import * as analyticsAnswers from '../../src/api/analytics/answers.ts'
 import * as publicAnswers from '../../src/api/public/answers.ts'
 import * as screenAnswers from '../../src/api/screens/answers.ts'
 import { decodeAddress } from '../../src/core/encoding/base58.ts'
+import { isReceiptGenuine } from '../../src/core/protocol/receipt.ts'
+import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { memo } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
 import { createShopFixture, type ShopFixture } from '../harness/shop-fixture.ts'
@@ -41,7 +43,7 @@ afterAll(async () => {
 
 const privates = [
   ...['/analytics', '/api/analytics', '/api/analytics/series', '/analytics/stream', '/analytics/x'],
-  ...['/api/analytics/overview', '/api/status', '/api/refusals', '/api/service'],
+  ...['/api/analytics/overview', '/api/status', '/api/refusals', '/api/service', '/api/receipt?id=a'],
   ...['/api/analytics/endpoint?endpoint=/data', '/api/analytics/payer?payer=a'],
   ...['/analytics/payers', '/analytics/problems'],
 ]
@@ -195,6 +197,20 @@ describe('GET /analytics/{id}', () => {
     expect([named, spent.includes(tx ?? '')]).toEqual([id, true])
     expect((await json(house.get(`/analytics/${id}`))).body).not.toHaveProperty('tx')
     expect((await house.visit(`/analytics/${id}`)).status).toBe(401)
+  })
+
+  it('has a signed receipt for a signed-in owner only', async () => {
+    const { body } = await json(house.get('/analytics?order=oldest'))
+    const [{ id }] = body.records
+    const receipt = analyticsAnswers.receipt.parse((await json(house.visit(`/api/receipt?id=${id}`, owner))).body)
+    expect(receipt).toMatchObject({ reference: spent[0], resource: '/data', token: 'USDC', amount: '0.01' })
+    const { identityKey } = (await json(house.get('/.well-known/paystile'))).body
+    const key = decodeAddress(identityKey) ?? new Uint8Array()
+    expect(isReceiptGenuine(receipt, key, createVerifier())).toBe(true)
+    expect(isReceiptGenuine({ ...receipt, amount: '1' }, key, createVerifier())).toBe(false)
+    expect((await house.get(`/api/receipt?id=${id}`)).status).toBe(401)
+    expect((await house.visit(`/api/receipt?id=${id}`, shop.payer.address)).status).toBe(403)
+    expect((await house.visit('/api/receipt?id=unknown', owner)).status).toBe(404)
   })
 
   it('and an export use the same rule for transactions', async () => {

@@ -84,6 +84,22 @@ export const detail = feedRecord
   })
   .meta({ id: 'PaymentDetail' })
 
+const text = z.string()
+export const receipt = z
+  .strictObject({
+    status: z.literal('success'),
+    method: z.literal('solana'),
+    reference: text.meta({ description: 'The transaction.' }),
+    timestamp: moment,
+    requestId: text,
+    resource: text.meta({ description: 'The endpoint. The ledger does not store the address of a purchase.' }),
+    token,
+    amount: decimal,
+    payer: text.meta({ description: 'Pseudonym.' }),
+    signature: text.meta({ description: 'Ed25519 by the key of the service, base64url.' }),
+  })
+  .meta({ id: 'Receipt' })
+
 export const payers = z
   .strictObject({
     revenueToken: token,

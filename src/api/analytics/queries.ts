@@ -140,6 +140,8 @@ const compared = {
   ...ordered,
   before: time('Start of the period to compare with; by default the preceding period of the same length.'),
 }
+export const receiptQuery = z.strictObject({ id: z.string().max(256).meta({ description: 'The id of a record.' }) })
+
 export const summaryQuery = z.strictObject(compared).refine(inOrder, notInOrder)
 export type SummaryQuery = z.output<typeof summaryQuery>
 

@@ -25,6 +25,7 @@ export const endpoints = {
   status: '/api/status',
   refusals: '/api/refusals',
   service: '/api/service',
+  receipt: '/api/receipt',
   prices: '/api/prices',
   signIn: '/sign-in',
   signOut: '/sign-out',

@@ -3,11 +3,12 @@ import * as answers from '../analytics/answers.ts'
 import { type DetailView, readDetail } from '../analytics/detail.ts'
 import { readPayerCursor, readPayers } from '../analytics/payers.ts'
 import { readProblems } from '../analytics/problems.ts'
-import { pageQuery, payersQuery, problemsQuery, seriesQuery, summaryQuery } from '../analytics/queries.ts'
+import { pageQuery, payersQuery, problemsQuery, receiptQuery, seriesQuery, summaryQuery } from '../analytics/queries.ts'
+import { type ReceiptParts, readReceipt } from '../analytics/receipt.ts'
 import { type BooksParts, readAnalytics, readSeries } from '../analytics/reports.ts'
 import type { PaymentStream } from '../analytics/stream.ts'
 import { readSummary } from '../analytics/summary.ts'
-import { mayRead } from '../http/access.ts'
+import { type Access, mayRead, turnAway } from '../http/access.ts'
 import { problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
 import { noQuery } from '../http/queries.ts'
@@ -18,9 +19,10 @@ export interface AnalyticsParts {
   readonly books: BooksParts
   readonly stream: PaymentStream
   readonly rewards: RewardsParts
+  readonly service: ReceiptParts['service']
 }
 
-export function analyticsRows({ books, stream, rewards }: AnalyticsParts): readonly Row[] {
+export function analyticsRows({ books, stream, rewards, service }: AnalyticsParts): readonly Row[] {
   const readMark = (text: string) => books.cursors.read(text)
   const payersCursor = (text: string) => readPayerCursor(books.cursors, text)
   return [
@@ -65,6 +67,13 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
         detailOf(books, url, { namesTransactions: (await access()).kind === 'owner', rewards }),
     ),
     readingRow(
+      endpoints.receipt,
+      'The signed receipt of a payment, for a signed-in owner',
+      receiptQuery,
+      { answer: answers.receipt },
+      async ({ id }, { access }) => showReceipt({ ...books, service }, id, await access()),
+    ),
+    readingRow(
       endpoints.summary,
       'Summary of revenue by token and endpoint',
       summaryQuery,
@@ -84,8 +93,19 @@ export function analyticsRows({ books, stream, rewards }: AnalyticsParts): reado
   ]
 }
 
+async function showReceipt(parts: BooksParts & ReceiptParts, id: string, access: Access): Promise<object | Response> {
+  if (access.kind !== 'owner') return turnAway(access)
+  const mark = parts.cursors.read(id)
+  const reading = mark && (await readReceipt(parts, mark.tx))
+  if (reading?.kind === 'receipt') return reading.receipt
+  if (reading?.kind === 'unavailable') return problem('chain_unavailable')
+  return problem('not_found', { detail: reading?.why ?? unknownId })
+}
+
+const unknownId = 'No payment has this id. Use the id of a record in the list.'
+
 async function detailOf(parts: BooksParts, url: URL, view: DetailView): Promise<object | Response> {
   const mark = parts.cursors.read(url.pathname.slice(endpoints.payments.length + 1))
   const detail = mark && (await readDetail(parts, mark.tx, view))
-  return detail ?? problem('not_found', { detail: 'No payment has this id. Use the id of a record in the list.' })
+  return detail ?? problem('not_found', { detail: unknownId })
 }

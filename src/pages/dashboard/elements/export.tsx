@@ -37,6 +37,16 @@ export function ExportMenu({ path = '/api/analytics/export', query, without, not
   )
 }
 
+/** Lets the browser save a text as a file. */
+export function saveFile(name: string, type: string, parts: readonly string[]): void {
+  const url = URL.createObjectURL(new Blob([...parts], { type }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
+
 interface CsvButtonProps {
   readonly name: string
   /** The first row is the header. */
@@ -47,14 +57,8 @@ interface CsvButtonProps {
 
 export function CsvButton({ name, rows, isQuiet = false }: CsvButtonProps) {
   const save = () => {
-    const url = URL.createObjectURL(
-      new Blob([byteOrderMark, ...rows().map(formatCsvLine)], { type: 'text/csv;charset=utf-8' }),
-    )
-    const link = document.createElement('a')
-    link.href = url
-    link.download = `paystile-${name}-${writeDay(now(), 'utc')}.csv`
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+    const lines = [byteOrderMark, ...rows().map(formatCsvLine)]
+    saveFile(`paystile-${name}-${writeDay(now(), 'utc')}.csv`, 'text/csv;charset=utf-8', lines)
   }
   return (
     <button type="button" class={isQuiet ? 'icon-button' : 'button'} onClick={save}>
