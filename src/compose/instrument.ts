@@ -46,6 +46,7 @@ export function observeLedger(ledger: Ledger, { meter, trace, clock }: Observers
       }),
     renew: timed('renew', (grant, leaseMs) => ledger.renew(grant, leaseMs)),
     advance: timed('advance', (grant, used, more) => ledger.advance(grant, used, more)),
+    reportSlice: timed('reportSlice', (grant, report) => ledger.reportSlice(grant, report)),
     end: timed('end', (grant, outcome, used) => ledger.end(grant, outcome, used)),
     recordLate: timed('recordLate', (payment) => ledger.recordLate(payment)),
     close: () => ledger.close(),

@@ -16,6 +16,7 @@ import { type Admission, admit } from './claim/admit.ts'
 import { settlePayment } from './claim/settle.ts'
 import type { Claim } from './claim/verify-on-chain.ts'
 import type { RecentAdmission, RecentAdmissions } from './delivery/admission-cache.ts'
+import type { BundleSlices, SlicedAdmission } from './delivery/bundle-slices.ts'
 import { type Delivery, openDelivery } from './delivery/delivery.ts'
 import type { PaymentFacts, ReceiptCache } from './delivery/receipt.ts'
 import { isForPeople } from './pages/for-people.ts'
@@ -40,6 +41,8 @@ const misconfigured = refuse('not_priced', { detail: 'The service is misconfigur
 export interface ServedRoute extends RouteRuntime {
   /** Undefined unless the route sells bundles or time. */
   readonly admissions: RecentAdmissions | undefined
+  /** Undefined unless the route sells bundles. */
+  readonly slices: BundleSlices | undefined
   /** The checkout for people in a browser. Undefined without a checkout page. */
   readonly visits: CheckoutVisitors | undefined
 }
@@ -79,7 +82,8 @@ export function enterRoute(served: ServedRoute, incoming: Incoming): RequestOutc
     const claim: Claim = { routeRuntime: served, incoming, proof: recent.proof }
     // The use of an open window is not recorded.
     if (recent.admission.allowance.unit === 'second') return deliver(claim, recent.admission, recent.receipts)
-    return redeem(served, claim, recent)
+    const drawn = served.slices?.draw(claim, recent.admission)
+    return drawn ? deliver(claim, drawn, recent.receipts) : redeem(served, claim, recent)
   }
   const read = dialects.read(incoming)
   if (read === undefined) {
@@ -223,10 +227,11 @@ function refuseRival(routeRuntime: RouteRuntime, incoming: Incoming, requestId?:
 }
 
 /** Takes a grant for a proof, and opens its delivery. `recent` is an admission of the same proof and request. */
-function redeem({ running, admissions }: ServedRoute, claim: Claim, recent?: RecentAdmission): Promise<RequestOutcome> {
+function redeem(served: ServedRoute, claim: Claim, recent?: RecentAdmission): Promise<RequestOutcome> {
+  const { running, admissions } = served
   const { routeRuntime, incoming, proof } = claim
   const done = running.begin()
-  return admit(claim, recent?.admission)
+  return (recent ? admitAgain(served, claim, recent.admission) : admit(claim))
     .then((admission): RequestOutcome => {
       if (admission.kind === 'refused') return turnAway(routeRuntime, incoming, admission, proof)
       if (recent) return deliver(claim, admission, recent.receipts)
@@ -236,7 +241,19 @@ function redeem({ running, admissions }: ServedRoute, claim: Claim, recent?: Rec
     .finally(done)
 }
 
-function deliver(claim: Claim, admission: Admission, receipts?: ReceiptCache): Admitted {
+/** Admits a repeated request: from the slice of its bundle, or by a grant of its own. */
+async function admitAgain({ slices, runtime }: ServedRoute, claim: Claim, earlier: Admission) {
+  try {
+    const drawn = await slices?.take(claim, earlier)
+    if (drawn) return drawn
+  } catch (error) {
+    // The decision meets the same outage, and reports it.
+    runtime.log.warn('slice.take_failed', { why: String(error) })
+  }
+  return admit(claim, earlier)
+}
+
+function deliver(claim: Claim, admission: SlicedAdmission, receipts?: ReceiptCache): Admitted {
   const pass = openDelivery(claim, admission, receipts)
   markAdmitted(claim.incoming.request, claim.routeRuntime, pass.facts)
   return { kind: 'admitted', pass }

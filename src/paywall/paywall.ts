@@ -19,6 +19,7 @@ import { createVisitors } from './checkout/visitor.ts'
 import { watchRoute } from './claim/observed-payments.ts'
 import { type Config, nameRealm, type RouteConfig } from './config/config.ts'
 import { createRecentAdmissions } from './delivery/admission-cache.ts'
+import { createBundleSlices } from './delivery/bundle-slices.ts'
 import type { RequestOutcome, ServedRoute } from './handle-request.ts'
 import { createPayDesk, enterRoute, noLedger, notStarted } from './handle-request.ts'
 import { compressPage } from './pages/compress.ts'
@@ -132,6 +133,7 @@ export function createPaywall(config: Config, handle: ServiceHandle, log: Log): 
     .catch(() => {})
 
   const letGo = async (): Promise<void> => {
+    await Promise.race([listed?.served.slices?.close(), pause(giveBackMs)])
     listed?.letGo()
     // A closed route must not raise an alert.
     if (state.paused !== undefined) setPause(undefined)
@@ -232,9 +234,14 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
   const actions = config.checkout ? createActions(routeRuntime, ledger.kv) : undefined
   const visits = actions && createVisitors(routeRuntime, actions)
   const admissions = createRecentAdmissions(clock, config)
-  const served: ServedRoute = Object.assign(routeRuntime, { admissions, visits })
+  const slices = createBundleSlices(runtime, config)
+  const served: ServedRoute = Object.assign(routeRuntime, { admissions, slices, visits })
 
-  const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && admissions?.clear()))]
+  const forget = (): void => {
+    admissions?.clear()
+    slices?.doubt()
+  }
+  const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && forget()))]
   if (state.listener) ends.push(runtime.listen(state.listener))
   const leaves = [runtime.catalog.add(createCatalogEntry(config), () => createReport(state, async () => served))]
   const addDesk = (tags: readonly Uint8Array[]): void => {

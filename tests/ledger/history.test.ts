@@ -24,7 +24,7 @@ const answers = [
   ...['granted', 'busy', 'spent', 'foreign', 'unknown'].map((answer) => `take ${answer}`),
   ...['open', 'busy', 'spent', 'unknown'].map((answer) => `peek ${answer}`),
   ...['renew', 'end'].flatMap((act) => [`${act} true`, `${act} false`]),
-  ...['advance advanced', 'advance false'],
+  ...['advance advanced', 'advance false', 'report reported', 'report false'],
 ]
 
 const faults = ['checks, then takes', 'shows what was', 'ends for anybody']

@@ -84,9 +84,9 @@ export function judge(terms: Terms, history: readonly Call[]): Verdict {
 function nameOf(done: Uint8Array, first: number, register: Register): string {
   const ahead: number[] = []
   for (let index = first; index < done.length; index += 1) if (done[index] === 1) ahead.push(index)
-  const { request, used, counted, free, fence, leases } = register
-  const held = leases.map((lease) => `${lease.fence}:${lease.amount}:${lease.said}`)
-  return [first, ahead.join(), request, used, counted, free, fence, ...held].join(' ')
+  const { request, used, counted, free, returned, fence, leases } = register
+  const held = leases.map((lease) => `${lease.fence}:${lease.amount}:${lease.said}:${lease.next}`)
+  return [first, ahead.join(), request, used, counted, free, returned, fence, ...held].join(' ')
 }
 
 /** Whether every deadline among the leases is known as well as among the others, which are the same leases. */

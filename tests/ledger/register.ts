@@ -13,11 +13,23 @@ export type Asked =
       /** Whether it brings the payment's record along. */
       readonly registers: boolean
       readonly amount: number
+      /** Whether it wants a slice of a bundle. */
+      readonly slices?: boolean
       readonly leaseMs: number
     }
   | { readonly act: 'peek' }
   | { readonly act: 'renew'; readonly fence: number; readonly leaseMs: number }
   | { readonly act: 'advance'; readonly fence: number; readonly used: number; readonly more: number }
+  | {
+      readonly act: 'report'
+      readonly fence: number
+      readonly number: number
+      readonly delivered: number
+      readonly partial: number
+      readonly noBody: number
+      readonly keeps: number
+      readonly fills: boolean
+    }
   | { readonly act: 'end'; readonly fence: number; readonly outcome: DeliveryOutcome; readonly used: number }
 
 export type Told =
@@ -31,6 +43,7 @@ export type Told =
     }
   | { readonly kind: 'done'; readonly held: boolean }
   | { readonly kind: 'advanced'; readonly amount: number }
+  | { readonly kind: 'reported'; readonly amount: number; readonly remaining: number; readonly isOpen: boolean }
 
 /** One call of a ledger as its caller saw it: in nanoseconds of a clock that all processes share. */
 export interface Call {
@@ -50,6 +63,8 @@ export interface Lease {
   readonly amount: number
   /** How much was used under it when it was last advanced. */
   readonly said: number
+  /** The number of the next report of a slice; 0 for other grants. */
+  readonly next: number
   /** The deadline, in whole milliseconds: not before `earliest`, not after `latest`. */
   readonly earliest: number
   readonly latest: number
@@ -61,14 +76,25 @@ export interface Register {
   readonly used: number
   readonly counted: number
   readonly free: number
+  /** How many lapsed slices went back to the payer. */
+  readonly returned: number
   readonly fence: number
   readonly leases: readonly Lease[]
 }
 
-export const untouched: Register = { request: undefined, used: 0, counted: 0, free: 0, fence: 0, leases: [] }
+export const untouched: Register = {
+  request: undefined,
+  used: 0,
+  counted: 0,
+  free: 0,
+  returned: 0,
+  fence: 0,
+  leases: [],
+}
 
 const mostCounted = 3
 const mostFree = 20
+const mostReturned = 3
 const freeUseCosts = { request: 1, byte: 1_000 }
 
 /**
@@ -85,10 +111,10 @@ export function after(terms: Terms, register: Register, call: Call): readonly Re
       const { request } = register
       const shows = (state: 'open' | 'busy' | 'spent', remaining: number): boolean =>
         told.kind === 'standing' && told.request === request && told.state === state && told.remaining === remaining
-      if (isOver(terms, register)) return only(register, shows('spent', 0))
       return views(register, call)
-        .filter(({ leased }) => {
-          const left = terms.amount - register.used - leased
+        .filter(({ leased, settled }) => {
+          if (isOver(terms, settled)) return shows('spent', 0)
+          const left = terms.amount - settled.used - leased
           return shows(left === 0 ? 'busy' : 'open', left)
         })
         .map(({ seen }) => seen)
@@ -107,6 +133,8 @@ export function after(terms: Terms, register: Register, call: Call): readonly Re
     }
     case 'advance':
       return afterAdvance(terms, register, call, asked)
+    case 'report':
+      return afterReport(terms, register, call, asked)
     case 'end': {
       const lease = find(register, asked.fence)
       if (told.kind !== 'done' || told.held !== (lease !== undefined)) return []
@@ -127,17 +155,56 @@ function afterTake(
   if (before.request === undefined && !asked.registers) return only(before, told.kind === 'unknown')
   const register = before.request === undefined ? { ...before, request: asked.request } : before
   if (register.request !== asked.request) return only(register, told.kind === 'foreign')
-  if (isOver(terms, register)) return only(register, told.kind === 'spent')
-  return views(register, call).flatMap(({ leased, seen, live }) => {
-    const left = terms.amount - register.used - leased
+  return views(register, call).flatMap(({ leased, sliced, seen, live, settled }) => {
+    if (isOver(terms, settled)) return only(seen, told.kind === 'spent')
+    const left = terms.amount - settled.used - leased
     if (left === 0) return only(seen, told.kind === 'busy')
-    const amount = Math.min(asked.amount, left)
+    const slice = asked.slices && terms.unit === 'request' ? sliceOf(left) : 0
+    const amount = slice || Math.min(asked.amount, left)
     if (told.kind !== 'granted' || told.fence <= register.fence) return []
-    if (told.amount !== amount || told.remaining !== left - amount) return []
+    if (told.amount !== amount || told.remaining !== left - amount + sliced) return []
     const [earliest, latest] = deadlineOf(call, asked.leaseMs)
     // A grant makes void what has lapsed.
-    const lease = { fence: told.fence, amount, said: 0, earliest, latest }
-    return [{ ...register, fence: told.fence, leases: [...live, lease] }]
+    const lease = { fence: told.fence, amount, said: 0, next: slice > 0 ? 1 : 0, earliest, latest }
+    return [{ ...settled, fence: told.fence, leases: [...live, lease] }]
+  })
+}
+
+/** A sixteenth, at most 64, and nothing where that is less than two. */
+function sliceOf(left: number): number {
+  const part = Math.min(Math.floor(left / 16), 64)
+  return part < 2 ? 0 : part
+}
+
+function afterReport(
+  terms: Terms,
+  register: Register,
+  call: Call,
+  asked: Extract<Asked, { act: 'report' }>,
+): readonly Register[] {
+  const { told } = call
+  const slice = find(register, asked.fence)
+  if (!slice || slice.next === 0) return only(register, told.kind === 'done' && !told.held)
+  if (told.kind !== 'reported') return []
+  const others = { ...register, leases: register.leases.filter((one) => one !== slice) }
+  return views(others, call).flatMap(({ leased, sliced, live, settled }) => {
+    let { used, counted, free } = settled
+    if (asked.number === slice.next) {
+      used += Math.min(asked.delivered, slice.amount)
+      counted += asked.partial
+      for (let use = 0; use < asked.noBody; use += 1) {
+        free += 1
+        if (free >= mostFree && used - settled.used < slice.amount) used += 1
+      }
+    }
+    const kept = slice.amount - (used - settled.used)
+    const isOpen = !isOver(terms, { used, counted })
+    const left = terms.amount - used - leased
+    const amount = Math.max(Math.min(asked.keeps, kept), isOpen && asked.fills ? sliceOf(left) : 0)
+    const remaining = isOpen ? left - amount + sliced : 0
+    if (told.amount !== amount || told.remaining !== remaining || told.isOpen !== isOpen) return []
+    const own = { ...slice, amount, next: Math.max(slice.next, asked.number + 1) }
+    return [{ ...settled, used, counted, free, leases: inOrder(amount > 0 ? [...live, own] : live) }]
   })
 }
 
@@ -176,13 +243,17 @@ function tallied(terms: Terms, register: Register, outcome: DeliveryOutcome, use
   return { ...register, free, used: register.used + costs }
 }
 
-function isOver({ unit, amount }: Terms, { used, counted }: Register): boolean {
+function isOver({ unit, amount }: Terms, { used, counted }: Pick<Register, 'used' | 'counted'>): boolean {
   return used >= amount || (unit === 'request' && counted >= mostCounted * amount)
 }
 
 interface View {
   readonly leased: number
+  /** How much of that is in slices. */
+  readonly sliced: number
   readonly live: readonly Lease[]
+  /** The register, with the uses of the lapsed slices that do not go back to the payer. */
+  readonly settled: Register
   /** The register, with what this view of it says about deadlines. */
   readonly seen: Register
 }
@@ -204,8 +275,16 @@ function views(register: Register, call: Call): readonly View[] {
   return ways.map(({ live, lapsed }) => {
     const leases = inOrder([...live, ...lapsed])
     const seen = isAll(leases, register.leases) ? register : { ...register, leases }
-    return { live, seen, leased: live.reduce((sum, { amount }) => sum + amount, 0) }
+    const gone = lapsed.filter(({ next }) => next > 0)
+    const back = Math.min(gone.length, mostReturned - register.returned)
+    const lost = inOrder(gone).slice(back)
+    const settled = { ...register, used: register.used + sum(lost), returned: register.returned + back }
+    return { live, seen, settled, leased: sum(live), sliced: sum(live.filter(({ next }) => next > 0)) }
   })
+}
+
+function sum(leases: readonly Lease[]): number {
+  return leases.reduce((total, { amount }) => total + amount, 0)
 }
 
 function inOrder(leases: readonly Lease[]): readonly Lease[] {

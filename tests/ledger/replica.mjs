@@ -20,7 +20,12 @@ const chance = (probability) => random() < probability
 const pick = (list) => list[between(0, list.length - 1)]
 
 process.on('message', async ({ payments, clients, calls }) => {
-  const stage = payments.map((payment) => ({ ...payment, tx: txOf(payment.number), fences: [] }))
+  const stage = payments.map((payment) => ({
+    ...payment,
+    tx: txOf(payment.number),
+    fences: [],
+    reports: { isKnown: false, numbers: new Map() },
+  }))
   const history = []
   const client = async () => {
     for (let call = 0; call < calls; call += 1) {
@@ -30,6 +35,8 @@ process.on('message', async ({ payments, clients, calls }) => {
       const told = await ask(payment, asked)
       history.push({ payment: payment.number, from, to: nanoseconds(), asked, told })
       if (told.kind === 'granted') payment.fences.push(told.fence)
+      if (told.kind !== 'unknown') payment.reports.isKnown = true
+      if (told.kind === 'reported') payment.reports.numbers.set(asked.fence, (asked.number ?? 0) + 1)
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
@@ -39,17 +46,26 @@ process.once('disconnect', () => process.exit(0))
 process.send?.('ready')
 
 /** What to ask next. Mostly about a grant that this process was given, and now and then about one that it guesses. */
-function choose({ fences, lasting, unit }) {
+function choose({ fences, lasting, unit, amount: bought, reports }) {
   const leaseMs = lasting ? 600_000 : between(1, 15)
   const dice = random()
   if (dice < 0.4) {
     const request = chance(0.1) ? 'request-2' : 'request-1'
+    // Only a registered payment has slices.
+    if (bought >= 32 && reports.isKnown && chance(0.7))
+      return { act: 'take', request, registers: false, amount: 1, slices: true, leaseMs }
     return { act: 'take', request, registers: chance(0.7), amount: between(1, 3), leaseMs }
   }
   if (dice < 0.6) return { act: 'peek' }
   const latest = fences.at(-1) ?? 0
   const fence = chance(0.5) ? Math.max(latest, 1) : chance(0.8) ? latest + between(1, 3) : between(1, latest + 1)
   if (dice < 0.7) return { act: 'renew', fence, leaseMs }
+  if (bought >= 32 && dice < 0.95) {
+    // Now and then the last report is said again.
+    const number = Math.max(1, (reports.numbers.get(fence) ?? 1) - (chance(0.2) ? 1 : 0))
+    const [delivered, partial, noBody] = [between(0, 2), between(0, 1), between(0, 1)]
+    return { act: 'report', fence, number, delivered, partial, noBody, keeps: between(0, 2), fills: chance(0.6) }
+  }
   if (unit === 'byte' && dice < 0.85) return { act: 'advance', fence, used: between(0, 4), more: between(0, 3) }
   const outcome = pick(['not_started', 'not_started', 'not_started', 'no_body', 'no_body', 'partial', 'delivered'])
   return { act: 'end', fence, outcome, used: between(0, 2) }
@@ -60,7 +76,8 @@ async function ask({ tx, unit, amount }, asked) {
     case 'take': {
       const { request, registers, leaseMs } = asked
       const payment = registers && recordOf(tx, request, { unit, amount: BigInt(amount) })
-      const order = { tx, request, amount: BigInt(asked.amount), leaseMs, ...(payment && { payment }) }
+      const isSlice = asked.slices === true
+      const order = { tx, request, amount: BigInt(asked.amount), leaseMs, isSlice, ...(payment && { payment }) }
       const taken = await ledger.take(order)
       if (taken.kind !== 'granted') return { kind: taken.kind }
       const { grant, remaining } = taken
@@ -86,6 +103,15 @@ async function ask({ tx, unit, amount }, asked) {
       const grant = { tx, fence: BigInt(asked.fence), amount: 1n, from: 0n }
       const amount = await ledger.advance(grant, BigInt(asked.used), BigInt(asked.more))
       return amount === undefined ? { kind: 'done', held: false } : { kind: 'advanced', amount: Number(amount) }
+    }
+    case 'report': {
+      const { fence, number, delivered, partial, noBody, keeps } = asked
+      const counts = { delivered: BigInt(delivered), partial: BigInt(partial), noBody: BigInt(noBody) }
+      const report = { number: BigInt(number), ...counts, keeps: BigInt(keeps), fills: asked.fills }
+      const state = await ledger.reportSlice({ tx, fence: BigInt(fence), amount: 1n, from: 1n }, report)
+      if (!state) return { kind: 'done', held: false }
+      const { held, remaining, isOpen } = state
+      return { kind: 'reported', amount: Number(held), remaining: Number(remaining), isOpen }
     }
     case 'end': {
       const grant = { tx, fence: BigInt(asked.fence), amount: 1n, from: 0n }

@@ -74,6 +74,8 @@ export async function playHistory({ place, fault = 'none', replicas, clients, ca
 
 function paymentOf(number: number): Payment {
   const unit = number % 4 === 3 ? 'byte' : 'request'
+  // Large enough for slices, and small enough to end.
+  if (number % 6 === 4) return { number, unit: 'request', amount: 40, lasting: number % 5 !== 0 }
   return {
     number,
     unit,

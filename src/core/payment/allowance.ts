@@ -93,6 +93,18 @@ export function largestSlice(amount: bigint): bigint {
   return part > smallestSlice ? part : smallestSlice
 }
 
+const mostUsesOfSlice = 64n
+
+/**
+ * The uses of a bundle that a server holds at once, so that one durable write serves many uses. 0 if the remainder is
+ * too small: then each use is taken alone.
+ */
+export function sliceOfUses(remainder: bigint): bigint {
+  const part = remainder / slicesOfAllowance
+  if (part < 2n) return 0n
+  return part < mostUsesOfSlice ? part : mostUsesOfSlice
+}
+
 /** The number of bytes reserved at first for a metered response. Later slices grow. */
 export function firstSlice(amount: bigint): bigint {
   const largest = largestSlice(amount)

@@ -12,6 +12,8 @@ export const statusHeader = 'Payment-Status'
 
 export const maxDeliveries = 3n
 export const maxFreeUses = 20n
+/** A server that died may have delivered the uses of its slice. So often, they go back to the payer. */
+export const maxReturnedSlices = 3n
 
 /**
  * A longer body counts as delivered only if the connection confirms its arrival. Any client accepts up to this many

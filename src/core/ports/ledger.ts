@@ -53,8 +53,33 @@ export interface Grant {
   readonly tx: Uint8Array
   readonly fence: bigint
   readonly amount: bigint
-  /** The position in a file from which the response may send; 0 for all other units. */
+  /**
+   * The position in a file from which the response may send. For a slice of a bundle, the number of its first report, 1.
+   * Otherwise 0.
+   */
   readonly from: bigint
+}
+
+/** The ended uses of a slice since its last report. */
+export interface SliceReport {
+  /** Counts the reports of the slice, from 1. */
+  readonly number: bigint
+  readonly delivered: bigint
+  readonly partial: bigint
+  readonly noBody: bigint
+  /** The uses that the holder keeps: those that are under way, and those that it may start before the answer. */
+  readonly keeps: bigint
+  /** Whether the ledger fills the slice up. */
+  readonly fills: boolean
+}
+
+export interface SliceState {
+  /** The uses in the slice. With 0, the slice has ended. */
+  readonly held: bigint
+  /** The rest of the bundle, without this slice. */
+  readonly remaining: bigint
+  /** False if the payment can no longer be used. */
+  readonly isOpen: boolean
 }
 
 /** The part of a record that decides about the use of its allowance. */
@@ -72,8 +97,8 @@ export interface PaymentStatus extends PaymentTerms {
 
 export type Taken =
   | { readonly kind: 'granted'; readonly grant: Grant; readonly remaining: bigint }
-  /** The whole rest is under another lease. */
-  | { readonly kind: 'busy' }
+  /** The whole rest is under other leases. `hasSlices`: a part of it is in slices, which return soon if they are unused. */
+  | { readonly kind: 'busy'; readonly hasSlices?: boolean }
   /** Used up, delivered too often, expired, or refunded. */
   | { readonly kind: 'spent' }
   /** The transaction paid another requestId. */
@@ -91,6 +116,8 @@ export interface Take {
   readonly amount: bigint
   /** The first wanted position of a file. */
   readonly from?: bigint
+  /** Takes a slice of a bundle instead of one use, if its remainder is large enough. */
+  readonly isSlice?: boolean
   readonly leaseMs: number
 }
 
@@ -132,6 +159,11 @@ export interface Ledger {
    * a call, for example after a lost response, consumes nothing more.
    */
   advance(grant: Grant, used: bigint, more: bigint): Promise<bigint | undefined>
+  /**
+   * Records the ended uses of a slice, and fills it up or returns its rest. Undefined without a change if the lease was
+   * lost. Repeating a call records nothing more.
+   */
+  reportSlice(grant: Grant, report: SliceReport): Promise<SliceState | undefined>
   /**
    * Ends a grant: consumes `used` since its start and returns the rest. False without a change if the lease was lost.
    */

@@ -7,7 +7,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { TokenCode } from '../../core/money/tokens.ts'
-import type { Ledger, PaymentRecord, Taken } from '../../core/ports/ledger.ts'
+import type { Ledger, PaymentRecord, SliceState, Taken } from '../../core/ports/ledger.ts'
 import type { LedgerEventKind } from '../../core/ports/outbox.ts'
 import type { Clock } from '../../core/runtime.ts'
 import type { LedgerIdentity } from '../identity.ts'
@@ -29,6 +29,7 @@ import {
   tallyAfter,
 } from '../rules/grants.ts'
 import { reckoned } from '../rules/revaluation.ts'
+import { checkReport, judgeReport } from '../rules/slices.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { createPorts } from '../sql/ports.ts'
@@ -147,7 +148,7 @@ interface GrantParts {
   readonly reckon: (record: PaymentRecord) => PaymentRecord
 }
 
-type Grants = Pick<Ledger, 'peek' | 'take' | 'renew' | 'advance' | 'end' | 'recordLate'>
+type Grants = Pick<Ledger, 'peek' | 'take' | 'renew' | 'advance' | 'reportSlice' | 'end' | 'recordLate'>
 
 function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grants {
   /** The rows of this process's grants after its last write, so that the end of a grant rarely needs a read. */
@@ -170,7 +171,7 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
       const order = { ...take, leaseMs: take.leaseMs + slack }
       const { entry, answer } = await change<Taken>(take.tx, take.payment ? isNew : unknown, (before, isVoided) => {
         const now = readTime(clock)
-        const { taken, registers, restores, lease } = judgeTake(order, before && readHolding(before, now), now)
+        const { taken, registers, restores, lease, settles } = judgeTake(order, before && readHolding(before, now), now)
         if (registers && isVoided) return { answer: { kind: 'spent' } }
         const current = registers
           ? replacing(before, reckon(registers), now)
@@ -181,7 +182,7 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
         const { fence } = taken.grant
         const live = [...current.leases].filter(([, { deadline }]) => deadline > now)
         const leases = new Map<bigint, Lease>([...live, [fence, lease]])
-        const entry = { ...current, account: { ...current.account, fence }, leases }
+        const entry = { ...current, account: { ...current.account, ...settles, fence }, leases }
         return { entry, answer: taken, ...notices }
       })
       if (entry && answer.kind === 'granted') keep(take.tx, answer.grant.fence, entry)
@@ -217,6 +218,7 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
       if (entry) keep(tx, fence, entry)
       return answer
     },
+    reportSlice: createSliceReports(clock, change, { find: (tx, fence) => left.get(nameOf(tx, fence)), keep }),
     async end({ tx, fence }, outcome, used) {
       checkTx(tx)
       checkUsed(used)
@@ -244,6 +246,32 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
         }
       })
     },
+  }
+}
+
+/** The rows of this process's slices after its last write. */
+interface KeptRows {
+  find(tx: Uint8Array, fence: bigint): LedgerRow | undefined
+  keep(tx: Uint8Array, fence: bigint, entry: LedgerRow): void
+}
+
+function createSliceReports(clock: Clock, change: ChangePayment, kept: KeptRows): Ledger['reportSlice'] {
+  return async ({ tx, fence }, report) => {
+    checkTx(tx)
+    checkReport(report)
+    const known = kept.find(tx, fence)
+    const guess: Guess = known ? { kind: 'row', row: known } : unknown
+    const { entry, answer } = await change<SliceState | undefined>(tx, guess, (before) => {
+      const now = readTime(clock)
+      const ruling = judgeReport(before && readHolding(before, now), fence, report, now)
+      if (!before || !ruling) return { answer: undefined }
+      const { account, slice, state } = ruling
+      const others = [...before.leases].filter(([held, { deadline }]) => held !== fence && deadline > now)
+      const leases = new Map<bigint, Lease>([...others, ...(slice ? [[fence, slice] as const] : [])])
+      return { entry: { ...before, account, leases, version: before.version + 1n }, answer: state }
+    })
+    if (entry) kept.keep(tx, fence, entry)
+    return answer
   }
 }
 

@@ -3,7 +3,14 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import { type Finality, type Holding, type Lease, openAccount, type PaymentAccount } from '../rules/grants.ts'
+import {
+  type Finality,
+  type Holding,
+  type Lease,
+  openAccount,
+  type PaymentAccount,
+  type Slice,
+} from '../rules/grants.ts'
 import type { Booked } from '../rules/totals.ts'
 import { createBatch, type StatementBatch } from '../sql/batch.ts'
 import { formatParts, formatRates, formatText, parseParts, parseRates, parseText } from '../stored-text.ts'
@@ -69,6 +76,7 @@ const columns = {
   undelivered_at: ['bigint', ({ account }) => formatTime(account.undeliveredAt)],
   concluded_at: ['bigint', ({ account }) => formatTime(account.concludedAt)],
   refunded_at: ['bigint', ({ account }) => formatTime(account.refundedAt)],
+  returned_slices: ['bigint', ({ account }) => String(account.returnedSlices)],
 } satisfies Record<string, readonly [type: string, value: (entry: LedgerRow) => string | null]>
 
 type Name = keyof typeof columns
@@ -76,7 +84,7 @@ const names = Object.keys(columns) as Name[]
 /** The columns that a use changes. All others stay as registered. */
 const changing: readonly Name[] = [
   ...(['tx', 'used', 'deliveries', 'free_uses', 'positions', 'fence', 'leases', 'version'] as const),
-  ...(['delivered_at', 'delivered_last', 'undelivered_at'] as const),
+  ...(['delivered_at', 'delivered_last', 'undelivered_at', 'returned_slices'] as const),
 ]
 const list = names.join(', ')
 const given = (some: readonly Name[]) =>
@@ -216,6 +224,7 @@ interface Row {
   readonly undelivered_at: string | null
   readonly concluded_at: string | null
   readonly refunded_at: string | null
+  readonly returned_slices: string
 }
 
 function readEntry(row: Row): LedgerRow {
@@ -251,12 +260,20 @@ function readEntry(row: Row): LedgerRow {
     undeliveredAt: parseTime(row.undelivered_at),
     concludedAt: parseTime(row.concluded_at),
     refundedAt: parseTime(row.refunded_at),
+    returnedSlices: BigInt(row.returned_slices),
   }
   return { record, account, leases: parseLeases(row.leases), version: BigInt(row.version) }
 }
 
 export function readHolding({ account, leases }: LedgerRow, now: number): Holding {
-  return { account, live: [...leases.values()].filter(({ deadline }) => deadline > now) }
+  const isSliced = account.allowance.unit === 'request'
+  const live: Lease[] = []
+  const slices: Slice[] = []
+  for (const [fence, lease] of leases) {
+    if (isSliced && lease.from > 0n) slices.push({ fence, ...lease })
+    else if (lease.deadline > now) live.push(lease)
+  }
+  return { account, live, slices }
 }
 
 export function readBooked({ record, account: { late, finality } }: LedgerRow): Booked {

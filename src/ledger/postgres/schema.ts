@@ -193,6 +193,8 @@ export const steps: readonly string[] = [
   'ALTER TABLE paystile_rates ADD COLUMN others text',
   // The amounts that other wallets received in the transactions of payments.
   'ALTER TABLE paystile_payments ADD COLUMN splits text',
+  // How often a slice of a bundle went back to the payer.
+  'ALTER TABLE paystile_payments ADD COLUMN returned_slices bigint NOT NULL DEFAULT 0',
 ]
 
 /** The migration of a ledger with many payments takes long, once. */

@@ -6,9 +6,9 @@
  */
 import type { ByteSpan } from '../../core/http/content-range.ts'
 import { largestWorth } from '../../core/money/valuation.ts'
-import type { Unit } from '../../core/payment/allowance.ts'
+import { sliceOfUses, type Unit } from '../../core/payment/allowance.ts'
 import { findMissing, isWornOut, type Positions, reach, sendAgain } from '../../core/payment/byte-ranges.ts'
-import { type DeliveryOutcome, maxDeliveries, maxFreeUses } from '../../core/payment/delivery.ts'
+import { type DeliveryOutcome, maxDeliveries, maxFreeUses, maxReturnedSlices } from '../../core/payment/delivery.ts'
 import type { PaymentRecord, PaymentStatus, PaymentTerms, Take, Taken } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { Clock } from '../../core/runtime.ts'
@@ -42,6 +42,8 @@ export interface PaymentAccount extends PaymentTerms, Tally, PaymentTimeline {
   readonly finality: Finality
   /** The fence of the last grant. */
   readonly fence: bigint
+  /** How often a slice of a server that died went back to the payer. */
+  readonly returnedSlices: bigint
   /** The time since which the payment is being refunded. No further grant is possible. */
   readonly refundedAt: number | undefined
 }
@@ -51,6 +53,8 @@ export interface Holding {
   readonly account: PaymentAccount
   /** Of a file, each grant. For other units only the sum counts, so one lease may stand for all. */
   readonly live: readonly Lease[]
+  /** The slices of a bundle, also those with a passed deadline. They are not among `live`. */
+  readonly slices: readonly Slice[]
 }
 
 export interface Lease {
@@ -58,6 +62,11 @@ export interface Lease {
   readonly deadline: number
   /** The start of the held part: a position in a file, or the bytes that the holder had used at the last advance. */
   readonly from: bigint
+}
+
+/** A part of a bundle that a server holds for many uses. `from` is the number of its next report. */
+export interface Slice extends Lease {
+  readonly fence: bigint
 }
 
 /** The result of a take. A grant also voids every grant with a passed deadline. That is how leases lapse. */
@@ -68,6 +77,8 @@ export interface Ruling {
   /** Written first: the payment was reverted and has landed again, in this slot. Its used part stays used. */
   readonly restores?: PaymentRecord
   readonly lease?: Lease
+  /** Written with the lease: slices have lapsed. */
+  readonly settles?: Pick<PaymentAccount, 'used' | 'returnedSlices'>
 }
 
 const largestAmount = 2n ** 63n - 1n
@@ -85,7 +96,7 @@ export function judgeTake(take: Take, held: Holding | undefined, now: number): R
   if (known) return rule(take, known, now)
   if (!take.payment) return { taken: { kind: 'unknown' } }
   const account = openAccount(take.payment, now)
-  return { registers: take.payment, ...rule(take, { account, live: [] }, now) }
+  return { registers: take.payment, ...rule(take, { account, live: [], slices: [] }, now) }
 }
 
 /**
@@ -93,14 +104,38 @@ export function judgeTake(take: Take, held: Holding | undefined, now: number): R
  *
  * A window is not divided: its grants hold nothing and never conflict.
  */
-function rule(take: Take, held: Holding, now: number): Ruling {
+function rule(take: Take, found: Holding, now: number): Ruling {
+  const held = settleLapsed(found, now)
   const left = leftOf(held, now)
   if (left === undefined) return { taken: { kind: 'spent' } }
   const { unit, amount: size } = held.account.allowance
   if (unit === 'file') return ruleFile(take, held, left, size, now)
-  if (left === 0n) return { taken: { kind: 'busy' } }
+  if (left === 0n) return { taken: { kind: 'busy', ...(held.slices.length > 0 && { hasSlices: true }) } }
+  const slice = take.isSlice && unit === 'request' ? sliceOfUses(left) : 0n
   const amount = unit === 'second' ? 0n : smaller(take.amount, left)
-  return granted(take, held, { from: 0n, amount }, left - amount, now)
+  const part = slice > 0n ? { from: 1n, amount: slice } : { from: 0n, amount }
+  const { used, returnedSlices } = held.account
+  const settles = held.slices.length < found.slices.length ? { settles: { used, returnedSlices } } : {}
+  return { ...granted(take, held, part, left - part.amount + sumOf(held.slices), now), ...settles }
+}
+
+/**
+ * The holding without lapsed slices. A slice goes back to the payer, but only three times per payment: its server may
+ * have delivered its uses. After that, they count as used.
+ */
+export function settleLapsed(held: Holding, now: number): Holding {
+  const slices = held.slices.filter(({ deadline }) => deadline > now)
+  if (slices.length === held.slices.length) return held
+  let { used, returnedSlices } = held.account
+  for (const { amount } of held.slices.filter(({ deadline }) => deadline <= now).toSorted(byFence)) {
+    if (returnedSlices < maxReturnedSlices) returnedSlices += 1n
+    else used += amount
+  }
+  return { ...held, account: { ...held.account, used, returnedSlices }, slices }
+}
+
+function byFence(one: Slice, other: Slice): number {
+  return one.fence < other.fence ? -1 : 1
 }
 
 /** Grants the part of a file from the wanted position up to the first byte that was sent too often. */
@@ -164,7 +199,7 @@ export function renewed(deadline: number, leaseMs: number, now: number): number 
  * The amount that a take could get now; for a file, the bytes that have not arrived. Undefined if no take can succeed
  * any more.
  */
-function leftOf({ account, live }: Holding, now: number): bigint | undefined {
+export function leftOf({ account, live, slices }: Holding, now: number): bigint | undefined {
   const { unit, amount } = account.allowance
   if (now > account.usableUntil || account.refundedAt !== undefined) return undefined
   switch (unit) {
@@ -183,7 +218,7 @@ function leftOf({ account, live }: Holding, now: number): bigint | undefined {
     case 'byte':
       break
   }
-  return account.used < amount ? amount - account.used - sumOf(live) : undefined
+  return account.used < amount ? amount - account.used - sumOf(live) - sumOf(slices) : undefined
 }
 
 /**
@@ -202,7 +237,7 @@ export function tallyAfter(account: UsedAllowance, lease: Lease, outcome: Delive
     case 'delivered':
       return unit === 'file'
         ? { ...tally, positions: sendAgain(positions, sent, true) }
-        : { ...tally, used: account.used + usedSince(lease, used) }
+        : { ...tally, used: account.used + usedSince(unit === 'byte' ? lease : { ...lease, from: 0n }, used) }
     case 'partial':
       return unit === 'file'
         ? { ...tally, positions: sendAgain(positions, sent, false) }
@@ -225,7 +260,8 @@ export function tallyAfter(account: UsedAllowance, lease: Lease, outcome: Delive
 /** The cost of a free use beyond the limit. */
 const freeCosts: Readonly<Record<Unit, bigint>> = { request: 1n, byte: 1_000n, second: 0n, file: 0n }
 
-export function readStatus(held: Holding, now: number): PaymentStatus {
+export function readStatus(found: Holding, now: number): PaymentStatus {
+  const held = settleLapsed(found, now)
   const { request, payer, scope, token, required, received, late, finality, allowance, usableUntil } = held.account
   const worthless = late ? 'late' : finality === 'reverted' ? 'reverted' : undefined
   const left = worthless ? undefined : leftOf(held, now)
@@ -250,7 +286,7 @@ export function readStatus(held: Holding, now: number): PaymentStatus {
 export function openAccount(payment: PaymentRecord, now: number, late = false): PaymentAccount {
   const { request, payer, scope, token, required, received, allowance, usableUntil, finality } = payment
   const unused = { used: 0n, deliveries: 0n, freeUses: 0n, positions: [], fence: 0n, refundedAt: undefined }
-  const fresh = { registeredAt: now, late, ...unused }
+  const fresh = { registeredAt: now, late, returnedSlices: 0n, ...unused }
   const trace = readTimeline(payment, now)
   const terms = { request, payer, scope, token, required, received, allowance, usableUntil }
   return { ...terms, finality, ...fresh, ...trace }
@@ -269,6 +305,7 @@ export function checkTake(take: Take): void {
   checkLease(take.leaseMs)
   demand(take.amount >= 1n, 'a take asks for at least 1')
   demand((take.from ?? 0n) >= 0n, 'a position is not negative')
+  demand(!take.isSlice || take.payment === undefined, 'only a registered payment has slices')
   if (!take.payment) return
   checkRecord(take.payment)
   demand(take.payment.request === take.request, 'a payment is registered for the request it was taken for')
@@ -309,11 +346,11 @@ function spanOf({ from, amount }: Lease): ByteSpan {
   return { from, to: from + amount }
 }
 
-function sumOf(leases: readonly Lease[]): bigint {
+export function sumOf(leases: readonly Lease[]): bigint {
   return leases.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
-function smaller(one: bigint, other: bigint): bigint {
+export function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 

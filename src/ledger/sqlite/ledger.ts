@@ -26,6 +26,7 @@ import {
   tallyAfter,
 } from '../rules/grants.ts'
 import { reckoned } from '../rules/revaluation.ts'
+import { checkReport, judgeReport } from '../rules/slices.ts'
 import { advanceTimeline } from '../rules/timeline.ts'
 import { changesBetween } from '../rules/totals.ts'
 import { createPorts } from '../sql/ports.ts'
@@ -81,7 +82,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
       return file.write((enter) => {
         const now = readTime(clock)
         const held = rows.find(take.tx, now)
-        const { taken, registers: registering, restores, lease } = judgeTake(take, held, now)
+        const { taken, registers: registering, restores, lease, settles } = judgeTake(take, held, now)
         if (!held && registering && rows.isVoided(take.tx)) return { kind: 'spent' }
         const registers = registering && reckon(registering)
         const fence = taken.kind === 'granted' ? taken.grant.fence : 0n
@@ -96,8 +97,10 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         }
         tell(listEvents({ registers, restores }), take.tx, now)
         if (becomesFinal({ registers, restores })) ripen(take.tx, (restores ?? registers)?.paidAt ?? 0)
-        if (taken.kind === 'granted' && lease && id !== undefined)
+        if (taken.kind === 'granted' && lease && id !== undefined) {
+          if (settles) rows.settle(settles, id)
           rows.hold(id, fence, lease, now, registers !== undefined)
+        }
         return taken
       })
     },
@@ -123,6 +126,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
         return next.lease.amount
       })
     },
+    reportSlice: createSliceReports(file, rows, clock),
     async end(grant, outcome, used) {
       checkTx(grant.tx)
       checkUsed(used)
@@ -149,6 +153,30 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     async close() {
       await file.close()
     },
+  }
+}
+
+function createSliceReports(
+  file: SqliteFile,
+  rows: ReturnType<typeof prepareRows>,
+  clock: Clock,
+): Ledger['reportSlice'] {
+  return async ({ tx, fence }, report) => {
+    checkTx(tx)
+    checkReport(report)
+    return file.write(() => {
+      const now = readTime(clock)
+      const held = rows.find(tx, now)
+      const ruling = judgeReport(held, fence, report, now)
+      if (!held || !ruling) return undefined
+      const { account, slice, state } = ruling
+      rows.lapseOthers.run(held.id, BigInt(now), fence)
+      if (slice) rows.setPart.run(slice.amount, slice.from, held.id, fence)
+      else rows.drop.run(held.id, fence)
+      rows.setTally(held.id, account)
+      if (account.returnedSlices !== held.account.returnedSlices) rows.settle(account, held.id)
+      return state
+    })
   }
 }
 

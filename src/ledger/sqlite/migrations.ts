@@ -275,6 +275,8 @@ export const steps: readonly string[] = [
   'ALTER TABLE rates ADD COLUMN others TEXT',
   // The amounts that other wallets received in the transactions of payments.
   'ALTER TABLE payments ADD COLUMN splits TEXT',
+  // How often a slice of a bundle went back to the payer.
+  'ALTER TABLE payments ADD COLUMN returned_slices INTEGER NOT NULL DEFAULT 0',
 ]
 
 const fullSynchronous = 2

@@ -4,7 +4,7 @@ import type { TokenCode } from '../../core/money/tokens.ts'
 import type { Unit } from '../../core/payment/allowance.ts'
 import { formatPositions, parsePositions } from '../../core/payment/byte-ranges.ts'
 import type { PaymentRecord } from '../../core/ports/ledger.ts'
-import type { Finality, Holding, Lease, PaymentAccount, Tally, UsedAllowance } from '../rules/grants.ts'
+import type { Finality, Holding, Lease, PaymentAccount, Slice, Tally, UsedAllowance } from '../rules/grants.ts'
 import type { PaymentTimeline } from '../rules/timeline.ts'
 import type { Booked } from '../rules/totals.ts'
 import { type BookedRow, bookedColumns, readBooked } from '../sql/books/totals.ts'
@@ -29,6 +29,7 @@ export interface PaymentRow {
   readonly deliveries: bigint
   readonly free_uses: bigint
   readonly fence: bigint
+  readonly returned_slices: bigint
   readonly positions: string
   readonly delivered_at: bigint | null
   readonly delivered_last: bigint | null
@@ -38,8 +39,10 @@ export interface PaymentRow {
 }
 
 interface HoldingRow extends PaymentRow {
-  /** The sum of the live grants; null for a file, and without grants. */
+  /** The sum of the live grants without slices; null for a file, and without grants. */
   readonly held: bigint | null
+  /** `fence:amount:deadline:first` of each slice. */
+  readonly slices: string | null
   /** `amount:deadline:first` of each live grant of a file. */
   readonly parts: string | null
 }
@@ -68,8 +71,8 @@ export interface FoundGrant {
 
 const accountColumns = [
   'id, request, payer, scope, token, required, received, unit, payments.amount AS amount, usable_until, registered_at',
-  'state, finality, used, deliveries, free_uses, payments.fence AS fence, positions, delivered_at, delivered_last',
-  'undelivered_at, concluded_at, refunded_at',
+  'state, finality, used, deliveries, free_uses, payments.fence AS fence, returned_slices, positions, delivered_at',
+  'delivered_last, undelivered_at, concluded_at, refunded_at',
 ].join(', ')
 const liveGrants = 'FROM grants WHERE payment = payments.id AND deadline > ?1'
 
@@ -81,7 +84,10 @@ export function prepareRows(db: DatabaseSyncInstance) {
   }
   // One statement: a reader holds no lock, so two statements could see a payment and its grants at different moments.
   const find = prepare(`
-    SELECT ${accountColumns}, CASE WHEN unit <> 'file' THEN (SELECT sum(grants.amount) ${liveGrants}) END AS held,
+    SELECT ${accountColumns}, CASE WHEN unit <> 'file' THEN (SELECT sum(grants.amount) ${liveGrants}
+        AND (unit = 'byte' OR first = 0)) END AS held,
+      CASE WHEN unit = 'request' AND payments.amount > 1 THEN (SELECT group_concat(fence || ':' || amount || ':'
+        || deadline || ':' || first, ' ') FROM grants WHERE payment = payments.id AND first > 0) END AS slices,
       CASE WHEN unit = 'file' THEN (SELECT group_concat(grants.amount || ':' || deadline || ':' || first, ' ')
         ${liveGrants}) END AS parts
     FROM payments WHERE tx = ?2`)
@@ -103,6 +109,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
   const setTally = prepare(`
     UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ?, delivered_at = ?, delivered_last = ?,
       undelivered_at = ? WHERE id = ?`)
+  const settle = prepare('UPDATE payments SET used = ?, returned_slices = ? WHERE id = ?')
   const lapse = prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ?')
   const setFence = prepare('UPDATE payments SET fence = ? WHERE id = ?')
   const grant = prepare('INSERT INTO grants (payment, fence, amount, deadline, first) VALUES (?, ?, ?, ?, ?)')
@@ -110,7 +117,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
   return {
     find: (tx: Uint8Array, now: number): FoundRow | undefined => {
       const row = find.get(BigInt(now), tx) as HoldingRow | undefined
-      return row && { id: row.id, account: readAccount(row), live: readLive(row) }
+      return row && { id: row.id, account: readAccount(row), live: readLive(row), slices: readSlices(row) }
     },
     findGrant: (tx: Uint8Array, fence: bigint): FoundGrant | undefined => {
       const row = findGrant.get(tx, fence) as GrantRow | undefined
@@ -144,6 +151,8 @@ export function prepareRows(db: DatabaseSyncInstance) {
       }
       grant.run(id, fence, lease.amount, BigInt(lease.deadline), lease.from)
     },
+    settle: ({ used, returnedSlices }: Pick<PaymentAccount, 'used' | 'returnedSlices'>, id: bigint): void =>
+      void settle.run(used, returnedSlices, id),
     lapseOthers: prepare('DELETE FROM grants WHERE payment = ? AND deadline <= ? AND fence <> ?'),
     drop: prepare('DELETE FROM grants WHERE payment = ? AND fence = ?'),
     setDeadline: prepare('UPDATE grants SET deadline = ? WHERE payment = ? AND fence = ?'),
@@ -176,6 +185,7 @@ function readAccount(row: PaymentRow): PaymentAccount {
     late: row.state === 'late',
     finality: row.finality,
     fence,
+    returnedSlices: row.returned_slices,
     refundedAt: readTime(row.refunded_at),
     ...readUse(row),
     ...readTrace(row),
@@ -199,6 +209,14 @@ function readTrace(row: TraceRow): PaymentTimeline {
 
 function readTime(value: bigint | null): number | undefined {
   return value === null ? undefined : Number(value)
+}
+
+function readSlices({ slices }: HoldingRow): readonly Slice[] {
+  if (slices === null) return []
+  return slices.split(' ').map((slice) => {
+    const [fence = 0n, amount = 0n, deadline = 0n, from = 0n] = slice.split(':').map(BigInt)
+    return { fence, amount, deadline: Number(deadline), from }
+  })
 }
 
 /** The rules need the single grants of a file only. For other units, one lease stands for all. */

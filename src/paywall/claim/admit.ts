@@ -10,16 +10,16 @@ import { nameEndpoint } from '../../core/http/endpoint.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { decimalsIn, type FrozenRates } from '../../core/money/rates.ts'
 import { computeValue } from '../../core/money/valuation.ts'
-import { type Allowance, firstSlice, isOneRequest } from '../../core/payment/allowance.ts'
+import { type Allowance, firstSlice, isOneRequest, sliceOfUses } from '../../core/payment/allowance.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow, routeOptions } from '../../core/payment/requirements.ts'
 import type { RecipientSet } from '../../core/payment/splits.ts'
 import type { PaymentOption } from '../../core/payment/verify.ts'
-import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take } from '../../core/ports/ledger.ts'
+import type { Grant, PaymentRecord, PaymentStatus, PaymentTerms, Take, Taken } from '../../core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { checkSubmitter, openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { Submission } from '../../core/ports/sponsor.ts'
-import { hashClaim, proofText } from '../../core/protocol/proof.ts'
+import { hashClaim, type Proof, proofText } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { notePending } from './observed-payments.ts'
@@ -131,8 +131,7 @@ export function isRepeatable({ proof, via }: Claim, request: Pick<OpenedRequest,
  * whole decision gives the reason.
  */
 async function takeAgain(claim: Claim, earlier: Admission): Promise<Admission | undefined> {
-  const { ts } = claim.proof
-  if (ts !== undefined && !isRecent(claim.routeRuntime.runtime, ts)) return undefined
+  if (!isCurrent(claim.routeRuntime.runtime, claim.proof)) return undefined
   const taken = await take(claim, earlier)
   return taken.kind === 'admitted' ? taken : undefined
 }
@@ -149,6 +148,11 @@ function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Ref
   return isRecent(runtime, proof.ts)
     ? undefined
     : refuse('signature_invalid', { detail: 'ts differs too much from the current time.' })
+}
+
+/** Whether the signature of a proof is still valid, if the proof has one. */
+export function isCurrent(runtime: Pick<Runtime, 'clock' | 'clockCheck'>, { ts }: Pick<Proof, 'ts'>): boolean {
+  return ts === undefined || isRecent(runtime, ts)
 }
 
 /** Whether a signature of this second is still valid. */
@@ -169,7 +173,8 @@ function judgeStatus({ routeRuntime, proof }: Claim, status: PaymentStatus, name
   if (status.request !== name) return refuse('payment_replay')
   if (status.payer !== routeRuntime.runtime.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
   if (status.state === 'spent') return refuse('payment_replay')
-  return status.state === 'busy' ? refuse('payment_in_progress') : { kind: 'usable' }
+  // A part of a large bundle may be in a slice that returns soon. The take waits for it.
+  return status.state === 'busy' && !isSliced(status) ? refuse('payment_in_progress') : { kind: 'usable' }
 }
 
 /** Takes about 0.1 ms, so it runs after all cheaper checks and before the chain is read. */
@@ -338,7 +343,7 @@ async function take(
   // Written at the same moment, so the ledger flushes the disk once for both. The submission stays reserved.
   const { ledger } = runtime
   const [taken] = await Promise.all([
-    ledger.take(order),
+    takePatiently(runtime, order),
     payment && lamports !== undefined && recordLater(ledger.submissions.close(proof.txBytes, 'landed', lamports)),
   ])
   if (taken.kind === 'granted') {
@@ -348,6 +353,25 @@ async function take(
   // The chain has just reverted the payment. It may land again.
   if (taken.kind === 'unknown') return refuse('tx_not_final')
   return refuse(taken.kind === 'busy' ? 'payment_in_progress' : 'payment_replay')
+}
+
+function isSliced({ allowance: { unit, amount } }: Pick<PaymentStatus, 'allowance'>): boolean {
+  return unit === 'request' && sliceOfUses(amount) > 0n
+}
+
+/** A server returns a slice after a second without use. */
+const sliceReturnMs = 1_500
+const pauseMs = 50
+
+/** Takes a grant. Waits if the last uses of a bundle are in the slices of other servers, which may return them. */
+async function takePatiently({ ledger, clock }: Pick<Runtime, 'ledger' | 'clock'>, order: Take): Promise<Taken> {
+  const waitsUntil = clock.monotonic() + sliceReturnMs
+  for (let wait = pauseMs; ; wait *= 2) {
+    const taken = await ledger.take(order)
+    const leftMs = waitsUntil - clock.monotonic()
+    if (taken.kind !== 'busy' || !taken.hasSlices || leftMs <= 0) return taken
+    await new Promise((resolve) => setTimeout(resolve, Math.min(wait, leftMs)))
+  }
 }
 
 /** The part of the allowance that this request needs. */

@@ -18,6 +18,7 @@ import type { Admission } from '../claim/admit.ts'
 import type { Claim } from '../claim/verify-on-chain.ts'
 import { readCorsHeaders } from '../quote/cors.ts'
 import { emit } from '../quote/route-runtime.ts'
+import type { SlicedAdmission } from './bundle-slices.ts'
 import { type ByteQuota, createByteQuota, createFileQuota } from './byte-quota.ts'
 import { type HeldLease, holdLease, holdUntil, holdWindow } from './lease.ts'
 import type { PaidRequest, PaymentFacts } from './receipt.ts'
@@ -65,14 +66,14 @@ export interface Delivery {
 }
 
 /** `receipts` are those of earlier responses for the same payment and request. */
-export function openDelivery(claim: Claim, admission: Admission, receipts = createReceiptCache()): Delivery {
+export function openDelivery(claim: Claim, admission: SlicedAdmission, receipts = createReceiptCache()): Delivery {
   const { routeRuntime, incoming } = claim
-  const { allowance, grant } = admission
+  const { allowance, grant, use } = admission
   const { unit } = allowance
   const { method } = incoming
   const paid: PaidRequest = { claim, admission, receipts }
   emitVerified(paid)
-  const lease = holdAdmission(claim, admission)
+  const lease = use ?? holdAdmission(claim, admission)
   const finished = routeRuntime.running.begin(() => lease.lose('the service is shutting down'))
   let body: Body = { status: undefined, quota: undefined, isWhole: true }
   let isEnded = false
@@ -107,6 +108,7 @@ export function openDelivery(claim: Claim, admission: Admission, receipts = crea
       const outcome =
         isOurs && unit !== 'byte' ? 'not_started' : computeOutcome({ unit, method, status, bodyBytes: sent, ending })
       const recorded = grant && recordEnd(claim, grant, lease, outcome, countUsed(paid, body, grant, outcome))
+      use?.end(outcome)
       emitEnded(paid, outcome)
       if (recorded) followRecord(claim, recorded, finished)
       else finished()

@@ -80,7 +80,7 @@ export function readFacts(paid: PaidRequest): PaymentFacts {
 export function formatHeaders(paid: PaidRequest, status: number): HeaderPairs {
   const { claim, admission, receipts } = paid
   // The rest of a bundle differs from response to response.
-  const isSame = status < 400 && !admission.grant
+  const isSame = status < 400 && admission.allowance.unit === 'second' && !admission.grant
   const headers = (isSame && receipts.headers) || Object.entries(paidHeaders(paid, status))
   if (isSame) receipts.headers = headers
   return isCrossOrigin(claim) ? [...Object.entries(readCorsHeaders(claim.routeRuntime.dialects)), ...headers] : headers

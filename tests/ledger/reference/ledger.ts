@@ -24,6 +24,7 @@ import {
   tallyAfter,
 } from '../../../src/ledger/rules/grants.ts'
 import { reckoned } from '../../../src/ledger/rules/revaluation.ts'
+import { checkReport, judgeReport } from '../../../src/ledger/rules/slices.ts'
 import { advanceTimeline } from '../../../src/ledger/rules/timeline.ts'
 import { createReferenceBooks } from './books.ts'
 import { createReferenceEvents, createReferenceKeyValueStore, tell } from './events.ts'
@@ -77,7 +78,7 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
       checkTake(take)
       const time = now()
       const entry = entries.get(formatKey(take.tx))
-      const { taken, registers, restores, lease } = judgeTake(take, holdingOf(entry, time), time)
+      const { taken, registers, restores, lease, settles } = judgeTake(take, holdingOf(entry, time), time)
       if (!entry && registers && isVoided(take.tx)) return { kind: 'spent' }
       const current = registers
         ? opened(reckoned(registers, reportToken, room.reportToken), time)
@@ -93,7 +94,7 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
       }
       const { fence } = taken.grant
       const leases = new Map([...live(current, time), [fence, lease] as const])
-      entries.set(formatKey(take.tx), { ...current, account: { ...current.account, fence }, leases })
+      entries.set(formatKey(take.tx), { ...current, account: { ...current.account, ...settles, fence }, leases })
       return taken
     },
     async renew(grant, leaseMs) {
@@ -120,6 +121,18 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
       const account = next.used > 0n ? { ...moved, ...advanceTimeline(moved, 'delivered', time) } : moved
       entries.set(formatKey(grant.tx), { ...found.entry, account, leases })
       return next.lease.amount
+    },
+    async reportSlice(grant, report) {
+      checkTx(grant.tx)
+      checkReport(report)
+      const time = now()
+      const entry = entries.get(formatKey(grant.tx))
+      const ruling = judgeReport(holdingOf(entry, time), grant.fence, report, time)
+      if (!entry || !ruling) return undefined
+      const others = live(entry, time).filter(([fence]) => fence !== grant.fence)
+      const leases = new Map([...others, ...(ruling.slice ? [[grant.fence, ruling.slice] as const] : [])])
+      entries.set(formatKey(grant.tx), { ...entry, account: ruling.account, leases })
+      return ruling.state
     },
     async end(grant, outcome, used) {
       checkTx(grant.tx)
@@ -163,7 +176,12 @@ function restored(
 
 function holdingOf(entry: ReferenceEntry | undefined, time: number): Holding | undefined {
   if (!entry) return undefined
-  return { account: entry.account, live: live(entry, time).map(([, lease]) => lease) }
+  const isSlice = ({ from }: Lease) => entry.account.allowance.unit === 'request' && from > 0n
+  return {
+    account: entry.account,
+    live: live(entry, time).flatMap(([, lease]) => (isSlice(lease) ? [] : [lease])),
+    slices: [...entry.leases].flatMap(([fence, lease]) => (isSlice(lease) ? [{ ...lease, fence }] : [])),
+  }
 }
 
 function live(entry: ReferenceEntry, time: number): readonly (readonly [bigint, Lease])[] {
