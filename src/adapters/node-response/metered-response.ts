@@ -12,7 +12,7 @@ import { breakOff, tearDown } from './abort.ts'
 import { awaitArrival, readSession } from './arrival.ts'
 import { byteLength, type Chunk, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'
 import { type Fields, growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
-import { endWithWhole } from './one-write.ts'
+import { addLines, endWithWhole, takesLines } from './one-write.ts'
 import { awaitClose } from './pipeline.ts'
 import { createQuotaWriter, type QuotaWriter } from './quota-writer.ts'
 
@@ -30,6 +30,8 @@ export interface MeteredResponse {
   readonly original: Original
   begun: boolean
   added: HeaderPairs
+  /** The added headers as lines, until the head is written. */
+  lines: string | undefined
   bodyBytes: number
   /** The minimum length of a complete body. */
   due: number
@@ -81,6 +83,7 @@ export function meterResponse(response: ServerResponse, pass: Delivery): Metered
     original: { writeHead: response.writeHead, write: response.write, end: response.end } as Original,
     begun: false,
     added: [],
+    lines: undefined,
     bodyBytes: 0,
     due: 0,
     quota: undefined,
@@ -131,7 +134,7 @@ function isWhole({ response, bodyBytes, due, quota }: MeteredResponse): boolean 
  * response.
  */
 function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?: number): number | undefined {
-  const { response, pass } = metered
+  const { response, pass, original } = metered
   const status = statusOf(given)
   if (metered.begun || status === undefined) return status
   metered.begun = true
@@ -145,7 +148,8 @@ function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?
     return undefined
   }
   metered.added = beginning.headers
-  for (const [name, value] of metered.added) setPaidHeader(fields, name, value)
+  metered.lines = fields === response && takesLines(response, metered.added, original) ? beginning.lines : undefined
+  if (metered.lines === undefined) for (const [name, value] of metered.added) setPaidHeader(fields, name, value)
   measure(metered, beginning, known)
   if (pass.envelope !== 'none') {
     const encoding = fields.getHeader('content-encoding')?.toString()
@@ -210,7 +214,10 @@ export function writeHead(metered: MeteredResponse, given: unknown, rest: HeadAr
 function sendHead(metered: MeteredResponse, args: unknown[]): ServerResponse {
   const { response, original } = metered
   try {
-    return original.writeHead.apply(response, args)
+    original.writeHead.apply(response, args)
+    if (metered.lines !== undefined) addLines(response, metered.lines)
+    metered.lines = undefined
+    return response
   } catch (error) {
     if (metered.begun && !response.headersSent) {
       metered.begun = false

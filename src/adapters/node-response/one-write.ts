@@ -37,8 +37,8 @@ const headEnd = '\r\n\r\n'
  * is given, which takes longer than a long head takes to be written. Headers that the application has set are replaced
  * through Node.
  */
-export function takesLines(response: ServerResponse, pairs: HeaderPairs): boolean {
-  if (!hasHeadText() || !isUnchanged(response) || response.setHeader !== setHeader) return false
+export function takesLines(response: ServerResponse, pairs: HeaderPairs, methods: Methods = response): boolean {
+  if (!hasHeadText() || !isUnchanged(methods) || response.setHeader !== setHeader) return false
   return (response as NodeInternals)._header === null && !pairs.some(([name]) => response.hasHeader(name))
 }
 

@@ -87,11 +87,11 @@ describe('an open window', () => {
     const { windows, time } = open()
     windows.keep(asking(), proof, admission)
     const before = windows.find(asking())
-    if (before) before.receipts.headers = [['a', 'b']]
-    expect(windows.find(asking())?.receipts.headers).toEqual([['a', 'b']])
+    if (before) before.receipts.amount = '0.1'
+    expect(windows.find(asking())?.receipts.amount).toBe('0.1')
     time.monotonic = 1_000
     windows.keep(asking(), proof, admission)
-    expect(windows.find(asking())?.receipts.headers).toBeUndefined()
+    expect(windows.find(asking())?.receipts.amount).toBeUndefined()
   })
 
   it('is kept anew however often that is said', () => {

@@ -41,7 +41,10 @@ export function createBundleSlices(runtime: Runtime, config: RouteConfig): Bundl
   const drawFrom = (slice: HeldSlice, earlier: Admission): SlicedAdmission | undefined => {
     const use = slice.draw()
     if (!use) return undefined
-    return { ...earlier, grant: undefined, use, remaining: slice.remaining(), first: false }
+    const remaining = slice.remaining()
+    const { kind, takenAt, payer, token, received, passedOn, allowance, usableUntil, request, isRepeatable } = earlier
+    const payment = { kind, takenAt, payer, token, received, passedOn, allowance, usableUntil, request, isRepeatable }
+    return { ...payment, grant: undefined, use, remaining, first: false }
   }
   /** Takes a slice, or near the end of the bundle a single use. */
   const open = async (claim: Claim, earlier: Admission): Promise<HeldSlice | SlicedAdmission | undefined> => {

@@ -38,6 +38,8 @@ export interface Head {
 export interface Beginning {
   readonly status: number
   readonly headers: HeaderPairs
+  /** The same headers as lines of a head, if they need no check. */
+  readonly lines?: string | undefined
   /** The new length of the body, if it is cut. */
   readonly length?: number
   /** Limits the body. Undefined if its length is not limited. */
@@ -89,8 +91,9 @@ export function openDelivery(claim: Claim, admission: SlicedAdmission, receipts 
         body.status = 304
         return { status: notShowable.status, headers: [], instead: notShowable }
       }
-      const headers = formatHeaders(paid, head.status)
-      return grant ? beginBody(paid, body, grant, { lease, isAlive, head, headers }) : { status: head.status, headers }
+      const { pairs: headers, lines } = formatHeaders(paid, head.status)
+      if (!grant) return { status: head.status, headers, lines }
+      return beginBody(paid, body, grant, { lease, isAlive, head, headers, lines })
     },
     isAlive,
     onLost: lease.onLost,
@@ -152,16 +155,17 @@ interface BodyParts {
   readonly isAlive: () => boolean
   readonly head: Head
   readonly headers: HeaderPairs
+  readonly lines: string | undefined
 }
 
 /** If bytes are sold, the body is cut at the bought limit. */
 function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, parts: BodyParts): Beginning {
-  const { head, headers, lease, isAlive } = parts
+  const { head, headers, lines, lease, isAlive } = parts
   const { status } = head
   const { ledger, log } = claim.routeRuntime.runtime
   const { unit, amount } = admission.allowance
   const hasBody = status < 400 && status !== 304 && status !== 204 && claim.incoming.method !== 'HEAD'
-  if (!hasBody || (unit !== 'file' && unit !== 'byte')) return { status, headers }
+  if (!hasBody || (unit !== 'file' && unit !== 'byte')) return { status, headers, lines }
   const range = status === 206 ? parseContentRange(head.contentRange) : undefined
   const from = status === 206 ? range?.from : 0n
   if (unit === 'file' && from !== grant.from) {
@@ -177,7 +181,7 @@ function beginBody({ claim, admission }: PaidRequest, body: Body, grant: Grant, 
   if (unit === 'file' && status === 200 && head.length !== undefined && BigInt(head.length) !== amount)
     log.warn('delivery.size_mismatch', { size: Number(amount), length: head.length })
   const room = unit === 'file' ? grant.amount : grant.amount + admission.remaining
-  if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, quota }
+  if (head.length === undefined || BigInt(head.length) <= room) return { status, headers, lines, quota }
   body.isWhole = false
   const start = from ?? 0n
   const size = status === 206 ? range?.size : BigInt(head.length)

@@ -28,9 +28,11 @@ export interface PaymentFacts {
 /** The parts that all responses of one payment share. The first response creates them. */
 export interface ReceiptCache {
   /** The headers of a successful response in an open window. */
-  headers: HeaderPairs | undefined
-  /** The signed receipt. */
-  receipt: string | undefined
+  headers: PaidHeaders | undefined
+  /** The headers of a successful response that do not change. */
+  constant: PaidHeaders | undefined
+  /** The end of the allowance, as text. */
+  until: string | undefined
   facts: PaymentFacts | undefined
   /** The received amount as a decimal, such as "0.01". */
   amount: string | undefined
@@ -39,7 +41,20 @@ export interface ReceiptCache {
 }
 
 export function createReceiptCache(): ReceiptCache {
-  return { headers: undefined, receipt: undefined, facts: undefined, amount: undefined, endpoint: undefined }
+  return {
+    headers: undefined,
+    constant: undefined,
+    until: undefined,
+    facts: undefined,
+    amount: undefined,
+    endpoint: undefined,
+  }
+}
+
+export interface PaidHeaders {
+  readonly pairs: HeaderPairs
+  /** The same headers as lines of a head, if they need no check. */
+  readonly lines?: string | undefined
 }
 
 /** An admitted claim and its receipts. */
@@ -77,13 +92,37 @@ export function readFacts(paid: PaidRequest): PaymentFacts {
 }
 
 /** The headers of a paid response with this status. */
-export function formatHeaders(paid: PaidRequest, status: number): HeaderPairs {
+export function formatHeaders(paid: PaidRequest, status: number): PaidHeaders {
   const { claim, admission, receipts } = paid
+  if (status >= 400) return addCors(claim, { pairs: Object.entries(paidHeaders(paid, status)) })
   // The rest of a bundle differs from response to response.
-  const isSame = status < 400 && admission.allowance.unit === 'second' && !admission.grant
-  const headers = (isSame && receipts.headers) || Object.entries(paidHeaders(paid, status))
+  const isSame = admission.allowance.unit === 'second' && !admission.grant
+  const headers = (isSame && receipts.headers) || formatPaidHeaders(paid)
   if (isSame) receipts.headers = headers
-  return isCrossOrigin(claim) ? [...Object.entries(readCorsHeaders(claim.routeRuntime.dialects)), ...headers] : headers
+  return addCors(claim, headers)
+}
+
+function addCors(claim: Claim, headers: PaidHeaders): PaidHeaders {
+  if (!isCrossOrigin(claim)) return headers
+  return { pairs: [...Object.entries(readCorsHeaders(claim.routeRuntime.dialects)), ...headers.pairs] }
+}
+
+/** The headers of a successful response: the constant ones, and the rest of the allowance. */
+function formatPaidHeaders(paid: PaidRequest): PaidHeaders {
+  const { receipts, admission } = paid
+  receipts.constant ??= formatConstantHeaders(paid)
+  const { pairs, lines } = receipts.constant
+  if (pairs.at(-1)?.[0] !== receiptHeader) return receipts.constant
+  const left = formatLeft(admission, receipts)
+  const all: HeaderPairs = [...pairs, [allowanceHeader, left]]
+  return lines === undefined ? { pairs: all } : { pairs: all, lines: `${lines}${allowanceHeader}: ${left}\r\n` }
+}
+
+function formatConstantHeaders(paid: PaidRequest): PaidHeaders {
+  const pairs = Object.entries(paidHeaders(paid, 200))
+  // Node checks the headers of other protocols.
+  if (paid.claim.via) return { pairs }
+  return { pairs, lines: pairs.map(([name, value]) => `${name}: ${value}\r\n`).join('') }
 }
 
 export function isCrossOrigin({ routeRuntime, incoming }: Claim): boolean {
@@ -94,7 +133,7 @@ export function isCrossOrigin({ routeRuntime, incoming }: Claim): boolean {
 const longestResource = 1_024
 
 function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string, string>> {
-  const { claim, admission, receipts } = paid
+  const { claim } = paid
   // The client learns its transaction from any response.
   const settled = claim.via && Object.fromEntries(claim.via.paid(claim.proof))
   if (status >= 500) return { [statusHeader]: 'retry', 'Cache-Control': 'no-store', ...settled }
@@ -108,8 +147,7 @@ function paidHeaders(paid: PaidRequest, status: number): Readonly<Record<string,
   const resource = `${route.config.publicUrl ?? incoming.origin()}${incoming.target}`
   // A proxy may reject the whole response if one of its headers is too long.
   if (status >= 400 || resource.length > longestResource) return headers
-  receipts.receipt ??= signReceipt(paid, resource)
-  return { ...headers, [receiptHeader]: receipts.receipt, [allowanceHeader]: formatLeft(admission) }
+  return { ...headers, [receiptHeader]: signReceipt(paid, resource) }
 }
 
 function signReceipt(paid: PaidRequest, resource: string): string {
@@ -131,9 +169,10 @@ function signReceipt(paid: PaidRequest, resource: string): string {
 }
 
 /** The rest of the allowance: after this response for requests and windows, before its body for bytes and files. */
-function formatLeft({ allowance, grant, remaining, usableUntil }: Admission): string {
+function formatLeft({ allowance, grant, remaining, usableUntil }: Admission, receipts: ReceiptCache): string {
   const { unit } = allowance
   const held = unit === 'byte' ? (grant?.amount ?? 0n) : 0n
-  const until = isOneRequest(allowance) ? {} : { until: new Date(usableUntil).toISOString() }
-  return formatAllowanceLeft({ unit, remaining: remaining + held, ...until })
+  if (isOneRequest(allowance)) return formatAllowanceLeft({ unit, remaining: remaining + held })
+  receipts.until ??= new Date(usableUntil).toISOString()
+  return formatAllowanceLeft({ unit, remaining: remaining + held, until: receipts.until })
 }

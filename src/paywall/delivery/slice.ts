@@ -132,7 +132,7 @@ export function holdSlice(parts: SliceParts): HeldSlice {
       usedAt = now
       const use = createUse(lease, end)
       running.add(use)
-      if (!reporting && countFree() < held / 2) void report()
+      if (!reporting && countFree() < held / 4) void report()
       return use
     },
     remaining: () => rest + BigInt(countFree()),
