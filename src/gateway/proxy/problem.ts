@@ -37,7 +37,7 @@ export function sendFailed(response: ServerResponse, pages: ErrorPages, answer: 
   const { req: request } = response
   const incoming = readIncoming(request, request.url ?? '/')
   const shown = pages ? showProblem(answer, incoming, pages) : answer
-  if (shown === answer) return sendAnswer(response, answer)
   const send = (page: Answer): void => sendAnswer(response, page)
-  compressPage(shown, incoming).then(send, () => send(shown))
+  if (shown === answer) send(answer)
+  else compressPage(shown, incoming).then(send, () => send(shown))
 }
