@@ -5,9 +5,9 @@ import type { Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerConfigurationError } from '../../src/ledger/identity.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { booksOf, useDesk } from './grants-fixture.ts'
-import type { Place } from './old-schemas.ts'
-import { places } from './old-schemas.ts'
 import { createPayment, createTestClock, identity, startOfTests, takeOf } from './payments.ts'
+import type { Place } from './places.ts'
+import { places } from './places.ts'
 import { stores } from './stores.ts'
 
 const hourMs = 3_600_000

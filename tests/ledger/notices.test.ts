@@ -4,8 +4,8 @@ import type { Sighting } from '../../src/core/ports/journal.ts'
 import type { Ledger, PaymentRecord } from '../../src/core/ports/ledger.ts'
 import type { LedgerEvents } from '../../src/core/ports/outbox.ts'
 import { useDesk } from './grants-fixture.ts'
-import { places } from './old-schemas.ts'
 import { createPayment, createSighting, startOfTests, takeOf } from './payments.ts'
+import { places } from './places.ts'
 import { stores } from './stores.ts'
 
 const minute = 60_000

@@ -8,8 +8,6 @@ import type { Database } from '../../src/ledger/postgres/database.ts'
 import { openDatabase } from '../../src/ledger/postgres/database.ts'
 import { formatHex } from '../../src/ledger/postgres/payments-and-grants.ts'
 import { postgresServer } from '../harness/database.ts'
-import type { Place } from './old-schemas.ts'
-import { places } from './old-schemas.ts'
 import {
   accrualOf,
   accrue,
@@ -23,6 +21,8 @@ import {
   sumsOf,
 } from './payables-fixture.ts'
 import { againOf, createPayment, createTestClock, identity, leaseMs, startOfTests, takeOf } from './payments.ts'
+import type { Place } from './places.ts'
+import { places } from './places.ts'
 
 const rounds = Array.from({ length: 8 }, (_, index) => index)
 

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import type { PayerQuery } from '../../src/core/ports/reports.ts'
 import { isLong } from '../harness/length.ts'
 import { useDesk } from './grants-fixture.ts'
-import { places } from './old-schemas.ts'
 import { createPayment, startOfTests, takeOf } from './payments.ts'
 import { stores } from './stores.ts'
 
@@ -108,51 +107,5 @@ describe.each(stores)('the payers of the %s ledger', (name, open) => {
       await registered({ payer: `payer-${number}`, worth: BigInt(number), paidAt: midnight })
     expect(await names(year)).toEqual(Array.from({ length: 10 }, (_, number) => `payer-${11 - number}`))
     expect(await names({ ...year, order: 'latest' })).toHaveLength(12)
-  })
-})
-
-describe.each(places)('a %s ledger of the version before', (_name, make) => {
-  it('knows the payers and their amounts, and the undelivered payments', async () => {
-    const most = 2n ** 64n - 1n
-    const kept = [
-      { payment: createPayment({ payer: 'a', received: most, paidAt: midnight }) },
-      { payment: createPayment({ payer: 'a', received: most, paidAt: midnight + 5 }), used: 1n },
-      { payment: createPayment({ payer: 'b', paidAt: midnight - 1 }), isReverted: true },
-      { payment: createPayment({ payer: 'c', paidAt: midnight }), late: true },
-    ]
-    const place = await make({ schema: 4, kept, seen: [] })
-    await place.sql(`UPDATE payments SET worth = '${10n ** 24n - 1n}' WHERE paid_at = ${midnight} RETURNING tx`)
-    const { books } = await place.open()
-    expect(await books.payers({ ...days, order: 'revenue', most: 10 })).toEqual({
-      payers: [
-        {
-          payer: 'a',
-          sums: [
-            {
-              token: 'USDC',
-              payments: 2,
-              received: 2n * most,
-              worth: 10n ** 24n - 1n,
-              unvalued: 1,
-              refunded: 0n,
-              refundedWorth: 0n,
-            },
-          ],
-          first: midnight,
-          last: midnight + 5,
-        },
-      ],
-    })
-    const wrong = (await books.audit()) ?? []
-    expect(wrong.filter(({ line }) => line.includes('payer'))).toEqual([])
-    const problems = (await books.problems({ most: 10 })) ?? []
-    expect(problems.map(({ kind, payment }) => [kind, payment.payer])).toEqual(
-      expect.arrayContaining([
-        ['undelivered', 'a'],
-        ['reverted', 'b'],
-        ['late', 'c'],
-      ]),
-    )
-    expect(await books.countProblems(9)).toMatchObject({ undelivered: 1, reverted: 1, late: 1 })
   })
 })

@@ -78,7 +78,7 @@ describe('a database that must not be used', () => {
         await sql(`UPDATE ${schemaOf(url)}.paystile_meta SET value = '99' WHERE key = 'schema'`)
         return url
       },
-      /newer paystile \(schema 99, this version supports 12\): run that version/,
+      /newer paystile \(schema 99, this version supports 1\): run that version/,
     ],
     ['is of another network', made, /of localnet, not of mainnet/, { ...identity, network: 'mainnet' }],
     ['is of another root secret', made, /another root secret/, { ...identity, fingerprint: 'fingerprint-2' }],

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import type { KeyValueStore } from '../../src/core/ports/kv.ts'
 import { useDesk } from './grants-fixture.ts'
-import { places } from './old-schemas.ts'
 import { startOfTests } from './payments.ts'
+import { places } from './places.ts'
 import { stores } from './stores.ts'
 
 const soon = startOfTests + 1000

@@ -40,7 +40,7 @@ describe('a file that must not be used', () => {
         await makeLedger(path)
         runSql(path, 'PRAGMA user_version = 99')
       },
-      /newer paystile \(schema 99, this version supports 12\): run that version/,
+      /newer paystile \(schema 99, this version supports 1\): run that version/,
     ],
     [
       'is of another network',

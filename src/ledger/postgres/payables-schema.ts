@@ -1,9 +1,9 @@
 /**
- * The migration of the PostgreSQL schema for payables and outgoing transactions, as in `sqlite/payables-schema.ts`.
- * Both databases compare names by their bytes.
+ * The PostgreSQL schema for payables and outgoing transactions, as in `sqlite/payables-schema.ts`. Both databases compare
+ * names by their bytes. The gate has no rows and exists only for its locks. A registration takes its shared lock, a refund
+ * its exclusive one.
  */
-export const duesStep = `
-  ALTER TABLE paystile_payments ADD COLUMN refunded_at bigint;
+export const payablesSchema = `
   CREATE TABLE paystile_ripening (tx bytea PRIMARY KEY, paid_at bigint NOT NULL, due bigint NOT NULL);
   CREATE INDEX paystile_ripening_due ON paystile_ripening (due, paid_at, tx);
   CREATE TABLE paystile_accruals (
@@ -91,7 +91,9 @@ export const duesStep = `
     why text NOT NULL,
     about text NOT NULL,
     sent numeric NOT NULL,
-    voids bytea
+    voids bytea,
+    failures bigint NOT NULL DEFAULT 0,
+    payment bytea
   );
   CREATE UNIQUE INDEX paystile_dispatches_under_way ON paystile_dispatches (lane)
     WHERE lane <> '' AND state IN ('planned', 'signed');
@@ -102,6 +104,9 @@ export const duesStep = `
   CREATE INDEX paystile_dispatches_kind ON paystile_dispatches (kind, at, id);
   CREATE INDEX paystile_dispatches_state ON paystile_dispatches (state, at, id);
   CREATE INDEX paystile_dispatches_both ON paystile_dispatches (kind, state, at, id);
+  CREATE UNIQUE INDEX paystile_dispatches_voids ON paystile_dispatches (voids)
+    WHERE voids IS NOT NULL AND state <> 'dropped';
+  CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at);
   CREATE TABLE paystile_payout_lines (
     dispatch text COLLATE "C" NOT NULL REFERENCES paystile_dispatches (id),
     place bigint NOT NULL,
@@ -115,72 +120,11 @@ export const duesStep = `
     opening numeric NOT NULL,
     PRIMARY KEY (dispatch, place)
   );
-  CREATE INDEX paystile_payout_lines_payee ON paystile_payout_lines (role, payee, at, dispatch)`
-
-export const voidsStep = `
-  CREATE UNIQUE INDEX paystile_dispatches_voids ON paystile_dispatches (voids)
-    WHERE voids IS NOT NULL AND state <> 'dropped';
-  CREATE INDEX paystile_dispatches_changed ON paystile_dispatches (kind, state, changed_at)`
-
-const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-/** Decodes a base58 signature to its 64 bytes: digit by digit to a number, then byte by byte. */
-const signatureBytes = (text: string) => `(WITH RECURSIVE
-    digits (place, value) AS (SELECT 1, 0::numeric UNION ALL
-      SELECT place + 1, value * 58 + strpos('${alphabet}', substr(${text}, place, 1)) - 1 FROM digits
-      WHERE place <= length(${text})),
-    bytes (place, value) AS (SELECT 64, (SELECT value FROM digits ORDER BY place DESC LIMIT 1) UNION ALL
-      SELECT place - 1, div(value, 256) FROM bytes WHERE place > 1)
-  SELECT decode(string_agg(lpad(to_hex(mod(value, 256)::int), 2, '0'), '' ORDER BY place), 'hex') FROM bytes)`
-const setRefunded = 'DO UPDATE SET refunded = excluded.refunded, refunded_worth = excluded.refunded_worth'
-
-/** As in `sqlite/payables-schema.ts`. */
-export const netStep = `
-  ALTER TABLE paystile_dispatches ADD COLUMN payment bytea;
-  WITH told AS (SELECT id, (('"' || about || '"')::jsonb #>> '{}')::jsonb AS facts FROM paystile_dispatches
-    WHERE kind = 'refund' AND about LIKE '{%')
-  UPDATE paystile_dispatches AS kept SET payment = ${signatureBytes("(facts ->> 'payment')")},
-    sent = (facts ->> 'units')::numeric
-  FROM told WHERE told.id = kept.id AND facts ->> 'payment' IS NOT NULL AND facts ->> 'units' IS NOT NULL;
-  ALTER TABLE paystile_rollups ADD COLUMN refunded numeric NOT NULL DEFAULT 0,
-    ADD COLUMN refunded_worth numeric NOT NULL DEFAULT 0;
-  ALTER TABLE paystile_payers ADD COLUMN refunded numeric NOT NULL DEFAULT 0,
-    ADD COLUMN refunded_worth numeric NOT NULL DEFAULT 0;
-  WITH sent_back AS (
-    SELECT changed_at AS at, endpoint, payer, token, sent, coalesce(div(worth * sent, nullif(received, 0)), 0) AS worth
-    FROM paystile_dispatches AS refunded JOIN paystile_payments AS paid ON paid.tx = refunded.payment
-    WHERE kind = 'refund' AND state = 'landed' AND NOT paid.late),
-  by_payer AS (
-    INSERT INTO paystile_payers (payer, at, token, lane, payments, received, worth, unvalued, refunded, refunded_worth)
-    SELECT payer, at / 86400000 * 86400000, token, 0, 0, 0, 0, 0, sum(sent), sum(worth) FROM sent_back GROUP BY 1, 2, 3
-    ON CONFLICT (payer, at, token, lane) ${setRefunded})
-  INSERT INTO paystile_rollups (grain, at, endpoint, token, lane, payments, received, worth, unvalued, refunded, refunded_worth)
-  SELECT grain, CASE ms WHEN 0 THEN 0 ELSE at / ms * ms END, CASE WHEN by_endpoint THEN endpoint ELSE '' END, token,
-    0, 0, 0, 0, 0, sum(sent), sum(worth)
-  FROM sent_back CROSS JOIN (VALUES ('all', 0, false), ('endpoint', 0, true), ('hour', 3600000, false),
-    ('hour_endpoint', 3600000, true), ('day_endpoint', 86400000, true)) AS grains (grain, ms, by_endpoint)
-  GROUP BY 1, 2, 3, 4 ON CONFLICT (grain, at, endpoint, token, lane) ${setRefunded};
-  CREATE TABLE paystile_rates (
-    feed text COLLATE "C" NOT NULL,
-    at bigint NOT NULL,
-    source text NOT NULL,
-    usdc text,
-    native text,
-    sol text,
-    PRIMARY KEY (feed, at)
-  );
-  CREATE INDEX paystile_rates_at ON paystile_rates (at)`
-
-/**
- * The gate has no rows and exists only for its locks. A registration takes its shared lock, a refund its exclusive one.
- */
-export const signingsStep = `
-  ALTER TABLE paystile_dispatches ADD COLUMN failures bigint NOT NULL DEFAULT 0;
-  CREATE TABLE paystile_gate (nothing boolean CHECK (false));
+  CREATE INDEX paystile_payout_lines_payee ON paystile_payout_lines (role, payee, at, dispatch);
   CREATE TABLE paystile_signings (
     at bigint NOT NULL,
     dispatch text COLLATE "C" NOT NULL,
     attempt bigint NOT NULL,
     PRIMARY KEY (at, dispatch, attempt)
   );
-  INSERT INTO paystile_signings SELECT changed_at, id, attempts FROM paystile_dispatches
-    WHERE kind = 'payout' AND attempts > 0`
+  CREATE TABLE paystile_gate (nothing boolean CHECK (false))`
