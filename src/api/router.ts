@@ -74,7 +74,7 @@ export function createRoutes(parts: RoutesParts): Routes {
       service,
       mints,
       trustProxy: parts.trustProxy,
-      reads: createRateLimit(clock),
+      reads: createRateLimit(service.openLimits(), 'verify-payment'),
       shown: createShownTransactions(clock),
     },
   })

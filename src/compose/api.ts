@@ -142,12 +142,13 @@ function createParts(
   const { sessionSeconds, linkTtlSeconds, seller, frontPage } = config
   const { clock, log, verifier, keyring, ledger, catalog } = service
   const { kv, books } = ledger
+  const limits = service.openLimits()
   const key = keyring.serviceKey
   const isOwner = (wallet: string): boolean => listOwners(owners, catalog).includes(wallet)
   const { network } = service.config
   const known = readMints(service, mints)
   const source = service.openFaucetSource({ mints: known, faucetKey })
-  const faucet = createFaucet({ network, mints: known, trustProxy, clock, log, source })
+  const faucet = createFaucet({ network, mints: known, trustProxy, limits, log, source })
   const files = readPage('dashboard', (html) => insertBanner(html, network))
   const dashboard = createDashboard(files)
   const icon = [...files].find(([name]) => /^assets\/mark-.*\.svg$/.test(name))?.[1].bytes
@@ -158,7 +159,7 @@ function createParts(
   const shown = { seller, frontPage, webhooks, dashboard, pay, ...told }
   const common = { service, mints, owners, trustProxy, publicUrl, hasOpenMetrics, faucet, ...shown }
   const sites = { publicUrl, origins, trustProxy }
-  const signIn = createSignIn({ kv, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
+  const signIn = createSignIn({ kv, limits, clock, verifier, log, network, key, isOwner, sessionSeconds, ...sites })
   const stores = { books, kv, clock, log, key }
   const exports = createExports({
     ...stores,

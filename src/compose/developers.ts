@@ -23,7 +23,15 @@ export function openDevelopers(service: Runtime, settings: DeveloperSettings) {
   const about = { id: config.service, sites: createSites(publicUrl, origins) }
   const common = { book, kv, clock, log, hosts, readDocument: documents.read }
   return {
-    developers: createDevelopers({ ...common, ...about, verifier, network: config.network, genesis, trustProxy }),
+    developers: createDevelopers({
+      ...common,
+      ...about,
+      verifier,
+      network: config.network,
+      genesis,
+      trustProxy,
+      limits: service.openLimits(),
+    }),
     /** Starts the daily check of the hosts, in processes that run workers. */
     startChecks: () =>
       startDeveloperChecks({ ...common, isNamed: (reading, wallet) => isNamed(reading, wallet, about) }),

@@ -1,9 +1,12 @@
 /** Wraps ledger and chain with metrics and traces: duration, failures, and spans. */
-import type { Meter } from '../core/observability/metrics.ts'
+import { formatMetrics, type Meter } from '../core/observability/metrics.ts'
 import type { Chain } from '../core/ports/chain.ts'
 import type { Ledger } from '../core/ports/ledger.ts'
+import type { Processes } from '../core/ports/processes.ts'
 import type { Books } from '../core/ports/reports.ts'
 import type { Clock, Trace } from '../core/runtime.ts'
+import type { RuntimeParts } from '../paywall/runtime/runtime.ts'
+import type { Stops } from './network.ts'
 
 export interface Observers {
   readonly meter: Meter
@@ -99,4 +102,15 @@ export function observeChain(chain: Chain, trace: Trace): Chain {
         return reading
       }),
   }
+}
+
+/** The metrics and the background work of one of several processes, or of the only one. */
+export function shareMeter(
+  meter: Meter,
+  processes: Processes | undefined,
+  stops: Stops,
+): Pick<RuntimeParts, 'formatMetrics' | 'leads'> {
+  if (!processes) return { formatMetrics: async () => meter.format(), leads: () => true }
+  stops.push(processes.addMeter(meter))
+  return { formatMetrics: async () => formatMetrics(await processes.readMetrics()), leads: processes.leads }
 }

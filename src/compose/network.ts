@@ -20,6 +20,8 @@ import {
   usualLedger,
   withdrawLocalnet,
 } from '../host/home.ts'
+import { findProcesses } from '../host/processes.ts'
+import type { Localnet } from '../localnet/index.ts'
 import { openKeyring, type ServiceConfig } from '../paywall/config/config.ts'
 import { countInnerServers } from './open-paywalls.ts'
 
@@ -81,7 +83,7 @@ async function joinLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
     genesis,
     keyring,
     usualLedger: () => localLedgerFile(directory),
-    prepareRecipient: async () => {},
+    prepareRecipient: findProcesses()?.prepareRecipient ?? (async () => {}),
   }
 }
 
@@ -97,7 +99,6 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
   stops.push(() => withdrawLocalnet(genesis))
   log.info('localnet.started', { rpc: localnet.rpcUrl, money: 'npx paystile faucet' })
   const { monotonic } = createWallClock()
-  const recipients = new Map<string, Promise<void>>()
   return {
     clock: { now: localnet.now, monotonic },
     rpc: connect([localnet.rpcUrl]),
@@ -105,18 +106,24 @@ async function hostLocalnet(config: ServiceConfig, connect: Connect, stops: Stop
     genesis,
     keyring: config.keyring ?? madeKeyring(freshSecret()),
     usualLedger: () => 'memory:',
-    prepareRecipient: (recipient) => {
-      // A transfer to a recipient would count as an unclaimed payment.
-      if (!recipients.has(recipient)) localnet.endow(recipient, 10_000_000n)
-      const prepared =
-        recipients.get(recipient) ??
-        localnet.fund(recipient, { USDC: 0n, NATIVE: 0n, EURC: 0n }).then(
-          () => {},
-          () => {},
-        )
-      recipients.set(recipient, prepared)
-      return prepared
-    },
+    prepareRecipient: createRecipients(localnet),
+  }
+}
+
+/** Prepares each recipient of a local chain once. */
+export function createRecipients(localnet: Pick<Localnet, 'endow' | 'fund'>): NetworkContext['prepareRecipient'] {
+  const recipients = new Map<string, Promise<void>>()
+  return (recipient) => {
+    // A transfer to a recipient would count as an unclaimed payment.
+    if (!recipients.has(recipient)) localnet.endow(recipient, 10_000_000n)
+    const prepared =
+      recipients.get(recipient) ??
+      localnet.fund(recipient, { USDC: 0n, NATIVE: 0n, EURC: 0n }).then(
+        () => {},
+        () => {},
+      )
+    recipients.set(recipient, prepared)
+    return prepared
   }
 }
 

@@ -17,6 +17,7 @@ import { createOutgoingWallet } from '../chain/wallets/outgoing-wallet.ts'
 import { createPaymentDrafts } from '../chain/wallets/payment-drafts.ts'
 import { createSubmitter, encodeWire } from '../chain/wallets/sponsor.ts'
 import { createWalletHistory } from '../chain/wallets/wallet-history.ts'
+import { createLimits, type Limits } from '../core/collections/limits.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
@@ -34,6 +35,7 @@ import { createLog } from '../host/log.ts'
 import { connectSocket, listSocketUrls } from '../host/net/sockets.ts'
 import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
+import { findProcesses } from '../host/processes.ts'
 import { createTrace } from '../host/trace.ts'
 import { readVersion } from '../host/version.ts'
 import { openLedger } from '../ledger/open.ts'
@@ -47,12 +49,12 @@ import { createRateLimit } from '../paywall/runtime/rate-limit.ts'
 import { type CheckoutFiles, createRuntime, type Runtime, type RuntimeParts } from '../paywall/runtime/runtime.ts'
 import { createUnfinalizedPayments } from '../paywall/runtime/unfinalized.ts'
 import { createUsageCounters } from '../paywall/runtime/usage-counters.ts'
-import { type RunningClockCheck, startClockCheck } from '../workers/clock-check.ts'
+import { noClockCheck, startClockCheck } from '../workers/clock-check.ts'
 import { startFinality } from '../workers/finality.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { startSubmissionOutcomes } from '../workers/submissions.ts'
 import { openFaucetSource } from './faucet.ts'
-import { observeChain, observeLedger } from './instrument.ts'
+import { observeChain, observeLedger, shareMeter } from './instrument.ts'
 import { type NetworkContext, openNetwork, type Stops } from './network.ts'
 import { rememberOpen } from './open-paywalls.ts'
 import { shareRates } from './rates.ts'
@@ -191,10 +193,12 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     const opened = await openServiceLedger(config, context, stops)
     const host: HostParts = { http, verifier: createVerifier(), clock: opened.clock ?? context.clock, log, meter }
     const { clock, verifier } = host
+    const processes = findProcesses()
     const trace = createTrace()
     const ledger = observeLedger(opened, { meter, trace, clock })
     const { journal } = ledger
     const watch = config.watch && {
+      peers: processes?.watchOf(nameService(config)),
       connect: connectSocket,
       socketUrls: urls.map(listSocketUrls),
       // Nothing is watched before the service has routes.
@@ -219,6 +223,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
         clock,
         log,
         readStates: submitter.readStates,
+        leads: service.leads,
       })
       return submitter.start()
     }
@@ -231,6 +236,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
       ledger,
       trace,
       meter,
+      ...shareMeter(meter, processes, stops),
       clockCheck,
     })
     const loadRegistries = async () => void (await Promise.all([service.tokens.load(), service.splits.load()]))
@@ -239,7 +245,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
     await clockCheck.first
     meter.set('paystile_ready', 1)
     const onConcluded = (tx: string, kind: 'finalized' | 'reverted') => service.emit({ kind, tx })
-    stops.push(startFinality({ journal, chain, log, meter, onConcluded }).stop)
+    stops.push(startFinality({ journal, chain, log, meter, onConcluded, leads: service.leads }).stop)
     return { service, stop }
   } catch (error) {
     await stop()
@@ -299,7 +305,14 @@ function createNetworkParts(
   stops: Stops,
 ): Omit<
   RuntimeParts,
-  keyof ReturnType<typeof createLedgerParts> | 'chain' | 'ledger' | 'trace' | 'meter' | 'clockCheck'
+  | keyof ReturnType<typeof createLedgerParts>
+  | 'chain'
+  | 'ledger'
+  | 'trace'
+  | 'meter'
+  | 'formatMetrics'
+  | 'leads'
+  | 'clockCheck'
 > {
   const { http, verifier, clock, log, meter, ledger, signed } = parts
   const submitter = createSubmitter({ rpc, genesis, verifier, clock })
@@ -323,6 +336,7 @@ function createNetworkParts(
   const opener = createOpener({ rpc, clock, genesis })
   stops.push(opener.stop)
   const { transport, get, post } = http
+  const openLimits = (): Limits => findProcesses()?.limits ?? createLimits(clock)
   const testMoney = { network, genesis, rpc, urls, transport, clock }
   return {
     clock,
@@ -363,16 +377,9 @@ function createNetworkParts(
     prepareRecipient,
     encode: createEncoder(),
     log,
-    rateLimit: createRateLimit(clock),
+    openLimits,
+    rateLimit: createRateLimit(openLimits(), 'proof'),
   }
-}
-
-/** On a localnet the service uses the chain's clock. */
-const noClockCheck: RunningClockCheck = {
-  why: () => undefined,
-  aheadMs: () => 0,
-  first: Promise.resolve(),
-  stop: async () => {},
 }
 
 async function openWallet(key: AccountKey): Promise<Wallet> {

@@ -27,7 +27,7 @@ export function openWebhooks({ handle, webhooks, mints, log }: WebhooksWorkerPar
 }
 
 function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: MintTable, log: Log): Attached {
-  const { ledger, config, clock, meter } = service
+  const { ledger, config, clock, meter, leads } = service
   const poster = createWebhookPoster({ network: config.network })
   const worker = startWebhooks({
     ...createMessageParts(service, mints),
@@ -37,6 +37,7 @@ function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: Min
     clock,
     log,
     meter,
+    leads,
   })
   return {
     stop: async () => {

@@ -42,6 +42,10 @@ export interface Gateway {
    * old plan, and open quotes are honoured.
    */
   reload(plan: Plan): Promise<void>
+  /** The first half of `reload`: opens the plan beside the current one. The next reload waits for its outcome. */
+  prepare(plan: Plan): Promise<PreparedPlan>
+  /** Reads the configuration again, and replaces the plan in all processes of this gateway or in none. */
+  reloadAll(): Promise<void>
   /**
    * Accepts no new connections, refuses new proofs with `503 shutting_down`, waits for running responses, then releases
    * all resources.
@@ -49,7 +53,17 @@ export interface Gateway {
   close(): Promise<void>
 }
 
+/** A plan that is open, and not used yet. One of the two functions must be called. */
+export interface PreparedPlan {
+  /** Replaces the current plan. */
+  commit(): Promise<void>
+  /** Closes the plan. The current one stays. */
+  abort(): void
+}
+
 export interface GatewayParts {
+  /** Reads the configuration of this gateway again, for `reloadAll`. */
+  readonly reloadAll?: () => Promise<void>
   /** Replaces the service's own endpoints. */
   readonly routes?: OwnRoutes
   /** Edits the prices in the gateway's file, where the plan allows it. */
@@ -77,15 +91,13 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
 }
 
 /** The same from a plan. */
-export function openGateway(given: Plan, { routes: own, prices }: GatewayParts = {}): Gateway {
+export function openGateway(given: Plan, { routes: own, prices, reloadAll = noFile }: GatewayParts = {}): Gateway {
   let plan = given
   const former = createFormerRoutes()
   let fixed: FixedFacts = { place: [], service: undefined }
   const retiring = new Set<RouteSet>()
   let current: RouteSet | undefined
   let url: string | undefined
-  /** Reloads run one at a time, because each needs the quotes of the one before. */
-  let last: Promise<unknown> = Promise.resolve()
   const readiness = async (): Promise<ReadinessReport> => {
     if (url === undefined) return { ready: false, offered: [], withheld: {}, why: 'the server is not listening' }
     return joinReports(await Promise.all((current?.paywalls ?? []).map((paywall) => paywall.readiness())))
@@ -101,22 +113,20 @@ export function openGateway(given: Plan, { routes: own, prices }: GatewayParts =
       server.on('upgrade', upgrades.listener)
   }
 
-  const takeOver = async (next: Plan): Promise<void> => {
-    if (!current || url === undefined) throw new PaystileError('closed', 'the gateway is not listening')
+  const open = async (next: Plan): Promise<PreparedPlan> => {
+    const mustListen = (why: string): void => {
+      if (!current || url === undefined) throw new PaystileError('closed', why)
+    }
+    mustListen('the gateway is not listening')
     const facts = readFixedFacts(next)
     const problems = [...findFixed(fixed, facts), ...(await findSelf(next))]
     if (problems.length > 0) throw new ConfigurationError(problems)
-    const opened = openRouteSet(next, openLog(next.service.log))
-    let routes: OwnRoutes | undefined
-    try {
-      routes = openOwn(next)
-      await Promise.all([opened.start(), ...opened.paywalls.map((paywall) => readyInTime(paywall))])
-      if (url === undefined) throw new PaystileError('closed', 'the gateway was closed in the meantime')
-    } catch (error) {
-      void opened.retire()
-      if (routes !== own) void routes?.close()
-      throw error
-    }
+    const opened = await openBeside(next, openOwn, own, () => mustListen('the gateway was closed in the meantime'))
+    return { commit: () => takeOver({ plan: next, facts, ...opened }), abort: opened.drop }
+  }
+
+  const takeOver = async ({ plan: next, facts, set: opened, own: routes }: Opening): Promise<void> => {
+    if (!current) return
     const before = { set: current, own: table.own }
     // No quote is made between these lines and the next table.
     former.conclude(before.set.routes)
@@ -133,6 +143,7 @@ export function openGateway(given: Plan, { routes: own, prices }: GatewayParts =
     if (before.own !== routes) await before.own.close()
   }
 
+  const { settled, ...reloads } = createReloads(open)
   return {
     get url() {
       return url
@@ -162,24 +173,86 @@ export function openGateway(given: Plan, { routes: own, prices }: GatewayParts =
       return url
     },
     readiness,
-    reload: (wanted) => {
-      const taken = last.then(() => takeOver(wanted))
-      last = taken.catch(() => {})
-      return taken
-    },
+    ...reloads,
+    reloadAll,
     close: async () => {
       url = undefined
       upgrades.close()
       if (server.listening) await drain(server, ...sets().flatMap(({ paywalls }) => paywalls), table.own)
       await table.own.close()
       await Promise.all(sets().map((set) => set.close()))
-      await last
+      await settled()
     },
   }
 }
 
 function openApi({ service, isEditable }: Plan, { upstreams, prices }: GatewayView): OwnRoutes {
   return openPaystileRoutes(service, { upstreams, prices: isEditable ? prices : undefined })
+}
+
+/** Reloads run one at a time, because each needs the quotes of the one before. */
+function createReloads(open: (plan: Plan) => Promise<PreparedPlan>) {
+  let last: Promise<unknown> = Promise.resolve()
+  const prepare = (plan: Plan): Promise<PreparedPlan> => {
+    const opened = last.then(() => open(plan))
+    let end: () => void = () => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    last = opened.then(
+      () => ended,
+      () => {},
+    )
+    return opened.then(({ commit, abort }) => ({
+      commit: () => commit().finally(end),
+      abort: () => {
+        abort()
+        end()
+      },
+    }))
+  }
+  return {
+    prepare,
+    reload: async (plan: Plan) => (await prepare(plan)).commit(),
+    /** Resolves when the running reload has ended. */
+    settled: () => last,
+  }
+}
+
+/** Opens the routes of a plan beside those of another one. `check` throws if they are no longer wanted. */
+async function openBeside(
+  plan: Plan,
+  openOwn: (plan: Plan) => OwnRoutes,
+  shared: OwnRoutes | undefined,
+  check: () => void,
+): Promise<Pick<Opening, 'set' | 'own'> & { drop(): void }> {
+  const set = openRouteSet(plan, openLog(plan.service.log))
+  let routes: OwnRoutes | undefined
+  const drop = (): void => {
+    void set.retire()
+    if (routes !== shared) void routes?.close()
+  }
+  try {
+    routes = openOwn(plan)
+    await Promise.all([set.start(), ...set.paywalls.map((paywall) => readyInTime(paywall))])
+    check()
+    return { set, own: routes, drop }
+  } catch (error) {
+    drop()
+    throw error
+  }
+}
+
+/** The parts of a plan that is open, and not used yet. */
+interface Opening {
+  readonly plan: Plan
+  readonly facts: FixedFacts
+  readonly set: RouteSet
+  readonly own: OwnRoutes
+}
+
+async function noFile(): Promise<void> {
+  throw new PaystileError('closed', 'this gateway has no configuration file')
 }
 
 /** Without routes until the gateway listens. */

@@ -49,6 +49,8 @@ export function followEnvFile(directory: string, environment: Variables = proces
       put(Object.entries(values).filter(([name]) => !given.has(name)))
       return { reading, undo: () => put(before) }
     },
+    /** The variables of the file that count. */
+    values: () => Object.fromEntries(loaded.map((name) => [name, environment[name] ?? ''])),
   }
 }
 

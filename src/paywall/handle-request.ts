@@ -117,21 +117,41 @@ function challenge(
   incoming: Incoming,
   refused?: RefusedPayment,
 ): RequestOutcome | Promise<RequestOutcome> {
-  const { runtime, route, probe, free, visits, dialects } = served
+  const { route, free } = served
   const { method, target } = incoming
   if (findAdmitting(incoming.request) === served) return { kind: 'admitted', pass: undefined }
   // A ticket of the checkout has admitted the request.
   if (paymentOf(incoming.request)) return refuseRival(served, incoming)
-  if (free) {
-    const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-    if (free.admit(address)) {
-      markAdmitted(incoming.request, served)
-      emit(served, { kind: 'free', method, target })
-      countUsage(served, incoming, 'free')
-      return { kind: 'admitted', pass: undefined }
-    }
+  if (!free) return askToPay(served, incoming, refused)
+  const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
+  const decide = (isFree: boolean): RequestOutcome | Promise<RequestOutcome> => {
+    if (!isFree) return askToPay(served, incoming, refused)
+    markAdmitted(incoming.request, served)
+    emit(served, { kind: 'free', method, target })
+    countUsage(served, incoming, 'free')
+    return { kind: 'admitted', pass: undefined }
   }
-  if (visits && isForPeople(incoming) && visits.mayEnter(incoming)) return receive(served, visits, incoming)
+  const isFree = free.admit(address)
+  return isFree instanceof Promise ? isFree.then(decide) : decide(isFree)
+}
+
+/** The checkout page for people, or the price. */
+function askToPay(
+  served: ServedRoute,
+  incoming: Incoming,
+  refused?: RefusedPayment,
+): RequestOutcome | Promise<RequestOutcome> {
+  const { visits } = served
+  if (!visits || !isForPeople(incoming)) return quote(served, incoming, refused)
+  return visits
+    .mayEnter(incoming)
+    .then((may) => (may ? receive(served, visits, incoming) : quote(served, incoming, refused)))
+}
+
+/** The price for programs. */
+function quote(served: ServedRoute, incoming: Incoming, refused?: RefusedPayment): Answer | Promise<Answer> {
+  const { runtime, route, probe, dialects } = served
+  const { target } = incoming
   // Paid requests are served even while nothing can be sold.
   const state = probe.state()
   if (state !== 'good') return dialects.refusal(state === 'bad' ? misconfigured : notStarted)

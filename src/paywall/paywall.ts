@@ -228,7 +228,7 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
   state.dialects = joinDialects(openDialects(config, runtime, sponsor))
   if (state.dialects !== nativeOnly) void runtime.submitter.start()
   const route = createRoute(runtime, config, state.dialects, probe)
-  const free = config.free && createFreeCounter(config.free, clock)
+  const free = config.free && createFreeCounter(config, config.free, { clock, limits: runtime.openLimits() })
   // The same object, because a paywall may be paused or closed before its service has started.
   const routeRuntime: RouteRuntime = Object.assign(state, { runtime, route, probe, free, sponsor })
   const actions = config.checkout ? createActions(routeRuntime, ledger.kv) : undefined

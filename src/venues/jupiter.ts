@@ -5,8 +5,8 @@
  * rest of the transaction is built here, and the whole is simulated before it is signed.
  */
 import { readFunds } from '../chain/accounts/balances.ts'
+import { readLookupTables } from '../chain/accounts/lookup-tables.ts'
 import { wrappedSol } from '../chain/accounts/programs.ts'
-import { readLookupTables } from '../chain/read/lookup-tables.ts'
 import { readLifetime } from '../chain/send/send.ts'
 import { composeSwap, type ForeignInstruction } from '../chain/wallets/swap.ts'
 import { decodeAddress } from '../core/encoding/base58.ts'

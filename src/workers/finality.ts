@@ -7,9 +7,9 @@ import type { Meter } from '../core/observability/metrics.ts'
 import type { Chain } from '../core/ports/chain.ts'
 import type { Conclusion, Journal } from '../core/ports/journal.ts'
 import type { Log } from '../core/runtime.ts'
-import { type Loop, startLoop } from './loop.ts'
+import { type Loop, type LoopParts, startLoop } from './loop.ts'
 
-export interface FinalityParts {
+export interface FinalityParts extends Pick<LoopParts, 'leads'> {
   readonly journal: Pick<Journal, 'unfinal' | 'conclude'>
   readonly chain: Pick<Chain, 'fatesOf'>
   readonly log: Log
@@ -21,7 +21,7 @@ export interface FinalityParts {
 const everyMs = 5_000
 const mostAtOnce = 1_024
 
-export function startFinality({ journal, chain, log, meter, onConcluded }: FinalityParts): Loop {
+export function startFinality({ journal, chain, log, meter, onConcluded, leads }: FinalityParts): Loop {
   let fromSlot = 0
 
   const look = async (): Promise<void> => {
@@ -44,5 +44,5 @@ export function startFinality({ journal, chain, log, meter, onConcluded }: Final
       onConcluded(name, finality)
     }
   }
-  return startLoop({ name: 'finality', everyMs, work: look, log })
+  return startLoop({ name: 'finality', everyMs, work: look, log, leads })
 }

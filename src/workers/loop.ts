@@ -7,9 +7,11 @@ export interface LoopParts {
   readonly everyMs: number
   readonly work: () => Promise<void>
   readonly log: Log
+  /** False while another process of the gateway does this work. */
+  readonly leads?: (() => boolean) | undefined
 }
 
-export function startLoop({ name, everyMs, work, log }: LoopParts) {
+export function startLoop({ name, everyMs, work, log, leads = () => true }: LoopParts) {
   let running: Promise<void> = Promise.resolve()
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
@@ -21,7 +23,7 @@ export function startLoop({ name, everyMs, work, log }: LoopParts) {
   }
   const later = (): void => {
     if (stopped) return
-    timer = setTimeout(() => void run().then(later), everyMs)
+    timer = setTimeout(() => void (leads() ? run() : running).then(later), everyMs)
     timer.unref?.()
   }
   later()

@@ -4,9 +4,9 @@ import type { Sealer } from '../core/payouts/ports/outgoing.ts'
 import { openSubmission, type SealedSubmission } from '../core/ports/sealed-submission.ts'
 import type { Submission, Submissions, Submitter } from '../core/ports/sponsor.ts'
 import type { Clock, Log } from '../core/runtime.ts'
-import { type Loop, startLoop } from './loop.ts'
+import { type Loop, type LoopParts, startLoop } from './loop.ts'
 
-export interface SubmissionsParts extends Pick<Submitter, 'readStates'> {
+export interface SubmissionsParts extends Pick<Submitter, 'readStates'>, Pick<LoopParts, 'leads'> {
   readonly submissions: Submissions
   readonly sealer: Sealer
   readonly clock: Clock
@@ -23,7 +23,14 @@ const keptMs = 40 * 24 * hourMs
 /** After this time without an outcome, the fee counts as paid. */
 const longestOpenMs = 24 * hourMs
 
-export function startSubmissionOutcomes({ submissions, sealer, clock, log, readStates }: SubmissionsParts): Loop {
+export function startSubmissionOutcomes({
+  submissions,
+  sealer,
+  clock,
+  log,
+  readStates,
+  leads,
+}: SubmissionsParts): Loop {
   let forgottenAt = Number.NEGATIVE_INFINITY
   const openSealed = ({ tx, sealed }: Submission): SealedSubmission | undefined => {
     const name = encodeBase58(tx)
@@ -48,5 +55,5 @@ export function startSubmissionOutcomes({ submissions, sealer, clock, log, readS
     forgottenAt = clock.monotonic()
     await submissions.forget(now - keptMs)
   }
-  return startLoop({ name: 'submissions', everyMs, work, log })
+  return startLoop({ name: 'submissions', everyMs, work, log, leads })
 }

@@ -32,6 +32,8 @@ export interface WebhooksParts extends MessageParts {
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
+  /** False while another process of the gateway sends. */
+  readonly leads?: () => boolean
   /** From 0 to 1. */
   readonly random?: () => number
   /** The time that running sends have to finish after `stop`. */
@@ -48,7 +50,7 @@ const leaseMs = 60_000
 const usualGraceMs = 2_000
 
 export function startWebhooks(parts: WebhooksParts) {
-  const { notices, webhooks, clock, log, graceMs = usualGraceMs } = parts
+  const { notices, webhooks, clock, log, graceMs = usualGraceMs, leads = () => true } = parts
   const gone = new AbortController()
   const timers = new Set<ReturnType<typeof setTimeout>>()
   const queues = new Map<string, Promise<void>>()
@@ -91,7 +93,8 @@ export function startWebhooks(parts: WebhooksParts) {
   const begin = (queue: string, work: () => Promise<void>): void => {
     const timer = setTimeout(() => {
       timers.delete(timer)
-      void enqueue(queue, work).then(() => {
+      const turn = leads() ? enqueue(queue, work) : Promise.resolve()
+      void turn.then(() => {
         if (!isStopped) begin(queue, work)
       })
     }, everyMs)

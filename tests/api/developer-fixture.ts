@@ -1,10 +1,12 @@
 /** Developers with wallets and hosts, and a service that they come to. */
+
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSites } from '../../src/api/auth/origins.ts'
 import { createDevelopers, type DevelopersParts } from '../../src/api/developers/developers.ts'
 import { createDeveloperBook } from '../../src/api/developers/registry.ts'
 import type { Access } from '../../src/api/http/access.ts'
+import { createLimits } from '../../src/core/collections/limits.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { type DeveloperPurpose, formatDeveloperText } from '../../src/core/payouts/developers.ts'
 import type { Rewards, Verification } from '../../src/core/payouts/ports/rewards.ts'
@@ -87,6 +89,7 @@ export function setUpDevelopers(hosts: readonly string[], more: Partial<Develope
   const parts: DevelopersParts = {
     book,
     kv,
+    limits: createLimits(clock),
     clock,
     log,
     verifier: createVerifier(),

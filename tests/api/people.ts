@@ -1,6 +1,8 @@
 /** Wallets, and a sign-in that they come to. */
+
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { createSignIn, type SignInParts } from '../../src/api/auth/sign-in.ts'
+import { createLimits } from '../../src/core/collections/limits.ts'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import type { Facts } from '../../src/core/runtime.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
@@ -33,6 +35,7 @@ export function setUp(more: Partial<SignInParts> = {}) {
   const note = (event: string, facts: Facts = {}) => void logged.push({ event, ...facts })
   const parts: SignInParts = {
     kv,
+    limits: createLimits(clock),
     clock,
     verifier: createVerifier(),
     log: { info: note, warn: note, error: note },

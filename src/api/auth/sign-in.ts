@@ -2,6 +2,7 @@
  * Sign-in with a wallet: `/sign-in/nonce` returns a message, `/sign-in` accepts its signature, `/sign-out` ends the
  * session. There are no accounts: every wallet can sign in, and other code decides which data it may read.
  */
+import type { Limits } from '../../core/collections/limits.ts'
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Network } from '../../core/money/tokens.ts'
@@ -19,6 +20,7 @@ import { createSessions, isForeign, sessionCookie, usualSessionSeconds } from '.
 import { isSignedBy, readBase64, readSignature } from './signed-text.ts'
 
 export interface SignInParts {
+  readonly limits: Limits
   readonly kv: KeyValueStore
   readonly clock: Clock
   readonly verifier: Verifier
@@ -50,7 +52,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   const messages = createSignInMessages(key, parts.network)
   const sites = createSites(parts.publicUrl, parts.origins)
   const sessions = createSessions({ kv, clock, key, sessionSeconds, sites })
-  const attempts = createAttempts(clock)
+  const attempts = createAttempts(parts.limits, 'sign-in')
 
   const nonce = async (request: Request, site: Site): Promise<Response> => {
     const read = await readPosted(request, signInBodies.nonce)
@@ -107,7 +109,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       if (path === endpoints.signOut) return signOut(request, site)
       const forwarded = request.headers.get('x-forwarded-for') ?? undefined
       const client = readClientAddress(peer, forwarded, parts.trustProxy ?? 0)
-      return attempts.take(client) ? signIn(request, site) : problem('sign_ins_limited')
+      return (await attempts.take(client)) ? signIn(request, site) : problem('sign_ins_limited')
     },
   }
 }

@@ -6,6 +6,7 @@
  * spelling of the rules, and limits the rate for each host.
  */
 
+import type { Limits } from '../../core/collections/limits.ts'
 import { createTokenBuckets } from '../../core/collections/token-bucket.ts'
 import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Network } from '../../core/money/tokens.ts'
@@ -23,6 +24,7 @@ import { type DeveloperBody, developerBody, revokeBody } from './bodies.ts'
 import { createDeveloperMessages, type DeveloperMessageParts, type DeveloperMessages } from './messages.ts'
 
 export interface DevelopersParts extends DeveloperMessageParts {
+  readonly limits: Limits
   readonly book: DeveloperBook
   readonly log: Log
   readonly network: Network
@@ -45,8 +47,8 @@ const freshMs = 5_000
 
 export function createDevelopers(parts: DevelopersParts) {
   const { book, clock, sites } = parts
-  const attempts = createAttempts(clock)
-  const mayTry = (request: Request, { peer }: Visitor): boolean => {
+  const attempts = createAttempts(parts.limits, 'developers')
+  const mayTry = (request: Request, { peer }: Visitor): Promise<boolean> => {
     const forwarded = request.headers.get('x-forwarded-for') ?? undefined
     return attempts.take(readClientAddress(peer, forwarded, parts.trustProxy))
   }
@@ -57,14 +59,14 @@ export function createDevelopers(parts: DevelopersParts) {
   }
   return {
     register: async (request: Request, visitor: Visitor) => {
-      if (!mayTry(request, visitor)) return tooMany()
+      if (!(await mayTry(request, visitor))) return tooMany()
       const body = await readPosted(request, developerBody)
       if (body instanceof Response) return body
       const site = sites.of(request)
       return site ? register(desk, body, site) : problem('sign_in_unconfigured')
     },
     revoke: async (request: Request, visitor: Visitor, access: () => Promise<Access>) => {
-      if (!mayTry(request, visitor)) return tooMany()
+      if (!(await mayTry(request, visitor))) return tooMany()
       const body = await readPosted(request, revokeBody)
       if (body instanceof Response) return body
       const { host, wallet, issuedAt, signature, signedMessage } = body

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createLimits } from '../../core/collections/limits.ts'
 import { knownMints, type Network } from '../../core/money/tokens.ts'
 import type { Gift } from '../../paywall/runtime/faucet-source.ts'
 import { createFaucet, type FaucetParts } from './faucet.ts'
@@ -15,7 +16,7 @@ function open(options: Partial<FaucetParts> & { readonly gift?: Gift } = {}) {
     network: 'devnet',
     mints: knownMints.devnet,
     trustProxy: 0,
-    clock,
+    limits: createLimits(clock),
     log,
     source: {
       kind: 'key',

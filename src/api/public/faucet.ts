@@ -5,11 +5,12 @@
  * client address, per recipient and in total. The tokens are free, but each transfer costs SOL of the key.
  */
 
-import { type BucketRate, createTokenBuckets } from '../../core/collections/token-bucket.ts'
+import type { Limits } from '../../core/collections/limits.ts'
+import type { BucketRate } from '../../core/collections/token-bucket.ts'
 import { readClientAddress } from '../../core/http/client-address.ts'
 import { localnetMints, type MintTable, type Network } from '../../core/money/tokens.ts'
 import { localnetPortions, type Portions, readFaucetOrder } from '../../core/protocol/faucet-order.ts'
-import type { Clock, Log } from '../../core/runtime.ts'
+import type { Log } from '../../core/runtime.ts'
 import type { FaucetSource, Forward, Gift, Give } from '../../paywall/runtime/faucet-source.ts'
 import type { Visitor } from '../http/access.ts'
 
@@ -22,7 +23,7 @@ export interface FaucetParts {
   readonly trustProxy: number
   /** The source of the tokens. Without one there is no faucet. */
   readonly source: FaucetSource | undefined
-  readonly clock: Clock
+  readonly limits: Limits
   readonly log: Log
 }
 
@@ -62,14 +63,13 @@ function forwardTo(forward: Forward): Answer {
   }
 }
 
-function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: Give): Answer {
-  const limits = createLimits(clock)
+function giveBy({ network, mints, trustProxy, limits, log }: FaucetParts, give: Give): Answer {
   return async (body, request, { peer }) => {
     const order = readFaucetOrder(body, keyPortions, mints)
     if (typeof order === 'string') return say(400, order)
     const { address, units, amounts } = order
     const client = readClientAddress(peer, request.headers.get('x-forwarded-for') ?? undefined, trustProxy)
-    const entry = limits.enter(client, address)
+    const entry = await enterFaucet(limits, client, address)
     if (entry.kind === 'later') {
       const minutes = Math.ceil(entry.seconds / 60)
       return say(429, `Faucet limit reached. Try again in ${minutes} minutes.`, {
@@ -82,7 +82,7 @@ function giveBy({ network, mints, trustProxy, clock, log }: FaucetParts, give: G
     if (gift.kind === 'landed') return json(200, { address, amounts, signatures: [gift.tx] })
     log.warn('faucet.failed', { network, why: gift.why })
     if (gift.kind === 'failed') return say(502, `The faucet could not pay: ${gift.why}.`)
-    if (!gift.isSent) entry.giveBack()
+    if (!gift.isSent) entry.leave(0)
     return say(503, `The faucet cannot pay at the moment: ${gift.why}.`)
   }
 }
@@ -94,28 +94,12 @@ const rates: Readonly<Record<'client' | 'recipient' | 'all', BucketRate>> = {
   all: { most: 100, secondsEach: 36 },
 }
 
-type Entry = { readonly kind: 'in'; giveBack(): void } | { readonly kind: 'later'; readonly seconds: number }
-
-function createLimits(clock: Clock): { enter(client: string, recipient: string): Entry } {
-  const findBucket = createTokenBuckets(clock)
-  return {
-    enter: (client, recipient) => {
-      const all = [
-        { rate: rates.client, credit: findBucket(`client ${client}`, rates.client) },
-        { rate: rates.recipient, credit: findBucket(`recipient ${recipient}`, rates.recipient) },
-        { rate: rates.all, credit: findBucket('all', rates.all) },
-      ]
-      const wait = Math.max(...all.map(({ rate, credit }) => (1 - credit.left) * rate.secondsEach))
-      if (wait > 0) return { kind: 'later', seconds: wait }
-      for (const { credit } of all) credit.left -= 1
-      return {
-        kind: 'in',
-        giveBack: () => {
-          for (const { credit } of all) credit.left += 1
-        },
-      }
-    },
-  }
+function enterFaucet(limits: Limits, client: string, recipient: string): ReturnType<Limits['enter']> {
+  const bucket = (kind: keyof typeof rates, name: string) => ({ book: `faucet/${kind}`, name, rate: rates[kind] })
+  return limits.enter({
+    buckets: [bucket('client', client), bucket('recipient', recipient), bucket('all', '')],
+    cost: 1,
+  })
 }
 
 /** Undefined if the body is too long. Reading stops at the limit. */

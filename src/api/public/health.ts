@@ -89,14 +89,14 @@ async function findFaults(service: Runtime): Promise<Findings> {
  * Metrics contain no amounts, but names of nodes. Owners can read them, programs on this machine on every network, and
  * everyone if the option `metrics` is `'open'`.
  */
-export function metricsEndpoint(
+export async function metricsEndpoint(
   service: Runtime,
   request: Request,
   { visitor, access, isOpen }: { readonly visitor: Visitor; readonly access: Access; readonly isOpen: boolean },
-): Response {
+): Promise<Response> {
   if (!isOpen && !mayRead(access) && !isLocalVisit(request, visitor)) {
     const detail = "Send the request from the same machine, sign in, or set metrics: 'open'."
     return problem('sign_in_required', { detail, headers: { 'WWW-Authenticate': 'Bearer' } })
   }
-  return respond(service.meter.format(), 'text/plain; version=0.0.4; charset=utf-8')
+  return respond(await service.formatMetrics(), 'text/plain; version=0.0.4; charset=utf-8')
 }

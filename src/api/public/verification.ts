@@ -148,9 +148,9 @@ async function judgeWithin(
   const isSeen = service.chain.seen(body.tx) !== undefined
   const known = isSeen ? await judgeBy({}) : undefined
   if (known && isGood(known)) return { kind: 'judged', verdict: known }
-  const credit = service.rateLimit.enter(address, body.requestId)
+  const credit = await service.rateLimit.enter(address, body.requestId)
   // Clients without a known address share one budget: they may be the same client.
-  const read = credit && reads.enter(address === unknownAddress ? 'somebody' : address, body.requestId)
+  const read = credit && (await reads.enter(address === unknownAddress ? 'somebody' : address, body.requestId))
   if (!credit || !read) {
     credit?.leave(true)
     return known ? { kind: 'judged', verdict: known } : { kind: 'over_budget' }

@@ -9,6 +9,7 @@ import type { Rpc } from '../rpc/rpc.ts'
 import { readFinality } from './finality.ts'
 import { createNodeReader, type Pin } from './node-reader.ts'
 import { createSharedReads } from './shared-reads.ts'
+import { createSharedWatcher, type WatcherView } from './shared-watcher.ts'
 import type { SignedTransactions } from './signed-transactions.ts'
 import { createWatcher, type Watch } from './watcher.ts'
 
@@ -40,8 +41,13 @@ export function createChain(parts: ChainParts): Chain {
   const reads = createSharedReads({ nodeReaders, clock, log, hedgeMs, onHedge, watcher: () => watcher })
   // The watcher heard of it, so callers that wait for it are served at once.
   const readHeard = (signature: string) => reads.join(signature, heardWaitMs, 'confirmed', 'sure')
-  const watcher =
-    parts.watch && createWatcher({ ...parts.watch, nodeReaders, clock, log, read: readHeard, ...(meter && { meter }) })
+  const watcher = openWatcher()
+  function openWatcher(): WatcherView | undefined {
+    if (!parts.watch) return undefined
+    const { peers } = parts.watch
+    const watcherParts = { ...parts.watch, nodeReaders, clock, log, read: readHeard, ...(meter && { meter }) }
+    return peers ? createSharedWatcher({ ...watcherParts, peers, onSeen: reads.settle }) : createWatcher(watcherParts)
+  }
   return {
     read: async (signature, waitMs, options = {}) => {
       const { commitment = 'confirmed', isDoubtful = false, isAnew = false, isOld = false } = options

@@ -1,10 +1,11 @@
 /** Waits for transactions to appear. Concurrent callers for one transaction share one read. */
 import { setNewest } from '../../core/collections/bounded-map.ts'
+import type { Effect } from '../../core/payment/verify.ts'
 import type { Commitment, Reading } from '../../core/ports/chain.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { NodeReader } from './node-reader.ts'
 import { createInquiry, type Finding, inquire } from './quorum.ts'
-import type { Watcher } from './watcher.ts'
+import type { WatcherView } from './shared-watcher.ts'
 
 export interface SharedReadsParts {
   readonly nodeReaders: readonly NodeReader[]
@@ -13,7 +14,7 @@ export interface SharedReadsParts {
   /** The delay after which a second node, if configured, is asked beside a silent one. */
   readonly hedgeMs: number
   readonly onHedge: () => void
-  readonly watcher: () => Watcher | undefined
+  readonly watcher: () => WatcherView | undefined
 }
 
 /** The confidence that the transaction exists, by caller. */
@@ -78,6 +79,13 @@ export function createSharedReads(parts: SharedReadsParts) {
       if (shared.readers.size >= mostReaders) return unavailable('too many requests wait for this payment')
       shared.until = Math.max(shared.until, state.clock.monotonic() + waitMs)
       return waitForReading(shared, waitMs)
+    },
+    /** Ends the wait for a transaction that another process has read. */
+    settle: (effect: Effect) => {
+      const shared = state.running.get(nameRead(effect.signature, 'confirmed'))
+      if (!shared) return
+      finish(state, shared, { kind: 'found', effect })
+      shared.wake()
     },
     close: () => {
       state.isClosed = true

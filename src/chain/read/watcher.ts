@@ -9,6 +9,7 @@ import { decodeSignature } from '../../core/encoding/base58.ts'
 import type { Meter } from '../../core/observability/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Reading } from '../../core/ports/chain.ts'
+import type { WatchPeers } from '../../core/ports/processes.ts'
 import type { Clock, ConnectSocket, Log } from '../../core/runtime.ts'
 import { createSubscription } from '../rpc/subscription.ts'
 import { catchUp } from './catch-up.ts'
@@ -21,6 +22,8 @@ export interface Watch {
   /** The WebSocket addresses of each node, the most likely one first. */
   readonly socketUrls: readonly (readonly string[])[]
   readonly journal: WatchJournal
+  /** Set if another process may watch instead of this one. */
+  readonly peers?: WatchPeers | undefined
 }
 
 export interface WatcherParts extends Watch {
@@ -29,6 +32,8 @@ export interface WatcherParts extends Watch {
   readonly clock: Clock
   readonly log: Log
   readonly meter?: Meter
+  /** Called for each payment to a watched address, when it is read for the first time. */
+  readonly onNew?: (effect: Effect) => void
 }
 
 const pollMs = 2_000
@@ -114,6 +119,7 @@ export function createWatcher(parts: WatcherParts) {
     found: (effect: Effect, wasHeard: boolean) => {
       const isNews = payments.isNews(effect)
       payments.remember(effect)
+      if (isNews) parts.onNew?.(effect)
       if (!isNews || wasHeard || !subscription.isCurrent()) return
       meter?.count('paystile_payments_missed_total')
       log.warn('watcher.missed', { why: 'the WebSocket did not report a payment; reconnecting' })

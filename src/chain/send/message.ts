@@ -22,9 +22,9 @@ import { equalBytes } from '../../core/encoding/hmac.ts'
 import { PaystileError } from '../../core/errors/paystile-error.ts'
 import type { Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type { Verifier } from '../../core/runtime.ts'
+import type { LookupTable } from '../accounts/lookup-tables.ts'
 import { isLocalWallet, type Wallet } from '../keys/keypair.ts'
 import { decodeTransaction, openTransaction, readAccountIndex, readSignature } from '../read/decode.ts'
-import type { LookupTable } from '../read/lookup-tables.ts'
 
 /** The period in which a transaction can land. */
 export interface Lifetime {

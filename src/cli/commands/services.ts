@@ -15,6 +15,7 @@ export function addServiceCommands({ command, run }: Commands): void {
     .option('--port <number>', 'port to listen on, instead of the one in the file')
     .option('--host <address>', 'address to listen on, instead of the one in the file')
     .option('--watch', 'reload the file and .env at every change (without --watch: at SIGHUP)')
+    .option('--processes <number>', 'processes that share the port: a number, or auto for one per core (default: 1)')
     .option('--check', 'check the file and exit')
     .option('--schema', 'print the JSON Schema of the file, for editors')
     .action(run(() => import('../operator/serve.ts'), 'serve'))

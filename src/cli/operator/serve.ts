@@ -1,5 +1,7 @@
 /** `paystile serve`: runs the gateway from a file. */
+import cluster from 'node:cluster'
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { endpoints } from '../../api/http/paths.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
@@ -9,17 +11,18 @@ import { fileNames, readPlanFile } from '../../gateway/config/file.ts'
 import type { Plan, RoutePlan } from '../../gateway/config/plan.ts'
 import { jsonSchema } from '../../gateway/config/schema.ts'
 import { findSelf } from '../../gateway/config/self.ts'
-import { type Gateway, openGateway } from '../../gateway/gateway.ts'
+import { openGateway } from '../../gateway/gateway.ts'
 import { createPriceEditor } from '../../gateway/price-editor.ts'
 import { type EnvReading, envFileName, followEnvFile, loadEnvFile } from '../../host/env-file.ts'
 import type { Pricing } from '../../paywall/config/pricing.ts'
 import { untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
-import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table } from '../output.ts'
+import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
 import type { Flags } from '../run.ts'
 import { followChanges, type Reloads } from './config-changes.ts'
+import { type ServeRun, type ShortReport, serveAsProcess, superviseProcesses } from './serve-processes.ts'
 
-type ServeOptions = Flags<'port' | 'host', 'check' | 'schema' | 'watch'>
+type ServeOptions = Flags<'port' | 'host' | 'processes', 'check' | 'schema' | 'watch'>
 
 export async function serve(terminal: Terminal, file: string | undefined, options: ServeOptions): Promise<ExitCode> {
   if (options.schema) {
@@ -27,53 +30,71 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     return exitCodes.ok
   }
   const port = readWhole('--port', options.port, 0, 65_535)
+  const count = readProcesses(options.processes)
   const path = findFile(file)
-  const secrets = followEnvFile(dirname(path))
-  noteSecrets(terminal, dirname(path), secrets.load().reading)
-  const readPlan = async (): Promise<Plan> => {
-    const read = await readPlanFile(path, process.env)
+  const readPlan = async (text?: string): Promise<Plan> => {
+    const read = await readPlanFile(path, process.env, text)
     return { ...read, port: port ?? read.port, host: options.host ?? read.host }
   }
+  if (count > 1 && cluster.isWorker) return serveAsProcess({ path, readPlan, count }, explain)
+  const secrets = followEnvFile(dirname(path))
+  noteSecrets(terminal, dirname(path), secrets.load().reading)
   const plan = await readPlan()
   const routes = plan.routes.map(describe)
   if (options.check) {
     const circles = await findSelf(plan)
     if (circles.length > 0) throw new ConfigurationError(circles.map((problem) => `${basename(path)}: ${problem}`))
-    const count = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
-    const lines = [`${basename(path)} is valid: ${count}.`, '', ...createRows(routes)]
+    const total = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
+    const lines = [`${basename(path)} is valid: ${total}.`, '', ...createRows(routes)]
     return terminal.result({ ok: true, file: path, routes }, lines)
   }
-  const stopped = untilStopped()
-  const reload = inTurn(async (): Promise<void> => {
+  const loadSecrets = () => {
     const { reading, undo } = secrets.load()
+    if (reading.kind !== 'unreadable') return { undo }
+    undo()
+    // Without this error its secrets would be missing silently.
+    throw new Error(`${envFileName} cannot be read (${reading.why}).`)
+  }
+  const announce = (url: string): void => {
+    terminal.result({ url, file: path, routes, processes: count }, [
+      paint.bold(`Serving ${basename(path)} at ${url}${count > 1 ? ` with ${count} processes` : ''}`),
+      '',
+      ...createRows(routes),
+      ...(plan.service.facilitator ? [`Facilitator for x402: ${url}${endpoints.facilitator}`] : []),
+    ])
+  }
+  const run: ServeRun = {
+    ...{ terminal, path, count, plan, isWatching: options.watch === true, loadSecrets, readPlan, announce },
+    variables: secrets.values,
+    tellReadiness: (report) => tellReadiness(terminal, report),
+    tellReload: (reload) => () => tellReload(terminal, path, reload),
+  }
+  return count > 1 ? superviseProcesses(run) : serveAlone(run)
+}
+
+/** Serves in this process. */
+async function serveAlone(run: ServeRun): Promise<ExitCode> {
+  const { terminal, path, plan } = run
+  const stopped = untilStopped()
+  const reloadAll = async (): Promise<void> => {
+    const { undo } = run.loadSecrets()
     try {
-      // Without this error its secrets would be missing silently.
-      if (reading.kind === 'unreadable') throw new Error(`${envFileName} cannot be read (${reading.why}).`)
-      await gateway.reload(await readPlan())
-      terminal.note(`Reloaded ${basename(path)}: ${gateway.plan.routes.length} routes.`)
+      await gateway.reload(await run.readPlan())
     } catch (error) {
       undo()
-      const why = error instanceof Error ? error.message : String(error)
-      terminal.note(`${paint.yellow('Not reloaded. The previous configuration stays active.')} ${why}`)
       throw error
     }
-  })
-  const prices = createPriceEditor({ path, environment: process.env, plan: () => gateway.plan, reload })
-  const gateway = openGateway(plan, { prices })
+  }
+  const prices = createPriceEditor({ path, environment: process.env, plan: () => gateway.plan, reload: reloadAll })
+  const gateway = openGateway(plan, { reloadAll, prices })
   let reloads: Reloads | undefined
   try {
     const url = await gateway.listen().catch((error: unknown) => {
       throw explain(error, plan)
     })
-    terminal.result({ url, file: path, routes }, [
-      paint.bold(`Serving ${basename(path)} at ${url}`),
-      '',
-      ...createRows(routes),
-      ...(plan.service.facilitator ? [`Facilitator for x402: ${url}${endpoints.facilitator}`] : []),
-    ])
-    void tellReadiness(terminal, gateway)
-    // A failed reload has been reported.
-    reloads = followChanges(path, options.watch === true, () => reload().catch(() => {}))
+    run.announce(url)
+    void gateway.readiness().then(run.tellReadiness)
+    reloads = followChanges(path, run.isWatching, run.tellReload(gateway.reloadAll))
     await stopped
     terminal.note('Stopping…')
     return exitCodes.ok
@@ -83,13 +104,24 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   }
 }
 
-/** Runs one call after the other. */
-function inTurn(run: () => Promise<void>): () => Promise<void> {
-  let last = Promise.resolve()
-  return () => {
-    const next = last.then(run)
-    last = next.catch(() => {})
-    return next
+const mostProcesses = 64
+
+/** The number of processes: one by default, one per core with `auto`. */
+function readProcesses(text: string | undefined): number {
+  if (text === 'auto') return Math.min(availableParallelism(), mostProcesses)
+  if (text !== undefined && !/^\d+$/.test(text))
+    throw usage(`--processes must be auto, or a whole number from 1 to ${mostProcesses}, not "${text}".`)
+  return readWhole('--processes', text, 1, mostProcesses) ?? 1
+}
+
+/** Reports the outcome of a reload. */
+async function tellReload(terminal: Terminal, path: string, reload: () => Promise<void>): Promise<void> {
+  try {
+    await reload()
+    terminal.note(`Reloaded ${basename(path)}.`)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    terminal.note(`${paint.yellow('Not reloaded. The previous configuration stays active.')} ${why}`)
   }
 }
 
@@ -145,13 +177,12 @@ function createRows(routes: readonly RouteWords[]): readonly string[] {
 }
 
 /** Reports once which routes cannot sell yet. Later changes are in the log. */
-async function tellReadiness(terminal: Terminal, gateway: Gateway): Promise<void> {
-  const { ready, offered, why } = await gateway.readiness()
+function tellReadiness(terminal: Terminal, { ready, offered, why }: ShortReport): void {
   if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why} Run npx paystile doctor for help.`)
   else if (offered.length > 0) terminal.note(`Ready. Accepts ${offered.join(', ')}. Press Ctrl-C to stop.`)
 }
 
-function explain(error: unknown, { host, port }: Plan): unknown {
+function explain(error: unknown, { host, port }: Pick<Plan, 'host' | 'port'>): unknown {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
     return new CommandError('usage', 'port_in_use', `Port ${port} is in use. Choose another with --port.`)

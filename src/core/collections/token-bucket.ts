@@ -20,7 +20,7 @@ export interface TokenBucket {
 
 const mostKept = 10_000
 
-export function createTokenBuckets(clock: Clock): (name: string, rate: BucketRate) => TokenBucket {
+export function createTokenBuckets(clock: Pick<Clock, 'monotonic'>): (name: string, rate: BucketRate) => TokenBucket {
   const credits = new Map<string, TokenBucket & { at: number }>()
   return (name, { most, secondsEach }) => {
     const now = clock.monotonic()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createMeter, metrics } from './metrics.ts'
+import { createMeter, formatMetrics, joinMetrics, keepCounters, metrics } from './metrics.ts'
 
 it('tells nothing of a counter that has not counted', () => {
   const meter = createMeter()
@@ -83,4 +83,27 @@ it('T139: escapes labels, so that input cannot end a line or a label', () => {
   const lines = meter.format().split('\n')
   expect(lines).toContain(String.raw`paystile_node_calls_total{node="a\"} 1\nforged{x=\"\\"} 1`)
   expect(lines.filter((line) => line.startsWith('forged'))).toEqual([])
+})
+
+it('joins the metrics of processes: counters and histograms are added, the highest gauge counts', () => {
+  const [one, other] = [createMeter(), createMeter()]
+  one.count('paystile_node_calls_total', { node: '0' }, 2)
+  other.count('paystile_node_calls_total', { node: '0' }, 3)
+  one.set('paystile_payments_unfinal', 7)
+  one.set('paystile_ready', 1)
+  for (const meter of [one, other]) meter.observe('paystile_proof_seconds', 0.2)
+  const lines = formatMetrics(joinMetrics([one.dump(), other.dump()])).split('\n')
+  expect(lines).toContain('paystile_node_calls_total{node="0"} 5')
+  expect(lines).toContain('paystile_payments_unfinal 7')
+  expect(lines).toContain('paystile_ready 0')
+  expect(lines).toContain('paystile_proof_seconds_bucket{le="0.25"} 2')
+  expect(lines).toContain('paystile_proof_seconds_sum 0.4')
+})
+
+it('keeps the counters of a process that ended, and not its gauges', () => {
+  const ended = createMeter()
+  ended.count('paystile_node_calls_total', { node: '0' }, 2)
+  ended.set('paystile_payments_unfinal', 7)
+  const text = formatMetrics(keepCounters(ended.dump()))
+  expect([/^paystile_node_calls_total.* 2$/m.test(text), text.includes('unfinal')]).toEqual([true, false])
 })

@@ -78,6 +78,7 @@ export interface Meter {
   set(metric: Metric, value: number, labels?: Labels): void
   /** Adds to a histogram. */
   observe(metric: Metric, seconds: number, labels?: Labels): void
+  dump(): MetricsDump
   /** In Prometheus's text format. */
   format(): string
 }
@@ -101,19 +102,18 @@ interface Histogram {
   sum: number
 }
 
+type Rows<Value> = Map<Metric, Map<string, Value>>
+
+/** The values of a meter, by metric and labels. */
+export interface MetricsDump {
+  readonly values: Rows<number>
+  readonly histograms: Rows<Histogram>
+}
+
 export function createMeter(): Meter {
-  const values = new Map<Metric, Map<string, number>>()
-  const histograms = new Map<Metric, Map<string, Histogram>>()
-  const rowOf = <Value>(rows: Map<Metric, Map<string, Value>>, metric: Metric): Map<string, Value> => {
-    const row = rows.get(metric) ?? new Map<string, Value>()
-    rows.set(metric, row)
-    return row
-  }
+  const dump: MetricsDump = { values: new Map(), histograms: new Map() }
+  const { values, histograms } = dump
   for (const [metric, labels] of fromTheStart) rowOf(values, metric).set(formatLabels(labels), 0)
-  const linesOf = (metric: Metric): readonly string[] => [
-    ...[...(values.get(metric) ?? [])].map(([labels, value]) => `${metric}${braced(labels)} ${value}`),
-    ...[...(histograms.get(metric) ?? [])].flatMap(([labels, histogram]) => formatHistogram(metric, labels, histogram)),
-  ]
   return {
     count: (metric, labels, by = 1) => {
       const row = rowOf(values, metric)
@@ -136,16 +136,68 @@ export function createMeter(): Meter {
       histogram.counts[index] = (histogram.counts[index] ?? 0) + 1
       histogram.sum += seconds
     },
-    format: () =>
-      (Object.keys(metrics) as Metric[])
-        .map((metric) => ({ metric, lines: linesOf(metric) }))
-        .filter(({ lines }) => lines.length > 0)
-        .map(({ metric, lines }) => {
-          const [type, help] = metrics[metric]
-          return `# HELP ${metric} ${help}\n# TYPE ${metric} ${type}\n${lines.join('\n')}\n`
-        })
-        .join(''),
+    dump: () => dump,
+    format: () => formatMetrics(dump),
   }
+}
+
+function rowOf<Value>(rows: Rows<Value>, metric: Metric): Map<string, Value> {
+  const row = rows.get(metric) ?? new Map<string, Value>()
+  rows.set(metric, row)
+  return row
+}
+
+/** In Prometheus's text format. */
+export function formatMetrics({ values, histograms }: MetricsDump): string {
+  const linesOf = (metric: Metric): readonly string[] => [
+    ...[...(values.get(metric) ?? [])].map(([labels, value]) => `${metric}${braced(labels)} ${value}`),
+    ...[...(histograms.get(metric) ?? [])].flatMap(([labels, histogram]) => formatHistogram(metric, labels, histogram)),
+  ]
+  return (Object.keys(metrics) as Metric[])
+    .map((metric) => ({ metric, lines: linesOf(metric) }))
+    .filter(({ lines }) => lines.length > 0)
+    .map(({ metric, lines }) => {
+      const [type, help] = metrics[metric]
+      return `# HELP ${metric} ${help}\n# TYPE ${metric} ${type}\n${lines.join('\n')}\n`
+    })
+    .join('')
+}
+
+/** These gauges are 1 if all is well, so the whole is as well as its worst part. */
+const isWorstOf: readonly Metric[] = ['paystile_ready', 'paystile_node_healthy']
+
+/**
+ * The metrics of several processes as those of one: counters and histograms are added. The highest gauge counts,
+ * because most gauges have a value in one process only.
+ */
+export function joinMetrics(dumps: readonly MetricsDump[]): MetricsDump {
+  const joined: MetricsDump = { values: new Map(), histograms: new Map() }
+  for (const { values, histograms } of dumps) {
+    for (const [metric, rows] of values) {
+      const row = rowOf(joined.values, metric)
+      for (const [labels, value] of rows) row.set(labels, joinValues(metric, row.get(labels), value))
+    }
+    for (const [metric, rows] of histograms) {
+      const row = rowOf(joined.histograms, metric)
+      for (const [labels, { counts, sum }] of rows) {
+        const before = row.get(labels)
+        const added = counts.map((count, index) => count + (before?.counts[index] ?? 0))
+        row.set(labels, { counts: added, sum: sum + (before?.sum ?? 0) })
+      }
+    }
+  }
+  return joined
+}
+
+function joinValues(metric: Metric, before: number | undefined, value: number): number {
+  if (before === undefined) return value
+  if (metrics[metric][0] === 'counter') return before + value
+  return isWorstOf.includes(metric) ? Math.min(before, value) : Math.max(before, value)
+}
+
+/** The part of a dump that outlives its process: a counter never decreases. */
+export function keepCounters({ values, histograms }: MetricsDump): MetricsDump {
+  return { values: new Map([...values].filter(([metric]) => metrics[metric][0] === 'counter')), histograms }
 }
 
 /** Writes cumulative buckets, as Prometheus requires. */

@@ -28,10 +28,15 @@ export const fileNames = [
 const longestFile = 1_000_000
 const mostAliases = 100
 
-/** Reads the plan from a file. Throws a `ConfigurationError` with all problems. */
-export async function readPlanFile(path: string, environment: Environment): Promise<Plan> {
+/** Whether a file is text, and not a module. */
+export function isTextFile(path: string): boolean {
+  return /\.(?:ya?ml|json)$/i.test(path)
+}
+
+/** Reads the plan from a file. Throws a `ConfigurationError` with all problems. `text` is read instead of the file's. */
+export async function readPlanFile(path: string, environment: Environment, text?: string): Promise<Plan> {
   const name = basename(path)
-  if (/\.(?:ya?ml|json)$/i.test(path)) return readPlanText(readText(path), name, environment)
+  if (isTextFile(path)) return readPlanText(text ?? readText(path), name, environment)
   const plan = readSource({ value: await loadModule(path), locate: () => name, secrets: [] }, environment)
   if (plan.isEditable) throw new ConfigurationError([`${name}: edit: ${onlyYaml}`])
   return plan

@@ -10,7 +10,7 @@ import { readLanguage } from '../../core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutOrder, CheckoutState } from '../../core/checkout/messages.ts'
 import { checkoutHeader, parseOrder } from '../../core/checkout/messages.ts'
 import { isPayable } from '../../core/checkout/texts.ts'
-import { type BucketRate, createTokenBuckets } from '../../core/collections/token-bucket.ts'
+import type { BucketRate } from '../../core/collections/token-bucket.ts'
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
 import { isForwardedSecure, readClientAddress, unknownAddress } from '../../core/http/client-address.ts'
@@ -47,7 +47,7 @@ export interface ShownPage {
 
 export interface CheckoutVisitors extends PayDesk {
   /** Whether this client may get a page now. Others get the response for programs, which costs almost nothing. */
-  mayEnter(incoming: Incoming): boolean
+  mayEnter(incoming: Incoming): Promise<boolean>
   /** The tickets of this browser for this request, the current one first. */
   find(incoming: Incoming): Promise<readonly FoundPurchase[]>
   /** The page: for the price of a valid ticket, or for a new one. */
@@ -60,17 +60,18 @@ export interface CheckoutVisitors extends PayDesk {
 }
 
 /** Counts the requests of a client. Returns false above the limit. */
-function limitVisits({ runtime, route }: RouteRuntime): (incoming: Incoming, what: keyof typeof rates) => boolean {
-  const creditOf = createTokenBuckets(runtime.clock)
-  return (incoming, what) => {
+function limitVisits({ runtime, route }: RouteRuntime) {
+  const limits = runtime.openLimits()
+  const { scope, endpoint } = route.config
+  return async (incoming: Incoming, what: keyof typeof rates): Promise<boolean> => {
     const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
     const { most, secondsEach } = rates[what]
     // Clients without a known address share one budget, so it is larger, and one client alone cannot exhaust it.
     const crowd = address === unknownAddress ? unknownClients : 1
-    const credit = creditOf(`${what} ${address}`, { most: most * crowd, secondsEach: secondsEach / crowd })
-    if (credit.left < 1) return false
-    credit.left -= 1
-    return true
+    const rate = { most: most * crowd, secondsEach: secondsEach / crowd }
+    const book = JSON.stringify(['checkout', what, scope, endpoint])
+    const entry = await limits.enter({ buckets: [{ book, name: address, rate }], cost: 1 })
+    return entry.kind === 'in'
   }
 }
 
@@ -141,7 +142,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
     const order = parseOrder(header)
     if (!order) return refuse('proof_malformed', { detail: `The header ${checkoutHeader} cannot be read.` })
     const isQuestion = order.kind === 'status' || order.kind === 'view' || order.kind === 'receipt'
-    if (!spend(incoming, isQuestion ? 'question' : 'payment')) return refuse('rate_limited')
+    if (!(await spend(incoming, isQuestion ? 'question' : 'payment'))) return refuse('rate_limited')
     const isHolder = needsTicket && (await holds(order.requestId, incoming))
     // The receipt names the whole address and the payer's pseudonym, and requestIds are public on the chain.
     if (order.kind === 'receipt' && !isHolder) return refuse('claim_required')
@@ -197,7 +198,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       const purchase = await desk.open(requestId)
       if (!purchase) return undefined
       if (purchase.request.proof === 'sig') return needsSignature
-      if (!spend(incoming, 'page')) return refuse('rate_limited')
+      if (!(await spend(incoming, 'page'))) return refuse('rate_limited')
       const { state: seen } = await desk.readState(purchase, incoming)
       const state = withoutUse(seen, 'paid')
       if (route.whyClosed() !== undefined && isPayable(state)) return clockWrong
@@ -208,7 +209,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       const purchase = await desk.open(requestId)
       const token = wanted ?? (purchase && desk.listTokens(purchase)[0]?.token)
       if (!purchase || !token) return refuse('unknown_request')
-      if (!spend(incoming, 'payment')) return refuse('rate_limited')
+      if (!(await spend(incoming, 'payment'))) return refuse('rate_limited')
       return desk.prepare(purchase, token, account, incoming)
     },
     answer: (header, incoming) => answer(header, incoming, false),

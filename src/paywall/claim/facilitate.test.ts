@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createLimits } from '../../core/collections/limits.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { token2022Program } from '../../core/money/tokens.ts'
 import { type Ledger, LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -65,6 +66,7 @@ async function begin({ network = 'localnet', leastPrice = 0n } = {}) {
   const fail = () => Promise.reject(new LedgerUnavailable('down'))
   const runtime = {
     clock,
+    openLimits: () => createLimits(clock),
     config: { network },
     log: { info: () => {}, warn: () => {}, error: () => {} },
     ledger: {

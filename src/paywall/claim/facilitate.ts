@@ -111,7 +111,7 @@ export function createFacilitator(parts: FacilitatorParts): Facilitator {
   const { runtime, config } = parts
   const { payTo } = config
   const sponsor = runtime.openSponsor(config.sponsor, { recipients: payTo })
-  const rateLimit = createRateLimit(runtime.clock, callerLimits)
+  const rateLimit = createRateLimit(runtime.openLimits(), 'facilitator', callerLimits)
   const open: OpenFacilitator = { ...parts, sponsor, rateLimit, turns: createTurns(mostWaiting) }
   const isReady = Promise.all([sponsor.ready(), runtime.submitter.start(), ...payTo.map(runtime.prepareRecipient)])
   return {
@@ -139,7 +139,7 @@ async function answerWithin(
   if (checked.kind === 'refused') return { kind: 'refused', refusal: checked }
   const { transaction } = checked
   const { payer } = transaction
-  const visit = parts.rateLimit.enter(call.address, payer)
+  const visit = await parts.rateLimit.enter(call.address, payer)
   if (!visit) return { kind: 'refused', refusal: refuse('rate_limited'), payer }
   let answer: FacilitatorAnswer | undefined
   try {

@@ -112,7 +112,7 @@ async function settleSent(
     return { kind: 'refused', refusal: refuse('unknown_request'), facts }
   const { incoming } = request
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-  const visit = runtime.rateLimit.enter(address, requestId)
+  const visit = await runtime.rateLimit.enter(address, requestId)
   if (!visit) return { kind: 'refused', refusal: refuse('rate_limited'), facts }
   const { isDoubtful } = visit
   const reading = await runtime.chain.read(tx, route.config.waitMs, { isDoubtful }).catch(() => undefined)
@@ -156,7 +156,7 @@ async function submitTransaction(routeRuntime: RouteRuntime, incoming: Incoming,
   const { transaction } = reading
   const { requestId } = credential
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-  const visit = runtime.rateLimit.enter(address, requestId ?? encodeBase58(transaction.message))
+  const visit = await runtime.rateLimit.enter(address, requestId ?? encodeBase58(transaction.message))
   if (!visit) return refused(refuse('rate_limited'), { requestId })
   let submission: SubmissionResult | undefined
   try {

@@ -54,7 +54,7 @@ export async function readWithin(
   // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again.
   if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
-  const credit = runtime.rateLimit.enter(address, proof.requestId)
+  const credit = await runtime.rateLimit.enter(address, proof.requestId)
   if (!credit) return known ?? refuse('rate_limited')
   let wasUseful = true
   try {

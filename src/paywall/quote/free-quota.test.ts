@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest'
+import { createLimits } from '../../core/collections/limits.ts'
 import { createFreeCounter } from './free-quota.ts'
 
 function counter(requests: number, seconds: number) {
   let now = 0
   const clock = { now: () => now, monotonic: () => now }
+  const limits = createLimits(clock)
   return {
-    ...createFreeCounter({ requests, seconds }, clock),
+    ...createFreeCounter({ scope: 'default', endpoint: undefined }, { requests, seconds }, { clock, limits }),
     advance: (ms: number) => {
       now += ms
     },

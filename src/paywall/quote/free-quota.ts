@@ -1,32 +1,24 @@
-/**
- * Free requests, counted by client address, before the paywall responds with 402. Each server counts separately, in
- * bounded memory: beyond the limit, further addresses must pay.
- */
+/** Free requests, counted by client address, before the paywall responds with 402. */
+import type { Limits } from '../../core/collections/limits.ts'
 import type { Clock } from '../../core/runtime.ts'
+import type { RouteConfig } from '../config/config.ts'
 import type { FreeQuota } from '../config/pricing.ts'
 
 export interface FreeCounter {
   /** Counts a request; false if the quota of the address is used. */
-  admit(address: string): boolean
+  admit(address: string): ReturnType<Limits['admitFree']>
 }
 
-const mostAddresses = 100_000
-
-export function createFreeCounter({ requests, seconds }: FreeQuota, clock: Clock): FreeCounter {
-  let counts = new Map<string, number>()
-  let period = Number.NaN
+export function createFreeCounter(
+  { scope, endpoint }: Pick<RouteConfig, 'scope' | 'endpoint'>,
+  { requests, seconds }: FreeQuota,
+  { clock, limits }: { readonly clock: Clock; readonly limits: Limits },
+): FreeCounter {
+  const quota = JSON.stringify([scope, endpoint, requests, seconds])
   return {
     admit: (address) => {
-      // One period for all, so that no data of an address is kept beyond it.
-      const now = Math.floor(clock.now() / 1000 / seconds)
-      if (now !== period) {
-        counts = new Map()
-        period = now
-      }
-      const count = counts.get(address) ?? 0
-      if (count >= requests || (count === 0 && counts.size >= mostAddresses)) return false
-      counts.set(address, count + 1)
-      return true
+      const period = Math.floor(clock.now() / 1000 / seconds)
+      return limits.admitFree({ quota, address, most: requests, period })
     },
   }
 }

@@ -4,13 +4,13 @@
  * stranger could lock out the payer.
  */
 
-import { type BucketRate, createTokenBuckets } from '../../core/collections/token-bucket.ts'
+import type { Limits } from '../../core/collections/limits.ts'
+import type { BucketRate } from '../../core/collections/token-bucket.ts'
 import { unknownAddress } from '../../core/http/client-address.ts'
-import type { Clock } from '../../core/runtime.ts'
 
 export interface RateLimit {
   /** Undefined if the client has exceeded its limit. */
-  enter(address: string, requestId: string): RateLimitVisit | undefined
+  enter(address: string, requestId: string): Promise<RateLimitVisit | undefined>
 }
 
 export interface RateLimitVisit {
@@ -30,28 +30,18 @@ export interface AddressLimits {
 const usualLimits: AddressLimits = { perAddress: { most: 30, secondsEach: 2 }, mostAtOnce: 64 }
 const perRequest: BucketRate = { most: 5, secondsEach: 5 }
 
-export function createRateLimit(clock: Clock, { perAddress, mostAtOnce } = usualLimits): RateLimit {
-  const addresses = createTokenBuckets(clock)
-  const requests = createTokenBuckets(clock)
-
+/** Limits with different names count separately. */
+export function createRateLimit(limits: Limits, name: string, { perAddress, mostAtOnce } = usualLimits): RateLimit {
   return {
-    enter: (address, requestId) => {
+    enter: async (address, requestId) => {
       // Clients without a known address share no limit, because they would lock out each other. Their proofs are read
       // with caution.
       if (address === unknownAddress) return { isDoubtful: true, leave: () => {} }
-      const client = addresses(address, perAddress)
-      const use = requests(`${address} ${requestId}`, perRequest)
-      if (client.left < 1 || use.left < 1 || client.waiting >= mostAtOnce) return undefined
-      client.waiting += 1
-      return {
-        isDoubtful: client.left < perAddress.most,
-        leave: (wasUseful) => {
-          client.waiting -= 1
-          if (wasUseful) return
-          client.left -= 1
-          use.left -= 1
-        },
-      }
+      const client = { book: name, name: address, rate: perAddress }
+      const use = { book: `${name}/request`, name: `${address} ${requestId}`, rate: perRequest }
+      const entry = await limits.enter({ buckets: [client, use], cost: 0, mostAtOnce })
+      if (entry.kind === 'later') return undefined
+      return { isDoubtful: !entry.isFull, leave: (wasUseful) => entry.leave(wasUseful ? 0 : 1) }
     },
   }
 }

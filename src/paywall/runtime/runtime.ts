@@ -2,6 +2,7 @@
  * The runtime of a service: the keys, the ledger and the nodes that its routes share, and the routes and recipients
  * that identify older requestIds.
  */
+import type { Limits } from '../../core/collections/limits.ts'
 import { equalBytes, type Hmac, prepareHmac } from '../../core/encoding/hmac.ts'
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
@@ -107,8 +108,14 @@ export interface RuntimeParts {
   readonly log: Log
   readonly trace: Trace
   readonly meter: Meter
+  /** The metrics of all processes of the gateway, in Prometheus's text format. */
+  readonly formatMetrics: () => Promise<string>
+  /** Whether this process does the background work of the gateway now. */
+  readonly leads: () => boolean
   /** Sales stop while the clock is wrong. */
   readonly clockCheck: ClockCheck
+  /** The limits that all processes of a gateway share. Otherwise new ones of this process. */
+  readonly openLimits: () => Limits
   readonly rateLimit: RateLimit
   readonly exposure: UnfinalizedPayments
   readonly usage: UsageCounters

@@ -11,9 +11,9 @@ import { findVerification } from '../../core/payouts/developers.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../../core/payouts/ports/rewards.ts'
 import { formatRules, type RewardRules, readHost, shareOut } from '../../core/payouts/rewards.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import { type Loop, startLoop } from '../loop.ts'
+import { type Loop, type LoopParts, startLoop } from '../loop.ts'
 
-export interface AccrualParts {
+export interface AccrualParts extends Pick<LoopParts, 'leads'> {
   readonly rewards: Rewards
   readonly rules: RewardRules
   /** The current rates. Undefined while they are unknown. */
@@ -49,7 +49,7 @@ export function startAccrual(parts: AccrualParts): Loop {
     while ((await accrueOnce(parts, id)) === mostAtOnce);
     await measure(parts)
   }
-  const loop = startLoop({ name: 'accrual', everyMs, work, log: parts.log })
+  const loop = startLoop({ name: 'accrual', everyMs, work, log: parts.log, leads: parts.leads })
   // Starts at once, because payments that become final before the start do not earn.
   void loop.run()
   return loop

@@ -19,8 +19,9 @@ import type {
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { writeNonce } from '../../core/protocol/nonce.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
+import type { LoopParts } from '../loop.ts'
 
-export interface OutgoingTransactionParts {
+export interface OutgoingTransactionParts extends Pick<LoopParts, 'leads'> {
   readonly outgoing: Pick<OutgoingTransactions, 'sign' | 'unsign' | 'land' | 'drop'>
   readonly outgoingWallet: Pick<OutgoingWallet, 'send' | 'readOutcome' | 'read'>
   readonly sealer: Sealer

@@ -47,7 +47,7 @@ export function startPayouts(given: PayoutsParts): Loop {
     if (planned === 'all') planAt = now + limits.everyMs
     if (planned === 'later') planAt = now + Math.min(minuteMs, limits.everyMs)
   }
-  return startLoop({ name: 'payouts', everyMs: Math.min(followMs, limits.everyMs), work, log })
+  return startLoop({ name: 'payouts', everyMs: Math.min(followMs, limits.everyMs), work, log, leads: given.leads })
 }
 
 /** Takes the next step of all open transactions. Returns the number that remain open. */

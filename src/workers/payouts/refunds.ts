@@ -108,7 +108,7 @@ export function startRefunds(given: RefundParts): Loop {
       await alone(parts.log, { kind, id }, () => advanceRefund(parts, transaction))
     }
   }
-  return startLoop({ name: 'refunds', everyMs, work, log: parts.log })
+  return startLoop({ name: 'refunds', everyMs, work, log: parts.log, leads: parts.leads })
 }
 
 async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransaction): Promise<SigningResult> {

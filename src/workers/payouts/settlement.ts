@@ -65,7 +65,7 @@ const [beatMs, beatLastsMs] = [30_000, 90_000]
 
 /** Runs the settlement repeatedly. */
 export function startSettlement(parts: SettlementParts): Loop {
-  return startLoop({ name: 'settlement', everyMs, work: createSettlement(parts), log: parts.log })
+  return startLoop({ name: 'settlement', everyMs, work: createSettlement(parts), log: parts.log, leads: parts.leads })
 }
 
 /** One turn: takes the next step of all open conversions, and starts those that are due. */

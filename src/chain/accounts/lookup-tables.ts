@@ -1,7 +1,7 @@
 /** Reads address lookup tables. */
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import { type ChainAccount, readAccounts } from '../accounts/account.ts'
 import type { Call } from '../rpc/rpc.ts'
+import { type ChainAccount, readAccounts } from './account.ts'
 
 const tableProgram = 'AddressLookupTab1e1111111111111111111111111'
 const headBytes = 56

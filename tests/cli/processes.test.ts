@@ -1,0 +1,268 @@
+/** `paystile serve --processes 2` as clients and operators meet it. */
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { KeyPairSigner } from '@solana/kit'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
+import { eventually, useTemporaryHome } from '../harness/shop.ts'
+import { errorOf, type Finished, finished, paystileIn, start } from './command.ts'
+
+const home = useTemporaryHome()
+const directory = mkdtempSync(join(tmpdir(), 'paystile-processes-'))
+const upstream = createServer((_request, response) => response.end('the secret'))
+const file = join(directory, 'paystile.yaml')
+let world: LocalnetFixture
+let payer: KeyPairSigner
+let child: ChildProcess
+let end: Promise<Finished>
+let notes = ''
+let url: string
+/** Responses with a price. */
+let challenged = 0
+let text: string
+
+beforeAll(async () => {
+  world = await createLocalnetFixture()
+  payer = await world.person()
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  text = [
+    'network: localnet',
+    `rpc: ${world.localnet.rpcUrl}`,
+    `ledger: ${join(directory, 'ledger.sqlite')}`,
+    `recipient: ${world.recipient.address}`,
+    'token: USDC',
+    'listen: { port: 0 }',
+    `upstream: http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
+    'waitSeconds: 0',
+    'routes:',
+    '  - { path: /report, price: 0.01 }',
+    '  - { path: /trial, price: 0.01, free: { requests: 5, per: day } }',
+    '  - { path: /open, free: true }',
+    '',
+  ].join('\n')
+  writeFileSync(file, text)
+  child = start(['dist/cli/main.js', 'serve', file, '--processes', '2'])
+  child.stderr?.on('data', (data) => {
+    notes += String(data)
+  })
+  end = finished(child)
+  const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
+  expect(JSON.parse(line)).toMatchObject({ processes: 2 })
+  url = JSON.parse(line).url
+  await eventually(
+    async () => (await get('/readyz')).status,
+    (status) => status === 200,
+  )
+})
+afterAll(async () => {
+  child.kill('SIGKILL')
+  upstream.close()
+  await world.close()
+  home.remove()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+interface Answered {
+  readonly status: number
+  readonly body: string
+}
+
+/** Over a connection of its own, because the processes take turns at connections. */
+function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}${path}`, { agent: false, headers }, (response) => {
+      let body = ''
+      response.on('data', (data) => {
+        body += String(data)
+      })
+      response.once('end', () => {
+        if (response.statusCode === 402) challenged += 1
+        resolve({ status: response.statusCode ?? 0, body })
+      })
+      response.once('error', reject)
+    })
+    asked.once('error', reject).end()
+  })
+}
+
+const many = (count: number, path: string, headers?: Readonly<Record<string, string>>): Promise<readonly Answered[]> =>
+  Promise.all(Array.from({ length: count }, () => get(path, headers)))
+
+const challenge = async (path: string): Promise<Challenge> => JSON.parse((await get(path)).body)
+const buy = async (path: string): Promise<string> => {
+  const asked = await challenge(path)
+  return proofOf(await world.pay(asked, payer), asked, payer)
+}
+const count = (all: readonly Answered[], wanted: number) => all.filter(({ status }) => status === wanted).length
+const listProcesses = () =>
+  readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
+const metric = async (name: string): Promise<number> => {
+  const { body } = await get('/metrics')
+  return Number(
+    body
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length + 1),
+  )
+}
+
+describe('the processes of a gateway', () => {
+  it('T193: share the free quota of a client', async () => {
+    const answers = await many(24, '/trial')
+    expect([count(answers, 200), count(answers, 402)]).toEqual([5, 19])
+  })
+
+  it('T193: share the limit of invalid proofs', async () => {
+    const asked = await challenge('/report')
+    const tx = '5'.repeat(87)
+    const answers: Answered[] = []
+    for (let index = 0; index < 12; index += 1)
+      answers.push(await get('/report', { 'Payment-Proof': proofOf(tx, asked, payer) }))
+    expect([count(answers, 429), answers.length]).toEqual([7, 12])
+  })
+
+  it('T193: serve a payment once that is shown to all of them at the same time', async () => {
+    const proof = await buy('/report')
+    const answers = await many(16, '/report', { 'Payment-Proof': proof })
+    expect([count(answers, 200), count(answers, 409)]).toEqual([1, 15])
+  })
+
+  it('report the metrics of the whole, and one of them watches the chain for all', async () => {
+    await many(20, '/report')
+    await eventually(
+      () => metric('paystile_requests_total{outcome="challenged"}'),
+      (now) => now === challenged,
+      200,
+    )
+    expect(await metric('paystile_watcher_connections_total')).toBe(1)
+    const seen = 'paystile_payments_seen_total{by="socket"}'
+    const paid = (await metric(seen)) || 0
+    const proofs = [await buy('/report'), await buy('/report')]
+    await eventually(
+      () => metric(seen),
+      (now) => now === paid + 2,
+      200,
+    )
+    for (const proof of proofs) expect((await get('/report', { 'Payment-Proof': proof })).body).toBe('the secret')
+  })
+
+  it('take over a changed file together, or none of them if it is wrong', async () => {
+    const prices = async () =>
+      new Set((await many(8, '/report')).map(({ body }) => (JSON.parse(body) as Challenge).amount))
+    writeFileSync(file, text.replace('/report, price: 0.01', '/report, price: 0.02'))
+    child.kill('SIGHUP')
+    await eventually(
+      () => notes,
+      (words) => words.includes('Reloaded'),
+      2_000,
+    )
+    expect(await prices()).toEqual(new Set(['0.02']))
+    writeFileSync(file, text.replace('price: 0.01', 'pirce: 0.03'))
+    child.kill('SIGHUP')
+    await eventually(
+      () => notes,
+      (words) => words.includes('Not reloaded'),
+      2_000,
+    )
+    expect(await prices()).toEqual(new Set(['0.02']))
+  })
+
+  it('a process that is killed is replaced with the configuration of the others, and another one watches', async () => {
+    for (const pid of listProcesses()) {
+      process.kill(pid, 'SIGKILL')
+      await eventually(
+        async () => [
+          listProcesses().includes(pid),
+          listProcesses().length,
+          (await get('/open').catch(() => undefined))?.status,
+        ],
+        ([isHere, length, status]) => !isHere && length === 2 && status === 200,
+        400,
+      )
+    }
+    // The file is still wrong, so a process that read it could not start.
+    await eventually(
+      async () => (await many(8, '/report')).map(({ status }) => status).join(),
+      (statuses) => statuses === Array.from({ length: 8 }, () => 402).join(),
+      400,
+    )
+    const proof = await buy('/report')
+    const { body } = await eventually(
+      () => get('/report', { 'Payment-Proof': proof }),
+      ({ status }) => status !== 403,
+    )
+    expect(body).toBe('the secret')
+    expect(await metric('paystile_watcher_current')).toBe(1)
+  })
+
+  it('a rolling restart refuses no connection', async () => {
+    const before = new Set(listProcesses())
+    let isOver = false
+    const statuses = new Set<unknown>()
+    const visit = async (): Promise<void> => {
+      while (!isOver) statuses.add((await get('/open').catch((error: Error) => ({ status: error.message }))).status)
+    }
+    const visits = [visit(), visit()]
+    child.kill('SIGUSR2')
+    await eventually(
+      () => notes,
+      (words) => words.includes('Replaced all 2 processes'),
+      2_000,
+    )
+    isOver = true
+    await Promise.all(visits)
+    expect(statuses).toEqual(new Set([200]))
+    expect(listProcesses().filter((pid) => before.has(pid))).toEqual([])
+  })
+
+  it('end with their supervisor at SIGTERM', async () => {
+    const pids = listProcesses()
+    child.kill('SIGTERM')
+    expect((await end).code).toBe(0)
+    expect(pids.filter(isAlive)).toEqual([])
+  })
+})
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('paystile serve --processes', () => {
+  it.each([
+    ['many', '--processes must be auto, or a whole number from 1 to 64, not "many".'],
+    ['0', '--processes must be a whole number from 1 to 64, not "0".'],
+  ])('refuses %s', async (number, message) => {
+    writeFileSync(file, text)
+    const ended = await paystileIn(directory, 'serve', '--processes', number)
+    expect([ended.code, errorOf(ended).message]).toEqual([2, message])
+  })
+
+  it('refuses a ledger in memory, because each process would sell a payment again', async () => {
+    writeFileSync(file, text.replace(/ledger: .*/, 'ledger: "memory:"'))
+    const ended = await paystileIn(directory, 'serve', '--processes', '2')
+    expect([ended.code, errorOf(ended).message]).toEqual([
+      2,
+      'The ledger of several processes must be a file or PostgreSQL. Change ledger, or remove --processes.',
+    ])
+  })
+
+  it('tells a port in use in a sentence', async () => {
+    const { port } = upstream.address() as AddressInfo
+    writeFileSync(file, text)
+    const ended = await paystileIn(directory, 'serve', '--processes', '2', '--port', String(port))
+    expect([ended.code, errorOf(ended)]).toEqual([
+      2,
+      { code: 'port_in_use', message: `Port ${port} is in use. Choose another with --port.` },
+    ])
+  })
+})
