@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { sliceOfUses } from '../../src/core/payment/allowance.ts'
 import type { DeliveryOutcome } from '../../src/core/payment/delivery.ts'
 import { type Ledger, LedgerUnavailable, type PaymentRecord } from '../../src/core/ports/ledger.ts'
+import { parseProof } from '../../src/core/protocol/proof.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 import type { Admission } from '../../src/paywall/claim/admit.ts'
 import type { Claim } from '../../src/paywall/claim/verify-on-chain.ts'
@@ -13,6 +14,7 @@ import { createBundleSlices, type SlicedAdmission } from '../../src/paywall/deli
 import type { Runtime } from '../../src/paywall/runtime/runtime.ts'
 import { size } from '../harness/length.ts'
 import { proofOf } from '../harness/localnet-fixture.ts'
+import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { createPayment, startOfTests, takeOf } from '../ledger/payments.ts'
 import { createReferenceLedger } from '../ledger/reference/ledger.ts'
@@ -283,17 +285,49 @@ describe('a bundle at two servers', () => {
   })
   afterAll(() => fixture.close())
 
-  it('T195: is served exactly as often as it was bought, to the last use', async () => {
-    const ledger = createReferenceLedger({
-      clock: { now: fixture.world.localnet.now, monotonic: () => performance.now() },
-    })
-    const bundle = { per: { requests: 64 }, price: 0.5, scope: 'all', secret: `1:${'s'.repeat(40)}`, ledger } as const
-    const shops = [await fixture.open(bundle), await fixture.open(bundle)] as const
-    const challenge = await shops[0].challenge('/data', { 'Payment-Accept': accept })
+  const openLedger = () =>
+    createReferenceLedger({ clock: { now: fixture.world.localnet.now, monotonic: () => performance.now() } })
+  const sold = { per: { requests: 64 }, price: 0.5, scope: 'all', secret: `1:${'s'.repeat(40)}` } as const
+  const buy = async (shop: Shop) => {
+    const challenge = await shop.challenge('/data', { 'Payment-Accept': accept })
     const tx = await fixture.world.pay(challenge, fixture.payer)
-    const proof = proofOf(tx, challenge, fixture.payer, `; claim=${secret}`)
+    return proofOf(tx, challenge, fixture.payer, `; claim=${secret}`)
+  }
+
+  it('T195: is served exactly as often as it was bought, to the last use', async () => {
+    const bundle = { ...sold, ledger: openLedger() }
+    const shops = [await fixture.open(bundle), await fixture.open(bundle)] as const
+    const proof = await buy(shops[0])
     for (let use = 0; use < 64; use += 1) await expectServed((use % 3 === 0 ? shops[0] : shops[1]).claim(proof))
     await expectRefused(shops[0].claim(proof), 'payment_replay')
     await expectRefused(shops[1].claim(proof), 'payment_replay')
+  })
+
+  it('T195: waits for the last uses if another server returns them, and refuses nothing for good before', async () => {
+    const ledger = openLedger()
+    let request = ''
+    const noting: Ledger = {
+      ...ledger,
+      take: (take) => {
+        request = take.request
+        return ledger.take(take)
+      },
+    }
+    const shop = await fixture.open({ ...sold, ledger: noting })
+    const proof = await buy(shop)
+    await expectServed(shop.claim(proof))
+    const reading = parseProof(proof)
+    if (reading.kind === 'malformed') throw new Error(reading.why)
+    const tx = reading.proof.txBytes
+    const other = await ledger.take({ tx, request, amount: 1n, isSlice: true, leaseMs: 30_000 })
+    if (other.kind !== 'granted') throw new Error(other.kind)
+    for (let use = 1n; use < 64n - other.grant.amount; use += 1n) await expectServed(shop.claim(proof))
+    const waiting = shop.claim(proof)
+    const report = { number: 1n, delivered: 1n, partial: 0n, noBody: 0n, keeps: 0n, fills: false }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await ledger.reportSlice(other.grant, report)
+    await expectServed(waiting)
+    for (let use = 2n; use < other.grant.amount; use += 1n) await expectServed(shop.claim(proof))
+    await expectRefused(shop.claim(proof), 'payment_replay')
   })
 })
