@@ -58,8 +58,8 @@ export function UseBars({ usage, paid }: UseBarsProps) {
     ['Used again', 'further uses of an allowance', usage.reused, 'accent'],
     ['Free', 'within the free quota', usage.free, 'accent'],
     ['Refused', 'proofs that were not accepted', usage.refused, 'warn'],
-    ['Delivered', 'complete responses', usage.delivered, 'accent'],
-    ['Broken off', 'paid, but not delivered at once', usage.undelivered, 'warn'],
+    ['Delivered', 'payments with a delivery', usage.delivered, 'accent'],
+    ['Not delivered', 'payments without a delivery', usage.undelivered, 'warn'],
   ] as const
   const most = Math.max(1, ...lines.map(([, , count]) => count))
   return (

@@ -5,7 +5,7 @@ export const isPaletteOpen = signal(false)
 
 export interface Entry {
   readonly name: string
-  /** What it is: a screen, an endpoint, a saved view. */
+  /** The kind of the target: a screen, an endpoint or a saved view. */
   readonly kind: string
   readonly href: string
 }

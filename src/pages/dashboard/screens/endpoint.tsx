@@ -1,113 +1,68 @@
 /** One endpoint: its price, its revenue over time, the requests that were paid, refused or free, and its payments. */
-import { compareAmounts, formatCount, formatRounded, formatShare } from '../../look/amounts.ts'
+import { compareAmounts, formatCount, formatShare } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
-import { TokenBars, UseBars } from '../charts/bars.tsx'
-import { RevenueChart } from '../charts/chart.tsx'
-import { exactRevenue, refundWords } from '../charts/revenue.tsx'
+import { type Period, periodWords } from '../../look/periods.ts'
+import { UseBars } from '../charts/bars.tsx'
 import { computeConversion, Tile } from '../charts/tiles.tsx'
-import { calmNews, useAnswer } from '../data/answer.ts'
 import type { EndpointPage, Offer } from '../data/answers.ts'
-import { formatPath } from '../data/ask.ts'
-import { formatAddress, place } from '../data/route.ts'
-import { zone } from '../data/settings.ts'
+import { formatAddress } from '../data/route.ts'
 import { Card } from '../elements/card.tsx'
 import { Trend } from '../elements/cells.tsx'
 import { Fact } from '../elements/fact.tsx'
 import { Link } from '../elements/link.tsx'
-import { PeriodBar, usePeriod } from '../elements/period.tsx'
-import { NoPayments, When } from '../elements/states.tsx'
+import { PeriodBar } from '../elements/period.tsx'
+import { When } from '../elements/states.tsx'
 import { formatPrice, formatUnit } from '../tables/offers.ts'
-import { PaymentsTable } from '../tables/payments.tsx'
+import { Sales, SalesTiles, useSales } from '../tables/sales.tsx'
 import { ScreenHead } from './shell.tsx'
 
 export function Endpoint() {
-  const endpoint = place.value.query.get('name') ?? ''
-  const period = usePeriod(false)
-  const { from, to } = period
-  const before = periodBefore(period, zone.value)?.from
-  const path = formatPath('/api/analytics/endpoint', { endpoint, from, to, before })
-  const loaded = useAnswer<EndpointPage>(path, { follows: calmNews })
-  const { value } = loaded
+  const sales = useSales<EndpointPage>('endpoint')
+  const { name, period, loaded } = sales
   return (
     <>
-      <ScreenHead title={endpoint} within={['endpoints', 'Endpoints']}>
+      <ScreenHead title={name} within={['endpoints', 'Endpoints']}>
         <PeriodBar period={period} />
       </ScreenHead>
-      <div class={value ? undefined : 'card'}>
-        <When loaded={loaded} lines={3}>
-          {({ summary }) => <Totals summary={summary} period={period} />}
-        </When>
-      </div>
-      <div class="grid">
-        <div class="stack grid-main">
-          <RevenueChart period={period} loaded={loaded} />
-          <Card id="latest" title="Latest payments">
-            <When loaded={loaded}>
-              {({ records }) =>
-                records.length === 0 ? (
-                  <NoPayments what="No payments for this endpoint yet" />
-                ) : (
-                  <PaymentsTable caption="Latest payments of this endpoint" records={records} without="endpoint" />
-                )
-              }
-            </When>
-            <div class="card-foot">
-              <Link href={formatAddress('payments', { endpoint })}>All its payments</Link>
-            </div>
-          </Card>
-        </div>
-        <div class="stack">
-          <Card id="price" title="Price">
-            <When loaded={loaded} lines={2}>
-              {({ offers }) => <Prices offers={offers} />}
-            </When>
-          </Card>
-          <Card id="uses" title="Requests">
-            <When loaded={loaded}>{({ summary }) => <UseBars usage={summary.usage} paid={summary.payments} />}</When>
-            <div class="card-foot">
-              <Link href={formatAddress('refusals', { endpoint })}>Refused proofs, with reasons</Link>
-            </div>
-          </Card>
-          {value && value.tokens.length > 0 && (
-            <Card id="tokens" title="By token">
-              <TokenBars tokens={value.tokens} revenueToken={value.summary.revenueToken} />
-            </Card>
-          )}
-        </div>
-      </div>
+      <Sales
+        {...sales}
+        subject="endpoint"
+        none="No payments for this endpoint yet"
+        figures={({ summary }) => <Totals summary={summary} period={period} />}
+      >
+        <Card id="price" title="Price">
+          <When loaded={loaded} lines={2}>
+            {({ offers }) => <Prices offers={offers} />}
+          </When>
+        </Card>
+        <Card id="uses" title="Requests">
+          <When loaded={loaded}>{({ summary }) => <UseBars usage={summary.usage} paid={summary.payments} />}</When>
+          <div class="card-foot">
+            <Link href={formatAddress('refusals', { endpoint: name })}>Refused proofs, with reasons</Link>
+          </div>
+        </Card>
+      </Sales>
     </>
   )
 }
 
 function Totals({ summary, period }: { readonly summary: EndpointPage['summary']; readonly period: Period }) {
   const locale = pageLocale()
-  const { previous, usage, payments, revenueToken: unit } = summary
-  const than = periodWords(period)
-  const made = refundWords(summary)
-  const conversion = computeConversion(usage.challenged, payments)
-  const compare = (now: number, was: number) => compareAmounts(String(now), String(was), locale)
+  const { previous, usage, payments } = summary
+  const change = compareAmounts(String(usage.refused), String(previous.usage.refused), locale)
   return (
-    <dl class="tiles card">
+    <SalesTiles summary={summary} period={period}>
       <Tile
-        name="Revenue"
-        value={formatRounded(summary.revenue, locale)}
-        unit={unit}
-        exact={exactRevenue(summary, unit)}
+        name="Conversion"
+        value={formatShare(computeConversion(usage.challenged, payments), locale)}
+        exact="Share of payment requests that were paid"
       >
-        <Trend change={compareAmounts(summary.revenue, previous.revenue, locale)} than={than} />
-        {made !== undefined && <span class="tile-made muted">{made}</span>}
-      </Tile>
-      <Tile name="Payments" value={formatCount(payments, locale)}>
-        <Trend change={compare(payments, previous.payments)} than={than} />
-      </Tile>
-      <Tile name="Conversion" value={formatShare(conversion, locale)} exact="Share of payment requests that were paid">
         <span class="trend muted">of {formatCount(usage.challenged, locale)} requests for payment</span>
       </Tile>
       <Tile name="Refused proofs" value={formatCount(usage.refused, locale)}>
-        <Trend change={compare(usage.refused, previous.usage.refused)} than={than} isCost />
+        <Trend change={change} than={periodWords(period)} isCost />
       </Tile>
-    </dl>
+    </SalesTiles>
   )
 }
 

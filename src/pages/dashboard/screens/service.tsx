@@ -96,7 +96,7 @@ export function Service() {
                 <IdLine key={recipient} name="Recipient" text={recipient} />
               ))}
               {value.owners.wallets.map((owner) => (
-                <IdLine key={owner} name={value.owners.isSet ? 'Owner' : 'Owner, as recipient'} text={owner} />
+                <IdLine key={owner} name="Owner" text={owner} />
               ))}
             </dl>
           </Card>
@@ -271,11 +271,10 @@ function Tokens({ tokens }: { readonly tokens: WellKnown['tokens'] }) {
         const alert = withheld.find(({ detail }) => detail.startsWith(`${code}:`))
         return (
           <div key={code} class="fact">
-            <dt>
-              {code} <span class={`badge ${alert ? 'warn' : 'good'}`}>{alert ? 'Not offered' : 'Offered'}</span>
-            </dt>
+            <dt>{code}</dt>
             <dd class="fact-id">
               <code>{mint.address}</code>
+              <span class={`badge ${alert ? 'warn' : 'good'}`}>{alert ? 'Not offered' : 'Offered'}</span>
             </dd>
           </div>
         )

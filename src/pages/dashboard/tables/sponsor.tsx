@@ -40,9 +40,15 @@ function SponsorCard({ one: { wallet, balance, floor, perDay, lostPerDay, isOffe
         </div>
       )}
       <ul class="bars">
-        <Fees name="Balance" amount={balance} of={floor} join="floor" hint="Below the floor, x402 is not offered" />
-        <Fees name="Paid in 24 hours" amount={sums.spent} of={perDay} join="of" hint="fees of payments that landed" />
-        <Fees name="Lost in 24 hours" amount={sums.lost} of={lostPerDay} join="of" hint="fees of failed transactions" />
+        <Fees
+          name="Balance"
+          amount={balance}
+          of={floor}
+          join="floor"
+          hint="x402 is offered while the balance is above the floor"
+        />
+        <Fees name="Paid in 24 hours" amount={sums.spent} of={perDay} join="of" hint="Fees of payments that landed" />
+        <Fees name="Lost in 24 hours" amount={sums.lost} of={lostPerDay} join="of" hint="Fees of failed transactions" />
       </ul>
       <p class="card-note muted">
         The sponsor pays the network fee for clients of x402 and MPP.

@@ -1,0 +1,116 @@
+/** The common parts of the pages about one endpoint or one payer: figures, the chart, latest payments and tokens. */
+import type { ComponentChildren } from 'preact'
+import { compareAmounts, formatCount, formatRounded } from '../../look/amounts.ts'
+import { pageLocale } from '../../look/locale.ts'
+import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
+import { TokenBars } from '../charts/bars.tsx'
+import { RevenueChart } from '../charts/chart.tsx'
+import { exactRevenue, refundWords } from '../charts/revenue.tsx'
+import { Tile } from '../charts/tiles.tsx'
+import { calmNews, type Loaded, useAnswer } from '../data/answer.ts'
+import type { EndpointPage, PayerPage } from '../data/answers.ts'
+import { formatPath } from '../data/ask.ts'
+import { formatAddress, place } from '../data/route.ts'
+import { zone } from '../data/settings.ts'
+import { Card } from '../elements/card.tsx'
+import { Trend } from '../elements/cells.tsx'
+import { Link } from '../elements/link.tsx'
+import { usePeriod } from '../elements/period.tsx'
+import { NoPayments, When } from '../elements/states.tsx'
+import { PaymentsTable } from './payments.tsx'
+
+type Subject = 'endpoint' | 'payer'
+
+/** The endpoint or payer in the address, the chosen period, and the data of the page. */
+export function useSales<Page>(subject: Subject) {
+  const name = place.value.query.get('name') ?? ''
+  const period = usePeriod(false)
+  const { from, to } = period
+  const before = periodBefore(period, zone.value)?.from
+  const path = formatPath(`/api/analytics/${subject}`, { [subject]: name, from, to, before })
+  return { name, period, loaded: useAnswer<Page>(path, { follows: calmNews }) }
+}
+
+interface SalesProps<Page> {
+  readonly subject: Subject
+  readonly name: string
+  readonly period: Period
+  readonly loaded: Loaded<Page>
+  /** The title if there are no payments. */
+  readonly none: string
+  readonly figures: (page: Page) => ComponentChildren
+  /** The cards beside the chart, above the tokens. */
+  readonly children: ComponentChildren
+}
+
+export function Sales<Page extends EndpointPage | PayerPage>(props: SalesProps<Page>) {
+  const { subject, name, period, loaded, none, figures, children } = props
+  const { value } = loaded
+  return (
+    <>
+      <div class={value ? undefined : 'card figures-frame'}>
+        <When loaded={loaded} lines={2}>
+          {figures}
+        </When>
+      </div>
+      <div class="grid">
+        <div class="stack grid-main">
+          <RevenueChart period={period} loaded={loaded} />
+          <Card id="latest" title="Latest payments">
+            <When loaded={loaded}>
+              {({ records }) =>
+                records.length === 0 ? (
+                  <NoPayments what={none} />
+                ) : (
+                  <PaymentsTable caption={`Latest payments of this ${subject}`} records={records} without={subject} />
+                )
+              }
+            </When>
+            <div class="card-foot">
+              <Link href={formatAddress('payments', { [subject]: name })}>All its payments</Link>
+            </div>
+          </Card>
+        </div>
+        <div class="stack">
+          {children}
+          {value && value.tokens.length > 0 && (
+            <Card id="tokens" title="By token">
+              <TokenBars tokens={value.tokens} revenueToken={value.summary.revenueToken} />
+            </Card>
+          )}
+        </div>
+      </div>
+    </>
+  )
+}
+
+interface SalesTilesProps {
+  readonly summary: (EndpointPage | PayerPage)['summary']
+  readonly period: Period
+  /** The tiles after revenue and payments. */
+  readonly children: ComponentChildren
+}
+
+export function SalesTiles({ summary, period, children }: SalesTilesProps) {
+  const locale = pageLocale()
+  const { previous, payments, revenueToken: unit } = summary
+  const than = periodWords(period)
+  const made = refundWords(summary)
+  return (
+    <dl class="tiles card">
+      <Tile
+        name="Revenue"
+        value={formatRounded(summary.revenue, locale)}
+        unit={unit}
+        exact={exactRevenue(summary, unit)}
+      >
+        <Trend change={compareAmounts(summary.revenue, previous.revenue, locale)} than={than} />
+        {made !== undefined && <span class="tile-made muted">{made}</span>}
+      </Tile>
+      <Tile name="Payments" value={formatCount(payments, locale)}>
+        <Trend change={compareAmounts(String(payments), String(previous.payments), locale)} than={than} />
+      </Tile>
+      {children}
+    </dl>
+  )
+}
