@@ -98,11 +98,11 @@ export function outgoingAnswers(
       payouts: [{ ...headOf('payout-1', at), ...line }],
     }),
     '/api/refunds': () => ({ canSend: true, refunds: [refundAnswer(name, at)] }),
-    '/api/sponsor': () => ({
-      ...{ isOn: true, spent: '0.0210021', lost: '0.0045', underWay: '0.000010001' },
-      sponsors: [{ wallet, balance: '0.018', floor: '0.02', perDay: '0.1', lostPerDay: '0.005', isOffering: false }],
-    }),
     '/api/settlement': () => ({
+      sponsor: {
+        ...{ isOn: true, spent: '0.0210021', lost: '0.0045', underWay: '0.000010001' },
+        sponsors: [{ wallet, balance: '0.018', floor: '0.02', perDay: '0.1', lostPerDay: '0.005', isOffering: false }],
+      },
       isOn: true,
       paused: false,
       wallets: [

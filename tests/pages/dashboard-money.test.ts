@@ -85,13 +85,22 @@ it('the sample responses have the shape of the service', () => {
     '/api/rewards/payees': answers.payees,
     '/api/refunds': answers.refunds,
     '/api/settlement': answers.settlement,
-    '/api/sponsor': answers.sponsor,
   }
   for (const [path, give] of Object.entries(outgoingAnswers('name', now()))) {
     const schema =
       schemas[path] ?? (path.startsWith('/api/rewards/payouts/') ? answers.payoutDetail : answers.payeeDetail)
     expect([path, schema.safeParse(give(new URLSearchParams())).error]).toEqual([path, undefined])
   }
+})
+
+it.each(['/rewards', '/settlement', '/problems'])('%s loads its data with one request', async (screen) => {
+  const { page, asked } = await dashboard.visit(screen)
+  await page.locator('main .card').first().waitFor()
+  await page.waitForLoadState('load')
+  await expect.poll(() => page.locator('main .skeleton').count()).toBe(0)
+  const shared = ['/api/status', '/analytics/stream']
+  const own = asked.filter((path) => /^\/(?:api|analytics)\//.test(path) && !shared.includes(path))
+  expect(new Set(own).size).toBe(1)
 })
 
 describe('rewards', () => {

@@ -7,7 +7,7 @@ import { paymentListStatuses } from '../../core/payment/history.ts'
 import { ledgerEventKinds } from '../../core/ports/outbox.ts'
 import { problemKinds } from '../../core/ports/reports.ts'
 import { check, count, decimal, moment, token } from '../http/answers.ts'
-import { refund, refundable } from '../rewards/answers.ts'
+import { refund, refundable, refunds } from '../rewards/answers.ts'
 import { timelineEvents } from './detail.ts'
 import { feedStatuses } from './format.ts'
 import { states } from './queries.ts'
@@ -121,6 +121,7 @@ export const payers = z
 
 export const problemList = z
   .strictObject({
+    refunds: refunds.optional().meta({ description: 'As `/api/refunds`.' }),
     counts: z.record(z.enum(problemKinds), count).meta({ description: 'Number of each kind, up to 1,000.' }),
     records: z.array(
       feedRecord.extend({

@@ -31,6 +31,23 @@ const line = {
 }
 const sums = { accrued: decimal, due: decimal, underWay: decimal, paid: decimal }
 
+const payee = {
+  id: z.string(),
+  role,
+  payee: who,
+  ...sums,
+  waits: z.string().meta({ description: 'Reason why payouts wait; empty otherwise.' }),
+  waitsUntil: moment.nullable(),
+}
+export const payees = z
+  .strictObject({ token: z.literal('NATIVE'), payees: z.array(z.strictObject(payee)), next: z.string().nullable() })
+  .meta({ id: 'Payees' })
+export const payeeDetail = z
+  .strictObject({ ...payee, payouts: z.array(z.strictObject({ ...head, ...line })) })
+  .meta({ id: 'Payee' })
+export const payouts = z
+  .strictObject({ token: z.literal('NATIVE'), payouts: z.array(payout), next: z.string().nullable() })
+  .meta({ id: 'Payouts' })
 export const rewards = z
   .strictObject({
     token: z.literal('NATIVE'),
@@ -55,26 +72,12 @@ export const rewards = z
       .meta({ description: 'The paying wallet, if this server pays.' }),
     roles: z.array(z.strictObject({ role, payees: count, ...sums })),
     payouts: z.array(payout),
+    first: z
+      .strictObject({ payees, payouts })
+      .optional()
+      .meta({ description: 'The first pages of `/api/rewards/payees` and `/api/rewards/payouts`.' }),
   })
   .meta({ id: 'Rewards' })
-
-const payee = {
-  id: z.string(),
-  role,
-  payee: who,
-  ...sums,
-  waits: z.string().meta({ description: 'Reason why payouts wait; empty otherwise.' }),
-  waitsUntil: moment.nullable(),
-}
-export const payees = z
-  .strictObject({ token: z.literal('NATIVE'), payees: z.array(z.strictObject(payee)), next: z.string().nullable() })
-  .meta({ id: 'Payees' })
-export const payeeDetail = z
-  .strictObject({ ...payee, payouts: z.array(z.strictObject({ ...head, ...line })) })
-  .meta({ id: 'Payee' })
-export const payouts = z
-  .strictObject({ token: z.literal('NATIVE'), payouts: z.array(payout), next: z.string().nullable() })
-  .meta({ id: 'Payouts' })
 export const payoutDetail = payout.extend({ lines: z.array(z.strictObject(line)) }).meta({ id: 'PayoutDetail' })
 
 const sentBack = { token: token, amount: decimal, reason: z.enum(refundReasons) }
@@ -125,6 +128,7 @@ export const sponsor = z
 export const settlement = z
   .strictObject({
     isOn: z.boolean().meta({ description: 'Whether this service converts payments.' }),
+    sponsor: sponsor.optional().meta({ description: 'As `/api/sponsor`.' }),
     paused: z.boolean(),
     wallets: z.array(
       z.strictObject({

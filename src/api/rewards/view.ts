@@ -48,6 +48,9 @@ export interface WalletView {
 }
 
 const latestPayouts = 20
+/** The lengths of the pages on the dashboard. */
+const firstPayees = 25
+const firstPayouts = 10
 
 export async function readRewards(parts: RewardsParts) {
   const { rewards, outgoing, config } = parts
@@ -69,6 +72,10 @@ export async function readRewards(parts: RewardsParts) {
     wallet: wallet ?? null,
     roles: formatRoles(sums, amount),
     payouts: await Promise.all(payouts.map((transaction) => formatPayout(parts, transaction))),
+    first: {
+      payees: await readPayees(parts, { limit: firstPayees }),
+      payouts: await readPayouts(parts, { limit: firstPayouts }),
+    },
   }
 }
 

@@ -13,7 +13,7 @@ import { problem } from '../http/errors.ts'
 import { endpoints } from '../http/paths.ts'
 import { noQuery } from '../http/queries.ts'
 import { type Row, readingRow } from '../http/route.ts'
-import type { RewardsParts } from '../rewards/view.ts'
+import { type RewardsParts, readRefunds } from '../rewards/view.ts'
 
 export interface AnalyticsParts {
   readonly books: BooksParts
@@ -21,6 +21,8 @@ export interface AnalyticsParts {
   readonly rewards: RewardsParts
   readonly service: ReceiptParts['service']
 }
+
+const latestRefunds = 25
 
 export function analyticsRows({ books, stream, rewards, service }: AnalyticsParts): readonly Row[] {
   const readMark = (text: string) => books.cursors.read(text)
@@ -55,8 +57,10 @@ export function analyticsRows({ books, stream, rewards, service }: AnalyticsPart
       'Payments that need attention',
       problemsQuery(readMark),
       { answer: answers.problemList },
-      async (query, { access }) =>
-        readProblems(books, query, { namesTransactions: (await access()).kind === 'owner', rewards }),
+      async (query, { access }) => ({
+        ...(await readProblems(books, query, { namesTransactions: (await access()).kind === 'owner', rewards })),
+        refunds: await readRefunds(rewards, latestRefunds),
+      }),
     ),
     readingRow(
       `${endpoints.payments}/{id}`,

@@ -126,7 +126,10 @@ export function rewardsRows({
       'Conversions into the settlement token',
       settlementQuery,
       { answer: answers.settlement },
-      (query) => readSettlement({ ...rewards, settlement }, query),
+      async (query) => ({
+        ...(await readSettlement({ ...rewards, settlement }, query)),
+        sponsor: await readSponsor(sponsor),
+      }),
     ),
     readingRow(
       endpoints.sponsor,

@@ -46,6 +46,17 @@ interface Way {
   readonly asking?: Asking
 }
 
+/**
+ * Data that came with the data of the screen, or else loads from its own path: the further pages of a list, and all
+ * pages of an older service.
+ */
+export function useGiven<Answer>(given: Answer | undefined, path: string | undefined, way: Way): Loaded<Answer> {
+  const loaded = useAnswer<Answer>(given === undefined ? path : undefined, way)
+  return given === undefined
+    ? loaded
+    : { ...loaded, value: given, trouble: undefined, isLoading: false, isStale: false }
+}
+
 /** An undefined `path` loads nothing. */
 export function useAnswer<Answer>(path: string | undefined, { follows, asking = plainly }: Way = {}): Loaded<Answer> {
   const [state, setState] = useState<{ path: string | undefined; trouble?: Trouble; isLoading: boolean }>({

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { calmNews, type Loaded, useAnswer } from '../data/answer.ts'
+import { calmNews, type Loaded, useAnswer, useGiven } from '../data/answer.ts'
 import { type ProblemKind, type ProblemRecord, type Problems as ProblemsAnswer, problemKinds } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
 import type { Refunds } from '../data/outgoing.ts'
@@ -125,15 +125,24 @@ const refundMs = 2_000
 function useRefunds(problems: Loaded<ProblemsAnswer>): Loaded<Refunds> {
   const isOpen = useSignal(false)
   const pulse = usePulse(isOpen.value ? refundMs : 0)
-  const loaded = useAnswer<Refunds>('/api/refunds?limit=25', { follows: pulse })
+  // The problems bring the refunds. From the first order or refund in progress on, they are loaded by themselves.
+  const isOwn = useSignal(false)
+  const given = isOwn.value ? undefined : problems.value?.refunds
+  const path = problems.value === undefined ? undefined : '/api/refunds?limit=25'
+  const loaded = useGiven<Refunds>(given, path, { follows: pulse })
   const open = loaded.value?.refunds.filter(isUnderWay).length ?? 0
   const before = useRef(open)
   useEffect(() => {
     isOpen.value = open > 0
+    if (open > 0) isOwn.value = true
     if (open < before.current) problems.reload()
     before.current = open
   }, [open, isOpen])
-  return loaded
+  const reload = () => {
+    isOwn.value = true
+    loaded.reload()
+  }
+  return { ...loaded, reload }
 }
 
 function createCells(records: readonly ProblemRecord[]): readonly (readonly string[])[] {

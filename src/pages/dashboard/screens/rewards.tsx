@@ -83,7 +83,7 @@ function Everything({ rewards }: { readonly rewards: RewardsAnswer }) {
           <Card id="roles" title="By role">
             <RolesTable roles={roles} token={token} />
           </Card>
-          <PayoutsCard />
+          <PayoutsCard first={rewards.first?.payouts} />
         </div>
         <div class="stack">
           <Card id="wallet" title="Paid from">

@@ -69,7 +69,7 @@ export function Settlement() {
             }
           </When>
         </div>
-        <SponsorCards follows={pulse} />
+        <SponsorCards sponsor={value?.sponsor} />
       </div>
     </>
   )

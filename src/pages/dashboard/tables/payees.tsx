@@ -2,7 +2,7 @@
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { useAnswer } from '../data/answer.ts'
+import { useGiven } from '../data/answer.ts'
 import { formatPath } from '../data/ask.ts'
 import type { Payee, PayeeDetail, Payees, Rewards, Sums } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
@@ -42,7 +42,8 @@ export function PayeesCard({ rewards }: { readonly rewards: Rewards }) {
   const turning = useTurning(role)
   const pulse = usePulse(turning.cursor === undefined ? everyMs : 0)
   const path = formatPath('/api/rewards/payees', { role, limit: 25, cursor: turning.cursor })
-  const loaded = useAnswer<Payees>(path, { follows: pulse })
+  const isFirst = role === undefined && turning.cursor === undefined
+  const loaded = useGiven<Payees>(isFirst ? rewards.first?.payees : undefined, path, { follows: pulse })
   const cells = () => [
     ['role', 'payee', 'token', 'accrued', 'due', 'underWay', 'paid', 'waits', 'waitsUntil'],
     ...(loaded.value?.payees ?? []).map((one) => [

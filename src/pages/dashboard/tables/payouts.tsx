@@ -1,7 +1,7 @@
 /** Payouts, and the lines of one payout: owed, deducted and sent. */
 
 import { addDecimals } from '../../look/decimals.ts'
-import { useAnswer } from '../data/answer.ts'
+import { useGiven } from '../data/answer.ts'
 import { formatPath } from '../data/ask.ts'
 import type { Payout, PayoutDetail, PayoutLine, Payouts } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
@@ -23,12 +23,11 @@ const token = 'NATIVE'
 /** Payouts occur without a payment, so they are polled. */
 const everyMs = 5_000
 
-export function PayoutsCard() {
+export function PayoutsCard({ first }: { readonly first: Payouts | undefined }) {
   const turning = useTurning()
   const pulse = usePulse(turning.cursor === undefined ? everyMs : 0)
-  const loaded = useAnswer<Payouts>(formatPath('/api/rewards/payouts', { limit: 10, cursor: turning.cursor }), {
-    follows: pulse,
-  })
+  const path = formatPath('/api/rewards/payouts', { limit: 10, cursor: turning.cursor })
+  const loaded = useGiven<Payouts>(turning.cursor === undefined ? first : undefined, path, { follows: pulse })
   return (
     <Card id="payouts" title="Payouts">
       <When loaded={loaded}>

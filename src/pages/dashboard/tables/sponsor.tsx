@@ -3,15 +3,12 @@ import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { Bar } from '../charts/bars.tsx'
-import { useAnswer } from '../data/answer.ts'
 import type { Sponsor } from '../data/outgoing.ts'
-import type { usePulse } from '../data/pulse.ts'
 import { Name } from '../elements/cells.tsx'
 import { CopyButton } from '../elements/copy.tsx'
 
 /** Nothing without a sponsor. */
-export function SponsorCards({ follows }: { readonly follows: ReturnType<typeof usePulse> }) {
-  const { value } = useAnswer<Sponsor>('/api/sponsor', { follows })
+export function SponsorCards({ sponsor: value }: { readonly sponsor: Sponsor | undefined }) {
   return value?.sponsors.map((one) => <SponsorCard key={one.wallet} one={one} sums={value} />) ?? null
 }
 
