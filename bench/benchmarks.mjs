@@ -46,6 +46,11 @@ export const benchmarks = [
     names: ['gateway/paid'],
     run: async (setting, { gateway }) => (await import('./benchmarks/gateway.mjs')).benchGateway(setting, gateway),
   },
+  {
+    names: ['processes/unpaid-2-to-1', 'processes/window-2-to-1', 'processes/bundle-2-to-1'],
+    run: async (setting, { processes }) =>
+      (await import('./benchmarks/processes.mjs')).benchProcesses(setting, processes),
+  },
   ...frameworks.map(
     /** @returns {Benchmark} */ (framework) => ({
       names: [`unpaid/${framework}`],

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
  * @typedef {{
  *   export: typeof import('./parts/export.mjs'),
  *   facilitator: typeof import('./parts/facilitator.mjs'),
+ *   'gateway-processes': typeof import('./parts/gateway-processes.mjs'),
  *   localnet: typeof import('./parts/localnet.mjs'),
  *   'peer-server': typeof import('./parts/peer-server.mjs'),
  *   'payout-worker': typeof import('./parts/payout-worker.mjs'),

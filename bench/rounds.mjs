@@ -4,7 +4,7 @@ import { createLoad } from './load.mjs'
 
 /**
  * @typedef {import('./load.mjs').LoadOptions} LoadOptions
- * @typedef {{ facts: { url: string }, cpuSeconds: () => Promise<number> }} Side
+ * @typedef {{ facts: { url: string }, headers?: Record<string, string>, cpuSeconds: () => Promise<number> }} Side
  */
 
 /**
@@ -29,12 +29,14 @@ export async function compareRounds({ ours, bare }, size, options = {}) {
  * @param {LoadOptions} [options]
  */
 export async function measureCpu(servers, { warmUp, rounds, requests }, options = {}) {
-  const sides = servers.map((server) => ({
-    server,
-    load: createLoad(server.facts.url, options),
-    times: /** @type {number[]} */ ([]),
-  }))
-  for (const { load } of sides) await load.run(warmUp)
+  const sides = []
+  for (const server of servers) {
+    const headers = { ...options.headers, ...server.headers }
+    // Opened when it is needed: a server closes connections that send no request.
+    const load = createLoad(server.facts.url, { ...options, headers })
+    await load.run(warmUp)
+    sides.push({ server, load, times: /** @type {number[]} */ ([]) })
+  }
   for (let round = 0; round < rounds; round += 1) {
     // The order alternates, so that no side always follows the same one.
     for (const { server, load, times } of round % 2 === 0 ? sides : sides.toReversed()) {
