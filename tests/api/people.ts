@@ -75,3 +75,16 @@ export function setUp(more: Partial<SignInParts> = {}) {
 }
 
 export const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? ''
+
+/** Signs in at a running service. Returns the header of later requests. */
+export async function signInAt(url: string, person: Person): Promise<{ readonly authorization: string }> {
+  const post = async (path: string, body: object) => {
+    const headers = { 'Content-Type': 'application/json' }
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    return (await response.json()) as { readonly message: string; readonly token: string }
+  }
+  const { message } = await post('/sign-in/nonce', { address: person.address })
+  const signature = encodeBase58(person.sign(message))
+  const { token } = await post('/sign-in', { address: person.address, message, signature })
+  return { authorization: `Bearer ${token}` }
+}

@@ -2,11 +2,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { readPlanFile } from '../../src/gateway/config/file.ts'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.ts'
 import { createPriceEditor } from '../../src/gateway/price-editor.ts'
-import { createPerson, owner, type Person, stranger } from '../api/people.ts'
+import { createPerson, owner, signInAt, stranger } from '../api/people.ts'
 import { createGatewayFixture, type GatewayFixture } from '../gateway/gateway-fixture.ts'
 
 let fixture: GatewayFixture
@@ -71,21 +70,6 @@ routes:
   return Object.assign(served, { url, gateway })
 }
 
-async function signIn(served: Served, person: Person): Promise<Record<string, string>> {
-  const post = async (path: string, body: object) =>
-    (await (
-      await fetch(`${served.url}${path}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-    ).json()) as { readonly message: string; readonly token: string }
-  const { message } = await post('/sign-in/nonce', { address: person.address })
-  const signature = encodeBase58(person.sign(message))
-  const { token } = await post('/sign-in', { address: person.address, message, signature })
-  return { authorization: `Bearer ${token}` }
-}
-
 interface PriceState {
   readonly file: { readonly version: string; readonly routes: readonly object[]; readonly why: string } | null
   readonly changes: readonly object[]
@@ -117,7 +101,7 @@ describe('the prices in the file of a gateway', () => {
   const prices = [{ route: 0, price: '0.05' }]
   beforeEach(async () => {
     served = await serve('edit: true')
-    asOwner = await signIn(served, owner)
+    asOwner = await signInAt(served.url, owner)
     version = (await look(served, asOwner))?.file?.version ?? ''
   })
 
@@ -164,7 +148,7 @@ describe('the prices in the file of a gateway', () => {
   it('T192: are not changed by a wallet that is no owner', async () => {
     const before = served.text()
     for (const person of [stranger, createPerson()]) {
-      const headers = await signIn(served, person)
+      const headers = await signInAt(served.url, person)
       expect(await change(served, headers, { version, prices, save: true })).toMatchObject({ status: 401 })
       const outside = { ...headers, 'x-forwarded-for': '203.0.113.9' }
       expect(await change(served, outside, { version, prices, save: true })).toMatchObject({
@@ -259,7 +243,7 @@ describe('the prices in the file of a gateway', () => {
 
 it.each(['', 'edit: false'])('T192: a file with "%s" is not edited', async (edit) => {
   const served = await serve(edit)
-  const headers = await signIn(served, owner)
+  const headers = await signInAt(served.url, owner)
   const before = served.text()
   expect(await look(served, headers)).toBeNull()
   const version = served.gateway.plan.version

@@ -1,13 +1,15 @@
 /** `paystile serve --processes 2` as clients and operators meet it. */
-import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { owner, signInAt } from '../api/people.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { errorOf, type Finished, finished, paystileIn, start } from './command.ts'
@@ -35,6 +37,8 @@ beforeAll(async () => {
     `rpc: ${world.localnet.rpcUrl}`,
     `ledger: ${join(directory, 'ledger.sqlite')}`,
     `recipient: ${world.recipient.address}`,
+    `owners: [${owner.address}]`,
+    'edit: true',
     'token: USDC',
     'listen: { port: 0 }',
     `upstream: http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
@@ -100,7 +104,10 @@ const buy = async (path: string): Promise<string> => {
 }
 const count = (all: readonly Answered[], wanted: number) => all.filter(({ status }) => status === wanted).length
 const listProcesses = () =>
-  readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
+  execFileSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([parent, pid = 0]) => (parent === child.pid ? [pid] : []))
 const metric = async (name: string): Promise<number> => {
   const { body } = await get('/metrics')
   return Number(
@@ -151,9 +158,19 @@ describe('the processes of a gateway', () => {
     for (const proof of proofs) expect((await get('/report', { 'Payment-Proof': proof })).body).toBe('the secret')
   })
 
+  const prices = async () =>
+    new Set((await many(8, '/report')).map(({ body }) => (JSON.parse(body) as Challenge).amount))
+
+  it('T192: take over a price that an owner changes at one of them', async () => {
+    const headers = { 'Content-Type': 'application/json', ...(await signInAt(url, owner)) }
+    const { version } = JSON.parse((await get('/api/service', headers)).body).prices.file
+    const body = JSON.stringify({ version, prices: [{ route: 0, price: '0.05' }], save: true })
+    const changed = await fetch(`${url}/api/prices`, { method: 'POST', headers, body })
+    expect(await changed.json()).toMatchObject({ isSaved: true, lines: [{ before: '0.01', after: '0.05' }] })
+    expect(await prices()).toEqual(new Set(['0.05']))
+  })
+
   it('take over a changed file together, or none of them if it is wrong', async () => {
-    const prices = async () =>
-      new Set((await many(8, '/report')).map(({ body }) => (JSON.parse(body) as Challenge).amount))
     writeFileSync(file, text.replace('/report, price: 0.01', '/report, price: 0.02'))
     child.kill('SIGHUP')
     await eventually(
@@ -253,6 +270,23 @@ describe('paystile serve --processes', () => {
     expect([ended.code, errorOf(ended).message]).toEqual([
       2,
       'The ledger of several processes must be a file or PostgreSQL. Change ledger, or remove --processes.',
+    ])
+  })
+
+  it('refuses to run below another supervisor', async () => {
+    writeFileSync(file, text)
+    const script = join(directory, 'foreign.mjs')
+    const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+    writeFileSync(
+      script,
+      `import cluster from 'node:cluster'
+      cluster.setupPrimary({ exec: ${JSON.stringify(main)}, args: ['serve', ${JSON.stringify(file)}, '--processes', '2'] })
+      cluster.fork().once('exit', (code) => process.exit(code))`,
+    )
+    const ended = await finished(start([script]))
+    expect([ended.code, ended.stderr]).toEqual([
+      2,
+      expect.stringContaining('--processes does not work in a process of another cluster, such as that of pm2.'),
     ])
   })
 

@@ -18,6 +18,7 @@ import type { Pricing } from '../../paywall/config/pricing.ts'
 import { untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
 import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
+import { isSupervised } from '../processes/running-process.ts'
 import type { Flags } from '../run.ts'
 import { followChanges, type Reloads } from './config-changes.ts'
 import { type ServeRun, type ShortReport, serveAsProcess, superviseProcesses } from './serve-processes.ts'
@@ -36,7 +37,11 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     const read = await readPlanFile(path, process.env, text)
     return { ...read, port: port ?? read.port, host: options.host ?? read.host }
   }
-  if (count > 1 && cluster.isWorker) return serveAsProcess({ path, readPlan, count }, explain)
+  if (count > 1 && cluster.isWorker) {
+    if (!isSupervised())
+      throw usage('--processes does not work in a process of another cluster, such as that of pm2. Use one of the two.')
+    return serveAsProcess({ path, readPlan, count }, explain)
+  }
   const secrets = followEnvFile(dirname(path))
   noteSecrets(terminal, dirname(path), secrets.load().reading)
   const plan = await readPlan()

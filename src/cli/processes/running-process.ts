@@ -40,8 +40,16 @@ export interface ProcessParts {
   readonly log: Log
 }
 
+/** The variable that tells a process of its supervisor. */
+const parentName = 'PAYSTILE_SUPERVISOR'
+
+/** Whether `startProcess` started this process. */
+export function isSupervised(): boolean {
+  return process.env[parentName] === String(process.ppid)
+}
+
 export function startProcess({ handlers, limits, log }: ProcessParts): RunningProcess {
-  const worker = cluster.fork()
+  const worker = cluster.fork({ [parentName]: String(process.pid) })
   const closeOrphans = followConnections(worker)
   const visits = createVisits(limits)
   const [served, ended] = [createSignal(), createSignal()]
