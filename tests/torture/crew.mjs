@@ -12,11 +12,10 @@ import { freePort } from '../harness/free-port.mjs'
  * @typedef {{ port: number, member: Member | undefined, entering: Promise<void> | undefined }} Place
  */
 
-const spares = 3
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
-/** `entry` is the script that they run, with `provider` as its options. */
-export async function createCrew({ home, provider, count, entry = 'server.mjs' }) {
+/** `entry` is the script that they run, with `provider` as its options. `spares` of them have started and wait. */
+export async function createCrew({ home, provider, count, entry = 'server.mjs', spares = 3 }) {
   const bundled = await bundle(home, entry)
   /** Every process that ever sold something: its notes, and when it was killed. */
   /** @type {Member[]} */
@@ -48,6 +47,7 @@ export async function createCrew({ home, provider, count, entry = 'server.mjs' }
     await once(member.child, 'message')
     place.member = member
   }
+  const hasSpare = () => processes.some(({ isReady, isUsed }) => isReady && !isUsed)
   // The first leaves behind what V8 has compiled.
   const first = call()
   waiting.push(first)
@@ -62,11 +62,13 @@ export async function createCrew({ home, provider, count, entry = 'server.mjs' }
 
   return {
     ports: places.map(({ port }) => port),
+    /** Whether a process is ready to follow one that is killed. */
+    hasSpare,
     /** False when there is nobody to be killed in that place at the moment, or nobody ready to follow: load would stop. */
     async kill(turn) {
       const place = places[turn % places.length]
       const member = place?.member
-      if (!member || !processes.some(({ isReady, isUsed }) => isReady && !isUsed)) return false
+      if (!member || !hasSpare()) return false
       place.member = undefined
       const ended = once(member.child, 'exit')
       member.child.kill('SIGKILL')

@@ -6,28 +6,30 @@ import { encodeBase58 } from '../../dist/core/encoding/base58.js'
 const milliseconds = 'extract(epoch FROM clock_timestamp()) * 1000'
 const inPostgres = `
   CREATE TABLE torture_history (id bigserial PRIMARY KEY, at double precision NOT NULL, tx bytea NOT NULL,
-    version bigint NOT NULL, fence bigint NOT NULL, used bigint NOT NULL, amount bigint NOT NULL, leases text NOT NULL);
+    version bigint NOT NULL, fence bigint NOT NULL, used bigint NOT NULL, amount bigint NOT NULL, leases text NOT NULL,
+    returned bigint NOT NULL);
   CREATE FUNCTION torture_note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    INSERT INTO torture_history (at, tx, version, fence, used, amount, leases)
-    VALUES (${milliseconds}, NEW.tx, NEW.version, NEW.fence, NEW.used, NEW.amount, NEW.leases);
+    INSERT INTO torture_history (at, tx, version, fence, used, amount, leases, returned)
+    VALUES (${milliseconds}, NEW.tx, NEW.version, NEW.fence, NEW.used, NEW.amount, NEW.leases, NEW.returned_slices);
     RETURN NEW;
   END $$;
   CREATE TRIGGER torture_note AFTER INSERT OR UPDATE ON paystile_payments FOR EACH ROW EXECUTE FUNCTION torture_note()`
 
 const note = (payment) => `
-  INSERT INTO torture_history (at, tx, fence, used, amount, leases)
+  INSERT INTO torture_history (at, tx, fence, used, amount, leases, returned)
   SELECT (julianday('now') - 2440587.5) * 86400000, tx, max(fence, coalesce((SELECT max(fence) FROM grants WHERE payment = id), 0)),
-    used, amount, coalesce((SELECT group_concat(fence || ':' || amount || ':' || deadline, ' ') FROM grants WHERE payment = id), '')
+    used, amount, coalesce((SELECT group_concat(fence || ':' || amount || ':' || deadline || ':' || first, ' ')
+      FROM grants WHERE payment = id), ''), returned_slices
   FROM payments WHERE id = ${payment};`
 const inSqlite = `
   CREATE TABLE torture_history (id INTEGER PRIMARY KEY, at REAL, tx BLOB, version INTEGER, fence INTEGER, used INTEGER,
-    amount INTEGER, leases TEXT);
+    amount INTEGER, leases TEXT, returned INTEGER);
   CREATE TRIGGER torture_take AFTER INSERT ON grants BEGIN ${note('NEW.payment')} END;
   CREATE TRIGGER torture_renew AFTER UPDATE ON grants BEGIN ${note('NEW.payment')} END;
   CREATE TRIGGER torture_drop AFTER DELETE ON grants BEGIN ${note('OLD.payment')} END;
   CREATE TRIGGER torture_end AFTER UPDATE ON payments BEGIN ${note('NEW.id')} END`
 
-const read = 'SELECT at, tx, version, fence, used, amount, leases FROM torture_history ORDER BY id'
+const read = 'SELECT at, tx, version, fence, used, amount, leases, returned FROM torture_history ORDER BY id'
 
 /** @typedef {{ file?: string, url?: string }} Database */
 
@@ -75,6 +77,7 @@ export async function readHistory({ file, url } = {}) {
       used: Number(row.used),
       amount: Number(row.amount),
       leases: parseLeases(row.leases),
+      returned: Number(row.returned),
     }
     history.set(tx, [...(history.get(tx) ?? []), state])
   }
@@ -83,7 +86,7 @@ export async function readHistory({ file, url } = {}) {
 
 function parseLeases(text) {
   const leases = text === '' ? [] : text.split(' ').map((lease) => lease.split(':').map(Number))
-  return leases.map(([fence, amount, deadline]) => ({ fence, amount, deadline }))
+  return leases.map(([fence, amount, deadline, from]) => ({ fence, amount, deadline, from }))
 }
 
 async function withDatabase({ file, url }, work) {

@@ -1,5 +1,5 @@
 /** The load: payments in waves, each of them claimed on several servers at the same moment until somebody has it. */
-import { Agent, request } from 'node:http'
+import { Agent, request as open } from 'node:http'
 import { generateKeyPairSigner } from '@solana/kit'
 import { createWallet } from '../../dist/chain/keys/keypair.js'
 import { fetchTransport } from '../../dist/chain/rpc/fetch-transport.js'
@@ -28,22 +28,9 @@ export async function createPayers({ chain, fund, recipient, ports }) {
     wallets.push(wallet)
   }
   const payments = []
-  const open = new Set()
+  const unserved = new Set()
 
-  const ask = (port, headers = {}) =>
-    new Promise((resolve) => {
-      const call = request({ host: '127.0.0.1', port, path: '/data', headers, agent, timeout: 10_000 }, (response) => {
-        let body = ''
-        response.on('data', (chunk) => {
-          body += chunk
-        })
-        response.on('end', () => resolve(response.complete ? { status: response.statusCode, body } : undefined))
-        response.on('error', () => resolve(undefined))
-      })
-      call.on('error', () => resolve(undefined))
-      call.on('timeout', () => call.destroy())
-      call.end()
-    })
+  const ask = (port, headers) => request(agent, port, headers)
   const anyPort = () => ports[Math.floor(Math.random() * ports.length)]
   /** On different servers, where there are enough. */
   const somePorts = () => {
@@ -52,40 +39,16 @@ export async function createPayers({ chain, fund, recipient, ports }) {
   }
 
   async function payWave(wallet) {
-    const lifetime = await readLifetime(rpc)
     const challenges = await Promise.all(Array.from({ length: wave }, () => ask(anyPort())))
     const requestIds = challenges
       .filter((answer) => answer?.status === 402)
       .map(({ body }) => JSON.parse(body).requestId)
-    if (!lifetime || requestIds.length === 0) return pause(20)
-    const { address: asset, tokenProgram } = chain.mints.USDC
-    const token = { asset, units: 10_000n, decimals: 6, tokenProgram }
-    const sent = await Promise.all(
-      requestIds.map(async (requestId) => {
-        const signed = await signPayment({ ...lifetime, token, recipient, requestId }, wallet)
-        await submit(rpc, signed)
-        const proof = `tx=${signed.signature}; requestId=${requestId}; payer=${wallet.address}`
-        return { tx: signed.signature, proof, received: 0 }
-      }),
-    )
-    for (const payment of await landed(sent)) {
+    if (requestIds.length === 0) return pause(20)
+    for (const { tx, proof } of await pay({ rpc, chain, recipient, wallet }, requestIds)) {
+      const payment = { tx, proof, received: 0 }
       payments.push(payment)
-      open.add(payment)
-      void claim(payment).finally(() => open.delete(payment))
-    }
-  }
-
-  async function landed(sent) {
-    const until = Date.now() + landingMs
-    for (;;) {
-      const answer = await rpc.call('getSignatureStatuses', [sent.map(({ tx }) => tx)])
-      const statuses = answer.kind === 'answered' ? /** @type {any} */ (answer.result)?.value : []
-      const there = sent.filter((_, index) => {
-        const status = statuses[index]
-        return status?.err === null && status.confirmationStatus !== 'processed'
-      })
-      if (there.length === sent.length || Date.now() > until) return there
-      await pause(25)
+      unserved.add(payment)
+      void claim(payment).finally(() => unserved.delete(payment))
     }
   }
 
@@ -111,12 +74,12 @@ export async function createPayers({ chain, fund, recipient, ports }) {
       isOver = until
       const paying = wallets.map(async (wallet) => {
         while (!isOver()) {
-          if (open.size < mostOpen) await Promise.all([payWave(wallet), pause(waveMs)])
+          if (unserved.size < mostOpen) await Promise.all([payWave(wallet), pause(waveMs)])
           else await pause(20)
         }
       })
       await Promise.all(paying)
-      while (open.size > 0) await pause(20)
+      while (unserved.size > 0) await pause(20)
     },
     /** Asks for a payment once more: who has it gets no second one, who has not gets it now, and then no second one. */
     async askAgain(payment) {
@@ -130,6 +93,49 @@ export async function createPayers({ chain, fund, recipient, ports }) {
       agent.destroy()
       rpc.close()
     },
+  }
+}
+
+/** The whole answer of a server. Undefined if it breaks off. */
+export function request(agent, port, headers = {}) {
+  return new Promise((resolve) => {
+    const call = open({ host: '127.0.0.1', port, path: '/data', headers, agent, timeout: 10_000 }, (response) => {
+      let body = ''
+      response.on('data', (chunk) => {
+        body += chunk
+      })
+      response.on('end', () => resolve(response.complete ? { status: response.statusCode, body } : undefined))
+      response.on('error', () => resolve(undefined))
+    })
+    call.on('error', () => resolve(undefined))
+    call.on('timeout', () => call.destroy())
+    call.end()
+  })
+}
+
+/** Pays for all of them at once, and returns the payments that landed. */
+export async function pay({ rpc, chain, recipient, wallet }, requestIds) {
+  const lifetime = await readLifetime(rpc)
+  if (!lifetime) return []
+  const { address: asset, tokenProgram } = chain.mints.USDC
+  const token = { asset, units: 10_000n, decimals: 6, tokenProgram }
+  const sent = await Promise.all(
+    requestIds.map(async (requestId) => {
+      const signed = await signPayment({ ...lifetime, token, recipient, requestId }, wallet)
+      await submit(rpc, signed)
+      return { tx: signed.signature, proof: `tx=${signed.signature}; requestId=${requestId}; payer=${wallet.address}` }
+    }),
+  )
+  const until = Date.now() + landingMs
+  for (;;) {
+    const answer = await rpc.call('getSignatureStatuses', [sent.map(({ tx }) => tx)])
+    const statuses = answer.kind === 'answered' ? /** @type {any} */ (answer.result)?.value : []
+    const landed = sent.filter((_, index) => {
+      const status = statuses[index]
+      return status?.err === null && status.confirmationStatus !== 'processed'
+    })
+    if (landed.length === sent.length || Date.now() > until) return landed
+    await pause(25)
   }
 }
 
