@@ -11,6 +11,7 @@ import { createIdentity } from '../../src/host/keys/ed25519.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openKeyring } from '../../src/paywall/config/config.ts'
 import { bend, createFace, type Told, timeOff } from '../harness/fake-node.ts'
+import { freePort } from '../harness/free-port.mjs'
 import { newSigner } from '../harness/localnet-fixture.ts'
 import {
   beginAnew,
@@ -287,7 +288,8 @@ describe('a configuration that is not', () => {
       /fail upstream: .*\/health does not report a healthy service \(503\), so its routes sell nothing → .*probe\.path/,
     )
     ill.close()
-    const round = { upstream: 'http://localhost:8499', listen: { host: '0.0.0.0', port: 8499 } }
+    const port = await freePort()
+    const round = { upstream: `http://localhost:${port}`, listen: { host: '0.0.0.0', port } }
     expect(await broken(settings({ ...own(), ...round }))).toMatch(/is the gateway itself, so every request would loop/)
   })
 

@@ -32,12 +32,15 @@ const tokens = [
   { token: 'NATIVE', amount: '12345.12', dollars: '1234.51' },
 ] as const
 
-async function open(facts: Partial<CheckoutFacts>, options: BrowserContextOptions): Promise<void> {
+/** `slowness`: how many times as slow as this machine the browser is. */
+async function open(facts: Partial<CheckoutFacts>, options: BrowserContextOptions, slowness = 1): Promise<void> {
   fixture.facts = factsOf(facts)
   fixture.standing = fixture.facts.standing
   tab = await browser.page({ reducedMotion: 'reduce', ...options })
   page = tab.page
   await page.addInitScript(countShifts)
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowness })
   await installWallet(page, {})
   await page.goto(fixture.url)
 }
@@ -103,6 +106,12 @@ describe('nothing moves', () => {
     }
     fixture.standing = { state: 'paid', tx }
     await page.getByRole('region', { name: 'Receipt' }).waitFor()
+    expect(await shift()).toBeLessThan(0.05)
+  })
+
+  it('on a slow phone, which paints the document before its script runs', async () => {
+    await open({ tokens }, { viewport: { width: 390, height: 900 } }, 12)
+    await page.getByRole('button', { name: /Testwallet/ }).waitFor()
     expect(await shift()).toBeLessThan(0.05)
   })
 

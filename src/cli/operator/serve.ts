@@ -38,8 +38,11 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     return { ...read, port: port ?? read.port, host: options.host ?? read.host }
   }
   if (count > 1 && cluster.isWorker) {
-    if (!isSupervised())
+    if (!isSupervised()) {
+      // An open channel would keep the process alive.
+      cluster.worker?.disconnect()
       throw usage('--processes does not work in a process of another cluster, such as that of pm2. Use one of the two.')
+    }
     return serveAsProcess({ path, readPlan, count }, explain)
   }
   const secrets = followEnvFile(dirname(path))

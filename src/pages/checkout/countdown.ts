@@ -23,7 +23,7 @@ export function startCountdown(facts: CheckoutFacts, onOver: () => void): void {
     }
     const seconds = Math.ceil(left / 1_000)
     const isClose = seconds <= closeSeconds
-    place.textContent = ` \u00b7 ${fill(facts.texts.validFor, { time: clockFace(seconds) })}`
+    place.textContent = fill(facts.texts.validFor, { time: clockFace(seconds) })
     place.classList.toggle('close', isClose)
     if (isClose && !wasClose) say(facts.texts.oneMinute)
     wasClose = isClose

@@ -18,7 +18,6 @@ export function startChoice(facts: CheckoutFacts, onChange: (isDown: boolean) =>
   const fields = document.getElementById('tokens')
   showRows(chosen)
   if (fields) {
-    fields.hidden = false
     // A browser may restore another choice than the one in the page.
     const radios = [...fields.querySelectorAll('input')]
     for (const radio of radios) radio.checked = radio.value === chosen.token

@@ -38,17 +38,17 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
   const texts = language.texts.page
   const first = facts.tokens[0]
   const price = first ? formatPrice(first, facts) : ''
-  const heldBack = `<noscript><style nonce="${escapeHtml(nonce)}">#pay.held{visibility:visible}</style></noscript>\n`
+  const scriptless = `#tokens{display:none}${isHeldBack(facts, parts) ? '#pay.held{visibility:visible}' : ''}`
   return renderDocument({
     ...{ nonce, script, style, seller, language },
     title: formatTitle(first, facts),
     network: facts.network,
-    head: isHeldBack(facts, parts) ? heldBack : '',
+    head: `<noscript><style nonce="${escapeHtml(nonce)}">${scriptless}</style></noscript>\n`,
     main: `<header>
 ${renderSeller(seller, facts.host)}
 <h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
 <p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(formatDecimal(first?.amount ?? '', facts.locale))}</b> <span>${escapeHtml(first?.token ?? '')}</span> <small id="worth">${escapeHtml(first ? formatWorth(first, facts) : '')}</small></p>
-<p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time"> &#xb7; ${place(texts.validUntil, 'time', until(facts))}</span></p>
+<p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time">${place(texts.validUntil, 'time', until(facts))}</span></p>
 </header>
 <div class="work">
 <div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
@@ -87,7 +87,7 @@ function notice(facts: CheckoutFacts): string {
   return `<div class="notice ${told.tone}"><h2>${escapeHtml(told.title)}</h2><p>${escapeHtml(told.text)}</p>${tx}${action}</div>`
 }
 
-/** Useful only with the script, which shows it. */
+/** Useful only with the script, so it is not shown without one. */
 function choice(facts: CheckoutFacts, { payIn }: PageTexts): string {
   const { tokens, locale } = facts
   if (tokens.length < 2) return ''
@@ -96,7 +96,7 @@ function choice(facts: CheckoutFacts, { payIn }: PageTexts): string {
     const about = one.dollars === undefined ? '' : `<small>${escapeHtml(formatWorth(one, facts))}</small>`
     return `<label><input type="radio" name="token" value="${code}"${index === 0 ? ' checked' : ''}><span>${code}</span><small>${text}</small>${about}</label>`
   })
-  return `<fieldset id="tokens" hidden><legend>${escapeHtml(payIn)}</legend>${rows.join('')}</fieldset>\n`
+  return `<fieldset id="tokens"><legend>${escapeHtml(payIn)}</legend>${rows.join('')}</fieldset>\n`
 }
 
 /** Open without a script. On a touch screen, the script closes the code. */
