@@ -30,7 +30,8 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     refunded: '0.05',
     revenue: '0.2',
   }
-  const records = [record, { ...record, id: 'r2', status: 'Expired', state: 'late', delivery: 'none' }]
+  const lateRecord = { ...record, id: 'r2', status: 'Expired', state: 'late', delivery: 'none' }
+  const records = [record, { ...lateRecord, token: 'SOL', amount: '0.000006667' }]
   const usage = {
     endpoint: name,
     calls: 9,

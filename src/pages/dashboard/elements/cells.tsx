@@ -144,7 +144,7 @@ export function Trend({ change, than, isCost = false }: TrendProps) {
         <span class="unseen">{said} </span>
         {change.text}
       </b>{' '}
-      <span class="muted">vs. previous {than}</span>
+      <span class="muted whole">vs. previous {than}</span>
     </span>
   )
 }

@@ -166,10 +166,19 @@ function Meaning({ kind }: { readonly kind: ProblemKind }) {
   )
 }
 
-function formatSums({ token, required, received, amount }: ProblemRecord): string {
+/** Two lines where there is little room. */
+function Sums({ one: { token = '', required, received, amount } }: { readonly one: ProblemRecord }) {
   const locale = pageLocale()
   const got = formatAmount(received ?? amount ?? '', locale)
-  return required ? `${got} of ${formatAmount(required, locale)} ${token ?? ''}` : `${got} ${token ?? ''}`
+  if (!required) return `${got} ${token}`
+  return (
+    <>
+      <span class="whole">{got} of</span>{' '}
+      <span class="whole">
+        {formatAmount(required, locale)} {token}
+      </span>
+    </>
+  )
 }
 
 interface ProblemsTableProps {
@@ -198,7 +207,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
             {one.note ?? words[one.kind]?.means} {isMixed && (one.next ?? words[one.kind]?.next)}
           </p>
           <p class="narrow">
-            {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint}
+            {one.timestamp && <Moment at={one.timestamp} />} {one.endpoint && `· ${one.endpoint}`}
           </p>
           <RefundCell
             one={one}
@@ -210,7 +219,7 @@ function ProblemsTable({ records, isMixed, refunds }: ProblemsTableProps) {
         </>
       ),
     },
-    { name: 'Received', class: 'number trail', cell: formatSums },
+    { name: 'Received', class: 'number trail', cell: (one) => <Sums one={one} /> },
     {
       name: 'Endpoint',
       class: 'wide',

@@ -19,14 +19,16 @@ const columns: readonly Column<Refusal>[] = [
     name: 'Reason',
     class: 'lead',
     cellClass: 'problem',
-    cell: ({ reason, code, endpoint, isRetryable }) => (
+    cell: ({ reason, code, endpoint, last, isRetryable }) => (
       <>
         <b>{reason}</b>
         <p class="muted">
           <code>{code}</code>
           {isRetryable && ', the client may try again'}
         </p>
-        <span class="narrow">{endpoint}</span>
+        <span class="narrow">
+          <Moment at={last} /> {endpoint !== '' && `· ${endpoint}`}
+        </span>
       </>
     ),
   },
@@ -38,8 +40,8 @@ const columns: readonly Column<Refusal>[] = [
     title: ({ endpoint }) => endpoint,
   },
   { name: 'Named payer', class: 'wide', cell: ({ payer }) => <PayerLink payer={payer} /> },
-  { name: 'Times', class: 'number', cell: ({ count }) => <Count count={count} /> },
-  { name: 'Last', class: 'when trail', cell: ({ last }) => <Moment at={last} /> },
+  { name: 'Times', class: 'number trail', cell: ({ count }) => <Count count={count} /> },
+  { name: 'Last', class: 'when wide', cell: ({ last }) => <Moment at={last} /> },
 ]
 
 export function Refusals() {

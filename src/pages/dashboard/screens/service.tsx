@@ -69,6 +69,7 @@ export function Service() {
           {(value.upstreams?.length ?? 0) > 0 && (
             <Card id="upstreams" title="Upstreams">
               <Table
+                class="many"
                 caption="Upstreams"
                 columns={upstreamColumns}
                 rows={value.upstreams}
@@ -152,7 +153,7 @@ const upstreamColumns: readonly Column<UpstreamLine>[] = [
       <>
         {origin}
         {why !== '' && <p class="muted route-why">{sentence(why)}</p>}
-        <span class="narrow">{routes.join(' · ')}</span>
+        <span class="narrow route-why">{routes.join(' · ')}</span>
       </>
     ),
   },
@@ -161,12 +162,12 @@ const upstreamColumns: readonly Column<UpstreamLine>[] = [
     class: 'trail',
     cell: ({ isUp }) => <span class={`badge ${isUp ? 'good' : 'bad'}`}>{isUp ? 'Up' : 'Down'}</span>,
   },
-  { name: 'Routes', class: 'wide', cell: ({ routes }) => routes.join(', ') },
+  { name: 'Routes', class: 'wide', cellClass: 'problem', cell: ({ routes }) => routes.join(', ') },
 ]
 
 type PriceChange = NonNullable<ServicePage['prices']>['changes'][number]
 const changeColumns: readonly Column<PriceChange>[] = [
-  { name: 'Route', class: 'lead', cell: ({ name }) => name },
+  { name: 'Route', class: 'lead', cellClass: 'endpoint', cell: ({ name }) => name, title: ({ name }) => name },
   {
     name: 'Price',
     class: 'number trail',

@@ -49,10 +49,11 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
           </span>
           <span class="narrow">
             {[
-              ...(without === 'endpoint' ? [] : [endpoint]),
               ...(token === revenueToken || worth === ''
                 ? []
                 : [`${formatRounded(worth, pageLocale())} ${revenueToken}`]),
+              // Last, because a long line loses its end.
+              ...(without === 'endpoint' ? [] : [endpoint]),
             ].join(' · ')}
           </span>
         </>
@@ -91,6 +92,7 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
   ]
   return (
     <Table
+      {...(without === undefined && { class: 'many' })}
       caption={caption}
       columns={columns}
       rows={records}
