@@ -60,11 +60,16 @@ export function formatDecimal(decimal: string, locale: string, leastPlaces = 0):
   const [, sign, whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(decimal) ?? []
   if (whole === undefined) return decimal
   const digits = fraction.padEnd(leastPlaces, '0')
-  const grouped = new Intl.NumberFormat(locale, plainDigits).format(BigInt(whole))
-  return `${sign === '-' ? '\u2212' : ''}${grouped}${digits === '' ? '' : `${findPoint(locale)}${digits}`}`
+  if (last?.locale !== locale) last = createFormat(locale)
+  const grouped = last.whole.format(BigInt(whole))
+  return `${sign === '-' ? '\u2212' : ''}${grouped}${digits === '' ? '' : `${last.point}${digits}`}`
 }
 
-function findPoint(locale: string): string {
+/** The format of the last locale: to create it costs far more than to use it. */
+let last: ReturnType<typeof createFormat> | undefined
+
+function createFormat(locale: string) {
   const parts = new Intl.NumberFormat(locale, { ...plainDigits, minimumFractionDigits: 1 }).formatToParts(0)
-  return parts.find(({ type }) => type === 'decimal')?.value ?? '.'
+  const point = parts.find(({ type }) => type === 'decimal')?.value ?? '.'
+  return { locale, whole: new Intl.NumberFormat(locale, plainDigits), point }
 }

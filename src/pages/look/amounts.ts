@@ -1,12 +1,10 @@
 /** Numbers for people. Amounts keep every digit unless the caller rounds, and never pass through a float. */
 import { formatDecimal } from '../../core/money/money.ts'
 import { compareDecimals, roundDecimal } from './decimals.ts'
-
-/** Latin digits in every language, so that whole and fraction match. */
-const plain = { numberingSystem: 'latn' } as const
+import { openNumberFormat } from './formats.ts'
 
 export function formatCount(count: number, locale: string): string {
-  return new Intl.NumberFormat(locale, plain).format(count)
+  return openNumberFormat(locale).format(count)
 }
 
 /** All digits, grouped by thousands, at least two places. An empty text is an unknown amount. */
@@ -29,8 +27,7 @@ export function formatShare(share: number | undefined, locale: string): string {
   if (share === undefined) return '–'
   const isWhole = share === 0 || share === 1
   const places = isWhole || Math.abs(share) > 9.99 ? 0 : 1
-  return new Intl.NumberFormat(locale, {
-    ...plain,
+  return openNumberFormat(locale, {
     style: 'percent',
     minimumFractionDigits: places,
     maximumFractionDigits: places,
@@ -57,8 +54,7 @@ export function compareAmounts(current: string, previous: string | undefined, lo
 /** The change of a share, in percentage points. */
 export function compareShares(current: number | undefined, previous: number | undefined, locale: string): Change {
   if (current === undefined || previous === undefined) return { kind: 'none' }
-  const points = (value: number) =>
-    `${new Intl.NumberFormat(locale, { ...plain, maximumFractionDigits: 1 }).format(value * 100)} pp`
+  const points = (value: number) => `${openNumberFormat(locale, { maximumFractionDigits: 1 }).format(value * 100)} pp`
   return signed(current - previous, points)
 }
 

@@ -2,6 +2,7 @@
 
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
+import { openNumberFormat } from '../../look/formats.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { Bar } from '../charts/bars.tsx'
 import { useAnswer } from '../data/answer.ts'
@@ -157,7 +158,7 @@ function TokenBar({ one: { token, balance, kept, threshold }, isOpen }: TokenBar
       ? 'Progress is not available now'
       : isDue
         ? 'Conversion starts in a moment'
-        : `${new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }).format(share)} of the way to the next conversion`
+        : `${openNumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }).format(share)} of the way to the next conversion`
   return (
     <li>
       <span class="bars-name">{token}</span>

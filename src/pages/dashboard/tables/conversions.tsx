@@ -1,6 +1,7 @@
 /** Conversions: the quoted, the minimum and the received amount. */
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
+import { openNumberFormat } from '../../look/formats.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Conversion } from '../data/outgoing.ts'
 import { change, changeAddress, markOpen, place } from '../data/route.ts'
@@ -23,11 +24,7 @@ function computeSlippage({ quoted, received }: Conversion): number | undefined {
 function Slippage({ one }: { readonly one: Conversion }) {
   const share = computeSlippage(one)
   if (share === undefined) return <span class="muted">–</span>
-  const bound = new Intl.NumberFormat(pageLocale(), {
-    numberingSystem: 'latn',
-    style: 'percent',
-    maximumSignificantDigits: 3,
-  })
+  const bound = openNumberFormat(pageLocale(), { style: 'percent', maximumSignificantDigits: 3 })
   if (Math.abs(share) < 0.000_05) return <span class="muted">as quoted</span>
   return (
     <span
