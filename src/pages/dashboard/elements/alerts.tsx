@@ -1,7 +1,7 @@
 /** The strip at the top of every screen: one sentence for each problem, with a link to the screen that explains it. */
 import type { AlertKind } from '../data/answers.ts'
 import { isGone } from '../data/ask.ts'
-import { formatAddress, type Screen } from '../data/route.ts'
+import { formatAddress, place, type Screen } from '../data/route.ts'
 import { isOnline } from '../data/settings.ts'
 import { status } from '../data/status.ts'
 import { Icon } from './icons.tsx'
@@ -10,6 +10,7 @@ import { sentence } from './outgoing.tsx'
 
 interface Words {
   readonly title: string
+  /** The screen that explains the alert, if it is not the service's. */
   readonly screen?: Screen
 }
 
@@ -43,14 +44,15 @@ export function Alerts() {
           </li>
         )}
         {alerts.map(({ kind, detail }) => {
-          const { title, screen } = words[kind] ?? { title: kind }
+          const { title, screen = 'service' }: Words = words[kind] ?? { title: kind }
+          const isShown = screen === place.value.screen
           return (
             <li key={`${kind}${detail}`} class="alert">
               <Icon name="problems" />
               <span>
-                <b>{title}</b> {sentence(detail)}
+                <b>{title}</b> <span class={isShown ? undefined : 'alert-detail'}>{sentence(detail)}</span>
               </span>
-              {screen && <Link href={formatAddress(screen)}>Show</Link>}
+              {!isShown && <Link href={formatAddress(screen)}>Show</Link>}
             </li>
           )
         })}
