@@ -1,29 +1,21 @@
 /** The layout of the checkout page in a real browser: everything needed is in sight, and nothing moves. */
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
-import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import type { Tab } from '../harness/browser.ts'
 import { countShifts, readShifts } from '../harness/layout-shift.ts'
 import { cells } from '../harness/length.ts'
-import { type CheckoutFixture, factsOf, openCheckout, requestId, signature as tx } from './checkout-fixture.ts'
+import { type CheckoutFixture, factsOf, requestId, signature as tx } from './checkout-fixture.ts'
 import { heading, hurry } from './checkout-readers.ts'
+import { type OpenedCheckout, openForEach } from './checkout-setup.ts'
 import { installWallet } from './fake-wallet.ts'
 
-let browser: Browser
 let fixture: CheckoutFixture
+let openTab: OpenedCheckout['openTab']
 let tab: Tab
 let page: Page
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser?.close())
-beforeEach(async () => {
-  fixture = await openCheckout()
-})
-afterEach(async () => {
-  expect(tab.complaints).toEqual([])
-  await tab.close()
-  await fixture.close()
+openForEach((opened) => {
+  ;({ fixture, openTab } = opened)
 })
 
 const tokens = [
@@ -36,7 +28,7 @@ const tokens = [
 async function open(facts: Partial<CheckoutFacts>, options: BrowserContextOptions, slowness = 1): Promise<void> {
   fixture.facts = factsOf(facts)
   fixture.standing = fixture.facts.standing
-  tab = await browser.page({ reducedMotion: 'reduce', ...options })
+  tab = await openTab({ reducedMotion: 'reduce', ...options })
   page = tab.page
   await page.addInitScript(countShifts)
   const devtools = await page.context().newCDPSession(page)
@@ -130,7 +122,7 @@ describe('on a touch screen', () => {
   const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
   /** The page at a public address, as far as the browser can tell. */
   async function openPublic(facts: Partial<CheckoutFacts>, path = '/forecast?place=Oslo'): Promise<void> {
-    tab = await browser.page(phone)
+    tab = await openTab(phone)
     page = tab.page
     fixture.facts = factsOf(facts)
     await page.route('https://shop.example/**', async (route) => {
@@ -162,8 +154,7 @@ describe('on a touch screen', () => {
   it('offers no app on a local chain, or inside a wallet that can pay', async () => {
     await openPublic({ network: 'localnet', chain: 'solana:localnet' })
     expect(await page.locator('#apps a').count()).toBe(0)
-    await tab.close()
-    tab = await browser.page(phone)
+    tab = await openTab(phone)
     page = tab.page
     await installWallet(page, {})
     fixture.facts = factsOf({ tokens })

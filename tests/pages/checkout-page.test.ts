@@ -1,38 +1,22 @@
 /** The checkout page in a real browser: what it says of itself and of what it hears, for every state. */
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { languages } from '../../src/core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout/messages.ts'
-import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import type { Tab } from '../harness/browser.ts'
 import { cells, nextThemes } from '../harness/length.ts'
-import {
-  type CheckoutFixture,
-  factsOf,
-  openCheckout,
-  recipient,
-  requestId,
-  signature as tx,
-  viewOf,
-} from './checkout-fixture.ts'
+import { type CheckoutFixture, factsOf, recipient, requestId, signature as tx, viewOf } from './checkout-fixture.ts'
 import { heading, hurry, offered } from './checkout-readers.ts'
+import { type OpenedCheckout, openForEach } from './checkout-setup.ts'
 
-let browser: Browser
 let fixture: CheckoutFixture
+let openTab: OpenedCheckout['openTab']
 let tab: Tab
 let page: Page
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser?.close())
-beforeEach(async () => {
-  fixture = await openCheckout()
-  tab = await browser.page({ permissions: ['clipboard-read', 'clipboard-write'] })
+openForEach(async (opened) => {
+  ;({ fixture, openTab } = opened)
+  tab = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
   page = tab.page
-})
-afterEach(async () => {
-  expect(tab.complaints).toEqual([])
-  await tab.close()
-  await fixture.close()
 })
 
 const three = [
@@ -133,11 +117,10 @@ describe('a browser that has not shown yet that it kept the cookie', () => {
 
   it('is offered everything without a script, which could not ask', async () => {
     fixture.facts = factsOf({ isKept: false })
-    const bare = await browser.page({ javaScriptEnabled: false })
+    const bare = await openTab({ javaScriptEnabled: false })
     await bare.page.goto(fixture.url)
     expect(await bare.page.locator('#qr').isVisible()).toBe(true)
     expect(await bare.page.locator('#pay').innerText()).toContain('Allow cookies for this address before you pay')
-    await bare.close()
   })
 })
 
@@ -395,12 +378,11 @@ describe('other ways to pay', () => {
 })
 
 it('without a script everything needed is there, and a reload tells how it stands', async () => {
-  const bare = await browser.page({ javaScriptEnabled: false })
+  const bare = await openTab({ javaScriptEnabled: false })
   await bare.page.goto(fixture.url)
   for (const text of [recipient, requestId, 'After paying, reload this page.'])
     expect(await bare.page.getByText(text, { exact: true }).isVisible()).toBe(true)
   fixture.facts = factsOf({ standing: { state: 'confirming', tx } })
   await bare.page.reload()
   expect(await heading(bare.page)).toBe('Payment detected')
-  await bare.close()
 })

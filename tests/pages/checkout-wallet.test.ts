@@ -1,29 +1,20 @@
 /** Paying with a wallet of the browser: each way it can go, and that nobody pays twice. */
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import { describe, expect, it } from 'vitest'
+import type { Tab } from '../harness/browser.ts'
 import { nextThemes } from '../harness/length.ts'
-import { type CheckoutFixture, factsOf, openCheckout, requestId, signature as tx } from './checkout-fixture.ts'
+import { type CheckoutFixture, factsOf, requestId, signature as tx } from './checkout-fixture.ts'
 import { approve, asked, heading, hurry, offered } from './checkout-readers.ts'
+import { openForEach } from './checkout-setup.ts'
 import { type FakeWallet, installWallet } from './fake-wallet.ts'
 
-let browser: Browser
 let fixture: CheckoutFixture
 let tab: Tab
 let page: Page
-beforeAll(async () => {
-  browser = await openBrowser()
-})
-afterAll(() => browser?.close())
-beforeEach(async () => {
-  fixture = await openCheckout()
-  tab = await browser.page()
+openForEach(async (opened) => {
+  fixture = opened.fixture
+  tab = await opened.openTab()
   page = tab.page
-})
-afterEach(async () => {
-  expect(tab.complaints).toEqual([])
-  await tab.close()
-  await fixture.close()
 })
 
 const payer = '2vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu'

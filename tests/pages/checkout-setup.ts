@@ -1,0 +1,38 @@
+/** The hooks of the test files of the checkout page. */
+import type { BrowserContextOptions } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { type Browser, openBrowser, type Tab } from '../harness/browser.ts'
+import { type CheckoutFixture, openCheckout } from './checkout-fixture.ts'
+
+export interface OpenedCheckout {
+  readonly fixture: CheckoutFixture
+  /** Opens a tab that closes with the test. The test fails if the page complained. */
+  openTab(options?: BrowserContextOptions): Promise<Tab>
+}
+
+/** Opens one browser for the file, and a checkout for each test. */
+export function openForEach(begin: (opened: OpenedCheckout) => Promise<void> | void): void {
+  const tabs: Tab[] = []
+  let browser: Browser
+  let fixture: CheckoutFixture
+  const openTab = async (options?: BrowserContextOptions): Promise<Tab> => {
+    const tab = await browser.page(options)
+    tabs.push(tab)
+    return tab
+  }
+  beforeAll(async () => {
+    browser = await openBrowser()
+  })
+  afterAll(() => browser?.close())
+  beforeEach(async () => {
+    fixture = await openCheckout()
+    await begin({ fixture, openTab })
+  })
+  afterEach(async () => {
+    const opened = tabs.splice(0)
+    const complaints = opened.flatMap((tab) => tab.complaints)
+    for (const tab of opened) await tab.close()
+    await fixture.close()
+    expect(complaints).toEqual([])
+  })
+}
