@@ -52,6 +52,20 @@ describe('the look', () => {
     expect(await page.evaluate(() => localStorage.getItem('paystile.zone'))).toBe('utc')
   })
 
+  it('shows the current screen, the chosen period and the bars in the colours of the system', async () => {
+    const { page } = await dashboard.visit('', { forcedColors: 'active', prepare: contractAnswers })
+    await page.locator('.bar').first().waitFor()
+    const read = (selector: string, name: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, one) => getComputedStyle(element).getPropertyValue(one), name)
+    expect(await read('.ways a[aria-current]', 'outline-style')).toBe('solid')
+    expect(await read('.ways a:not([aria-current])', 'outline-style')).toBe('none')
+    expect(await read('.choice .is-chosen', 'outline-style')).toBe('solid')
+    expect(await read('.bar', 'forced-color-adjust')).toBe('none')
+  })
+
   it.each([390, 768, 1440])('of home moves nothing while it loads in test mode (%i px)', async (width) => {
     const prepare = (page: Page) => page.addInitScript(countShifts)
     const { page } = await dashboard.visit('', { viewport: { width, height: 900 }, prepare })

@@ -162,7 +162,7 @@ const upstreamColumns: readonly Column<UpstreamLine>[] = [
     class: 'trail',
     cell: ({ isUp }) => <span class={`badge ${isUp ? 'good' : 'bad'}`}>{isUp ? 'Up' : 'Down'}</span>,
   },
-  { name: 'Routes', class: 'wide', cellClass: 'problem', cell: ({ routes }) => routes.join(', ') },
+  { name: 'Routes', class: 'wide', cellClass: 'waits', cell: ({ routes }) => routes.join(', ') },
 ]
 
 type PriceChange = NonNullable<ServicePage['prices']>['changes'][number]
