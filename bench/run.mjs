@@ -16,6 +16,7 @@ import { sizes } from './sizes.mjs'
 
 /** Signals that end a run, with their exit codes. */
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
+const signalMs = 500
 const output = fileURLToPath(new URL('../bench-results.json', import.meta.url))
 const say = (/** @type {string} */ line) => void process.stderr.write(`${line}\n`)
 
@@ -64,7 +65,8 @@ async function run({ chosen, isWanted, isLarge, isSmallest, against }) {
     return rows
   } catch (error) {
     // A signal that reaches all processes may break a benchmark before this process hears of it.
-    throw await Promise.race([interrupted.catch((interruption) => interruption), processes.explain(error)])
+    const unless = new Promise((resolve) => setTimeout(resolve, signalMs)).then(() => processes.explain(error))
+    throw await Promise.race([interrupted.catch((interruption) => interruption), unless])
   } finally {
     await processes.end().catch((error) => say(describe(error)))
     rmSync(home, { recursive: true, force: true })
