@@ -43,13 +43,13 @@ export const benchmarks = [
     run: async (setting, { metered }) => (await import('./benchmarks/metered.mjs')).benchMetered(setting, metered),
   },
   {
-    names: ['gateway/paid'],
-    run: async (setting, { gateway }) => (await import('./benchmarks/gateway.mjs')).benchGateway(setting, gateway),
-  },
-  {
     names: ['processes/unpaid-2-to-1', 'processes/window-2-to-1', 'processes/bundle-2-to-1'],
     run: async (setting, { processes }) =>
       (await import('./benchmarks/processes.mjs')).benchProcesses(setting, processes),
+  },
+  {
+    names: ['gateway/paid'],
+    run: async (setting, { gateway }) => (await import('./benchmarks/gateway.mjs')).benchGateway(setting, gateway),
   },
   ...frameworks.map(
     /** @returns {Benchmark} */ (framework) => ({
@@ -80,15 +80,15 @@ export const benchmarks = [
     run: async (setting, { memory }) => (await import('./benchmarks/memory.mjs')).benchMemory(setting, memory),
   },
   {
+    names: ['stream/tell-delay', 'stream/tell-cpu'],
+    run: async (setting, { stream }) => (await import('./benchmarks/stream.mjs')).benchStream(setting, stream),
+  },
+  {
     names: peers.flatMap(({ name }) =>
       ['unpaid-cpu', 'time', 'cpu', 'deliveries', 'deliveries-2'].map((end) => `peers/${name}-${end}`),
     ),
     needs: 'name',
     run: async (setting, sizes) => (await import('./benchmarks/peers.mjs')).benchPeers(setting, sizes.peers),
-  },
-  {
-    names: ['stream/tell-delay', 'stream/tell-cpu'],
-    run: async (setting, { stream }) => (await import('./benchmarks/stream.mjs')).benchStream(setting, stream),
   },
   {
     names: ['payouts/per-second', 'payouts/fee', 'payouts/transactions'],

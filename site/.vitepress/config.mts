@@ -97,6 +97,7 @@ export default defineConfig({
         items: [
           page('Running it', 'operations'),
           page('Many servers', 'deploy'),
+          page('Scale', 'scale'),
           page('Keys', 'keys'),
           page('Sign-in', 'sign-in'),
           page('Metrics', 'metrics'),

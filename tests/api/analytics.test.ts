@@ -203,7 +203,8 @@ describe('GET /analytics/{id}', () => {
     const { body } = await json(house.get('/analytics?order=oldest'))
     const [{ id }] = body.records
     const receipt = analyticsAnswers.receipt.parse((await json(house.visit(`/api/receipt?id=${id}`, owner))).body)
-    expect(receipt).toMatchObject({ reference: spent[0], resource: '/data', token: 'USDC', amount: '0.01' })
+    expect(receipt).toMatchObject({ resource: '/data', token: 'USDC', amount: '0.01' })
+    expect(spent).toContain(receipt.reference)
     const { identityKey } = (await json(house.get('/.well-known/paystile'))).body
     const key = decodeAddress(identityKey) ?? new Uint8Array()
     expect(isReceiptGenuine(receipt, key, createVerifier())).toBe(true)
