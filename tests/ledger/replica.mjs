@@ -24,7 +24,7 @@ process.on('message', async ({ payments, clients, calls }) => {
     ...payment,
     tx: txOf(payment.number),
     fences: [],
-    reports: { isKnown: false, numbers: new Map() },
+    reports: { isKnown: false, latest: 1, numbers: new Map() },
   }))
   const history = []
   const client = async () => {
@@ -35,6 +35,7 @@ process.on('message', async ({ payments, clients, calls }) => {
       const told = await ask(payment, asked)
       history.push({ payment: payment.number, from, to: nanoseconds(), asked, told })
       if (told.kind === 'granted') payment.fences.push(told.fence)
+      if (told.kind === 'granted' && asked.slices) payment.reports.latest = told.fence
       if (told.kind !== 'unknown') payment.reports.isKnown = true
       if (told.kind === 'reported') payment.reports.numbers.set(asked.fence, (asked.number ?? 0) + 1)
     }
@@ -53,7 +54,7 @@ function choose({ fences, lasting, unit, amount: bought, reports }) {
     const request = chance(0.1) ? 'request-2' : 'request-1'
     // Only a registered payment has slices.
     if (bought >= 32 && reports.isKnown && chance(0.7))
-      return { act: 'take', request, registers: false, amount: 1, slices: true, leaseMs }
+      return { act: 'take', request, registers: false, amount: 1, slices: true, leaseMs: leaseMs * 8 }
     return { act: 'take', request, registers: chance(0.7), amount: between(1, 3), leaseMs }
   }
   if (dice < 0.6) return { act: 'peek' }
@@ -61,10 +62,11 @@ function choose({ fences, lasting, unit, amount: bought, reports }) {
   const fence = chance(0.5) ? Math.max(latest, 1) : chance(0.8) ? latest + between(1, 3) : between(1, latest + 1)
   if (dice < 0.7) return { act: 'renew', fence, leaseMs }
   if (bought >= 32 && dice < 0.95) {
+    const slice = chance(0.9) ? reports.latest : fence
     // Now and then the last report is said again.
-    const number = Math.max(1, (reports.numbers.get(fence) ?? 1) - (chance(0.2) ? 1 : 0))
+    const number = Math.max(1, (reports.numbers.get(slice) ?? 1) - (chance(0.2) ? 1 : 0))
     const [delivered, partial, noBody] = [between(0, 2), between(0, 1), between(0, 1)]
-    return { act: 'report', fence, number, delivered, partial, noBody, keeps: between(0, 2), fills: chance(0.6) }
+    return { act: 'report', fence: slice, number, delivered, partial, noBody, keeps: between(0, 2), fills: chance(0.6) }
   }
   if (unit === 'byte' && dice < 0.85) return { act: 'advance', fence, used: between(0, 4), more: between(0, 3) }
   const outcome = pick(['not_started', 'not_started', 'not_started', 'no_body', 'no_body', 'partial', 'delivered'])
