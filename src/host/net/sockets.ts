@@ -1,46 +1,65 @@
-/** WebSockets of servers: `ws` with a heartbeat, because a dead connection gives no sign. */
-import { WebSocket } from 'ws'
+/**
+ * WebSockets of servers, with a heartbeat, because a dead connection gives no sign.
+ *
+ * They are undici's. A package that connects through the client of `node:http` would slow down the server of
+ * `node:http`: both share functions, and V8 compiles these to faster code while only the server uses them.
+ */
+import '../supported-runtime.ts'
+import './own-fetch.ts'
+import type { Socket } from 'node:net'
+import { Agent, buildConnector, ping, WebSocket } from 'undici'
 import type { ConnectSocket } from '../../core/runtime.ts'
+import { readCredentials } from './transport.ts'
 
-const heartbeatMs = 10_000
+const heartbeatMs = 5_000
+/** Heartbeats without a byte from the other side, although each one asks for an answer. */
+const longestSilence = 2
 const longestMessage = 1_000_000
 
-export const connectSocket: ConnectSocket = (url, listener) => attach(openSocket(url), listener)
+export const connectSocket: ConnectSocket = (url, listener) => openSocket(url, listener, () => {})
 
 /** A socket that does not keep the process running once it is open. */
-export const connectIdleSocket: ConnectSocket = (url, listener) => {
-  const socket = openSocket(url)
-  socket.on('upgrade', (response) => response.socket.unref())
-  return attach(socket, listener)
-}
+export const connectIdleSocket: ConnectSocket = (url, listener) =>
+  openSocket(url, listener, (connection) => connection?.unref())
 
-function openSocket(url: string): WebSocket {
-  return new WebSocket(url, { maxPayload: longestMessage, handshakeTimeout: 5_000, followRedirects: false })
-}
+function openSocket(
+  url: string,
+  listener: Parameters<ConnectSocket>[1],
+  opened: (connection: Socket | undefined) => void,
+): ReturnType<ConnectSocket> {
+  let connection: Socket | undefined
+  const connect = buildConnector({ timeout: heartbeatMs })
+  const agent = new Agent({
+    webSocket: { maxPayloadSize: longestMessage },
+    connect: (options, callback) =>
+      connect(options, (...made) => {
+        connection = made[1] ?? undefined
+        callback(...made)
+      }),
+  })
+  const socket = new WebSocket(url, { dispatcher: agent, headers: readCredentials(new URL(url)) })
+  const terminate = (): void => {
+    connection?.destroy()
+    // Ends an attempt to connect.
+    void agent.destroy()
+  }
 
-function attach(socket: WebSocket, listener: Parameters<ConnectSocket>[1]): ReturnType<ConnectSocket> {
-  let isAlive = true
+  let [seenBytes, silence] = [0, 0]
   const heartbeat = setInterval(() => {
-    if (!isAlive) return socket.terminate()
-    isAlive = false
-    if (socket.readyState === WebSocket.OPEN) socket.ping()
+    const bytes = connection?.bytesRead ?? 0
+    silence = bytes === seenBytes ? silence + 1 : 0
+    seenBytes = bytes
+    if (socket.readyState !== WebSocket.OPEN || silence >= longestSilence) terminate()
+    else ping(socket)
   }, heartbeatMs)
   heartbeat.unref()
-  const stir = () => {
-    isAlive = true
-  }
-  socket.on('open', () => {
-    stir()
+
+  socket.addEventListener('open', () => {
+    opened(connection)
     listener.opened()
   })
-  socket.on('pong', stir)
-  socket.on('message', (data) => {
-    stir()
-    listener.received(String(data))
-  })
-  // The following close event reports the error.
-  socket.on('error', () => {})
-  socket.on('close', () => {
+  socket.addEventListener('message', ({ data }) => listener.received(String(data)))
+  socket.addEventListener('close', () => {
     clearInterval(heartbeat)
     listener.closed()
   })
@@ -48,7 +67,7 @@ function attach(socket: WebSocket, listener: Parameters<ConnectSocket>[1]): Retu
     send: (text) => {
       if (socket.readyState === WebSocket.OPEN) socket.send(text)
     },
-    close: () => socket.terminate(),
+    close: terminate,
   }
 }
 

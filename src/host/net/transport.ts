@@ -136,16 +136,13 @@ interface Target {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A name and password in the address become a header, as in every HTTP client. */
 function readTarget(text: string, headers: Target['headers']): Target {
   const url = new URL(text)
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
-  return {
-    origin: url.origin,
-    path: url.pathname + url.search,
-    headers: {
-      ...(credentials !== ':' && { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }),
-      ...headers,
-    },
-  }
+  return { origin: url.origin, path: url.pathname + url.search, headers: { ...readCredentials(url), ...headers } }
+}
+
+/** A name and password in the address become a header, as in every HTTP client. */
+export function readCredentials({ username, password }: URL): Readonly<Record<string, string>> {
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
 }
