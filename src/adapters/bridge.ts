@@ -6,6 +6,7 @@ import type { RequestOutcome } from '../paywall/handle-request.ts'
 import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
 import { addLines, endWith, takesLines } from './node-response/one-write.ts'
+import { writeAnswerHead } from './node-response/repeated-head.ts'
 
 /** Sends a request through the paywall. `fail` receives unexpected errors, which are defects of paystile. */
 export function enterNode(
@@ -60,7 +61,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
   const { varying = [], varyingLines } = answer
   const lines = varyingLines !== undefined && takesLines(response, varying) ? varyingLines : ''
   if (lines === '') for (const [name, value] of varying) response.setHeader(name, value)
-  if (answer.headers['Set-Cookie'] === undefined) response.writeHead(answer.status, answer.headers)
+  if (answer.headers['Set-Cookie'] === undefined) writeAnswerHead(response, answer)
   else {
     const { 'Set-Cookie': cookie, ...others } = answer.headers
     // In addition to the cookies that the application has set.

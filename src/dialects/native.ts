@@ -5,6 +5,7 @@ import { prepareChallenge, type RefusedPayment } from '../core/protocol/challeng
 import { acceptHeader, parseProof, proofHeader } from '../core/protocol/proof.ts'
 import type { Dialect } from './dialect.ts'
 
+const mostLengths = 256
 const nativeRequestHeaders: readonly string[] = [proofHeader, acceptHeader]
 
 /** `varyBy` are further request headers on which its answers depend. */
@@ -25,16 +26,17 @@ export function createNative(varyBy: readonly string[] = []): Dialect {
 
     prepare: (offer) => {
       const write = prepareChallenge(offer)
-      let length = 0
-      let headers = headersFor(length)
+      const known = new Map<number, ReturnType<typeof headersFor>>()
       return (parts, members = '') => {
         let body = write(parts)
         if (members !== '') body = `${body.slice(0, -1)},${members}}`
         if (parts.refused) body = `${body.slice(0, -1)},${formatReason(parts.refused)}}`
-        // Challenges of a route have few lengths, and consecutive ones mostly the same.
-        if (body.length !== length) {
-          length = body.length
-          headers = headersFor(length)
+        // Challenges of a route have few lengths.
+        let headers = known.get(body.length)
+        if (!headers) {
+          headers = headersFor(body.length)
+          if (known.size >= mostLengths) known.clear()
+          known.set(body.length, headers)
         }
         return { kind: 'answer', status: 402, headers, body }
       }

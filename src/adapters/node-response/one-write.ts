@@ -108,6 +108,7 @@ function append(response: ServerResponse, body: string, callback?: Callback): bo
   return true
 }
 
-function isUnchanged(methods: Methods): boolean {
+/** Whether no other code has replaced one of the methods. */
+export function isUnchanged(methods: Methods): boolean {
   return methods.end === end && methods.write === write && methods.writeHead === writeHead
 }
