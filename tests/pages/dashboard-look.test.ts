@@ -75,6 +75,21 @@ describe('the look', () => {
     expect(await page.evaluate(readShifts)).toBeLessThan(0.05)
   })
 
+  it.each([390, 412, 768, 1440])('of home moves nothing when alerts arrive (%i px)', async (width) => {
+    const prepare = async (page: Page) => {
+      await page.addInitScript(countShifts)
+      await contractAnswers(page)
+    }
+    const { page } = await dashboard.visit('', { viewport: { width, height: 823 }, prepare })
+    await page.locator('.plot').waitFor()
+    await page.getByRole('alert').getByText('The payout wallet is low.').waitFor()
+    const isWhole = await page.getByRole('alert').evaluate((strip) => {
+      const { top, bottom } = strip.getBoundingClientRect()
+      return top > 0 && bottom <= innerHeight
+    })
+    expect([isWhole, await page.evaluate(readShifts)]).toEqual([true, expect.toSatisfy((shift) => shift < 0.05)])
+  })
+
   it.each(sizes)('fits %s: nothing is wider than the window', async (_name, width) => {
     const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 740 } })
     await contractAnswers(page, 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it')

@@ -1,4 +1,4 @@
-/** The strip at the top of every screen: one sentence for each problem, with a link to the screen that explains it. */
+/** The strip at the lower edge: one sentence for each problem, with a link to the screen that explains it. */
 import type { AlertKind } from '../data/answers.ts'
 import { isGone } from '../data/ask.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'

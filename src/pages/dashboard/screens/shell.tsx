@@ -41,23 +41,25 @@ narrow.addEventListener('change', ({ matches }) => {
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
-    <div class={isShut.value ? 'shell shell-plain' : 'shell'}>
-      <a class="skip" href="#main">
-        Skip to the content
-      </a>
+    <>
+      <div class={isShut.value ? 'shell shell-plain' : 'shell'}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="top">
+          <Link href={formatAddress('home')} class="brand" label="paystile, home">
+            <img src={mark} alt="" width="28" height="28" />
+            <span>paystile</span>
+          </Link>
+          {(isNarrow.value || isShut.value) && <Settings />}
+        </header>
+        {isReader.value && <Ways />}
+        <main id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
       <Alerts />
-      <header class="top">
-        <Link href={formatAddress('home')} class="brand" label="paystile, home">
-          <img src={mark} alt="" width="28" height="28" />
-          <span>paystile</span>
-        </Link>
-        {(isNarrow.value || isShut.value) && <Settings />}
-      </header>
-      {isReader.value && <Ways />}
-      <main id="main" tabIndex={-1}>
-        {children}
-      </main>
-    </div>
+    </>
   )
 }
 
