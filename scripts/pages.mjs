@@ -26,7 +26,11 @@ await build({
   ...common,
   root: join(root, 'src/pages/dashboard'),
   base: '/dashboard/',
-  build: output('dashboard'),
+  build: {
+    ...output('dashboard'),
+    // One file for everything that the first screen needs: a file that imports another costs a round trip.
+    rollupOptions: { output: { codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] } } },
+  },
 })
 await build({
   ...common,

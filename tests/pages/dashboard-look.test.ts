@@ -67,17 +67,17 @@ describe('the look', () => {
   })
 
   it.each([390, 768, 1440])('of home moves nothing while it loads in test mode (%i px)', async (width) => {
-    const prepare = (page: Page) => page.addInitScript(countShifts)
-    const { page } = await dashboard.visit('', { viewport: { width, height: 900 }, prepare })
+    const { page } = await dashboard.visit('', { viewport: { width, height: 900 }, prepare: watchShifts })
     await page.getByText('Preview: localnet, no real money.').waitFor()
     await page.locator('.tile').first().waitFor()
     await page.locator('.plot').waitFor()
+    await page.getByRole('region', { name: 'Live payments' }).locator('tbody tr').first().waitFor()
     expect(await page.evaluate(readShifts)).toBeLessThan(0.05)
   })
 
   it.each([390, 412, 768, 1440])('of home moves nothing when alerts arrive (%i px)', async (width) => {
     const prepare = async (page: Page) => {
-      await page.addInitScript(countShifts)
+      await watchShifts(page)
       await contractAnswers(page)
     }
     const { page } = await dashboard.visit('', { viewport: { width, height: 823 }, prepare })
@@ -286,6 +286,13 @@ describe('signing in', () => {
     await page.getByRole('heading', { name: 'Home' }).waitFor()
   })
 })
+
+/** As on a slow phone, which paints every state in between. */
+async function watchShifts(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 6 })
+  await page.addInitScript(countShifts)
+}
 
 async function signText({ owner }: DashboardService, text: string): Promise<Uint8Array> {
   return signBytes(owner.keyPair.privateKey, new TextEncoder().encode(text))

@@ -8,8 +8,7 @@ import { isPaletteOpen } from './data/palette.ts'
 import { place, type Screen } from './data/route.ts'
 import { access, isShut, turn } from './data/session.ts'
 import { watchStatus } from './data/status.ts'
-import { KeysHelp } from './dialogs/keyboard.tsx'
-import { PaymentDrawer } from './dialogs/payment.tsx'
+import { isHelpOpen } from './dialogs/keyboard.ts'
 import { Skeleton } from './elements/states.tsx'
 import { Home } from './screens/home.tsx'
 import { Shell } from './screens/shell.tsx'
@@ -30,6 +29,8 @@ const others: Readonly<Record<Exclude<Screen, 'home'>, () => Promise<ComponentTy
   'sign-in': async () => (await import('./screens/sign-in.tsx')).SignIn,
 }
 
+const loadPayment = async () => (await import('./dialogs/payment.tsx')).PaymentDrawer
+const loadKeysHelp = async () => (await import('./dialogs/keys-help.tsx')).KeysHelp
 const loadPalette = async () => (await import('./dialogs/palette.tsx')).Palette
 
 const titles: Readonly<Record<Screen, string>> = {
@@ -64,8 +65,8 @@ export function App() {
   return (
     <>
       <Shell>{screen === 'home' ? <Home /> : <Later key={screen} load={others[screen]} />}</Shell>
-      {!isShut.value && <PaymentDrawer />}
-      <KeysHelp />
+      {place.value.query.has('payment') && !isShut.value && <Later load={loadPayment} waiting={null} />}
+      {isHelpOpen.value && <Later load={loadKeysHelp} waiting={null} />}
       {isPaletteOpen.value && !isShut.value && <Later load={loadPalette} waiting={null} />}
     </>
   )

@@ -10,7 +10,11 @@ export function chooseLocale(language: string | undefined): string {
   return attempt(() => Intl.getCanonicalLocales(language ?? fallback)[0] ?? fallback) ?? fallback
 }
 
+let last: { readonly language: string | undefined; readonly locale: string } | undefined
+
 /** The language of the browser. */
 export function pageLocale(): string {
-  return chooseLocale(globalThis.navigator?.language)
+  const language = globalThis.navigator?.language
+  if (last?.language !== language || last === undefined) last = { language, locale: chooseLocale(language) }
+  return last.locale
 }

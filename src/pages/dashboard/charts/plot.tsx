@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { openNumberFormat } from '../../look/formats.ts'
 import type { Step } from '../../look/periods.ts'
 import type { Zone } from '../../look/times.ts'
 import { listAmounts, listTicks } from './axis.ts'
@@ -67,7 +68,7 @@ function Drawing({ points, before, step, zone, locale, describe, width }: Drawin
     times: points.map(({ at }) => at),
     ...{ step, zone, locale, most: Math.floor(inner.width / labelWidth) },
   })
-  const money = new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 })
+  const money = openNumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 })
   const earlier = trace(before.slice(0, points.length)).join('L')
   const line = trace(points.map(({ value }) => value)).join('L')
   const chosen = pointed.value !== undefined && pointed.value < points.length ? pointed.value : undefined

@@ -39,7 +39,8 @@ function merge(before: readonly Row[], records: readonly FeedRecord[], arrivedAt
   return [...byId.values()]
     .sort(
       (one, other) =>
-        other.record.timestamp.localeCompare(one.record.timestamp) || (other.arrivedAt ?? 0) - (one.arrivedAt ?? 0),
+        Date.parse(other.record.timestamp) - Date.parse(one.record.timestamp) ||
+        (other.arrivedAt ?? 0) - (one.arrivedAt ?? 0),
     )
     .slice(0, mostRows)
 }

@@ -1,5 +1,5 @@
 /** The location: the screen and its query. Both are in the address, so that it can be bookmarked and shared. */
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 
 const screens = [
   'home',
@@ -41,15 +41,14 @@ export function startRouting(): void {
 
 export type Query = Readonly<Record<string, string | undefined>>
 
-/** Parameters that are kept between screens. */
-const lasting = ['period', 'from', 'to']
+/** The parameters that are kept between screens. */
+const lasting = computed<Query>(() => {
+  const { query } = place.value
+  return Object.fromEntries(['period', 'from', 'to'].map((name) => [name, query.get(name) ?? undefined]))
+})
 
 export function formatAddress(screen: Screen, query: Query = {}): string {
-  const lastingNow = lasting.flatMap((name) => {
-    const value = place.value.query.get(name)
-    return value === null ? [] : [[name, value] as const]
-  })
-  const all = Object.entries({ ...Object.fromEntries(lastingNow), ...query })
+  const all = Object.entries({ ...lasting.value, ...query })
   const text = new URLSearchParams(all.flatMap(([name, value]) => (value ? [[name, value]] : []))).toString()
   const path = screen === 'home' ? base : `${base}/${screen}`
   return text === '' ? path : `${path}?${text}`

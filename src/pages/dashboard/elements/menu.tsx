@@ -1,6 +1,6 @@
 /** A button that opens a small panel below it. Esc or a click elsewhere closes the panel. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icons.tsx'
 
 interface MenuProps {
@@ -13,6 +13,8 @@ interface MenuProps {
 
 export function Menu({ icon, label, kind = 'button', children }: MenuProps) {
   const box = useRef<HTMLDetailsElement>(null)
+  // Most menus stay closed, so the content waits until the menu is opened.
+  const [wasOpened, setOpened] = useState(false)
   useEffect(() => {
     const close = (event: Event) => {
       const details = box.current
@@ -31,12 +33,12 @@ export function Menu({ icon, label, kind = 'button', children }: MenuProps) {
     }
   }, [])
   return (
-    <details class="menu" ref={box}>
+    <details class="menu" ref={box} onToggle={() => setOpened(true)}>
       <summary class={kind}>
         <Icon name={icon} />
         <span>{label}</span>
       </summary>
-      <div class="menu-panel">{children}</div>
+      <div class="menu-panel">{wasOpened && children}</div>
     </details>
   )
 }

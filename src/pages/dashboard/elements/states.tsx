@@ -1,8 +1,10 @@
 /** The states of a screen without data: loading, empty, failed, or not supported by the service. */
 import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Loaded } from '../data/answer.ts'
 import type { Trouble } from '../data/ask.ts'
 import { service } from '../data/session.ts'
+import { waitTurn } from '../data/turns.ts'
 import { Command } from './copy.tsx'
 
 export function Skeleton({ lines = 5 }: { readonly lines?: number }) {
@@ -73,18 +75,39 @@ export function TroubleNotice({ trouble, reload }: { readonly trouble: Trouble; 
   )
 }
 
+interface InTurnProps {
+  /** The data is there already: the reader returns. */
+  readonly isAtOnce: boolean
+  readonly children: ComponentChildren
+}
+
+/** Renders its content in a task of its own, after the parts before it. */
+export function InTurn({ isAtOnce, children }: InTurnProps) {
+  const [hasTurn, setTurn] = useState(isAtOnce)
+  useLayoutEffect(() => (hasTurn ? undefined : waitTurn(() => setTurn(true))), [hasTurn])
+  return <>{hasTurn && children}</>
+}
+
 interface WhenProps<Answer> {
   readonly loaded: Loaded<Answer>
   readonly lines?: number
   readonly children: (value: Answer) => ComponentChildren
 }
 
-/** Shows the data when loaded. Old data is dimmed while new data loads. */
+/**
+ * Shows the data when loaded, each part of a screen in its turn. Data that is there already is shown at once. Old data is
+ * dimmed while new data loads.
+ */
 export function When<Answer>({ loaded, lines = 5, children }: WhenProps<Answer>) {
   const { value, trouble, isStale, reload } = loaded
+  const isLoaded = value !== undefined
+  const [hasTurn, setTurn] = useState(isLoaded)
+  useEffect(() => {
+    if (isLoaded && !hasTurn) return waitTurn(() => setTurn(true))
+  }, [isLoaded, hasTurn])
   if (trouble && (value === undefined || trouble.kind === 'missing' || trouble.kind === 'unread'))
     return <TroubleNotice trouble={trouble} reload={reload} />
-  if (value === undefined) return <Skeleton lines={lines} />
+  if (value === undefined || !hasTurn) return <Skeleton lines={lines} />
   return (
     <div class={isStale ? 'is-loading' : undefined} aria-busy={isStale}>
       {trouble && (

@@ -16,7 +16,7 @@ import { Count } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
-import { Notice, When } from '../elements/states.tsx'
+import { InTurn, Notice, When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { Feed } from '../tables/live-payments.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -44,7 +44,9 @@ export function Home() {
       ) : (
         <>
           <Figures loaded={loaded} period={period} />
-          <Feed loaded={loaded} />
+          <InTurn isAtOnce={value !== undefined}>
+            <Feed loaded={loaded} />
+          </InTurn>
         </>
       )}
     </>
@@ -55,7 +57,7 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
   const { value } = loaded
   return (
     <>
-      <div class={value ? undefined : 'card figures-frame'}>
+      <div class="framed figures">
         <When loaded={loaded} lines={2}>
           {({ summary }) => <Totals summary={summary} period={period} />}
         </When>
@@ -64,33 +66,39 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
         <div class="grid-main">
           <RevenueChart period={period} loaded={loaded} />
         </div>
-        <Card id="funnel" title="From request to delivery">
-          <When loaded={loaded} lines={cardLines}>
-            {({ summary }) => <FunnelBars funnel={summary.funnel} />}
-          </When>
-        </Card>
-        <Card
-          id="top"
-          title="Top endpoints"
-          class="grid-main"
-          aside={
-            <>
-              <Link href={formatAddress('endpoints')} class="card-link">
-                All endpoints
-              </Link>
-              <CsvButton name="top-endpoints" rows={() => endpointCells(value?.summary)} isQuiet />
-            </>
-          }
-        >
-          <When loaded={loaded} lines={cardLines}>
-            {({ summary }) => <TopEndpoints summary={summary} />}
-          </When>
-        </Card>
-        <Card id="tokens" title="By token" tools={<CsvButton name="tokens" rows={() => tokenCells(value)} isQuiet />}>
-          <When loaded={loaded} lines={cardLines}>
-            {({ tokens, summary }) => <TokenBars tokens={tokens} revenueToken={summary.revenueToken} />}
-          </When>
-        </Card>
+        <InTurn isAtOnce={value !== undefined}>
+          <Card id="funnel" title="From request to delivery">
+            <When loaded={loaded} lines={cardLines}>
+              {({ summary }) => <FunnelBars funnel={summary.funnel} />}
+            </When>
+          </Card>
+        </InTurn>
+        <InTurn isAtOnce={value !== undefined}>
+          <Card
+            id="top"
+            title="Top endpoints"
+            class="grid-main"
+            aside={
+              <>
+                <Link href={formatAddress('endpoints')} class="card-link">
+                  All endpoints
+                </Link>
+                <CsvButton name="top-endpoints" rows={() => endpointCells(value?.summary)} isQuiet />
+              </>
+            }
+          >
+            <When loaded={loaded} lines={cardLines}>
+              {({ summary }) => <TopEndpoints summary={summary} />}
+            </When>
+          </Card>
+        </InTurn>
+        <InTurn isAtOnce={value !== undefined}>
+          <Card id="tokens" title="By token" tools={<CsvButton name="tokens" rows={() => tokenCells(value)} isQuiet />}>
+            <When loaded={loaded} lines={cardLines}>
+              {({ tokens, summary }) => <TokenBars tokens={tokens} revenueToken={summary.revenueToken} />}
+            </When>
+          </Card>
+        </InTurn>
       </div>
     </>
   )

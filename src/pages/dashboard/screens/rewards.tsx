@@ -33,7 +33,7 @@ export function Rewards() {
           <ExportMenu path="/api/rewards/export" without="xlsx" note="Every line of every payout." />
         )}
       </ScreenHead>
-      <div class={value && !isEmpty(value) ? undefined : 'card'}>
+      <div class="framed">
         <When loaded={loaded} lines={8}>
           {(rewards) => (isEmpty(rewards) ? <Off /> : <Everything rewards={rewards} />)}
         </When>

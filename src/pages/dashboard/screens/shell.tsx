@@ -9,7 +9,7 @@ import { formatAddress, place, type Screen } from '../data/route.ts'
 import { access, isReader, isShut, session, signOut } from '../data/session.ts'
 import { theme, themes, zone } from '../data/settings.ts'
 import { countProblems, status } from '../data/status.ts'
-import { showKeys } from '../dialogs/keyboard.tsx'
+import { isHelpOpen } from '../dialogs/keyboard.ts'
 import { Alerts } from '../elements/alerts.tsx'
 import { Choice } from '../elements/choice.tsx'
 import { Icon } from '../elements/icons.tsx'
@@ -161,7 +161,12 @@ function Settings({ kind = 'button' }: { readonly kind?: string }) {
           </li>
         )}
         <li>
-          <button type="button" onClick={showKeys}>
+          <button
+            type="button"
+            onClick={() => {
+              isHelpOpen.value = true
+            }}
+          >
             Keys <kbd>?</kbd>
           </button>
         </li>

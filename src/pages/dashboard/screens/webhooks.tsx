@@ -26,7 +26,7 @@ export function Webhooks() {
   return (
     <>
       <ScreenHead title="Webhooks" />
-      <div class={loaded.value ? undefined : 'card'}>
+      <div class="framed">
         <When loaded={loaded} lines={8}>
           {({ receivers, deliveries }) =>
             receivers.length === 0 && deliveries.length === 0 && state === undefined ? (

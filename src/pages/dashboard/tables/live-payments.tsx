@@ -8,15 +8,18 @@ import { type Overview, statuses } from '../data/answers.ts'
 import { held, isPaused, line, type Row, resume, rows, spoken, takeList } from '../data/live.ts'
 import { formatAddress } from '../data/route.ts'
 import { tick } from '../data/settings.ts'
+import { waitTurn } from '../data/turns.ts'
 import { Card } from '../elements/card.tsx'
 import { Pick } from '../elements/choice.tsx'
 import { ExportMenu } from '../elements/export.tsx'
 import { Icon } from '../elements/icons.tsx'
 import { Link } from '../elements/link.tsx'
-import { NoPayments, Notice, When } from '../elements/states.tsx'
+import { NoPayments, Notice, Skeleton, When } from '../elements/states.tsx'
 import { PaymentsTable } from './payments.tsx'
 
 const mostShown = 12
+/** The rows that are drawn at once. */
+const mostAtOnce = 4
 /** Time for which a new row is marked. */
 const newMs = 20_000
 
@@ -30,15 +33,23 @@ function isNew({ arrivedAt }: Row): boolean {
 export function Feed({ loaded }: { readonly loaded: Loaded<Overview> }) {
   const token = useSignal('')
   const status = useSignal('')
+  const most = useSignal(rows.value.length > 0 ? mostShown : mostAtOnce)
   const { value } = loaded
   useEffect(() => {
     if (value) takeList(value.records)
   }, [value])
+  const isFull = most.value >= Math.min(mostShown, rows.value.length)
+  useEffect(() => {
+    if (!isFull)
+      return waitTurn(() => {
+        most.value += mostAtOnce
+      })
+  }, [isFull, most.value])
   const state = isPaused.value ? 'paused' : line.value
   const shown = rows.value
     .filter(({ record }) => (token.value || record.token) === record.token)
     .filter(({ record }) => (status.value || record.status) === record.status)
-    .slice(0, mostShown)
+    .slice(0, Math.min(mostShown, most.value))
   const tokens = [...new Set([...knownCodes, ...rows.value.map(({ record }) => record.token)])]
   return (
     <Card
@@ -78,19 +89,21 @@ export function Feed({ loaded }: { readonly loaded: Loaded<Overview> }) {
         {spoken.value}
       </p>
       <When loaded={loaded}>
-        {() =>
+        {({ records }) =>
           shown.length > 0 ? (
             <PaymentsTable
               caption="Latest payments"
               records={shown.map(({ record }) => record)}
               isNew={({ id }) => shown.some((row) => row.record.id === id && isNew(row))}
             />
-          ) : rows.value.length === 0 ? (
-            <NoPayments />
-          ) : (
+          ) : rows.value.length > 0 ? (
             <Notice title="None of the latest payments match">
               <p>Choose other filters, or see all payments.</p>
             </Notice>
+          ) : records.length > 0 ? (
+            <Skeleton />
+          ) : (
+            <NoPayments />
           )
         }
       </When>

@@ -48,7 +48,7 @@ export function Sales<Page extends EndpointPage | PayerPage>(props: SalesProps<P
   const { value } = loaded
   return (
     <>
-      <div class={value ? undefined : 'card figures-frame'}>
+      <div class="framed figures">
         <When loaded={loaded} lines={2}>
           {figures}
         </When>

@@ -1,18 +1,13 @@
-/** Keyboard shortcuts: moving among rows, opening, searching. Also the list of the keys. */
+/** Keyboard shortcuts: moving among rows, opening, searching. */
 import { signal } from '@preact/signals'
 import { isPaletteOpen } from '../data/palette.ts'
 import { change, formatAddress, go, place } from '../data/route.ts'
 import { isReader } from '../data/session.ts'
-import { Dialog } from './dialog.tsx'
 
-const isHelpOpen = signal(false)
+export const isHelpOpen = signal(false)
 export const searchId = 'search'
 /** The search was requested, and its screen may still be loading. */
 const isSearchWanted = signal(false)
-
-export function showKeys(): void {
-  isHelpOpen.value = true
-}
 
 const rowLinks = (): HTMLElement[] => [...document.querySelectorAll<HTMLElement>('[data-row]')]
 const findRow = (link: HTMLElement | undefined): string | undefined => link?.dataset['row']
@@ -75,37 +70,4 @@ function press(event: KeyboardEvent): void {
 
 export function startKeys(): void {
   document.addEventListener('keydown', press)
-}
-
-const list = [
-  [['j', '↓'], 'Next row, or next payment'],
-  [['k', '↑'], 'Previous row, or previous payment'],
-  [['Enter'], 'Open the payment'],
-  [['Esc'], 'Close'],
-  [['/'], 'Search payments'],
-  [['⌘K', 'Ctrl K'], 'Go to a screen, an endpoint or a payment'],
-  [['?'], 'These keys'],
-] as const
-
-export function KeysHelp() {
-  if (!isHelpOpen.value) return null
-  const close = () => {
-    isHelpOpen.value = false
-  }
-  return (
-    <Dialog title="Keys" class="panel" onClose={close}>
-      <dl class="keys">
-        {list.map(([keys, what]) => (
-          <div key={what}>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
-  )
 }
