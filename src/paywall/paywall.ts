@@ -243,7 +243,8 @@ function listRoute(state: RouteState, runtime: Runtime, config: RouteConfig, log
   }
   const ends = [runtime.listen(({ kind }) => void (kind === 'reverted' && forget()))]
   if (state.listener) ends.push(runtime.listen(state.listener))
-  const leaves = [runtime.catalog.add(createCatalogEntry(config), () => createReport(state, async () => served))]
+  const entry = createCatalogEntry(config, () => state.paused !== undefined)
+  const leaves = [runtime.catalog.add(entry, () => createReport(state, async () => served))]
   const addDesk = (tags: readonly Uint8Array[]): void => {
     if (visits) leaves.push(runtime.payDesks.add(tags.map(encodeBase58), createPayDesk(served, visits)))
   }

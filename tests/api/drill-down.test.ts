@@ -26,6 +26,7 @@ const moon: CatalogEntry = {
   recipient: 'the recipient',
   description: undefined,
   scope: 'a',
+  isPaused: () => false,
   hasPage: true,
 }
 

@@ -118,6 +118,9 @@ describe('a gateway', () => {
     expect(await page.text()).toContain('Try again')
     const paused = await fetch(`${url}/api/moon`, person)
     expect(typeOf(paused)).toBe('text/html; charset=utf-8')
+    const front = await (await fetch(`${url}/`, person)).text()
+    expect([front.includes('disabled>Buy'), front.includes('href="/api/moon"')]).toEqual([true, false])
+    expect(front).toContain('Not available at the moment')
   })
 })
 

@@ -73,5 +73,6 @@ function createItem(entry: CatalogEntry, base: string, language: Language): Fron
     others: acceptedMints.filter((code) => code !== token),
     buys: formatAllowance({ unit: per.unit, amount: BigInt(per.amount) }, language),
     href: isBuyable ? `${base}${path}` : undefined,
+    isPaused: entry.isPaused(),
   }
 }

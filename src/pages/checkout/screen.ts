@@ -58,7 +58,11 @@ function draw(notice: Notice, texts: CheckoutTexts, onOpen: (() => void) | undef
   const { tone, title: head, text, tx, command, action, href = '', isQuiet, opens } = notice
   const box = make('div', { className: `notice ${tone}` }, make('h2', {}, head), make('p', {}, text))
   if (command !== undefined) box.append(copyable(command, texts))
-  if (tx !== undefined) box.append(make('p', {}, `${texts.transaction} `, make('code', {}, tx)))
+  if (tx !== undefined) {
+    const code = make('code', {}, tx)
+    const copying = copyButton(code, texts.transaction, texts)
+    box.append(make('p', { className: 'tx' }, make('span', {}, texts.transaction), ' ', code, copying))
+  }
   // An empty address is the address of the page itself.
   if (action === undefined) return box
   const link = make('a', { className: isQuiet || tone === 'busy' ? '' : 'button', href }, action)

@@ -164,7 +164,22 @@ describe('the checkout document', () => {
     expect(seen(html)).toMatch(words)
     expect(html.includes('<section id="pay">')).toBe(isOffered)
     expect(html.includes('<section id="pay" hidden>')).toBe(!isOffered)
+    // A price that cannot be paid has no time left.
+    expect(html.includes('<span id="time" hidden>')).toBe(!isOffered)
     if ('tx' in standing) expect(html.split('<section')[0]).toContain(signature)
+  })
+
+  it.each<[CheckoutState['state'], CheckoutFacts['after'], boolean]>([
+    ['waiting', 'reload', false],
+    ['confirming', 'reload', false],
+    ['paid', 'reload', false],
+    ['paid', 'return', true],
+    ['used', 'return', true],
+    ['late', 'reload', true],
+    ['expired', 'reload', true],
+  ])('is as small as its text once nothing follows: %s, %s', (state, after, isSmall) => {
+    const html = render({ standing: { state, tx: signature } as CheckoutState, after })
+    expect(html.includes('<div class="work final">')).toBe(isSmall)
   })
 
   it('shows no way to pay before its script has seen that the cookie was kept, but for browsers without scripts', () => {

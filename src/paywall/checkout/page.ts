@@ -48,9 +48,9 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
 ${renderSeller(seller, facts.host)}
 <h1><bdi>${escapeHtml(clip(facts.what))}</bdi></h1>
 <p id="price"${(first?.amount.length ?? 0) > longPrice ? ' class="long"' : ''}><b>${escapeHtml(formatDecimal(first?.amount ?? '', facts.locale))}</b> <span>${escapeHtml(first?.token ?? '')}</span> <small id="worth">${escapeHtml(first ? formatWorth(first, facts) : '')}</small></p>
-<p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time">${place(texts.validUntil, 'time', until(facts))}</span></p>
+<p class="terms">${place(texts.buys, 'quantity', `<bdi>${escapeHtml(facts.buys)}</bdi>`)}<span id="time"${isPayable(facts.standing) ? '' : ' hidden'}>${place(texts.validUntil, 'time', until(facts))}</span></p>
 </header>
-<div class="work">
+<div class="work${isFinal(facts) ? ' final' : ''}">
 <div id="notice" role="status" tabindex="-1">${notice(facts)}</div>
 <p id="said" role="status" class="unseen"></p>
 <section id="pay"${isPayable(facts.standing) ? (isHeldBack(facts, parts) ? ' class="held"' : '') : ' hidden'}>
@@ -75,11 +75,19 @@ function isHeldBack({ standing, isKept }: CheckoutFacts, { script }: CheckoutPar
   return isPayable(standing) && !isKept && script !== ''
 }
 
+/** Whether the page stays as it is: it waits for nothing, and has no receipt to show. */
+function isFinal({ standing: { state }, after }: CheckoutFacts): boolean {
+  if (state === 'paid' || state === 'used') return after === 'return'
+  return state === 'expired' || state === 'late' || state === 'stranded'
+}
+
 function notice(facts: CheckoutFacts): string {
   const told = describeState(facts.standing, facts)
   if (!told) return ''
   const tx =
-    told.tx === undefined ? '' : `<p>${escapeHtml(facts.texts.transaction)} <code>${escapeHtml(told.tx)}</code></p>`
+    told.tx === undefined
+      ? ''
+      : `<p class="tx"><span>${escapeHtml(facts.texts.transaction)}</span> <code>${escapeHtml(told.tx)}</code></p>`
   // An empty address is the address of the page itself: the link reloads it, with or without a script.
   const href = escapeHtml(told.href ?? '')
   const style = told.isQuiet ? '' : ' class="button"'

@@ -11,6 +11,7 @@ const item: FrontItem = {
   others: ['SOL'],
   buys: 'one request',
   href: '/api/moon',
+  isPaused: false,
 }
 const render = (items: readonly FrontItem[], network: 'mainnet' | 'localnet' = 'mainnet') =>
   renderFrontPage({
@@ -43,6 +44,14 @@ describe('the front page', () => {
     expect(html).not.toContain('class="button"')
     expect(html).toContain('For programs')
     expect(html).toContain('Price on request')
+  })
+
+  it('has a disabled button and the reason for an item that cannot be delivered now', () => {
+    const html = render([item, { ...item, path: '/api/sun', href: '/api/sun', isPaused: true }])
+    expect(html.match(/<a class="button"/g)).toHaveLength(1)
+    expect(html).not.toContain('href="/api/sun"')
+    expect(html).toMatch(/<button [^>]*disabled>Buy/)
+    expect(html.match(/Not available at the moment/g)).toHaveLength(1)
   })
 
   it('says so if nothing is for sale', () => {

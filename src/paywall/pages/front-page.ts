@@ -21,6 +21,8 @@ export interface FrontItem {
   readonly buys: string
   /** The address of its checkout page. Undefined if only programs can buy it. */
   readonly href: string | undefined
+  /** It cannot be bought now. */
+  readonly isPaused: boolean
 }
 
 export interface FrontPageParts {
@@ -62,7 +64,7 @@ function renderItems(items: readonly FrontItem[], texts: PageTexts): string {
 }
 
 function renderItem(item: FrontItem, texts: PageTexts): string {
-  const { name, method, path, price, token, others, buys, href } = item
+  const { name, method, path, price, token, others, buys, isPaused } = item
   const shown = escapeHtml(clip(name))
   const tokens = others.join(', ')
   const also = tokens === '' ? '' : ` &#xb7; ${escapeHtml(fill(texts.alsoIn, { tokens }))}`
@@ -70,13 +72,17 @@ function renderItem(item: FrontItem, texts: PageTexts): string {
     price === undefined
       ? `<p class="price">${escapeHtml(texts.onRequest)}</p>`
       : `<p class="price"><b>${escapeHtml(price)}</b> ${escapeHtml(token)}</p>`
-  const button =
-    href === undefined
-      ? `<p class="hint">${escapeHtml(texts.forPrograms)}</p>`
-      : `<a class="button" href="${escapeHtml(href)}">${escapeHtml(texts.buy)}<span class="unseen"> ${shown}</span></a>`
+  const reason = isPaused ? `<p class="hint warn">${escapeHtml(texts.unavailable)}</p>` : ''
   return `<li><div><h2><bdi>${shown}</bdi></h2>
 <p class="hint"><code>${escapeHtml(`${method} ${clip(path)}`)}</code></p>
-<p class="hint">${escapeHtml(fill(texts.buys, { quantity: buys }))}${also}</p></div>
-<div class="buy">${amount}${button}</div></li>
+<p class="hint">${escapeHtml(fill(texts.buys, { quantity: buys }))}${also}</p>${reason}</div>
+<div class="buy">${amount}${renderButton(item, texts)}</div></li>
 `
+}
+
+function renderButton({ name, href, isPaused }: FrontItem, texts: PageTexts): string {
+  if (href === undefined) return `<p class="hint">${escapeHtml(texts.forPrograms)}</p>`
+  const text = `${escapeHtml(texts.buy)}<span class="unseen"> ${escapeHtml(clip(name))}</span>`
+  if (isPaused) return `<button class="button plain" type="button" disabled>${text}</button>`
+  return `<a class="button" href="${escapeHtml(href)}">${text}</a>`
 }

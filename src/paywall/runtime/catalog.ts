@@ -21,6 +21,8 @@ export interface CatalogEntry {
   readonly scope: string
   /** Whether people can buy it on a checkout page. */
   readonly hasPage: boolean
+  /** Whether nothing is sold now, because the handler or the upstream cannot deliver. */
+  readonly isPaused: () => boolean
 }
 
 export interface Catalog {
@@ -46,16 +48,8 @@ export function createCatalog(): Catalog {
 
 const bytesOfMegabyte = 1_000_000
 
-export function createCatalogEntry({
-  endpoint,
-  pricing,
-  acceptedMints,
-  mints,
-  recipient,
-  description,
-  scope,
-  checkout,
-}: RouteConfig): CatalogEntry {
+export function createCatalogEntry(config: RouteConfig, isPaused: CatalogEntry['isPaused']): CatalogEntry {
+  const { endpoint, pricing, acceptedMints, mints, recipient, description, scope, checkout } = config
   const { price, token, decimals, per } = pricing
   return {
     methods: endpoint?.methods ?? ['GET'],
@@ -72,6 +66,7 @@ export function createCatalogEntry({
     description,
     scope,
     hasPage: checkout,
+    isPaused,
   }
 }
 
