@@ -35,6 +35,9 @@ export type RequestOutcome = Answer | Admitted
 export const notStarted = refuse('chain_unavailable', { detail: 'The service has not started yet.' })
 export const noLedger = refuse('ledger_unavailable', { detail: 'The service has not started yet.' })
 const unavailable = refuse('resource_unavailable')
+const notSold = refuse('resource_unavailable', {
+  detail: 'The resource is unavailable at the moment. Nothing is sold until it is back.',
+})
 const misconfigured = refuse('not_priced', { detail: 'The service is misconfigured. See its log.' })
 
 /** A route with the state of its clients. */
@@ -219,7 +222,8 @@ function enterPaused(routeRuntime: RouteRuntime, incoming: Incoming): Answer | u
   const read = dialects.read(incoming)
   if (read) return turnAway(routeRuntime, incoming, unavailable, { requestId: requestIdOf(read.reading) }, read.via)
   const order = incoming.header('payment-checkout')
-  return order !== undefined && isQuestion(order) ? undefined : dialects.refusal(unavailable)
+  if (order === undefined) return dialects.refusal(notSold)
+  return isQuestion(order) ? undefined : dialects.refusal(unavailable)
 }
 
 function isQuestion(header: string): boolean {

@@ -118,6 +118,8 @@ describe('a gateway', () => {
     expect(await page.text()).toContain('Try again')
     const paused = await fetch(`${url}/api/moon`, person)
     expect(typeOf(paused)).toBe('text/html; charset=utf-8')
+    // The visitor has paid nothing.
+    expect(await paused.text()).toContain('Nothing is sold until it is back.')
     const front = await (await fetch(`${url}/`, person)).text()
     expect([front.includes('disabled>Buy'), front.includes('href="/api/moon"')]).toEqual([true, false])
     expect(front).toContain('Not available at the moment')
