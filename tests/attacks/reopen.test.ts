@@ -1,10 +1,13 @@
 /** A purchase that a browser may open again for some minutes: only this browser, only this address, only so long. */
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
 import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { createLocalnetFixture, memo } from '../harness/localnet-fixture.ts'
+import { post, signMessage } from '../harness/message.ts'
 import { payFromPhone } from '../harness/purchase.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
@@ -36,11 +39,13 @@ interface Bought {
   readonly proof: string
 }
 
+const payHere = (facts: CheckoutFacts) => payFromPhone(fixture.world, fixture.payer, facts)
+
 /** A person buys an address, and has not opened it yet. */
-async function buy(url: string, path = '/data'): Promise<Bought> {
+async function buy(url: string, path = '/data', pay = payHere): Promise<Bought> {
   const visitor = createVisitor(url)
   const facts = (await visitor.go(path)).facts()
-  const tx = await payFromPhone(fixture.world, fixture.payer, facts)
+  const tx = await pay(facts)
   await visitor.until(facts.requestId, 'paid', path)
   const [, secret = ''] = (visitor.cookies.get(plainName(path)) ?? '').split('~')[0]?.split('.') ?? []
   const { requestId } = facts
@@ -53,8 +58,8 @@ async function buy(url: string, path = '/data'): Promise<Bought> {
 }
 
 /** A ledger in memory that the test can reach, too. */
-async function openOwnLedger(): Promise<Ledger> {
-  const clock = { now: fixture.world.localnet.now, monotonic: () => performance.now() }
+async function openOwnLedger({ localnet } = fixture.world): Promise<Ledger> {
+  const clock = { now: localnet.now, monotonic: () => performance.now() }
   const identity = { network: 'localnet', service: 'default', fingerprint: 'any', reportToken: 'USDC' } as const
   const ledger = await openLedger('memory:', { clock, identity })
   fixture.defer(() => ledger.close())
@@ -149,14 +154,24 @@ describe('a purchase that can be opened again', () => {
   })
 
   it('T186: is not served after a fork took the payment back, until the payment is final again', async () => {
-    const ledger = await openOwnLedger()
-    const { url } = await open({ ledger })
-    const { visitor, tx } = await buy(url)
+    // Slots end only when the test says so: otherwise, the payment would be final again on a slow machine.
+    const world = await createLocalnetFixture({ slotMs: 86_400_000 })
+    fixture.defer(world.close)
+    const payer = await world.person()
+    const ledger = await openOwnLedger(world)
+    const { url } = await open({ ledger, rpc: world.localnet.rpcUrl, recipient: world.recipient.address })
+    const { visitor, tx } = await buy(url, '/data', async ({ requestId, recipient }) => {
+      const transfer = await world.transfer(payer, recipient, 'USDC', 10_000n)
+      const signed = await signMessage(world, [memo(requestId), transfer], payer)
+      await post(world, signed)
+      world.localnet.advance(0, 1)
+      return signed.signature
+    })
     expect(await isServed(visitor)).toBe(true)
     const bytes = decodeSignature(tx) ?? new Uint8Array()
     await ledger.journal.conclude([{ tx: bytes, finality: 'reverted' }])
     expect(await isServed(visitor)).toBe(false)
-    fixture.world.localnet.advanceSlots(40)
+    world.localnet.advanceSlots(40)
     expect(await isServed(visitor)).toBe(true)
   })
 
