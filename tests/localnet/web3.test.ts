@@ -43,7 +43,12 @@ describe('an unmodified @solana/web3.js', () => {
     const signature = await connection.requestAirdrop(payer.publicKey, 100 * LAMPORTS_PER_SOL)
     await connection.confirmTransaction({ signature, ...(await connection.getLatestBlockhash()) })
   })
-  afterAll(() => localnet.close())
+  afterAll(async () => {
+    // Otherwise, it would look for the closed chain until the process ends.
+    const { _rpcWebSocket: socket } = connection as unknown as { readonly _rpcWebSocket: { close(): void } }
+    socket.close()
+    await localnet.close()
+  })
 
   const pay = (to: PublicKey, lamports: number) =>
     SystemProgram.transfer({ fromPubkey: payer.publicKey, toPubkey: to, lamports })
