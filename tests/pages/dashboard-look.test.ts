@@ -7,7 +7,7 @@ import { cells, nextThemes } from '../harness/length.ts'
 import { newSigner } from '../harness/localnet-fixture.ts'
 import { contractAnswers } from './contract.ts'
 import { wallet } from './contract-outgoing.ts'
-import { type DashboardFixture, openDashboard, screens } from './dashboard-fixture.ts'
+import { type DashboardFixture, goTo, openDashboard, screens } from './dashboard-fixture.ts'
 import type { DashboardService } from './shop-fixture.ts'
 import { lendKeys, walletScript } from './wallet.ts'
 
@@ -91,10 +91,11 @@ describe('the look', () => {
   })
 
   it.each(sizes)('fits %s: nothing is wider than the window', async (_name, width) => {
-    const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 740 } })
-    await contractAnswers(page, 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it')
+    const long = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
+    const prepare = (asking: Page) => contractAnswers(asking, long)
+    const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 740 }, prepare })
     for (const screen of cells([...screens, ...drawers], 2)) {
-      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
+      await goTo(page, screen)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
         .first()
@@ -112,11 +113,10 @@ describe('the look', () => {
   })
 
   it('has no fault that axe-core knows, on any screen', async () => {
-    const viewer = await dashboard.visit('/sign-in')
+    const viewer = await dashboard.visit('', { prepare: contractAnswers })
     const { page } = viewer
-    await contractAnswers(page)
     for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 2, 1)) {
-      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
+      await goTo(page, screen)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
         .first()

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../harness/shop.ts'
 import { contractAnswers } from './contract.ts'
-import { type DashboardFixture, openDashboard, screens } from './dashboard-fixture.ts'
+import { type DashboardFixture, goTo, openDashboard, screens } from './dashboard-fixture.ts'
 
 let dashboard: DashboardFixture
 beforeAll(async () => {
@@ -407,15 +407,16 @@ describe('the other screens', () => {
   })
 
   it('T138: show names that are markup as text, and nothing else', async () => {
-    const { page } = await dashboard.visit('/sign-in')
     const evil = '"><img src=x onerror="window.caught=1"><script>window.caught=1</script>'
-    await contractAnswers(page, evil)
+    const { page } = await dashboard.visit('/sign-in', { prepare: (asking) => contractAnswers(asking, evil) })
     for (const screen of screens) {
-      await page.goto(`${dashboard.service.url}/dashboard${screen}`)
-      const shown = screen === '/payers' ? page.getByTitle(evil) : page.getByText(evil).locator('visible=true')
+      await goTo(page, screen)
+      const main = page.locator('#main')
+      const shown = main.getByText(evil).or(main.getByTitle(evil)).locator('visible=true')
       if (screen !== '/sign-in') await shown.first().waitFor()
+      expect([screen, await page.locator('img[src=x]').count()]).toEqual([screen, 0])
     }
-    await page.goto(`${dashboard.service.url}/dashboard/payments?payment=r1&q=${encodeURIComponent(evil)}`)
+    await goTo(page, `/payments?payment=r1&q=${encodeURIComponent(evil)}`)
     await page.getByRole('dialog').getByText(evil).first().waitFor()
     expect(await page.evaluate(() => [document.querySelectorAll('img[src=x]').length, 'caught' in window])).toEqual([
       0,
