@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SignedBytes } from '../../src/core/payouts/outgoing-wallet.ts'
+import { size } from '../harness/length.ts'
 import { honest, lying, NodeError, type NodeScript } from './nodes-fixture.ts'
 import { createOffice, type PayoutFixture, signedIn, transfer } from './payout-fixture.ts'
 
@@ -209,7 +210,7 @@ describe('expired', () => {
         }
         expect((await fixture.held(owner, fixture.native)) - before).toBe(landsAfter === null ? 0n : 7n)
       }),
-      { numRuns: 60 },
+      { numRuns: size(20, 60) },
     )
   }, 60_000)
 

@@ -24,11 +24,11 @@ const goods = (unit: Unit, most: number): fc.Arbitrary<Goods> =>
     .map(([amount, scale]) => ({ unit, amount: unit === 'byte' ? amount * scale : amount, scale }))
 
 const numRuns = {
-  file: size(600, 9_000),
-  byte: size(600, 9_000),
-  request: size(400, 5_000),
-  second: size(400, 5_000),
-  mishap: size(200, 2_000),
+  file: size(250, 9_000),
+  byte: size(250, 9_000),
+  request: size(200, 5_000),
+  second: size(200, 5_000),
+  mishap: size(100, 2_000),
 }
 
 describe.each([

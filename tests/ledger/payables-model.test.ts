@@ -81,7 +81,7 @@ describe.each(stores)('payables in the %s ledger', (name, open) => {
         for (const step of steps) await play(step, scene)
         await check(scene)
       }),
-      { numRuns: name === 'sqlite' ? size(30, 100) : size(10, 40) },
+      { numRuns: name === 'sqlite' ? size(12, 100) : size(5, 40) },
     )
   })
 })

@@ -6,7 +6,7 @@ import type { Schedule } from './schedule.ts'
 import { type CreateStore, checksThenInserts, releasesWithoutFence, sound } from './stores.ts'
 
 /** `PAYSTILE_SEEDS=100000` for more; `PAYSTILE_SEED=17` to see one again. */
-const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(400, 5_000))
+const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(150, 5_000))
 const only = process.env['PAYSTILE_SEED']
 
 const install = ({ timers }: Schedule): void => {

@@ -16,7 +16,7 @@ import { createSettlement } from '../../src/workers/payouts/settlement.ts'
 import { size } from '../harness/length.ts'
 import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
-const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(100, 1_000))
+const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(40, 1_000))
 const threshold = 100n
 const lifetime = 10
 const finality = 3

@@ -4,7 +4,7 @@ import { size } from '../harness/length.ts'
 import { dayMs, hourMs, openPayoutFixture } from '../workers/payout-fixture.ts'
 import { createSchedule } from './schedule.ts'
 
-const seeds = size(3, 12)
+const seeds = size(2, 12)
 const [cap, least] = [1_000n, 20n]
 const [days, patienceDays] = [25, 6]
 
