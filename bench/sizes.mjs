@@ -11,14 +11,14 @@ const mebibyte = 2 ** 20
 /** Short rounds in turn, so that a disturbance of the machine hits both sides of a comparison. */
 const usual = {
   paid: { warmUp: 60, rounds: 60 },
-  known: { warmUp: 300, rounds: 6, requests: 80 },
+  known: { warmUp: 300, unpaid: 5_000, rounds: 5, requests: 120 },
   replicas: { warmUp: 160, rounds: 4, requests: 48 },
-  allowance: { warmUp: 5_000, rounds: 12, requests: 500 },
+  allowance: { warmUp: 12_000, rounds: 12, requests: 500 },
   metered: { rounds: 6, bytes: 256 * mebibyte },
-  gateway: { starts: 2, warmUp: 2_500, rounds: 12, requests: 400 },
+  gateway: { starts: 2, warmUp: 8_000, rounds: 12, requests: 400 },
   processes: { warmUp: 5_000, rounds: 6, requests: 600 },
-  unpaid: { starts: 2, warmUp: 6_000, rounds: 12, requests: 400 },
-  reach: { warmUp: 100, rounds: 18, busyRounds: 3, purchases: 40 },
+  unpaid: { starts: 2, warmUp: 12_000, rounds: 10, requests: 400 },
+  reach: { warmUp: 80, rounds: 14, busyRounds: 3, purchases: 40 },
   reachSettle: { warmUp: 8, rounds: 24 },
   reachUnpaid: { starts: 2, warmUp: 4_000, rounds: 8, requests: 400 },
   peers: {
@@ -41,7 +41,7 @@ const usual = {
 /** @type {Sizes} */
 const smallest = {
   paid: { warmUp: 0, rounds: 1 },
-  known: { warmUp: 0, rounds: 1, requests: 8 },
+  known: { warmUp: 0, unpaid: 64, rounds: 1, requests: 8 },
   replicas: { warmUp: 0, rounds: 1, requests: 4 },
   allowance: { warmUp: 0, rounds: 1, requests: 40 },
   metered: { rounds: 1, bytes: 2 * mebibyte },

@@ -1,6 +1,7 @@
 // Paid requests whose transaction the watcher has seen: the cost of a durable ledger, beside the bare framework and beside
 // a ledger in memory; and whether several servers on one database get in each other's way.
 import { join } from 'node:path'
+import { createLoad } from '../load.mjs'
 import { claimAll, claimMeasured, openBare, openShop, readPaidHeaders } from '../shop.mjs'
 import { row } from '../statistics.mjs'
 
@@ -11,36 +12,38 @@ import { row } from '../statistics.mjs'
  */
 
 /**
+ * One service with three ledgers, so that one set of proofs is shown to every side. The warm-up consists of purchases, and
+ * of as many requests without a proof as compilers need for the parts that all requests share.
+ *
  * @param {Setting} setting
- * @param {Rounds} size
+ * @param {Rounds & { unpaid: number }} size
  */
-export async function benchKnown(setting, { warmUp, rounds, requests }) {
+export async function benchKnown(setting, { warmUp, unpaid, rounds, requests }) {
   const payer = await setting.payer()
-  const open = async (/** @type {string} */ name, /** @type {string} */ ledger) => {
-    const server = await openShop(setting, { ...(await setting.provider()), ledger, service: name }, { as: name })
-    return { server, buy: (/** @type {number} */ amount) => payer.buy([server], amount), rates: createRates() }
-  }
+  const provider = { ...(await setting.provider()), service: 'known' }
+  const open = async (/** @type {string} */ as, /** @type {string} */ ledger) => ({
+    server: await openShop(setting, { ...provider, ledger }, { as }),
+    rates: createRates(),
+  })
   const [memory, sqlite, postgres] = await Promise.all([
     open('memory', 'memory:'),
     open('sqlite', join(setting.home, 'known.sqlite')),
     open('postgres', await setting.postgresPlace()),
   ])
+  const buy = (/** @type {number} */ amount) => payer.buy([memory.server, sqlite.server, postgres.server], amount)
   // The bare framework sends the same bytes.
-  const [proof = ''] = await memory.buy(1)
+  const [proof = ''] = await buy(1)
   const bare = await openBare(setting, { headers: await readPaidHeaders(memory.server.facts.url, proof) })
-  const sides = {
-    memory,
-    sqlite,
-    postgres,
-    bare: {
-      server: bare,
-      buy: async (/** @type {number} */ amount) => Array(amount).fill('none'),
-      rates: createRates(),
-    },
+  const sides = { memory, sqlite, postgres, bare: { server: bare, rates: createRates() } }
+  for (const { server } of Object.values(sides)) {
+    const load = createLoad(server.facts.url, { status: server === bare ? 200 : 402 })
+    await load.run(unpaid)
+    load.close()
   }
   for (let turn = -1; turn < rounds; turn += 1) {
-    for (const { server, buy, rates } of Object.values(sides)) {
-      const rate = await claimMeasured(server, await buy(turn < 0 ? warmUp : requests))
+    const proofs = await buy(turn < 0 ? warmUp : requests)
+    for (const { server, rates } of Object.values(sides)) {
+      const rate = await claimMeasured(server, proofs)
       if (turn >= 0) rates.push(rate)
     }
   }
