@@ -9,6 +9,7 @@ import type { Paywall } from '../paywall/paywall.ts'
 import { readIncoming as incomingOfNode } from './bridge.ts'
 import { openPaystile, type Paystile } from './factory.ts'
 import { type Lifecycle, withLifecycle } from './lifecycle.ts'
+import { expectAnswer } from './node-response/expected-answer.ts'
 import { attachPass } from './node-response/metered-response.ts'
 import type { PaystileRoutes } from './routes.ts'
 import { beginDelivery, createResponse, deliver, ignoreNext, readWebIncoming } from './web.ts'
@@ -50,15 +51,15 @@ export function create402Middleware(options: ProviderOptions): MiddlewareHandler
 
 function protect(paywall: Paywall): MiddlewareHandler {
   return (context, next) => {
-    const { incoming } = (context.env ?? {}) as NodeBindings
+    const { incoming, outgoing } = (context.env ?? {}) as NodeBindings
     const { raw } = context.req
     const visit = incoming ? incomingOfNode(incoming, targetOf(raw.url), raw) : readWebIncoming(raw)
     const entry = paywall.enter(visit)
     if (entry instanceof Promise) return entry.then((decided) => proceed(decided, context, next))
+    if (entry.kind !== 'answer') return proceed(entry, context, next)
+    if (outgoing) expectAnswer(outgoing, entry)
     // Returned directly, not as a promise, because every unpaid request takes this path. The type does not allow it.
-    return entry.kind === 'answer'
-      ? (createResponse(entry) as unknown as Promise<Response>)
-      : proceed(entry, context, next)
+    return createResponse(entry) as unknown as Promise<Response>
   }
 }
 

@@ -1,0 +1,93 @@
+import { createServer, ServerResponse } from 'node:http'
+import { type AddressInfo, connect, Socket } from 'node:net'
+import { afterEach, expect, it, vi } from 'vitest'
+import type { Answer } from '../../core/http/http.ts'
+import { expectAnswer } from './expected-answer.ts'
+
+const body = '{"price":"0.01"}'
+const headers = Object.freeze({ 'Content-Type': 'application/json', 'Content-Length': String(body.length) })
+const answer: Answer = { kind: 'answer', status: 402, headers, body }
+
+let close = () => {}
+afterEach(() => {
+  vi.restoreAllMocks()
+  close()
+})
+
+type Send = (response: ServerResponse) => void
+
+/** The bytes of a response, and the number of pieces in which Node gets them. */
+async function exchange(send: Send, method = 'GET') {
+  const server = createServer((_request, response) => send(response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close = () => void server.close()
+  const writev = vi.spyOn(Socket.prototype as Socket & { _writev: () => void }, '_writev').mockClear()
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  for await (const piece of socket.setEncoding('latin1')) text += piece
+  close()
+  return { text: text.replace(/^Date: .*$/m, 'Date:'), pieces: 1 + writev.mock.calls.length }
+}
+
+const other = { 'Content-Type': 'text/plain', 'Content-Length': '4' }
+const sendings: readonly (readonly [string, Send])[] = [
+  ['the answer', (response) => void response.writeHead(402, headers).end(body)],
+  ['equal headers', (response) => void response.writeHead(402, { ...headers }).end(body)],
+  ['another status', (response) => void response.writeHead(403, headers).end(body)],
+  ['a reason', (response) => void response.writeHead(402, 'Pay First', headers).end(body)],
+  ['another answer', (response) => void response.writeHead(500, other).end('text')],
+  ['another body', (response) => void response.writeHead(402, headers).end('x'.repeat(body.length))],
+  ['the body as bytes', (response) => void response.writeHead(402, headers).end(Buffer.from(body))],
+  ['the body with an encoding', (response) => void response.writeHead(402, headers).end(body, 'utf8')],
+  ['the body in parts', (response) => void (response.writeHead(402, headers).write(body) && response.end())],
+  ['a header of its own', (response) => void response.setHeader('X-Own', 'yes').writeHead(402, headers).end(body)],
+  ['no head', (response) => void response.end(body)],
+]
+
+it.each(sendings)('writes the same bytes as Node if a framework sends %s', async (_name, send) => {
+  for (const method of ['GET', 'HEAD']) {
+    const byNode = await exchange(send, method)
+    const expected: Send = (response) => {
+      expectAnswer(response, answer)
+      send(response)
+    }
+    expect((await exchange(expected, method)).text).toBe(byNode.text)
+  }
+})
+
+it('hands the answer to the socket in one piece', async () => {
+  const send: Send = (response) => {
+    expectAnswer(response, answer)
+    response.writeHead(402, headers).end(body)
+  }
+  expect((await exchange(send)).pieces).toBe(1)
+})
+
+it.each<[string, Answer]>([
+  ['headers of its own', { ...answer, varying: [['X-Own', 'yes']] }],
+  ['cookies', { ...answer, cookies: ['a=b'] }],
+  ['a compressed body', { ...answer, bytes: new Uint8Array(4) }],
+])('expects no answer with %s', async (_name, special) => {
+  const methods: unknown[] = []
+  await exchange((response) => {
+    expectAnswer(response, special)
+    methods.push(response.writeHead, response.end)
+    response.end()
+  })
+  expect(methods).toEqual([ServerResponse.prototype.writeHead, ServerResponse.prototype.end])
+})
+
+it('keeps a method that other code has replaced', async () => {
+  const called = vi.fn()
+  await exchange((response) => {
+    const { writeHead } = response
+    response.writeHead = ((...head: Parameters<typeof writeHead>) => {
+      called()
+      return Reflect.apply(writeHead, response, head)
+    }) as typeof writeHead
+    expectAnswer(response, answer)
+    response.writeHead(402, headers).end(body)
+  })
+  expect(called).toHaveBeenCalledOnce()
+})
