@@ -362,7 +362,7 @@ function createNetworkParts(
       createVenue(venue, { rpc, genesis, clock, get, post, wallet: await uses.open(key, 'settlementKey') }),
     sealer: createSealer(keyring.outgoingKey),
     openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => uses.open(key, 'accountKey') }),
-    paymentDrafts: createPaymentDrafts({ rpc, verifier, genesis }),
+    paymentDrafts: createPaymentDrafts({ rpc, network, verifier, genesis }),
     submitter,
     encodeWire,
     openSponsor: sponsors.open,

@@ -13,7 +13,8 @@ const http = createHttpTransport()
 beforeAll(async () => {
   world = await createLocalnetFixture()
   const rpc = createRpc({ urls: [world.localnet.rpcUrl], transport: http.transport })
-  drafts = createPaymentDrafts({ rpc, verifier: createVerifier(), genesis: world.localnet.genesisHash })
+  const { genesisHash: genesis } = world.localnet
+  drafts = createPaymentDrafts({ rpc, network: 'localnet', verifier: createVerifier(), genesis })
 })
 afterAll(async () => {
   await http.close()

@@ -39,6 +39,11 @@ export interface OtherFunds {
 /** The rent-exempt minimum. An account with less does not exist. */
 export const smallestBalance = 890_880n
 
+/** Lamports that a payment can cost its payer besides the price: the signature and priority fees. */
+export const feeReserve = 15_000n
+/** The rent of a token account that a payment opens, in lamports. */
+export const accountRent = 2_039_280n
+
 /** The first part whose wallet cannot receive it: it has no token account, or remains too empty. */
 export function findUnready(
   others: readonly OtherFunds[],

@@ -5,10 +5,11 @@
 import { getBase64Decoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
+import { isOpenedByPayer, type Network } from '../../core/money/tokens.ts'
 import { sumParts } from '../../core/payment/splits.ts'
 import type { Drafting, DraftOption, DraftPart, PaymentDraft, PaymentDrafts } from '../../core/ports/payment-drafts.ts'
 import type { Verifier } from '../../core/runtime.ts'
-import { readFunds, smallestBalance } from '../accounts/balances.ts'
+import { accountRent, feeReserve, readFunds, smallestBalance } from '../accounts/balances.ts'
 import { decodeTransaction, openTransaction, type Transaction, verifySignatures } from '../read/decode.ts'
 import { type ParsedInstruction, readInstructions } from '../read/instructions.ts'
 import { describeError } from '../rpc/json.ts'
@@ -18,27 +19,27 @@ import { createSimulation } from '../send/simulate.ts'
 import { computeGain, simulateEffects } from '../send/simulate-effects.ts'
 import { draftPayment } from './payment.ts'
 
-/** The reserve for the signature and priority fees besides the price, in lamports. */
-const feeReserve = 15_000n
-
 export interface PaymentDraftsParts {
   readonly rpc: Rpc
+  readonly network: Network
   readonly verifier: Verifier
   readonly genesis: string
 }
 
-export function createPaymentDrafts({ rpc, verifier, genesis }: PaymentDraftsParts): PaymentDrafts {
+export function createPaymentDrafts({ rpc, network, verifier, genesis }: PaymentDraftsParts): PaymentDrafts {
   const simulate = createSimulation(rpc, genesis)
   return {
     draft: async (draft) => {
-      const [short, lifetime] = await Promise.all([findShortage(rpc, draft), readLifetime(rpc)])
-      if (short) return short
+      const [means, lifetime] = await Promise.all([checkMeans({ rpc, network }, draft), readLifetime(rpc)])
+      if (means.kind !== 'payable') return means
       if (!lifetime) return { kind: 'unavailable', why: 'no node returned a recent blockhash' }
       const { account, recipient, mint, units, splits = [], requestId, reference } = draft
       const token = mint
         ? { asset: mint.address, decimals: mint.decimals, tokenProgram: mint.tokenProgram, units }
         : { asset: 'SOL', decimals: 9, units }
-      const transaction = await draftPayment({ ...lifetime, token, recipient, splits, requestId, reference }, account)
+      const { createAccount } = means
+      const order = { ...lifetime, token, recipient, splits, requestId, reference, createAccount }
+      const transaction = await draftPayment(order, account)
       return { kind: 'transaction', transaction }
     },
     read: async (bytes, requestId) => {
@@ -132,11 +133,15 @@ export function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction
   return unsigned
 }
 
-/** The reason why the wallet cannot pay, if there is one. */
-async function findShortage(
-  rpc: Rpc,
+type Means =
+  /** `createAccount`: the payment must open the recipient's token account. */
+  { readonly kind: 'payable'; readonly createAccount: boolean } | Exclude<Drafting, { kind: 'transaction' }>
+
+/** Whether the wallet can pay, and the wallets of the price can receive their parts. */
+async function checkMeans(
+  { rpc, network }: Pick<PaymentDraftsParts, 'rpc' | 'network'>,
   draft: PaymentDraft,
-): Promise<Exclude<Drafting, { kind: 'transaction' }> | undefined> {
+): Promise<Means> {
   const { account, recipient, mint, splits = [] } = draft
   const others = splits.map((split) => split.recipient)
   const funds = await readFunds(rpc, { wallet: account, recipient, others, mints: mint ? [mint] : [] })
@@ -145,14 +150,16 @@ async function findShortage(
   const balance = mint ? (token?.units ?? 0n) : funds.lamports
   const units = draft.units + sumParts(splits)
   if (balance < units) return { kind: 'short', of: 'token', has: balance, needs: units }
-  const needed = feeReserve + (mint ? 0n : units)
+  const isMissing = token !== undefined && !token.recipientReady
+  const createAccount = isMissing && isOpenedByPayer(network)
+  const needed = feeReserve + (mint ? 0n : units) + (createAccount ? accountRent : 0n)
   if (funds.lamports < needed) return { kind: 'short', of: 'fee', has: funds.lamports, needs: needed }
-  if (token && !token.recipientReady) return { kind: 'impossible', why: 'the seller has no account for this token' }
+  if (isMissing && !createAccount) return { kind: 'impossible', why: 'the seller has no account for this token' }
   if (!mint && funds.recipientLamports + draft.units < smallestBalance)
     return { kind: 'impossible', why: "the amount is too small to open the seller's empty wallet" }
   if (mint && funds.others.some(({ mints }) => mints.length === 0))
     return { kind: 'impossible', why: 'a wallet that shares the price has no account for this token' }
   if (!mint && funds.others.some(({ lamports }, index) => lamports + (splits[index]?.units ?? 0n) < smallestBalance))
     return { kind: 'impossible', why: 'a part of the price is too small to open an empty wallet' }
-  return undefined
+  return { kind: 'payable', createAccount }
 }

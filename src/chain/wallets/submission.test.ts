@@ -101,6 +101,9 @@ describe('a submitted transaction', () => {
     expect(read(await submit([transfer(), open(payer)]))).toEqual({ kind: 'invalid', why })
     const another = { ...open(payer), data: Uint8Array.of(0) }
     expect(read(await submit([transfer(), another], own(payer)))).toEqual({ kind: 'invalid', why })
+    const [, ...rest] = open(payer).accounts
+    const foreign = { ...open(payer), accounts: [{ address: other, role: AccountRole.WRITABLE }, ...rest] }
+    expect(read(await submit([transfer(), foreign], own(payer)))).toEqual({ kind: 'invalid', why })
     const many = Array.from({ length: 10 }, () => open(payer))
     expect(read(await submit([transfer(), ...many], own(payer)))).toEqual({
       kind: 'invalid',

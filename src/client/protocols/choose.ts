@@ -1,5 +1,5 @@
 /** Chooses one of a server's offers: within the policy, and affordable. */
-import { findUnready, readFunds } from '../../chain/accounts/balances.ts'
+import { feeReserve, findUnready, readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isTokenCode, knownMints, type MintTable, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
@@ -125,9 +125,6 @@ function findToken(
     (decimals ?? mint.decimals) === mint.decimals && (tokenProgram ?? mint.tokenProgram) === mint.tokenProgram
   return isSame ? { token, decimals: mint.decimals } : undefined
 }
-
-/** Lamports that a payment can cost besides its price, if the payer pays the fee. */
-const feeReserve = 15_000n
 
 /** The first offer that the wallet can afford. */
 export async function chooseAffordable(

@@ -3,12 +3,12 @@
  * crash between any two steps, the next call continues from the journal without paying again.
  */
 
-import { findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
+import { accountRent, feeReserve, findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
 import type { Lifetime, SignedPayment } from '../../chain/send/message.ts'
 import { confirm, type PaymentFate, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import { type PaymentOrder, signPayment } from '../../chain/wallets/payment.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import type { Network } from '../../core/money/tokens.ts'
+import { isOpenedByPayer, type Network } from '../../core/money/tokens.ts'
 import type { Offered } from '../../core/payment/allowance.ts'
 import { sumParts } from '../../core/payment/splits.ts'
 import type { Posting } from '../../core/payouts/outgoing-wallet.ts'
@@ -46,10 +46,6 @@ export interface Purchase {
   readonly claim: string | undefined
   readonly proof: Intent['proof']
 }
-
-/** Lamports that a payment can cost besides its price: the fees, and the rent of an account that it opens. */
-const feeReserve = 15_000n
-const accountRent = 2_039_280n
 
 /**
  * Pays, and returns the landed intent. The caller holds it until it releases it. Throws a `PaymentError`; the journal
@@ -282,8 +278,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
       reasons.push(
         `it has ${formatUnits(funds.lamports, 9)} SOL and needs ${formatUnits(needed, 9)} for the fees of paying in ${token}`,
       )
-    else if (createAccount && network === 'mainnet')
-      // The owner of the account could close it and keep its rent, which would be a hidden surcharge.
+    else if (createAccount && !isOpenedByPayer(network))
       reasons.push(`the recipient has no ${token} account yet and must open one`)
     else if (!mint && funds.recipientLamports + own < smallestBalance)
       reasons.push(`${formatUnits(own, 9)} SOL is too little to open the recipient's empty wallet`)

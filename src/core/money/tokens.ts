@@ -9,6 +9,14 @@ import { decodeAddress } from '../encoding/base58.ts'
 export const networks = ['mainnet', 'devnet', 'localnet'] as const
 export type Network = (typeof networks)[number]
 
+/**
+ * Whether a payment opens the recipient's token account if it is missing. Not on mainnet: the owner of the account could
+ * close it and keep its rent, which would be a hidden surcharge.
+ */
+export function isOpenedByPayer(network: Network): boolean {
+  return network !== 'mainnet'
+}
+
 /** The tokens that every service knows. The order is fixed: it is the order of amounts in a requestId. */
 export const knownCodes = ['NATIVE', 'USDC', 'SOL'] as const
 export type KnownCode = (typeof knownCodes)[number]

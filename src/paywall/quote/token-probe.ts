@@ -9,6 +9,7 @@ import { convertAll } from '../../core/money/spread.ts'
 import {
   findMint,
   isKnownCode,
+  isOpenedByPayer,
   isSameMint,
   knownMints,
   type Mint,
@@ -34,12 +35,6 @@ import type { Runtime } from '../runtime/runtime.ts'
  */
 const [hurriedMs, patientMs, calmMs] = [5_000, 30_000, 300_000]
 const notAskedYet = 'the chain has not been read yet'
-
-/**
- * On test networks, the payer's client opens the recipient's account. On mainnet that would be an extra cost for the
- * payer.
- */
-const isOpenedByPayer = (runtime: Runtime): boolean => runtime.config.network !== 'mainnet'
 
 /** The state of each accepted token, in the configured order. */
 interface Findings {
@@ -188,7 +183,7 @@ function judgeAll(
     if (verdict.kind === 'unopened' && terms.mint) unopened.push({ recipient, code, mint: terms.mint })
     const isUnopened = verdict.kind === 'unopened'
     // The payer opens only the account of the recipient, not those of others.
-    const isOffered = verdict.kind === 'good' || (isUnopened && place < 0 && isOpenedByPayer(runtime))
+    const isOffered = verdict.kind === 'good' || (isUnopened && place < 0 && isOpenedByPayer(runtime.config.network))
     if (isOffered) offered.set(code, verdict.offering)
     else withheld.set(code, name + (isUnopened && config.accountKey ? beingOpened(code) : formatObjection(verdict)))
     if (verdict.kind === 'good') doubts.push(...verdict.warnings.map((warning) => name + warning))
