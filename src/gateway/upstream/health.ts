@@ -47,13 +47,15 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
   const tell = (): void => {
     for (const listener of listeners) listener()
   }
+  const logOutage = createOutageLog({
+    start: (why) => log.error('upstream.down', { upstream: origin, why }),
+    end: () => log.info('upstream.up', { upstream: origin }),
+  })
   const breaker = createBreaker({
     probe,
     retryMs,
     onChange: () => {
-      const why = breaker.why()
-      if (why === undefined) log.info('upstream.up', { upstream: origin })
-      else log.error('upstream.down', { upstream: origin, why })
+      logOutage(breaker.why())
       tell()
     },
   })
@@ -70,13 +72,15 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
   return {
     openRoute: (name, paywall) => {
       const failures = createFailureWindow()
+      const logOwnOutage = createOutageLog({
+        start: (why) => log.error('route.failing', { route: name, why }),
+        end: () => log.info('route.recovered', { route: name }),
+      })
       const own = createBreaker({
         probe,
         retryMs,
         onChange: () => {
-          const why = own.why()
-          if (why === undefined) log.info('route.recovered', { route: name })
-          else log.error('route.failing', { route: name, why })
+          logOwnOutage(own.why())
           follow()
         },
       })
@@ -126,3 +130,27 @@ export function createUpstreamHealth({ origin, probe: plan }: UpstreamPlan, prob
 
 /** An upstream that is down is probed at least this often. */
 const longestRetryMs = 1_000
+
+/** An outage that lasts is logged again after this time. */
+const reminderMs = 60_000
+
+interface OutageEvents {
+  readonly start: (why: string) => void
+  readonly end: () => void
+}
+
+/** Logs the start and the end of an outage. The returned function takes the result of each probe. */
+function createOutageLog({ start, end }: OutageEvents): (why: string | undefined) => void {
+  let loggedAt: number | undefined
+  return (why) => {
+    if (why === undefined) {
+      loggedAt = undefined
+      end()
+      return
+    }
+    const now = performance.now()
+    if (loggedAt !== undefined && now - loggedAt < reminderMs) return
+    loggedAt = now
+    start(why)
+  }
+}
