@@ -46,15 +46,14 @@ describe('the checkout page of a new seller', () => {
     expect((await visitor.go()).text).toBe('the secret')
   })
 
-  it('names the SOL that a payer lacks for the rent', async () => {
+  it('names the SOL that a payer lacks for the rent, and accepts a payer with exactly this amount', async () => {
     const poor = await newSigner()
-    await fixture.world.localnet.fund(poor.address, { SOL: 2_000_000n, USDC: 1_000_000n })
+    await fixture.world.localnet.fund(poor.address, { SOL: 2_900_000n, USDC: 1_000_000n })
     const { visitor, requestId } = await visitNewSeller()
-    expect(await visitor.prepare(requestId, poor.address)).toEqual({
-      kind: 'short',
-      token: 'SOL',
-      has: '0.002',
-      needs: '0.00205428',
-    })
+    const short = { kind: 'short', token: 'SOL', has: '0.0029', needs: '0.00294516' }
+    expect(await visitor.prepare(requestId, poor.address)).toEqual(short)
+    await fixture.world.localnet.fund(poor.address, { SOL: 45_160n })
+    const draft = await visitor.prepare(requestId, poor.address)
+    expect(await visitor.submit(requestId, await signDraft(draft, poor))).toMatchObject({ kind: 'sent' })
   })
 })

@@ -63,9 +63,9 @@ describe('a draft for a recipient without a token account', () => {
     })
   })
 
-  it('needs SOL for the fees and for the rent', async () => {
+  it('needs SOL for the fees, for the rent and for the minimum of a wallet', async () => {
     const { address: recipient } = await newSigner()
-    const needs = 2_054_280n
+    const needs = 2_945_160n
     const short = { account: await fund(needs - 1n), recipient }
     expect(await draft('localnet', short)).toEqual({ kind: 'short', of: 'fee', has: needs - 1n, needs })
     const enough = { account: await fund(needs), recipient }

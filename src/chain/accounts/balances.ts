@@ -39,10 +39,23 @@ export interface OtherFunds {
 /** The rent-exempt minimum. An account with less does not exist. */
 export const smallestBalance = 890_880n
 
-/** Lamports that a payment can cost its payer besides the price: the signature and priority fees. */
-export const feeReserve = 15_000n
+/** Lamports for the signature and priority fees of a payment. */
+const feeReserve = 15_000n
 /** The rent of a token account that a payment opens, in lamports. */
-export const accountRent = 2_039_280n
+const accountRent = 2_039_280n
+
+/**
+ * The lamports that a wallet needs to send `units` of SOL, or of a mint, and to pay the fees. A wallet that gives away
+ * more than fees must keep the rent-exempt minimum, or the payment fails.
+ */
+export function computeNeededLamports(
+  mint: Pick<Mint, 'address'> | undefined,
+  units: bigint,
+  createAccount = false,
+): bigint {
+  const given = (mint ? 0n : units) + (createAccount ? accountRent : 0n)
+  return feeReserve + given + (given > 0n ? smallestBalance : 0n)
+}
 
 /** The first part whose wallet cannot receive it: it has no token account, or remains too empty. */
 export function findUnready(

@@ -9,7 +9,7 @@ import { isOpenedByPayer, type Network } from '../../core/money/tokens.ts'
 import { sumParts } from '../../core/payment/splits.ts'
 import type { Drafting, DraftOption, DraftPart, PaymentDraft, PaymentDrafts } from '../../core/ports/payment-drafts.ts'
 import type { Verifier } from '../../core/runtime.ts'
-import { accountRent, feeReserve, readFunds, smallestBalance } from '../accounts/balances.ts'
+import { computeNeededLamports, readFunds, smallestBalance } from '../accounts/balances.ts'
 import { decodeTransaction, openTransaction, type Transaction, verifySignatures } from '../read/decode.ts'
 import { type ParsedInstruction, readInstructions } from '../read/instructions.ts'
 import { describeError } from '../rpc/json.ts'
@@ -152,7 +152,7 @@ async function checkMeans(
   if (balance < units) return { kind: 'short', of: 'token', has: balance, needs: units }
   const isMissing = token !== undefined && !token.recipientReady
   const createAccount = isMissing && isOpenedByPayer(network)
-  const needed = feeReserve + (mint ? 0n : units) + (createAccount ? accountRent : 0n)
+  const needed = computeNeededLamports(mint, units, createAccount)
   if (funds.lamports < needed) return { kind: 'short', of: 'fee', has: funds.lamports, needs: needed }
   if (isMissing && !createAccount) return { kind: 'impossible', why: 'the seller has no account for this token' }
   if (!mint && funds.recipientLamports + draft.units < smallestBalance)

@@ -1,5 +1,5 @@
 /** Chooses one of a server's offers: within the policy, and affordable. */
-import { feeReserve, findUnready, readFunds } from '../../chain/accounts/balances.ts'
+import { computeNeededLamports, findUnready, readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isTokenCode, knownMints, type MintTable, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
@@ -149,7 +149,7 @@ export async function chooseAffordable(
     const [held] = funds.tokens
     const unready = findUnready(funds.others, splits, mint)
     const balance = mint ? (held?.units ?? 0n) : funds.lamports
-    const fee = one.offer.feePayer === undefined ? feeReserve + (mint ? 0n : units) : 0n
+    const fee = one.offer.feePayer === undefined ? computeNeededLamports(mint, units) : 0n
     if (balance < units)
       reasons.push(`it holds ${formatUnits(balance, decimals)} ${token} and needs ${formatUnits(units, decimals)}`)
     else if (mint && !held?.recipientReady) reasons.push(`the recipient has no ${token} account`)

@@ -3,7 +3,7 @@
  * crash between any two steps, the next call continues from the journal without paying again.
  */
 
-import { accountRent, feeReserve, findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
+import { computeNeededLamports, findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
 import type { Lifetime, SignedPayment } from '../../chain/send/message.ts'
 import { confirm, type PaymentFate, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import { type PaymentOrder, signPayment } from '../../chain/wallets/payment.ts'
@@ -271,7 +271,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
     const held = mint ? funds.tokens.find((one) => one.mint === mint.address) : undefined
     const createAccount = held !== undefined && !held.recipientReady
     const balance = mint ? (held?.units ?? 0n) : funds.lamports
-    const needed = feeReserve + (mint ? 0n : units) + (createAccount ? accountRent : 0n)
+    const needed = computeNeededLamports(mint, units, createAccount)
     if (balance < units)
       reasons.push(`it holds ${formatUnits(balance, decimals)} ${token} and needs ${formatUnits(units, decimals)}`)
     else if (funds.lamports < needed)
