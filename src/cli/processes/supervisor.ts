@@ -112,6 +112,7 @@ export function createSupervisor(parts: SupervisorParts) {
     /** Stops all processes after their running responses. */
     stop: async () => {
       state.isStopping = true
+      replacements.stop()
       await Promise.all([...all].map((one) => leave(state, one)))
     },
   }
@@ -178,6 +179,7 @@ interface ReplacementParts {
 function createReplacements({ state, count, log, start }: ReplacementParts) {
   let hasServed = false
   let failures = 0
+  const resting = new Set<ReturnType<typeof setTimeout>>()
   let fail: (error: unknown) => void = () => {}
   const failed = new Promise<never>((_resolve, reject) => {
     fail = reject
@@ -198,16 +200,25 @@ function createReplacements({ state, count, log, start }: ReplacementParts) {
     },
     replace: ({ isServing, startedAt, failure, worker }: RunningProcess, how: string): void => {
       failures = isServing && performance.now() - startedAt >= steadyMs ? 0 : failures + 1
-      const why = failure?.message ?? `it ended with ${how}`
+      const why = failure?.message ?? `the process ended with ${how}`
       const isFutile = !isServing && failures >= mostFailures && listServing(state).length === 0
       if (failure && !hasServed) fail(failure)
-      else if (isFutile)
-        fail(new CommandError('failure', 'processes_failed', `The processes cannot start: ${why}. See the log.`))
-      else {
+      else if (isFutile) {
+        const message = `The processes cannot start: ${why.replace(/\.$/, '')}. See the log.`
+        fail(new CommandError('failure', 'processes_failed', message))
+      } else {
         const restMs = failures === 0 ? 0 : Math.min(100 * 2 ** (failures - 1), longestRestMs)
         log.error('process.ended', { pid: worker.process.pid ?? 0, why, againInMs: restMs })
-        setTimeout(() => void (!state.isStopping && state.all.size < count && start()), restMs)
+        const timer = setTimeout(() => {
+          resting.delete(timer)
+          if (state.all.size < count) start()
+        }, restMs)
+        resting.add(timer)
       }
+    },
+    /** Starts no process any more. A pause that is left would delay the end of the command. */
+    stop: () => {
+      for (const timer of resting) clearTimeout(timer)
     },
   }
 }
