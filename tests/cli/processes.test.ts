@@ -1,7 +1,7 @@
 /** `paystile serve --processes 2` as clients and operators meet it. */
-import { type ChildProcess, execFileSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, request } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import { owner, signInAt } from '../api/people.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { errorOf, type Finished, finished, paystileIn, start } from './command.ts'
+import { type Answered, countStatus, findMetric, listChildren, visit } from './processes-fixture.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(tmpdir(), 'paystile-processes-'))
@@ -71,27 +72,10 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-interface Answered {
-  readonly status: number
-  readonly body: string
-}
-
-/** Over a connection of its own, because the processes take turns at connections. */
-function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const asked = request(`${url}${path}`, { agent: false, headers }, (response) => {
-      let body = ''
-      response.on('data', (data) => {
-        body += String(data)
-      })
-      response.once('end', () => {
-        if (response.statusCode === 402) challenged += 1
-        resolve({ status: response.statusCode ?? 0, body })
-      })
-      response.once('error', reject)
-    })
-    asked.once('error', reject).end()
-  })
+const get = async (path: string, headers?: Readonly<Record<string, string>>): Promise<Answered> => {
+  const answer = await visit(`${url}${path}`, headers)
+  if (answer.status === 402) challenged += 1
+  return answer
 }
 
 const many = (count: number, path: string, headers?: Readonly<Record<string, string>>): Promise<readonly Answered[]> =>
@@ -102,26 +86,13 @@ const buy = async (path: string): Promise<string> => {
   const asked = await challenge(path)
   return proofOf(await world.pay(asked, payer), asked, payer)
 }
-const count = (all: readonly Answered[], wanted: number) => all.filter(({ status }) => status === wanted).length
-const listProcesses = () =>
-  execFileSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' })
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .flatMap(([parent, pid = 0]) => (parent === child.pid ? [pid] : []))
-const metric = async (name: string): Promise<number> => {
-  const { body } = await get('/metrics')
-  return Number(
-    body
-      .split('\n')
-      .find((line) => line.startsWith(`${name} `))
-      ?.slice(name.length + 1),
-  )
-}
+const listProcesses = () => listChildren(child.pid)
+const metric = async (name: string): Promise<number> => findMetric((await get('/metrics')).body, name)
 
 describe('the processes of a gateway', () => {
   it('T193: share the free quota of a client', async () => {
     const answers = await many(24, '/trial')
-    expect([count(answers, 200), count(answers, 402)]).toEqual([5, 19])
+    expect([countStatus(answers, 200), countStatus(answers, 402)]).toEqual([5, 19])
   })
 
   it('T193: share the limit of invalid proofs', async () => {
@@ -130,13 +101,13 @@ describe('the processes of a gateway', () => {
     const answers: Answered[] = []
     for (let index = 0; index < 12; index += 1)
       answers.push(await get('/report', { 'Payment-Proof': proofOf(tx, asked, payer) }))
-    expect([count(answers, 429), answers.length]).toEqual([7, 12])
+    expect([countStatus(answers, 429), answers.length]).toEqual([7, 12])
   })
 
   it('T193: serve a payment once that is shown to all of them at the same time', async () => {
     const proof = await buy('/report')
     const answers = await many(16, '/report', { 'Payment-Proof': proof })
-    expect([count(answers, 200), count(answers, 409)]).toEqual([1, 15])
+    expect([countStatus(answers, 200), countStatus(answers, 409)]).toEqual([1, 15])
   })
 
   it('report the metrics of the whole, and one of them watches the chain for all', async () => {
