@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KeyPairSigner } from '@solana/kit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { borrowEmptyLedger } from '../harness/database.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
@@ -163,7 +163,9 @@ it('the command ends after five processes that ended before they served', async 
       routes: [{ path: '/report', price: '0.01' }],
     })}`,
   )
-  const ended = await finished(start(['dist/cli/main.js', 'serve', file, '--processes', '2']))
+  const command = start(['dist/cli/main.js', 'serve', file, '--processes', '2'])
+  onTestFinished(() => void command.kill('SIGKILL'))
+  const ended = await finished(command)
   expect([ended.code, ended.stdout, errorOf(ended)]).toEqual([
     1,
     '',
