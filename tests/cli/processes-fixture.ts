@@ -1,6 +1,7 @@
 /** A gateway of several processes, as its clients and the operating system see it. */
 import { execFileSync } from 'node:child_process'
 import { request } from 'node:http'
+import { eventually } from '../harness/shop.ts'
 
 export interface Answered {
   readonly status: number
@@ -20,6 +21,17 @@ export function visit(url: string, headers: Readonly<Record<string, string>> = {
     })
     asked.once('error', reject).end()
   })
+}
+
+/**
+ * Shows a proof until its payment is known. The leading process tells the others about a payment, and they refuse its
+ * proof with 403 until the notice reaches them.
+ */
+export function redeem(url: string, proof: string): Promise<Answered> {
+  return eventually(
+    () => visit(url, { 'Payment-Proof': proof }),
+    ({ status }) => status !== 403,
+  )
 }
 
 export function countStatus(all: readonly Answered[], wanted: number): number {
