@@ -1,3 +1,4 @@
+// @isolated: one test loads the modules again, with a wrapper of a method of Node.
 import { createServer, type Server, ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
