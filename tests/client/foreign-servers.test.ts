@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { generateKeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createWallet, type Wallet } from '../../src/chain/keys/keypair.ts'
+import { openTransaction } from '../../src/chain/read/decode.ts'
 import { fetchWith402, PaymentError } from '../../src/client/index.ts'
 import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
 import type { ClientOptions } from '../../src/client/options.ts'
@@ -317,17 +318,17 @@ describe('an offer is refused before anything is signed if', () => {
   })
 })
 
-describe('an MPP challenge', () => {
-  const request = (more: object = {}, details: object = {}) =>
-    Buffer.from(
-      JSON.stringify({
-        ...{ amount: '10000', currency: mint, recipient, externalId: 'order-1', ...more },
-        methodDetails: { network: 'localnet', feePayer: true, feePayerKey: sponsor.address, ...details },
-      }),
-    ).toString('base64url')
-  const header = (text: string, more = '') =>
-    `Bearer realm="a, Payment b", Payment id="1", realm="shop", method="solana", intent="charge", request="${text}"${more}`
+const request = (more: object = {}, details: object = {}) =>
+  Buffer.from(
+    JSON.stringify({
+      ...{ amount: '10000', currency: mint, recipient, externalId: 'order-1', ...more },
+      methodDetails: { network: 'localnet', feePayer: true, feePayerKey: sponsor.address, ...details },
+    }),
+  ).toString('base64url')
+const header = (text: string, more = '') =>
+  `Bearer realm="a, Payment b", Payment id="1", realm="shop", method="solana", intent="charge", request="${text}"${more}`
 
+describe('an MPP challenge', () => {
   it('is paid beside other schemes, with its splits', async () => {
     const other = (await generateKeyPairSigner()).address
     await localnet.fund(other, { USDC: 0n })
@@ -377,6 +378,24 @@ describe('an MPP challenge', () => {
     expect(shop.credentials).toEqual([])
     shop.close()
   })
+})
+
+it.each([
+  ['MPP without a memo', () => ({ 'WWW-Authenticate': header(request({ externalId: undefined })) })],
+  ['MPP with the same memo', () => ({ 'WWW-Authenticate': header(request()) })],
+  ['x402 without a memo', () => challenge()],
+  ['x402 with the same memo', () => challenge([entry({ extra: { feePayer: sponsor.address, memo: 'shop' } })])],
+])('pays equal challenges of %s with different transactions under one blockhash', async (_name, headers) => {
+  const shop = await open((response) => response.end('ok'), headers())
+  const { options } = await newBuyer()
+  for (const path of ['1', '2']) expect((await fetchWith402(`${shop.url}${path}`, options)).status).toBe(200)
+  const [first, second] = shop.credentials.map((credential) => {
+    const { payload } = JSON.parse(Buffer.from(credential.replace(/^Payment /, ''), 'base64').toString())
+    return openTransaction(new Uint8Array(Buffer.from(payload.transaction, 'base64'))).instructions
+  })
+  expect(first).toHaveLength(second?.length ?? 0)
+  expect(first).not.toEqual(second)
+  shop.close()
 })
 
 it('uses only the protocols that the caller permits', async () => {

@@ -1,7 +1,7 @@
 /**
  * `fetchWith402` pays unmodified servers of other protocols on the localnet, once for each purchase.
  *
- * The short form buys once from each server. The full form adds a second purchase, an answer that is lost after the
+ * The short form buys once from each server. The full form adds further purchases, an answer that is lost after the
  * settlement, and an error of the server after the settlement.
  */
 import { createServer, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http'
@@ -107,6 +107,13 @@ it.concurrent.each(inFull)('buys the same resource at $server again with a secon
     const response = await fetchWith402(findServer(row.server), options)
     expect([response.status, await response.text(), await spent()]).toEqual([200, 'paid', charged])
   }
+})
+
+it.concurrent.each(inFull)('buys two resources at $server at the same time', async (row) => {
+  const { options, spent } = await newBuyer(row.needsSol)
+  const buy = async (query: string) => (await fetchWith402(`${findServer(row.server)}?${query}`, options)).text()
+  expect(await Promise.all([buy('1'), buy('2')])).toEqual(['paid', 'paid'])
+  expect(await spent()).toBe(20_000n)
 })
 
 /** Takes the place of the first answer to a credential, after the server has sent it. */

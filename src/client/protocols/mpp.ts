@@ -9,14 +9,14 @@ import { asciiJson } from '../../core/http/http.ts'
 import { knownMints, type Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { mppChallengeHeader } from '../../core/protocol/mpp.ts'
-import { type ForeignOffer, readText, readTx, readUnits, type Split } from './offer.ts'
+import { createVariation, type ForeignOffer, readText, readTx, readUnits, type Split } from './offer.ts'
 
 const longestHeader = 65_536
 const mostChallenges = 20
 const mostSplits = 8
 const longestMemoBytes = 566
-/** The limit of the reference client, which covers a long memo and eight splits. */
-const computeUnits = 200_000
+/** The limit of the reference client, and the highest that its server accepts. */
+const mostUnits = 200_000
 
 /** The offers in `WWW-Authenticate`. Challenges of other methods and intents are left out. */
 export function readMppOffers(headers: Headers, wanted: Network | undefined): readonly ForeignOffer[] {
@@ -97,7 +97,8 @@ function readCharge(challenge: AuthParameters, wanted: Network | undefined): For
     splits,
     feePayer: feePayer === true ? String(feePayerKey) : undefined,
     memo,
-    computeUnits,
+    // Servers refuse a memo of the client, and can give the same memo to every payment.
+    computeUnits: mostUnits - createVariation(),
     description: readText(description) ?? challenge['description'],
     expiresAt,
     credential: (transaction) => {

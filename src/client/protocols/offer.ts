@@ -37,6 +37,18 @@ export interface Credential {
   readonly value: string
 }
 
+const variations = 16_384
+let lastVariation = crypto.getRandomValues(new Uint16Array(1))[0] ?? 0
+
+/**
+ * Compute units to add to the limit or to subtract from it. Otherwise equal payments with one blockhash would be one
+ * transaction, which lands once. Numbers repeat after 16,384 purchases, long after the blockhash has changed.
+ */
+export function createVariation(): number {
+  lastVariation = (lastVariation + 1) % variations
+  return lastVariation
+}
+
 /** Reads an amount in base units. Undefined if it is malformed or 0. */
 export function readUnits(value: unknown): bigint | undefined {
   return typeof value === 'string' && /^[1-9]\d{0,19}$/.test(value) ? BigInt(value) : undefined

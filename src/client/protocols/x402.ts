@@ -12,7 +12,7 @@ import type { Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { x402Networks, x402RequiredHeader, x402ResponseHeader, x402SignatureHeader } from '../../core/protocol/x402.ts'
 import { x402V1Networks, x402V1PaymentHeader, x402V1ResponseHeader } from '../../core/protocol/x402-v1.ts'
-import { type ForeignOffer, readText, readTx, readUnits } from './offer.ts'
+import { createVariation, type ForeignOffer, readText, readTx, readUnits } from './offer.ts'
 
 const longestHeader = 65_536
 const mostEntries = 20
@@ -20,7 +20,6 @@ const longestMemoBytes = 256
 /** The limit of the reference clients. Facilitators accept it, and a long memo needs more. */
 const usualUnits = 20_000
 const mostUnits = 60_000
-const mostVariation = 16_384
 
 /** The offers in `PAYMENT-REQUIRED`. Entries of other chains and schemes are left out. */
 export function readX402Offers(headers: Headers, wanted: Network | undefined): readonly ForeignOffer[] {
@@ -97,8 +96,8 @@ function readEntry(
   const feePayer = readText(details['feePayer'])
   const memo = readText(details['memo']) ?? nonce
   const bytes = memo === undefined ? 0 : new TextEncoder().encode(memo).length
-  // Old servers of version 1 refuse a memo. There the limit makes equal payments different transactions.
-  const variation = memo === undefined ? (crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % mostVariation : 0
+  // A server can refuse a memo (old ones of version 1), and it can give the same memo to every payment.
+  const variation = memo === undefined || memo !== nonce ? createVariation() : 0
   if (scheme !== 'exact' || units === undefined || bytes > longestMemoBytes) return undefined
   if (![asset, payTo, feePayer].every((one) => typeof one === 'string' && decodeAddress(one) !== undefined))
     return undefined
