@@ -68,9 +68,10 @@ export default defineConfig({
     isolate: false,
     setupFiles: ['tests/setup/environment.ts'],
     reporters: ['default', slowestFiles],
-    testTimeout: isLong ? 600_000 : 60_000,
-    hookTimeout: 60_000,
-    // As long as a test may take: the condition becomes true, or the test fails for it.
+    // Ends a test that hangs, also on a busy machine. No test has a limit of its own.
+    testTimeout: isLong ? 600_000 : 180_000,
+    hookTimeout: 180_000,
+    // The condition becomes true, or the test fails for it.
     expect: { poll: { timeout: 50_000, interval: 25 } },
     maxConcurrency: 4,
     // Many tests wait for sockets and timers, so two more workers than cores keep the cores busy.

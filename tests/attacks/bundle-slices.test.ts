@@ -225,55 +225,51 @@ describe('a slice', () => {
   it.each([
     ['no server dies', false],
     ['servers die', true],
-  ])(
-    'T195: serves what was bought, and at most three slices more, when %s',
-    async (_name, canDie) => {
-      let extra = 0
-      await fc.assert(
-        fc.asyncProperty(fc.integer({ min: 32, max: 300 }), history, async (amount, deeds) => {
-          const bundle = await openBundle(BigInt(amount))
-          const servers = [0, 1, 2].map(() => ({ server: bundle.open(), running: [] as SlicedAdmission[] }))
-          let [served, deaths] = [0, 0]
-          for (const [act, which, count] of deeds) {
-            const place = servers[which]
-            if (!place) continue
-            const { server, running } = place
-            if (act === 'wait') await wait(count * 30)
-            if (act === 'pause') await wait(count * 200)
-            for (let time = 0; time < count && act === 'take'; time += 1) {
-              const admission = await server.take()
-              if (admission) running.push(admission)
-            }
-            for (const admission of act === 'end' ? running.splice(0, count) : []) {
-              const isDone = await server.end(admission, count === 5 ? 'not_started' : 'delivered')
-              if (count !== 5 && isDone) served += 1
-            }
-            if (act === 'die' && canDie) {
-              server.die()
-              deaths += 1
-              servers[which] = { server: bundle.open(), running: [] }
-            }
+  ])('T195: serves what was bought, and at most three slices more, when %s', async (_name, canDie) => {
+    let extra = 0
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 32, max: 300 }), history, async (amount, deeds) => {
+        const bundle = await openBundle(BigInt(amount))
+        const servers = [0, 1, 2].map(() => ({ server: bundle.open(), running: [] as SlicedAdmission[] }))
+        let [served, deaths] = [0, 0]
+        for (const [act, which, count] of deeds) {
+          const place = servers[which]
+          if (!place) continue
+          const { server, running } = place
+          if (act === 'wait') await wait(count * 30)
+          if (act === 'pause') await wait(count * 200)
+          for (let time = 0; time < count && act === 'take'; time += 1) {
+            const admission = await server.take()
+            if (admission) running.push(admission)
           }
-          for (const { server, running } of servers) {
-            for (const admission of running) {
-              if (await server.end(admission, 'delivered')) served += 1
-            }
-            await server.slices.close()
+          for (const admission of act === 'end' ? running.splice(0, count) : []) {
+            const isDone = await server.end(admission, count === 5 ? 'not_started' : 'delivered')
+            if (count !== 5 && isDone) served += 1
           }
-          await wait(leaseMs + 1_000)
-          served += await useUp(bundle.open())
-          expect((await bundle.ledger.peek(bundle.payment.tx))?.state).toBe('spent')
-          const most = Number(sliceOfUses(BigInt(amount)))
-          if (deaths === 0) expect(served).toBe(amount)
-          expect(served).toBeLessThanOrEqual(amount + 3 * most)
-          extra += Math.max(0, served - amount)
-        }),
-        { numRuns: size(40, 600) },
-      )
-      if (canDie) expect(extra).toBeGreaterThan(0)
-    },
-    120_000,
-  )
+          if (act === 'die' && canDie) {
+            server.die()
+            deaths += 1
+            servers[which] = { server: bundle.open(), running: [] }
+          }
+        }
+        for (const { server, running } of servers) {
+          for (const admission of running) {
+            if (await server.end(admission, 'delivered')) served += 1
+          }
+          await server.slices.close()
+        }
+        await wait(leaseMs + 1_000)
+        served += await useUp(bundle.open())
+        expect((await bundle.ledger.peek(bundle.payment.tx))?.state).toBe('spent')
+        const most = Number(sliceOfUses(BigInt(amount)))
+        if (deaths === 0) expect(served).toBe(amount)
+        expect(served).toBeLessThanOrEqual(amount + 3 * most)
+        extra += Math.max(0, served - amount)
+      }),
+      { numRuns: size(40, 600) },
+    )
+    if (canDie) expect(extra).toBeGreaterThan(0)
+  })
 })
 
 describe('a bundle at two servers', () => {

@@ -47,7 +47,7 @@ function present({ url }: Shop, proof: string, from: string): Promise<number> {
   })
 }
 
-it(`T127, T128, T131: ${count} proofs of nothing, beside twenty payers`, { timeout: 180_000 }, async () => {
+it(`T127, T128, T131: ${count} proofs of nothing, beside twenty payers`, async () => {
   const shop = await fixture.open({ watch: true, waitSeconds: 0.2 })
   await eventually(
     () => shop.metrics(),

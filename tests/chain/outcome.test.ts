@@ -212,7 +212,7 @@ describe('expired', () => {
       }),
       { numRuns: size(20, 60) },
     )
-  }, 60_000)
+  })
 
   it('T149: is not reported for a transaction that a node accepted without a response', async () => {
     const signed = await sign()

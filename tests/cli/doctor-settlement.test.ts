@@ -73,7 +73,7 @@ it('leads from no key to a desk that quotes', async () => {
   expect(troubles(well)).toEqual([])
   expect(well.text).toContain(`settlementKey is the key of ${address}`)
   expect(well.text).toContain('exchanges SOL for USDC at an acceptable price')
-}, 60_000)
+})
 
 it('warns if conversions or payables are kept in memory', async () => {
   play('localnet')

@@ -71,4 +71,4 @@ it('converts with the key that the servers need not have, and lets them start', 
   expect(await paywall.ready()).toMatchObject({ offered: ['USDC', 'NATIVE'] })
   child.kill('SIGTERM')
   expect(await ended).toMatchObject({ code: 0, stdout: expect.stringContaining(`"converts":["${recipient}"]`) })
-}, 60_000)
+})

@@ -40,7 +40,7 @@ describe.each([
     expect(account.overlaps).toBeGreaterThan(calls / 2)
     for (const answer of answers) expect([answer, account.answers[answer]]).toEqual([answer, expect.any(Number)])
     expect(account.answers['take granted']).toBeGreaterThan(calls / 50)
-  }, 240_000)
+  })
 
   it.each(cells(ownFaults, 4, ownFaults.indexOf('shows what was')))(
     'make one that is not, when their ledger %s',

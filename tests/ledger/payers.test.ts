@@ -99,7 +99,7 @@ describe.each(stores)('the payers of the %s ledger', (name, open) => {
       const second = await ask({ order: 'latest', most: 5, ...(first.next && { after: first.next }) })
       expect(second).toMatchObject({ payers: [{ payer: 'quiet' }] })
       expect(second.next).toBeUndefined()
-    }, 60_000)
+    })
 
   it('T133: are ranked among the highest payers of a day', async () => {
     const year = { from: midnight - 365 * dayMs, to: midnight + dayMs }

@@ -39,7 +39,7 @@ beforeAll(async () => {
   fixture = await createShopFixture()
   browser = await openBrowser()
   shop = await fixture.open({ watch: true, description: 'The weekly report' }, serveNode, handler)
-}, 60_000)
+})
 afterAll(async () => {
   await browser?.close()
   await fixture?.close()

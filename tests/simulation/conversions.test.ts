@@ -221,5 +221,5 @@ describe('conversions', () => {
     expect(seen.landed).toBeGreaterThan(seeds)
     expect(seen.attempts).toBeGreaterThan(seen.landed * 1.1)
     expect(seen.dropped).toBeGreaterThan(0)
-  }, 300_000)
+  })
 })

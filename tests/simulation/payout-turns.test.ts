@@ -69,4 +69,4 @@ it('every payee with a payable amount is paid within days, despite continuous sh
     expect(violations, `seed ${seed}`).toEqual([])
     expect(longest, `seed ${seed}`).toBeLessThan(patienceDays)
   }
-}, 120_000)
+})

@@ -131,7 +131,7 @@ describe.each(stores.map(([name, open], row) => [name, open, row] as const))(
           localnet.advanceSlots(40)
           return (await ledger.outgoing.open()).length === 0
         }
-        await expect.poll(isDone, { timeout: 10_000 }).toBe(true)
+        await expect.poll(isDone).toBe(true)
         expect(await json('/api/analytics')).toMatchObject({ currencyBreakdown: { [code]: twice }, totalRevenue: '2' })
         expect(await ledger.books.audit()).toEqual([])
         await money.stop()

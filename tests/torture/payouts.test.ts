@@ -18,5 +18,4 @@ it.each(cells(places, 2))(
     expect(tally['transactions']).toBeGreaterThan(0)
     expect(tally['payouts']).toBeGreaterThan(size(1, 4))
   },
-  120_000,
 )

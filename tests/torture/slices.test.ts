@@ -40,7 +40,6 @@ it.each(cells(runs, runs.length))(
       expect(served).toBeGreaterThanOrEqual(bought - sum(ordered.slice(0, -3)))
     }
   },
-  size(180_000, 300_000),
 )
 
 function sum(counts: readonly number[]): number {

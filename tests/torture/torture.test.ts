@@ -27,5 +27,4 @@ it.each(cells(places, 2, 1))(
     expect(tally['serverKills']).toBeGreaterThanOrEqual(Number(kills))
     expect(tally['payments']).toBeGreaterThanOrEqual(5)
   },
-  90_000,
 )

@@ -42,7 +42,7 @@ describe('how many transfers fit', () => {
       }),
       { numRuns: 120 },
     )
-  }, 60_000)
+  })
 
   it.each([
     ['SPL Token', splTokenProgram, 18],
