@@ -38,13 +38,14 @@ export interface Credential {
 }
 
 const variations = 16_384
-let lastVariation = crypto.getRandomValues(new Uint16Array(1))[0] ?? 0
+let lastVariation: number | undefined
 
 /**
  * Compute units to add to the limit or to subtract from it. Otherwise equal payments with one blockhash would be one
  * transaction, which lands once. Numbers repeat after 16,384 purchases, long after the blockhash has changed.
  */
 export function createVariation(): number {
+  lastVariation ??= crypto.getRandomValues(new Uint16Array(1))[0] ?? 0
   lastVariation = (lastVariation + 1) % variations
   return lastVariation
 }
