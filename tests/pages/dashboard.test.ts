@@ -343,7 +343,7 @@ describe('the other screens', () => {
     const { page } = await dashboard.visit('', { prepare: contractAnswers })
     const made = '100.00 earned, 11.80 refunded'
     const tile = page.locator('.tile').filter({ hasText: 'Revenue' })
-    await tile.getByText(made).waitFor()
+    await tile.getByText('11.80 refunded').waitFor()
     expect(await tile.locator('.tile-value').innerText()).toBe('88.20 USDC')
     // The average payment is of what was paid.
     await page.locator('.tile').filter({ hasText: 'Average payment' }).getByText('25.00').waitFor()

@@ -18,6 +18,11 @@ export function isRefunded(line: Pick<Revenue, 'refunded'>): boolean {
   return compareDecimals(readRefunded(line), '0') !== 0
 }
 
+/** For a place of one line. Undefined without refunds. */
+export function refundNote(line: Pick<Revenue, 'refunded'>): string | undefined {
+  return isRefunded(line) ? `${formatRounded(readRefunded(line), pageLocale())} refunded` : undefined
+}
+
 /** Undefined without refunds. */
 export function refundWords(line: Revenue): string | undefined {
   if (!isRefunded(line)) return undefined

@@ -12,10 +12,12 @@ import { divideDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Summary, Totals } from '../data/answers.ts'
 import { Trend } from '../elements/cells.tsx'
-import { exactRevenue, refundWords } from './revenue.tsx'
+import { exactRevenue, refundNote } from './revenue.tsx'
 
 interface TileProps {
   readonly name: string
+  /** Beside the name, cut if there is no room. */
+  readonly note?: string | undefined
   readonly value: ComponentChildren
   readonly unit?: string
   readonly exact?: string
@@ -23,10 +25,13 @@ interface TileProps {
   readonly children: ComponentChildren
 }
 
-export function Tile({ name, value, unit, exact, children }: TileProps) {
+export function Tile({ name, note, value, unit, exact, children }: TileProps) {
   return (
     <div class="tile">
-      <dt>{name}</dt>
+      <dt>
+        {name}
+        {note && <span class="tile-note"> · {note}</span>}
+      </dt>
       <dd class="tile-value" title={exact}>
         {value} {unit && <span class="unit">{unit}</span>}
       </dd>
@@ -53,19 +58,18 @@ export function Tiles({ summary, previous, than }: TilesProps) {
   const average = computeAverage(summary)
   const unit = summary.revenueToken
   const revenue = { ...summary, revenue: summary.totalRevenue }
-  const made = refundWords(revenue)
   const convert = ({ funnel }: Totals) => computeConversion(funnel.challenged, funnel.paid)
   const wasAverage = previous && (computeAverage(previous) ?? '0')
   return (
     <dl class="tiles card">
       <Tile
         name="Revenue"
+        note={refundNote(revenue)}
         value={formatRounded(summary.totalRevenue, locale)}
         unit={unit}
         exact={exactRevenue(revenue, unit)}
       >
         <Trend change={compareAmounts(summary.totalRevenue, previous?.totalRevenue, locale)} than={than} />
-        {made !== undefined && <span class="tile-made muted">{made}</span>}
       </Tile>
       <Tile name="Payments" value={formatCount(summary.payments, locale)}>
         <Trend

@@ -59,7 +59,7 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
     <>
       <div class="framed figures">
         <When loaded={loaded} lines={2}>
-          {({ summary }) => <Totals summary={summary} period={period} />}
+          {({ summary }) => <Tiles summary={summary} previous={summary.previous} than={periodWords(period)} />}
         </When>
       </div>
       <div class="grid">
@@ -95,7 +95,7 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
         <InTurn isAtOnce={value !== undefined}>
           <Card id="tokens" title="By token" tools={<CsvButton name="tokens" rows={() => tokenCells(value)} isQuiet />}>
             <When loaded={loaded} lines={cardLines}>
-              {({ tokens, summary }) => <TokenBars tokens={tokens} revenueToken={summary.revenueToken} />}
+              {(overview) => <TokenCard overview={overview} />}
             </When>
           </Card>
         </InTurn>
@@ -131,12 +131,12 @@ function tokenCells(overview: Overview | undefined): readonly (readonly string[]
   ]
 }
 
-function Totals({ summary, period }: { readonly summary: Summary; readonly period: Period }) {
+function TokenCard({ overview: { tokens, summary } }: { readonly overview: Overview }) {
   return (
     <>
-      <Tiles summary={summary} previous={summary.previous} than={periodWords(period)} />
+      <TokenBars tokens={tokens} revenueToken={summary.revenueToken} />
       {summary.unvalued > 0 && (
-        <p class="aside">
+        <p class="card-note muted">
           <Count count={summary.unvalued} /> payments had no rate when they were paid, so the revenue excludes them.
         </p>
       )}

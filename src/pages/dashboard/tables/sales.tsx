@@ -5,7 +5,7 @@ import { pageLocale } from '../../look/locale.ts'
 import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
 import { TokenBars } from '../charts/bars.tsx'
 import { RevenueChart } from '../charts/chart.tsx'
-import { exactRevenue, refundWords } from '../charts/revenue.tsx'
+import { exactRevenue, refundNote } from '../charts/revenue.tsx'
 import { Tile } from '../charts/tiles.tsx'
 import { calmNews, type Loaded, useAnswer } from '../data/answer.ts'
 import type { EndpointPage, PayerPage } from '../data/answers.ts'
@@ -95,17 +95,16 @@ export function SalesTiles({ summary, period, children }: SalesTilesProps) {
   const locale = pageLocale()
   const { previous, payments, revenueToken: unit } = summary
   const than = periodWords(period)
-  const made = refundWords(summary)
   return (
     <dl class="tiles card">
       <Tile
         name="Revenue"
+        note={refundNote(summary)}
         value={formatRounded(summary.revenue, locale)}
         unit={unit}
         exact={exactRevenue(summary, unit)}
       >
         <Trend change={compareAmounts(summary.revenue, previous.revenue, locale)} than={than} />
-        {made !== undefined && <span class="tile-made muted">{made}</span>}
       </Tile>
       <Tile name="Payments" value={formatCount(payments, locale)}>
         <Trend change={compareAmounts(String(payments), String(previous.payments), locale)} than={than} />
