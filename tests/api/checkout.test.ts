@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { address, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CheckoutFacts, CheckoutReceipt } from '../../src/core/checkout/messages.ts'
+import type { CheckoutFacts, CheckoutReceipt, CheckoutView } from '../../src/core/checkout/messages.ts'
 import { deriveReference } from '../../src/core/payment/solana-pay.ts'
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { isReceiptGenuine, parseReceipt } from '../../src/core/protocol/receipt.ts'
@@ -553,13 +553,13 @@ describe('requests of the page', () => {
     const { url } = await open({ acceptedMints: ['USDC', 'SOL'], rates: { SOL: '100', USDC: '1' } })
     const visitor = createVisitor(url)
     const facts = (await visitor.go()).facts()
-    const view = await visitor.order<{ uri: string; rows: string[] }>({
+    const view = await visitor.order<CheckoutView>({
       kind: 'view',
       requestId: facts.requestId,
       token: 'SOL',
     })
     expect(view.uri).toContain(`memo=${facts.requestId}`)
     expect(view.uri).not.toContain('spl-token')
-    expect(view.rows.every((row) => row.length === view.rows.length)).toBe(true)
+    expect(view.qr?.path).toMatch(/^M4 4\.5m0 0h7/)
   })
 })

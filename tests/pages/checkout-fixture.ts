@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { encode } from 'uqr'
 import { en } from '../../src/core/checkout/languages/en.ts'
 import { english, type Language } from '../../src/core/checkout/languages/language.ts'
 import type {
@@ -18,6 +17,8 @@ import { checkoutHeader, parseOrder } from '../../src/core/checkout/messages.ts'
 import { findMint, knownMints, type TokenCode } from '../../src/core/money/tokens.ts'
 import { readPage } from '../../src/host/pages.ts'
 import { renderCheckout } from '../../src/paywall/checkout/page.ts'
+import { encodeQr } from '../../src/paywall/checkout/qr.ts'
+import { drawQr } from '../../src/paywall/checkout/qr-path.ts'
 
 export const requestId = 'AQEBZvxnIAAAA4QRIjNEVWZ3iJkAESIzRFVmd4iZqrvM3e7_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBka'
 export const recipient = 'GfEsNwVbqJcDwR1vLDVZ4aQ1TcW3RkqPHmZq2Ao8iYbT'
@@ -56,8 +57,7 @@ export function viewOf(facts: CheckoutFacts, token: TokenCode | undefined = fact
   const uri =
     `solana:${facts.recipient}?amount=${amount}${mint ? `&spl-token=${mint.address}` : ''}` +
     `&reference=9vQ2sUjfXcKMwZkD3hVd7aRpqzN8eGt5Y4oLbWc1xTHu&label=${encodeURIComponent(facts.host)}&memo=${facts.requestId}`
-  const { data } = encode(uri, { ecc: 'L', border: 0 })
-  return { uri, rows: data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join('')) }
+  return { uri, qr: drawQr(encodeQr(uri)) }
 }
 
 function policyOf(nonce: string): string {

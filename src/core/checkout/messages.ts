@@ -91,10 +91,18 @@ export interface CheckoutFacts {
   readonly isKept: boolean
 }
 
-/** A way to pay from a phone: the link, and its QR code as rows of modules, `1` for dark. Both are empty if there is none. */
+/** A way to pay from a phone: the link, and its QR code. The link is empty if there is none. */
 export interface CheckoutView {
   readonly uri: string
-  readonly rows: readonly string[]
+  readonly qr?: QrDrawing
+}
+
+/** A QR code as an SVG path. */
+export interface QrDrawing {
+  readonly viewBox: string
+  /** Pixels per side. */
+  readonly side: number
+  readonly path: string
 }
 
 export type Preparation =

@@ -61,13 +61,9 @@ export async function pay(wallet: BrowserWallet, screen: PaymentScreen): Promise
 export async function payWithTestMoney(screen: PaymentScreen): Promise<void> {
   const { facts, price, words } = screen
   screen.under(words.sending)
-  const answer = await ask<Sending>({ kind: 'test', requestId: facts.requestId, token: price.token })
-  screen.down(answer.kind === 'down')
-  if (answer.kind === 'down') screen.end(words.notSent(facts.texts.silent))
-  else if (answer.kind === 'refused') screen.end(words.notSent(answer.detail))
-  else if (answer.value.kind === 'sent') screen.sent(answer.value.tx)
-  else if (answer.value.kind === 'state') settle(answer.value, screen)
-  else screen.end(words.notSent(answer.value.why))
+  const order = { kind: 'test', requestId: facts.requestId, token: price.token } as const
+  const sent = read(await ask<Sending>(order), screen)
+  if (sent) screen.sent(sent.tx)
 }
 
 /** The paying account on the right network; undefined if the page already shows the reason for its absence. */
@@ -94,19 +90,27 @@ async function connect(wallet: BrowserWallet, screen: PaymentScreen): Promise<Wa
 async function prepare({ address }: WalletAccount, screen: PaymentScreen): Promise<Uint8Array | undefined> {
   const { facts, price, words } = screen
   screen.under(words.preparing)
-  const answer = await ask<Preparation>({
-    kind: 'prepare',
-    requestId: facts.requestId,
-    token: price.token,
-    account: address,
-  })
+  const order = { kind: 'prepare', requestId: facts.requestId, token: price.token, account: address } as const
+  const prepared = read(await ask<Preparation>(order), screen)
+  if (prepared?.kind === 'short') screen.end(words.tooLittle(prepared, address))
+  return prepared?.kind === 'transaction' ? fromBase64(prepared.transaction) : undefined
+}
+
+/** The value of an answer; undefined if the page already shows the reason for its absence. */
+function read<T extends Preparation | Sending>(
+  answer: Answer<T>,
+  screen: PaymentScreen,
+): Exclude<T, { readonly kind: 'refused' | 'state' }> | undefined {
+  const fail = (why: string) => screen.end(screen.words.notSent(why))
   screen.down(answer.kind === 'down')
-  if (answer.kind === 'down') screen.end(words.notSent(facts.texts.silent))
-  else if (answer.kind === 'refused') screen.end(words.notSent(answer.detail))
-  else if (answer.value.kind === 'short') screen.end(words.tooLittle(answer.value, address))
-  else if (answer.value.kind === 'refused') screen.end(words.notSent(answer.value.why))
-  else if (answer.value.kind === 'state') settle(answer.value, screen)
-  else return fromBase64(answer.value.transaction)
+  if (answer.kind === 'down') fail(screen.facts.texts.silent)
+  else if (answer.kind === 'refused') fail(answer.detail)
+  else {
+    const value: Preparation | Sending = answer.value
+    if (value.kind === 'refused') fail(value.why)
+    else if (value.kind === 'state') settle(value, screen)
+    else return value as Exclude<T, { readonly kind: 'refused' | 'state' }>
+  }
   return undefined
 }
 

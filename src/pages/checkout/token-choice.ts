@@ -1,7 +1,6 @@
 /** The choice of the token. It changes the price, QR code, link and the data for a manual transfer. */
 import { fill } from '../../core/checkout/languages/fill.ts'
 import type { CheckoutFacts, CheckoutToken, CheckoutView } from '../../core/checkout/messages.ts'
-import { frameQr, qrPath } from '../../core/checkout/qr-path.ts'
 import { formatPrice, formatTitle, formatWorth, longPrice } from '../../core/checkout/texts.ts'
 import { formatDecimal } from '../../core/money/money.ts'
 import { copyButton, find, say, setTitle } from './screen.ts'
@@ -45,19 +44,21 @@ function showRows({ token }: CheckoutToken): void {
   for (const row of document.querySelectorAll<HTMLElement>('[data-token]')) row.hidden = row.dataset['token'] !== token
 }
 
-function write(price: CheckoutToken, facts: CheckoutFacts, { uri, rows }: CheckoutView): void {
-  const { viewBox, side } = frameQr(rows)
-  const [qr, link] = ['qr', 'link'].map((id) => document.getElementById(id))
-  qr?.setAttribute('viewBox', viewBox)
-  for (const name of ['width', 'height']) qr?.setAttribute(name, String(side))
-  qr?.setAttribute('aria-label', fill(facts.texts.qr, { price: formatPrice(price, facts) }))
-  qr?.firstElementChild?.setAttribute('d', qrPath(rows))
-  if (uri.startsWith('solana:')) link?.setAttribute('href', uri)
+function write(price: CheckoutToken, facts: CheckoutFacts, { uri, qr }: CheckoutView): void {
+  const code = document.getElementById('qr')
+  if (code && qr) {
+    const { viewBox, side, path } = qr
+    const label = fill(facts.texts.qr, { price: formatPrice(price, facts) })
+    for (const [name, value] of Object.entries({ viewBox, width: side, height: side, 'aria-label': label }))
+      code.setAttribute(name, `${value}`)
+    code.firstElementChild?.setAttribute('d', path)
+  }
+  if (uri.startsWith('solana:')) document.getElementById('link')?.setAttribute('href', uri)
   const place = find('price')
-  const [big, code, worth] = place.children
+  const [big, token, worth] = place.children
   place.classList.toggle('long', price.amount.length > longPrice)
   if (big) big.textContent = formatDecimal(price.amount, facts.locale)
-  if (code) code.textContent = price.token
+  if (token) token.textContent = price.token
   if (worth) worth.textContent = formatWorth(price, facts)
   setTitle(formatTitle(price, facts))
   showRows(price)

@@ -31,6 +31,7 @@ import type { Route } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 import { createPurchaseStates, openPurchase, type Purchase, type PurchaseStates } from './purchase-state.ts'
 import { encodeQr } from './qr.ts'
+import { drawQr } from './qr-path.ts'
 import { createTransactionSlots, type TransactionSlots } from './transaction-slot.ts'
 
 export interface CheckoutActions {
@@ -140,11 +141,11 @@ function viewOf(desk: Desk, purchase: Purchase, token: TokenCode): CheckoutView 
   // With a public https address, wallets request the transaction from the service. Otherwise they build it from the
   // link, which has only one recipient.
   const isRequested = publicUrl?.startsWith('https:')
-  if (!isRequested && purchase.splits.length > 0) return { uri: '', rows: [] }
+  if (!isRequested && purchase.splits.length > 0) return { uri: '' }
   const uri = isRequested
     ? transactionLink(`${publicUrl}/pay/${requestId}?token=${token}`)
     : transferLink({ recipient, amount, mint: findMint(token, mints)?.address, requestId, label, message })
-  return { uri, rows: encodeQr(uri) }
+  return { uri, qr: drawQr(encodeQr(uri)) }
 }
 
 /** The receipt of a purchase. The caller has checked that its buyer asks. */

@@ -7,7 +7,6 @@ import type { PageTexts } from '../../core/checkout/languages/en.ts'
 import { fill } from '../../core/checkout/languages/fill.ts'
 import type { Language } from '../../core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutView } from '../../core/checkout/messages.ts'
-import { frameQr, qrPath } from '../../core/checkout/qr-path.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
 import {
   describeState,
@@ -108,21 +107,21 @@ function choice(facts: CheckoutFacts, { payIn }: PageTexts): string {
 }
 
 /** Open without a script. On a touch screen, the script closes the code. */
-function phone({ uri, rows }: CheckoutView, label: string, texts: PageTexts): string {
-  if (rows.length === 0) return ''
-  const { viewBox, side } = frameQr(rows)
+function phone({ uri, qr }: CheckoutView, label: string, texts: PageTexts): string {
+  if (!qr) return ''
+  const { viewBox, side, path } = qr
   const link = uri.startsWith('solana:')
     ? `<a id="link" class="button" href="${escapeHtml(uri)}">${escapeHtml(texts.openApp)}</a>`
     : ''
   return `<div class="phone"><details id="code" open><summary>${escapeHtml(texts.phone)}</summary>
-<svg id="qr" role="img" aria-label="${escapeHtml(label)}" viewBox="${viewBox}" width="${side}" height="${side}" shape-rendering="crispEdges"><path d="${qrPath(rows)}"/></svg>
+<svg id="qr" role="img" aria-label="${escapeHtml(label)}" viewBox="${viewBox}" width="${side}" height="${side}" shape-rendering="crispEdges"><path d="${path}"/></svg>
 <p class="hint">${escapeHtml(texts.scan)}</p></details>
 ${link}</div>`
 }
 
 /** Takes the place of the data for a manual transfer. */
-function split({ rows }: CheckoutView, { splitBrowser, splitPhone }: PageTexts): string {
-  return `<p id="split" class="hint">${escapeHtml(rows.length === 0 ? splitBrowser : splitPhone)}</p>`
+function split({ qr }: CheckoutView, { splitBrowser, splitPhone }: PageTexts): string {
+  return `<p id="split" class="hint">${escapeHtml(qr ? splitPhone : splitBrowser)}</p>`
 }
 
 /** Open without a script, with each amount beside the address of its token. The script shows the chosen token only. */

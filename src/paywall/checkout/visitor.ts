@@ -333,7 +333,7 @@ function pageOf(
   const language = readLanguage(incoming)
   const { seller, pricing } = desk.route.config
   const nonce = createNonce()
-  const view = desk.view(purchase, facts.tokens[0]?.token ?? pricing.token) ?? { uri: '', rows: [] }
+  const view = desk.view(purchase, facts.tokens[0]?.token ?? pricing.token) ?? { uri: '' }
   const body = renderCheckout(facts, { view, nonce, seller, language, ...runtime.checkoutFiles })
   return createPage({ status: 402, language, body, nonce, seller, headers: pageHeaders })
 }

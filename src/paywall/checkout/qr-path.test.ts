@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { frameQr, qrPath, qrSize, quietZone } from './qr-path.ts'
+import { drawQr, quietZone } from './qr-path.ts'
 
 /** Walks the path as a browser would, and notes which modules the pen covers. */
 function drawn(path: string, size: number): readonly string[] {
@@ -29,10 +29,10 @@ it('draws every dark module and no other, inside a quiet zone', () => {
   )
   fc.assert(
     fc.property(square, (rows) => {
-      const size = qrSize(rows)
+      const size = rows.length + 2 * quietZone
       const edge = '0'.repeat(quietZone)
       const blank = Array.from({ length: quietZone }, () => '0'.repeat(size))
-      expect(drawn(qrPath(rows), size)).toEqual([...blank, ...rows.map((row) => `${edge}${row}${edge}`), ...blank])
+      expect(drawn(drawQr(rows).path, size)).toEqual([...blank, ...rows.map((row) => `${edge}${row}${edge}`), ...blank])
     }),
   )
 })
@@ -40,7 +40,7 @@ it('draws every dark module and no other, inside a quiet zone', () => {
 it('draws codes of all usual links at one size, with whole modules of at least 4 pixels', () => {
   const sides = Array.from({ length: 20 }, (_, version) => 21 + 4 * version).map((modules) => {
     const rows = Array.from({ length: modules }, () => '1'.repeat(modules))
-    const { viewBox, side } = frameQr(rows)
+    const { viewBox, side } = drawQr(rows)
     const [x = 0, y = 0, width = 0, height = 0] = viewBox.split(' ').map(Number)
     const pixels = side / width
     expect(pixels).toBe(Math.round(pixels))
@@ -48,7 +48,7 @@ it('draws codes of all usual links at one size, with whole modules of at least 4
     expect([y, height]).toEqual([x, width])
     // The quiet zone is inside the frame.
     expect(x).toBeLessThanOrEqual(0)
-    expect(x + width).toBeGreaterThanOrEqual(qrSize(rows))
+    expect(x + width).toBeGreaterThanOrEqual(rows.length + 2 * quietZone)
     return side
   })
   expect(new Set(sides.slice(0, 14))).toEqual(new Set([324]))
