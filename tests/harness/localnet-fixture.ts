@@ -21,6 +21,7 @@ import {
 } from '@solana/kit'
 import { getTransferSolInstruction } from '@solana-program/system'
 import { findAssociatedTokenPda, getTransferCheckedInstruction } from '@solana-program/token'
+import { request } from 'undici'
 import type { Mint } from '../../src/core/money/tokens.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { type Localnet, type LocalnetOptions, startLocalnet } from '../../src/localnet/index.ts'
@@ -61,21 +62,25 @@ export async function createLocalnetFixture(options: LocalnetOptions = { slotMs:
   const [usdc, native] = [localnet.mints.USDC, localnet.mints.NATIVE]
   if (!usdc || !native) throw new Error('the localnet has no mints')
   const rpc = async <Result>(method: string, params: readonly unknown[] = []): Promise<Result> => {
-    const response = await fetch(localnet.rpcUrl, {
+    // Takes a third of the processor time of a fetch.
+    const { body } = await request(localnet.rpcUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     })
-    const answer = (await response.json()) as { result?: Result; error?: { message: string; data?: unknown } }
+    const answer = (await body.json()) as { result?: Result; error?: { message: string; data?: unknown } }
     if (answer.error) throw new Error(`${method}: ${answer.error.message} ${JSON.stringify(answer.error.data ?? '')}`)
     return answer.result as Result
   }
   const recipient = await newSigner()
   await localnet.fund(recipient.address, { SOL: 1_000_000_000n, USDC: 0n, NATIVE: 0n })
 
-  const tokenAccount: LocalnetFixture['tokenAccount'] = async (owner, mint) => {
-    const seeds = { owner: address(owner), mint: address(mint.address), tokenProgram: address(mint.tokenProgram) }
-    return (await findAssociatedTokenPda(seeds))[0]
+  const tokenAccounts = new Map<string, Promise<Address>>()
+  const tokenAccount: LocalnetFixture['tokenAccount'] = (owner, mint) => {
+    const name = `${owner} ${mint.address} ${mint.tokenProgram}`
+    const known = tokenAccounts.get(name) ?? deriveTokenAccount(owner, mint)
+    tokenAccounts.set(name, known)
+    return known
   }
 
   const send: LocalnetFixture['send'] = async (instructions, feePayer, version = 0) => {
@@ -138,6 +143,11 @@ export async function createLocalnetFixture(options: LocalnetOptions = { slotMs:
     },
     close: () => localnet.close(),
   }
+}
+
+async function deriveTokenAccount(owner: string, mint: Mint): Promise<Address> {
+  const seeds = { owner: address(owner), mint: address(mint.address), tokenProgram: address(mint.tokenProgram) }
+  return (await findAssociatedTokenPda(seeds))[0]
 }
 
 export async function newSigner(): Promise<KeyPairSigner> {
