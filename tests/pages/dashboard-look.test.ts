@@ -66,7 +66,7 @@ describe('the look', () => {
     expect(await read('.bar', 'forced-color-adjust')).toBe('none')
   })
 
-  it.each([390, 768, 1440])('of home moves nothing while it loads in test mode (%i px)', async (width) => {
+  it.each(cells([390, 768, 1440], 3))('of home moves nothing while it loads in test mode (%i px)', async (width) => {
     const { page } = await dashboard.visit('', { viewport: { width, height: 900 }, prepare: watchShifts })
     await page.getByText('Preview: localnet, no real money.').waitFor()
     await page.locator('.tile').first().waitFor()
@@ -75,7 +75,7 @@ describe('the look', () => {
     expect(await page.evaluate(readShifts)).toBeLessThan(0.01)
   })
 
-  it.each([390, 412, 768, 1440])('of home moves nothing when alerts arrive (%i px)', async (width) => {
+  it.each(cells([390, 412, 768, 1440], 4, 3))('of home moves nothing when alerts arrive (%i px)', async (width) => {
     const prepare = async (page: Page) => {
       await watchShifts(page)
       await contractAnswers(page)
