@@ -1,30 +1,11 @@
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, Socket } from 'node:net'
-import { afterEach, expect, it, vi } from 'vitest'
+import type { ServerResponse } from 'node:http'
+import { expect, it } from 'vitest'
+import { exchange } from '../../tests/harness/exchange.ts'
 import { sendAnswer } from './bridge.ts'
 
 const body = '{"requestId":"é"}'
 const headers = { 'Content-Type': 'application/json', 'Content-Length': String(body.length), Date: 'today' }
 const answer = { kind: 'answer', status: 402, headers, body, varying: [['X-Own', 'yes']] } as const
-
-let close: () => void = () => {}
-afterEach(() => {
-  vi.restoreAllMocks()
-  close()
-})
-
-/** The bytes that a server sends for a request, and the number of pieces in which it hands them to the socket. */
-async function exchange(listener: RequestListener, method = 'GET') {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  close = () => void server.close()
-  const writev = vi.spyOn(Socket.prototype as Socket & { _writev: () => void }, '_writev').mockClear()
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  socket.write(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-  let text = ''
-  for await (const piece of socket.setEncoding('latin1')) text += piece
-  return { text, inPieces: writev.mock.calls.length }
-}
 
 const sendByNode = (response: ServerResponse) => {
   response.setHeader('X-Own', 'yes')
@@ -33,7 +14,6 @@ const sendByNode = (response: ServerResponse) => {
 
 it.each(['GET', 'POST', 'HEAD'])('answers %s with the bytes that Node would send', async (method) => {
   const expected = await exchange((_, response) => sendByNode(response), method)
-  close()
   const { text } = await exchange((_, response) => sendAnswer(response, answer), method)
   expect(text).toBe(expected.text)
   expect(text.endsWith(method === 'HEAD' ? '\r\n\r\n' : body)).toBe(true)

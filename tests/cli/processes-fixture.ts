@@ -1,7 +1,36 @@
 /** A gateway of several processes, as its clients and the operating system see it. */
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { request } from 'node:http'
 import { eventually } from '../harness/shop.ts'
+import { type Finished, finished, start } from './command.ts'
+
+export interface Gateway {
+  readonly child: ChildProcess
+  readonly end: Promise<Finished>
+  /** The line that the command prints, once the gateway is ready. */
+  readonly ready: Promise<{ readonly url: string; readonly processes: number }>
+  /** The text on stderr so far. */
+  notes(): string
+}
+
+export function startGateway(file: string, processes: number): Gateway {
+  const child = start(['dist/cli/main.js', 'serve', file, '--processes', String(processes)])
+  let notes = ''
+  child.stderr?.on('data', (data) => {
+    notes += String(data)
+  })
+  const ready = new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data)))).then(
+    async (text) => {
+      const line = JSON.parse(text)
+      await eventually(
+        async () => (await visit(`${line.url}/readyz`)).status,
+        (status) => status === 200,
+      )
+      return line
+    },
+  )
+  return { child, end: finished(child), ready, notes: () => notes }
+}
 
 export interface Answered {
   readonly status: number

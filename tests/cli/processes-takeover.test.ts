@@ -12,7 +12,16 @@ import { borrowEmptyLedger } from '../harness/database.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { errorOf, type Finished, finished, start } from './command.ts'
-import { type Answered, countStatus, findMetric, listChildren, redeem, visit } from './processes-fixture.ts'
+import {
+  type Answered,
+  countStatus,
+  findMetric,
+  type Gateway,
+  listChildren,
+  redeem,
+  startGateway,
+  visit,
+} from './processes-fixture.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(tmpdir(), 'paystile-takeover-'))
@@ -34,7 +43,7 @@ let world: LocalnetFixture
 let payer: KeyPairSigner
 let child: ChildProcess
 let end: Promise<Finished>
-let notes = ''
+let gateway: Gateway
 let url: string
 
 beforeAll(async () => {
@@ -62,17 +71,9 @@ beforeAll(async () => {
     `process.on('message', ({ kind }) => kind === 'lead' && process.stderr.write('leads ' + process.pid + '\\n'))
     export const config = ${JSON.stringify(config)}`,
   )
-  child = start(['dist/cli/main.js', 'serve', file, '--processes', '3'])
-  child.stderr?.on('data', (data) => {
-    notes += String(data)
-  })
-  end = finished(child)
-  const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
-  url = JSON.parse(line).url
-  await eventually(
-    async () => (await get('/readyz')).status,
-    (status) => status === 200,
-  )
+  gateway = startGateway(file, 3)
+  ;({ child, end } = gateway)
+  url = (await gateway.ready).url
 })
 afterAll(async () => {
   child.kill('SIGKILL')
@@ -94,7 +95,7 @@ const buy = async (): Promise<{ readonly tx: string; readonly proof: string }> =
 const listProcesses = () => listChildren(child.pid)
 /** The processes that did not lead at first. */
 let others: readonly number[]
-const findLeader = () => Number([...notes.matchAll(/^leads (\d+)$/gm)].at(-1)?.[1])
+const findLeader = () => Number([...gateway.notes().matchAll(/^leads (\d+)$/gm)].at(-1)?.[1])
 const metric = async (name: string): Promise<number> => findMetric((await get('/metrics')).body, name) || 0
 const countSeen = () => metric('paystile_payments_seen_total{by="socket"}')
 

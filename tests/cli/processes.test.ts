@@ -13,7 +13,16 @@ import { owner, signInAt } from '../api/people.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { errorOf, type Finished, finished, paystileIn, start } from './command.ts'
-import { type Answered, countStatus, findMetric, listChildren, redeem, visit } from './processes-fixture.ts'
+import {
+  type Answered,
+  countStatus,
+  findMetric,
+  type Gateway,
+  listChildren,
+  redeem,
+  startGateway,
+  visit,
+} from './processes-fixture.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(tmpdir(), 'paystile-processes-'))
@@ -23,7 +32,7 @@ let world: LocalnetFixture
 let payer: KeyPairSigner
 let child: ChildProcess
 let end: Promise<Finished>
-let notes = ''
+let gateway: Gateway
 let url: string
 /** Responses with a price. */
 let challenged = 0
@@ -51,18 +60,11 @@ beforeAll(async () => {
     '',
   ].join('\n')
   writeFileSync(file, text)
-  child = start(['dist/cli/main.js', 'serve', file, '--processes', '2'])
-  child.stderr?.on('data', (data) => {
-    notes += String(data)
-  })
-  end = finished(child)
-  const line = await new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))))
-  expect(JSON.parse(line)).toMatchObject({ processes: 2 })
-  url = JSON.parse(line).url
-  await eventually(
-    async () => (await get('/readyz')).status,
-    (status) => status === 200,
-  )
+  gateway = startGateway(file, 2)
+  ;({ child, end } = gateway)
+  const line = await gateway.ready
+  expect(line).toMatchObject({ processes: 2 })
+  url = line.url
 })
 afterAll(async () => {
   child.kill('SIGKILL')
@@ -145,7 +147,7 @@ describe('the processes of a gateway', () => {
     writeFileSync(file, text.replace('/report, price: 0.01', '/report, price: 0.02'))
     child.kill('SIGHUP')
     await eventually(
-      () => notes,
+      () => gateway.notes(),
       (words) => words.includes('Reloaded'),
       2_000,
     )
@@ -153,7 +155,7 @@ describe('the processes of a gateway', () => {
     writeFileSync(file, text.replace('price: 0.01', 'pirce: 0.03'))
     child.kill('SIGHUP')
     await eventually(
-      () => notes,
+      () => gateway.notes(),
       (words) => words.includes('Not reloaded'),
       2_000,
     )
@@ -194,7 +196,7 @@ describe('the processes of a gateway', () => {
     const visits = [visit(), visit()]
     child.kill('SIGUSR2')
     await eventually(
-      () => notes,
+      () => gateway.notes(),
       (words) => words.includes('Replaced all 2 processes'),
       2_000,
     )

@@ -1,6 +1,6 @@
-import { createServer, type Server, ServerResponse } from 'node:http'
-import { type AddressInfo, connect, Socket } from 'node:net'
-import { afterEach, expect, it, vi } from 'vitest'
+import { ServerResponse } from 'node:http'
+import { expect, it, vi } from 'vitest'
+import { type Exchange, exchange } from '../../../tests/harness/exchange.ts'
 import type { Answer } from '../../core/http/http.ts'
 import { expectAnswer } from './expected-answer.ts'
 
@@ -8,31 +8,12 @@ const body = '{"price":"0.01"}'
 const headers = Object.freeze({ 'Content-Type': 'application/json', 'Content-Length': String(body.length) })
 const answer: Answer = { kind: 'answer', status: 402, headers, body }
 
-let close = () => {}
-afterEach(() => {
-  vi.restoreAllMocks()
-  close()
-})
-
 type Send = (response: ServerResponse) => void
 
-/** The bytes of a response, and the number of pieces in which Node gets them. */
-async function exchange(send: Send, method = 'GET') {
-  const server = createServer((_request, response) => send(response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  close = () => void server.close()
-  const writev = vi.spyOn(Socket.prototype as Socket & { _writev: () => void }, '_writev').mockClear()
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  socket.write(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-  let text = ''
-  for await (const piece of socket.setEncoding('latin1')) text += piece
-  close()
-  return { text: text.replace(/^Date: .*$/m, 'Date:'), pieces: 1 + countOf(writev.mock.contexts, server) }
-}
-
-/** Other tests of the same worker may still write. */
-function countOf(sockets: readonly unknown[], server: Server): number {
-  return sockets.filter((socket) => Reflect.get(Object(socket), 'server') === server).length
+/** One response, without the value of `Date`. */
+async function read(send: Send, method = 'GET'): Promise<Exchange> {
+  const { text, inPieces } = await exchange((_request, response) => send(response), method)
+  return { text: text.replace(/^Date: .*$/m, 'Date:'), inPieces }
 }
 
 const other = { 'Content-Type': 'text/plain', 'Content-Length': '4' }
@@ -52,12 +33,12 @@ const sendings: readonly (readonly [string, Send])[] = [
 
 it.each(sendings)('writes the same bytes as Node if a framework sends %s', async (_name, send) => {
   for (const method of ['GET', 'HEAD']) {
-    const byNode = await exchange(send, method)
+    const byNode = await read(send, method)
     const expected: Send = (response) => {
       expectAnswer(response, answer)
       send(response)
     }
-    expect((await exchange(expected, method)).text).toBe(byNode.text)
+    expect((await read(expected, method)).text).toBe(byNode.text)
   }
 })
 
@@ -66,7 +47,7 @@ it('hands the answer to the socket in one piece', async () => {
     expectAnswer(response, answer)
     response.writeHead(402, headers).end(body)
   }
-  expect((await exchange(send)).pieces).toBe(1)
+  expect((await read(send)).inPieces).toBe(0)
 })
 
 it.each<[string, Answer]>([
@@ -75,7 +56,7 @@ it.each<[string, Answer]>([
   ['a compressed body', { ...answer, bytes: new Uint8Array(4) }],
 ])('expects no answer with %s', async (_name, special) => {
   const methods: unknown[] = []
-  await exchange((response) => {
+  await read((response) => {
     expectAnswer(response, special)
     methods.push(response.writeHead, response.end)
     response.end()
@@ -85,7 +66,7 @@ it.each<[string, Answer]>([
 
 it('keeps a method that other code has replaced', async () => {
   const called = vi.fn()
-  await exchange((response) => {
+  await read((response) => {
     const { writeHead } = response
     response.writeHead = ((...head: Parameters<typeof writeHead>) => {
       called()

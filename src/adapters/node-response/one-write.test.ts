@@ -1,33 +1,17 @@
-import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, Socket } from 'node:net'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { ServerResponse } from 'node:http'
+import { describe, expect, it, vi } from 'vitest'
+import { type Exchange, exchange } from '../../../tests/harness/exchange.ts'
 import { endWithWhole } from './one-write.ts'
-
-let close = () => {}
-afterEach(() => {
-  vi.restoreAllMocks()
-  close()
-})
 
 type Handler = (response: ServerResponse) => void
 
-/** The bytes that a server sends for a request, and the number of pieces in which it hands them to the socket. */
-async function exchange(handler: Handler, method: string, isStrict = false) {
-  const server = createServer((_request, response) => {
+/** One response, without the header `Date`. */
+function send(handler: Handler, method = 'GET', isStrict = false): Promise<Exchange> {
+  return exchange((_request, response) => {
     response.strictContentLength = isStrict
     response.sendDate = false
     handler(response)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  close = () => void server.close()
-  const writev = vi.spyOn(Socket.prototype as Socket & { _writev: () => void }, '_writev').mockClear()
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  socket.write(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-  let text = ''
-  for await (const piece of socket.setEncoding('latin1')) text += piece
-  // Other tests of the same worker may still write.
-  const own = writev.mock.contexts.filter((socket) => Reflect.get(Object(socket), 'server') === server)
-  return { text, inPieces: own.length }
+  }, method)
 }
 
 type Body = readonly [chunk: string | Uint8Array, encoding?: BufferEncoding]
@@ -61,28 +45,26 @@ const heads: readonly (readonly [string, Handler])[] = [
 describe.each(bodies)('%s', (_name, body) => {
   it.each(heads)('after %s is sent as Node would send it', async (_head, prepare) => {
     for (const method of ['GET', 'HEAD']) {
-      const byNode = await exchange((response) => {
+      const byNode = await send((response) => {
         prepare(response)
         response.end(body[0], body[1] ?? 'utf8')
       }, method)
-      close()
-      const byUs = await exchange((response) => {
+      const byUs = await send((response) => {
         prepare(response)
         end(response, body)
       }, method)
-      close()
       expect(byUs.text).toBe(byNode.text)
     }
   })
 })
 
 it('hands head and body to the socket in one piece, on every supported version of Node', async () => {
-  expect((await exchange((response) => void end(response, ['{"answer":42}']), 'GET')).inPieces).toBe(0)
+  expect((await send((response) => void end(response, ['{"answer":42}']))).inPieces).toBe(0)
 })
 
 it('calls back when the response is sent', async () => {
   const called = vi.fn()
-  await exchange((response) => void end(response, ['text'], called), 'GET')
+  await send((response) => void end(response, ['text'], called))
   expect(called).toHaveBeenCalledOnce()
 })
 
@@ -100,7 +82,7 @@ it.each<[string, Body, (response: ServerResponse) => void, boolean]>([
   ],
 ])('leaves %s to Node', async (_name, body, prepare, isStrict) => {
   const done: boolean[] = []
-  const { text } = await exchange(
+  const { text } = await send(
     (response) => {
       prepare(response)
       done.push(end(response, body))

@@ -1,7 +1,8 @@
 // @isolated: one test loads the modules again, with a wrapper of a method of Node.
 import { createServer, type Server, ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { sendRaw } from '../../../tests/harness/raw.ts'
 import type { Answer } from '../../core/http/http.ts'
 import { writeAnswerHead } from './repeated-head.ts'
 
@@ -45,11 +46,9 @@ async function exchange({ request, prepare, configure }: Visit, write: (response
   }
   const texts: string[] = []
   for (let turn = 0; turn < 3; turn += 1) {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
     // The second request lets the server end the connection.
-    socket.write(`${request}\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
-    let text = ''
-    for await (const piece of socket.setEncoding('latin1')) text += piece
+    const requests = `${request}\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+    const text = await sendRaw(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests)
     texts.push(text.replaceAll(/^Date: .*$/gm, 'Date:'))
   }
   close()
