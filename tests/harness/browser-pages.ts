@@ -1,5 +1,5 @@
 /** Pages in a real browser, one browser for a test file. What a page complains of, and what it asks of others, is kept. */
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core'
 import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
 
@@ -29,32 +29,35 @@ export interface BrowserPages {
   close(): Promise<void>
 }
 
+const settings = { locale: 'en-US', timezoneId: 'UTC', colorScheme: 'light', reducedMotion: 'reduce' } as const
+
 export async function openBrowserPages(): Promise<BrowserPages> {
   const chromium = await launchChromium()
+  /** Pages without special options that were left. A new page would start a process, which takes twice as long. */
+  const left: Page[] = []
+  const open = async (script: string | undefined, options: BrowserContextOptions): Promise<Page> => {
+    const context = await chromium.browser.newContext({ ...settings, ...options })
+    if (script !== undefined) await context.addInitScript(script)
+    return context.newPage()
+  }
   return {
     visit: async (url, { script, prepare, ...options } = {}) => {
-      const context = await chromium.browser.newContext({
-        locale: 'en-US',
-        timezoneId: 'UTC',
-        colorScheme: 'light',
-        reducedMotion: 'reduce',
-        ...options,
-      })
-      if (script !== undefined) await context.addInitScript(script)
-      const page = await context.newPage()
+      const isSpecial = script !== undefined || Object.keys(options).length > 0
+      const page = (isSpecial ? undefined : left.pop()) ?? (await open(script, options))
       const complaints: string[] = []
       const asked: string[] = []
       const forgiven: RegExp[] = []
       const complain = (text: string) => void complaints.push(text)
-      page.on('console', (message) => {
+      const hearMessage = (message: ConsoleMessage) => {
         if (message.type() === 'error') complain(`${message.text()} ${message.location().url}`)
-      })
-      page.on('pageerror', (error) => complain(String(error)))
-      page.on('request', (request) => {
+      }
+      const hearError = (error: Error) => complain(String(error))
+      const hearRequest = (request: Request) => {
         const address = new URL(request.url())
         if (address.origin === new URL(url).origin) asked.push(address.pathname)
         else if (!/^(data|blob):/.test(address.protocol)) complain(`asked ${request.url()}`)
-      })
+      }
+      page.on('console', hearMessage).on('pageerror', hearError).on('request', hearRequest)
       await prepare?.(page)
       await page.goto(url)
       return {
@@ -65,9 +68,29 @@ export async function openBrowserPages(): Promise<BrowserPages> {
         asked,
         forgive: (pattern) => void forgiven.push(pattern),
         violations: () => findViolations(page),
-        close: () => context.close(),
+        close: async () => {
+          page.off('console', hearMessage).off('pageerror', hearError).off('request', hearRequest)
+          if (isSpecial) return page.context().close()
+          await empty(page, new URL(url).origin)
+          left.push(page)
+        },
       }
     },
     close: chromium.close,
   }
+}
+
+/** Ends a visit: the page is empty, and has no cookies and settings. The origin stays, and with it the process. */
+async function empty(page: Page, origin: string): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: '' }))
+  await page.goto(origin)
+  await page.evaluate(() => {
+    localStorage.clear()
+    sessionStorage.clear()
+  })
+  await page.unrouteAll()
+  await page.context().clearCookies()
+  await page.emulateMedia(settings)
+  await page.mouse.move(0, 0)
 }
