@@ -359,6 +359,23 @@ describe('an MPP challenge', () => {
     shop.close()
   })
 
+  it.each([
+    ['the wallet would keep less than the minimum balance', 2_000_000n, '1200000', 'needs 0.00209088'],
+    ['it cannot open the empty wallet of its recipient', 9_000_000n, '800000', 'too little to open'],
+  ])('in sponsored SOL is not signed if %s', async (_name, SOL, amount, why) => {
+    const empty = (await generateKeyPairSigner()).address
+    const shop = await open((response) => response.end('ok'), {
+      'WWW-Authenticate': header(request({ currency: 'sol', amount, recipient: empty })),
+    })
+    const wallet = await generateKeyPairSigner()
+    await localnet.fund(wallet.address, { SOL })
+    const { options } = await newBuyer({ wallet })
+    const { code, message } = await failure(fetchWith402(shop.url, options))
+    expect([code, message]).toEqual(['insufficient_funds', expect.stringContaining(why)])
+    expect(shop.credentials).toEqual([])
+    shop.close()
+  })
+
   it('is left out if it names a header that cannot exist', async () => {
     const shop = await open((response) => response.end('ok'), {
       'WWW-Authenticate': header(request(), ', header="a b"'),

@@ -5,9 +5,11 @@ import { computeNeededLamports } from './balances.ts'
 const mint = localnetMints.USDC
 
 it.each([
-  ['tokens: the fees', { mint, units: 1_000n, createAccount: false }, 15_000n],
-  ['tokens with a new account: fees, rent and minimum', { mint, units: 1_000n, createAccount: true }, 2_945_160n],
-  ['SOL: fees, price and minimum', { mint: undefined, units: 1_000n, createAccount: false }, 906_880n],
-])('a wallet that pays in %s', (_, { mint, units, createAccount }, needed) => {
-  expect(computeNeededLamports(mint, units, createAccount)).toBe(needed)
+  ['tokens: the fees', mint, {}, 15_000n],
+  ['tokens with a new account: fees, rent and minimum', mint, { createAccount: true }, 2_945_160n],
+  ['tokens with a sponsor: nothing', mint, { isSponsored: true }, 0n],
+  ['SOL: fees, price and minimum', undefined, {}, 906_880n],
+  ['SOL with a sponsor: price and minimum', undefined, { isSponsored: true }, 891_880n],
+])('a wallet that pays in %s', (_, mint, more, needed) => {
+  expect(computeNeededLamports(mint, 1_000n, more)).toBe(needed)
 })

@@ -45,16 +45,16 @@ const feeReserve = 15_000n
 const accountRent = 2_039_280n
 
 /**
- * The lamports that a wallet needs to send `units` of SOL, or of a mint, and to pay the fees. A wallet that gives away
- * more than fees must keep the rent-exempt minimum, or the payment fails.
+ * The lamports that a wallet needs to send `units` of SOL, or of a mint, and to pay the fees, unless a sponsor pays them.
+ * A wallet that gives away more than fees must keep the rent-exempt minimum, or the payment fails.
  */
 export function computeNeededLamports(
   mint: Pick<Mint, 'address'> | undefined,
   units: bigint,
-  createAccount = false,
+  { createAccount = false, isSponsored = false } = {},
 ): bigint {
   const given = (mint ? 0n : units) + (createAccount ? accountRent : 0n)
-  return feeReserve + given + (given > 0n ? smallestBalance : 0n)
+  return (isSponsored ? 0n : feeReserve) + given + (given > 0n ? smallestBalance : 0n)
 }
 
 /** The first part whose wallet cannot receive it: it has no token account, or remains too empty. */

@@ -152,7 +152,7 @@ async function checkMeans(
   if (balance < units) return { kind: 'short', of: 'token', has: balance, needs: units }
   const isMissing = token !== undefined && !token.recipientReady
   const createAccount = isMissing && isOpenedByPayer(network)
-  const needed = computeNeededLamports(mint, units, createAccount)
+  const needed = computeNeededLamports(mint, units, { createAccount })
   if (funds.lamports < needed) return { kind: 'short', of: 'fee', has: funds.lamports, needs: needed }
   if (isMissing && !createAccount) return { kind: 'impossible', why: 'the seller has no account for this token' }
   if (!mint && funds.recipientLamports + draft.units < smallestBalance)

@@ -1,8 +1,9 @@
 /** Chooses one of a server's offers: within the policy, and affordable. */
-import { computeNeededLamports, findUnready, readFunds } from '../../chain/accounts/balances.ts'
+import { computeNeededLamports, findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isTokenCode, knownMints, type MintTable, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
+import { sumParts } from '../../core/payment/splits.ts'
 import type { Challenge } from '../../core/protocol/challenge.ts'
 import { type Protocol, protocols } from '../../core/protocol/protocols.ts'
 import { PaymentError } from '../errors.ts'
@@ -136,7 +137,7 @@ export async function chooseAffordable(
   const reasons: string[] = []
   for (const one of permitted) {
     const { mint, units, token, decimals } = one.candidate
-    const { recipient, splits } = one.offer
+    const { recipient, splits, feePayer } = one.offer
     const others = splits.map((split) => split.recipient)
     const funds = await readFunds(rpc, { wallet, recipient, others, mints: mint ? [mint] : [] })
     if (funds.kind === 'unavailable') {
@@ -149,13 +150,18 @@ export async function chooseAffordable(
     const [held] = funds.tokens
     const unready = findUnready(funds.others, splits, mint)
     const balance = mint ? (held?.units ?? 0n) : funds.lamports
-    const fee = one.offer.feePayer === undefined ? computeNeededLamports(mint, units) : 0n
+    const own = units - sumParts(splits)
+    const needed = computeNeededLamports(mint, units, { isSponsored: feePayer !== undefined })
     if (balance < units)
       reasons.push(`it holds ${formatUnits(balance, decimals)} ${token} and needs ${formatUnits(units, decimals)}`)
     else if (mint && !held?.recipientReady) reasons.push(`the recipient has no ${token} account`)
     else if (unready) reasons.push(`${unready.recipient}, which receives a part, cannot receive ${token} yet`)
-    else if (funds.lamports < fee)
-      reasons.push(`it has ${formatUnits(funds.lamports, solDecimals)} SOL and needs ${formatUnits(fee, solDecimals)}`)
+    else if (!mint && funds.recipientLamports + own < smallestBalance)
+      reasons.push(`${formatUnits(own, solDecimals)} SOL is too little to open the recipient's empty wallet`)
+    else if (funds.lamports < needed)
+      reasons.push(
+        `it has ${formatUnits(funds.lamports, solDecimals)} SOL and needs ${formatUnits(needed, solDecimals)}`,
+      )
     else return one
   }
   throw new PaymentError('insufficient_funds', `The wallet ${wallet} cannot pay: ${reasons.join('; ')}.`, { requestId })

@@ -271,7 +271,7 @@ async function choose({ rpc, wallet }: PayParts, { candidates, challenge, networ
     const held = mint ? funds.tokens.find((one) => one.mint === mint.address) : undefined
     const createAccount = held !== undefined && !held.recipientReady
     const balance = mint ? (held?.units ?? 0n) : funds.lamports
-    const needed = computeNeededLamports(mint, units, createAccount)
+    const needed = computeNeededLamports(mint, units, { createAccount })
     if (balance < units)
       reasons.push(`it holds ${formatUnits(balance, decimals)} ${token} and needs ${formatUnits(units, decimals)}`)
     else if (funds.lamports < needed)
