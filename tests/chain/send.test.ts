@@ -166,6 +166,18 @@ describe('fateOf', () => {
     expect((await confirm({ ...world, rpc }, payment, 2_000)).kind).toBe('landed')
   })
 
+  it('T196: is not failed before the block of the failure is final', async () => {
+    const payment = await world.sign({ requestId: 'fails on a fork' })
+    const failedSays = lying('getSignatureStatuses', () => ({
+      value: [{ slot: 1, confirmations: 1, err: 'AccountNotFound', confirmationStatus: 'confirmed' }],
+    }))
+    const unknown = { kind: 'unknown', why: 'it failed in a block that is not final yet' }
+    expect(await fateBy([failedSays], payment)).toEqual(unknown)
+    expect(await fateBy([failedSays, failedSays], payment)).toEqual(unknown)
+    const rpc = world.rpcOf([failedSays])
+    expect((await confirm({ ...world, rpc, clock: fastClock }, payment, 60_000)).kind).toBe('unknown')
+  })
+
   it('T73, T148: is not told by a node of another chain', async () => {
     const foreign = lying('getGenesisHash', () => 'elsewhere')
     const gone: NodeScript = (question, forward) => foreign(question, () => expiredSays(question, forward))

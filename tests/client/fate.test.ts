@@ -98,9 +98,9 @@ describe('T159: a payment that does not appear on chain', () => {
       const { context } = answer.result as { context: unknown }
       const failed = {
         slot: 1,
-        confirmations: 1,
+        confirmations: null,
         err: { InstructionError: [0, { Custom: 1 }] },
-        confirmationStatus: 'confirmed',
+        confirmationStatus: 'finalized',
       }
       return { result: { context, value: [failed] } }
     })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
-import type { ClientOptions } from '../../src/client/options.ts'
+import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
 import type { Shop } from '../harness/shop.ts'
 import { serveNode } from '../harness/shop-fixture.ts'
 import { buy, type ClientFixture, challengeFor, createClientFixture, expectError, hasProof } from './client-fixture.ts'
@@ -335,6 +335,35 @@ describe('T62: a payment that a fork drops after its confirmation', () => {
     expect(text).toBe('the secret')
     expect(events[0]).toMatchObject({ kind: 'resumed', tx: facts.tx })
     expect(events.map(({ kind }) => kind).filter((kind) => kind === 'paying')).toEqual(expected)
+    expect(await world.received()).toBe(1)
+  })
+
+  it('T196: is not replaced if it failed on the fork, because it lands on the other one', async () => {
+    const { localnet, rpc, transfer, send, person } = world.world
+    const shop = await world.open({ waitSeconds: 5 })
+    const [payer, other] = [await person(), await person()]
+    let [wire, before]: [unknown, number] = ['', 0]
+    localnet.faults.intercept((method, params, answer) => {
+      if (method === 'sendTransaction' && wire === '') [wire] = params as readonly unknown[]
+      return answer
+    })
+    const wait = localnet.faults.add({ methods: ['sendTransaction'], delaySlots: 5 })
+    const options = world.options({ wallet: payer, journal: createMemoryJournal(), timeoutMs: 3_000 })
+    let spent: Promise<string> | undefined
+    // On the first fork, another payment takes the money before it.
+    const onEvent = ({ kind }: ClientEvent): void => {
+      if (kind !== 'sent') return
+      wait()
+      before = localnet.slot()
+      spent ??= transfer(payer, other.address, 'USDC', 1_000_000_000n).then((one) => send([one], payer))
+    }
+    await world.received()
+    await expectError(fetchWith402(`${shop.url}/data`, { ...options, onEvent }), 'payment_unknown')
+    await spent
+    expect(localnet.rollback(localnet.slot() - before + 1)).toHaveLength(2)
+    await rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
+    localnet.advanceSlots(2)
+    expect((await buy(`${shop.url}/data`, { ...options, timeoutMs: 10_000 })).text).toBe('the secret')
     expect(await world.received()).toBe(1)
   })
 })

@@ -41,7 +41,7 @@ const minContextSlotNotReached = -32016
 
 /**
  * Reads the outcome once. One node that has the transaction is sufficient. `failed` and `expired` permit another
- * payment, so two nodes must confirm them if two are configured.
+ * payment, so they must be final, and two nodes must confirm them if two are configured.
  */
 export async function readCosignedFate(
   { rpc, genesis }: { readonly rpc: Pick<Rpc, 'nodes'>; readonly genesis: string },
@@ -63,7 +63,7 @@ export async function readCosignedFate(
 }
 
 async function readNode(call: Call, genesis: string, payment: CosignedPayment): Promise<CosignedFate> {
-  const seen = await search(call, payment, { commitment: 'confirmed' }, payment.memo)
+  const seen = await searchRecent(call, payment)
   if (seen !== 'absent') return (await readGenesis(call)) === genesis ? seen : stranger
   if ((await readGenesis(call)) !== genesis) return stranger
   const expiry = await readExpiry(call, payment.blockhash, payment.slot)
@@ -83,6 +83,14 @@ const stranger = unknown('a node belongs to another chain than the transaction')
 
 function unknown(why: string): CosignedFate {
   return { kind: 'unknown', why }
+}
+
+/** A payment that failed on a dropped fork can land on another, so a failure must be final. */
+async function searchRecent(call: Call, payment: CosignedPayment): Promise<CosignedFate | 'absent'> {
+  const seen = await search(call, payment, { commitment: 'confirmed' }, payment.memo)
+  if (seen === 'absent' || seen.kind !== 'failed') return seen
+  const final = await search(call, payment, { commitment: 'finalized' }, payment.memo)
+  return final === 'absent' ? unknown('it failed in a block that is not final yet') : final
 }
 
 /** A list counts for a slot only if the node refuses to list for a slot that it has not reached. */

@@ -100,7 +100,7 @@ export async function confirm(
     const { status } = await readStatus(rpc.call, payment.signature, false)
     if (status.kind === 'landed') return status
     const now = clock.monotonic()
-    if (status.kind === 'failed' || now - checkedAt >= expiryCheckMs) {
+    if ((status.kind === 'failed' && status.finalized) || now - checkedAt >= expiryCheckMs) {
       checkedAt = now
       const fate = await readFate(parts, payment)
       if (fate.kind !== 'unknown') return fate
@@ -121,7 +121,8 @@ export async function confirm(
 
 /**
  * Reads a payment's outcome once, also long after it was sent. One node that has it is sufficient. `failed` and
- * `expired` permit another payment, so two nodes must confirm them if two are configured.
+ * `expired` permit another payment, so they must be final, and two nodes must confirm them if two are configured. A
+ * payment that failed on a dropped fork can land on another.
  */
 export async function readFate(
   { rpc, genesis }: Omit<SendParts, 'clock'>,
@@ -134,7 +135,8 @@ export async function readFate(
     const sight = await readSignatureState(call, genesis, payment)
     if (sight.kind === 'landed') return sight
     if (sight.kind === 'open') why = sight.why
-    if (sight.kind === 'failed') failed += 1
+    if (sight.kind === 'failed' && !sight.finalized) why = 'it failed in a block that is not final yet'
+    if (sight.kind === 'failed' && sight.finalized) failed += 1
     if (sight.kind === 'gone') gone += 1
     if (sight.kind === 'failed' && failed >= needed) return sight
     if (gone >= needed) return { kind: 'expired' }

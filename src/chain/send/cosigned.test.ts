@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import type { Call } from '../rpc/rpc.ts'
+import { readCosignedFate } from './cosigned.ts'
+
+const genesis = 'genesis'
+const signature = encodeBase58(new Uint8Array(64).fill(7))
+const payment = { wallet: 'wallet', signature, blockhash: 'blockhash', slot: 100, memo: undefined }
+const failure = { InstructionError: [0, { Custom: 1 }] }
+
+/** A node that lists the payment with these outcomes. Undefined: it does not list it. */
+function createNode(outcomes: Readonly<Record<'confirmed' | 'finalized', unknown>>) {
+  const call: Call = async (method, params) => {
+    if (method === 'getGenesisHash') return { kind: 'answered', result: genesis }
+    if (method === 'getTransaction') return { kind: 'answered', result: { transaction: { signatures: [signature] } } }
+    if (method !== 'getSignaturesForAddress') return { kind: 'unavailable', why: 'not asked here' }
+    const [, { commitment }] = params as readonly [string, { readonly commitment: 'confirmed' | 'finalized' }]
+    const err = outcomes[commitment]
+    return { kind: 'answered', result: err === undefined ? [] : [{ signature: 'tx', slot: 101, err, memo: null }] }
+  }
+  return { call, name: 'node', failures: () => 0 }
+}
+
+describe('readCosignedFate', () => {
+  it.each([
+    ['landed, if it is confirmed', { confirmed: null, finalized: undefined }, { kind: 'landed', tx: 'tx' }],
+    ['failed, if that is final', { confirmed: failure, finalized: failure }, { kind: 'failed', tx: 'tx' }],
+    [
+      'T196: unknown, if it failed in a block that can be dropped',
+      { confirmed: failure, finalized: undefined },
+      { kind: 'unknown', why: 'it failed in a block that is not final yet' },
+    ],
+    ['T196: landed, if it failed on the other fork', { confirmed: failure, finalized: null }, { kind: 'landed' }],
+  ])('%s', async (_name, outcomes, expected) => {
+    const rpc = { nodes: [createNode(outcomes)] }
+    expect(await readCosignedFate({ rpc, genesis }, payment)).toMatchObject(expected)
+  })
+})
