@@ -137,4 +137,11 @@ describe('T172: several nodes behind one address, of which some are behind', () 
     localnet.advanceSlots(250)
     expect(await fixture.received()).toBe(1)
   })
+
+  it('those that receive the payment and do not know its block yet: it is sent again', async () => {
+    fixture.world.localnet.faults.add({ methods: ['sendTransaction'], lagSlots: 40, times: 2 })
+    const { text, events } = await buy(`${shop.url}/data`, fixture.options())
+    expect([text, events.map(({ kind }) => kind)]).toEqual(['the secret', ['paying', 'sent', 'confirmed', 'delivered']])
+    expect(await fixture.received()).toBe(1)
+  })
 })

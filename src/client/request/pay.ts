@@ -105,6 +105,8 @@ interface ApprovalTimes {
 }
 
 const quickMs = 5_000
+const firstPauseMs = 100
+const longestPauseMs = 1_000
 
 /** Asks the caller, and reserves the amount. */
 export async function approve(
@@ -207,20 +209,27 @@ export async function land(parts: PayParts, intent: Intent): Promise<Intent> {
 }
 
 async function sendAndFollow(
-  { rpc, notices, clock, options, tell }: PayParts,
+  parts: PayParts,
   genesis: string,
   signed: SignedPayment,
 ): Promise<{ readonly submission: Posting; readonly fate: PaymentFate }> {
+  const { rpc, notices, clock, options, tell } = parts
+  const deadline = clock.monotonic() + readTimeout(options)
   // The node agrees to send the notice while it receives the payment.
   const listening = notices?.listen(signed.signature)
   try {
-    const submission = await submit(rpc, signed)
-    if (submission.kind === 'sent') tell({ kind: 'sent', tx: signed.signature })
-    const fate =
-      submission.kind === 'rejected'
-        ? await readFate({ rpc, genesis }, signed)
-        : await confirm({ rpc, clock, genesis }, signed, readTimeout(options), listening)
-    return { submission, fate }
+    for (let pause = firstPauseMs; ; pause = Math.min(pause * 2, longestPauseMs)) {
+      const submission = await submit(rpc, signed)
+      if (submission.kind === 'sent') tell({ kind: 'sent', tx: signed.signature })
+      const leftMs = deadline - clock.monotonic()
+      if (submission.kind !== 'rejected')
+        return { submission, fate: await confirm({ rpc, clock, genesis }, signed, leftMs, listening) }
+      const fate = await readFate({ rpc, genesis }, signed)
+      // A node that lags does not know the block of the blockhash yet.
+      const isEarly = fate.kind === 'unknown' && submission.why === 'BlockhashNotFound'
+      if (!isEarly || pause > leftMs) return { submission, fate }
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
   } finally {
     listening?.stop()
   }
