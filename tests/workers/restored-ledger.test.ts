@@ -160,8 +160,15 @@ async function adopt({ house }: Running) {
   return receipts
 }
 
+/** Nodes that list transactions without their memos. */
+const omitMemos = () =>
+  shop.world.localnet.faults.intercept((method, _params, answer) => {
+    if (method !== 'getSignaturesForAddress' || !('result' in answer)) return answer
+    return { result: (answer.result as readonly object[]).map((row) => ({ ...row, memo: null })) }
+  })
+
 describe('a restored ledger', () => {
-  it('does not send payouts and refunds again that were sent after the backup', async () => {
+  it('T197: does not send payouts and refunds again that were sent after the backup', async () => {
     const { payer, world } = shop
     const share = 850_000_000_000n
     const first = await start()
@@ -184,14 +191,21 @@ describe('a restored ledger', () => {
     expect(errors()).toEqual([])
 
     restore()
+    omitMemos()
     const restored = await start()
     expect(await refund(restored, unmatched)).toBe('planned')
-    await turn(restored, async () => new Set(errors()).size === 2)
-    for (let turns = 0; turns < 8; turns += 1) {
-      await restored.money.run()
-      world.localnet.advanceSlots(40)
+    const runIdly = async () => {
+      for (let turns = 0; turns < 8; turns += 1) {
+        await restored.money.run()
+        world.localnet.advanceSlots(40)
+      }
+      expect(await amounts()).toEqual(before)
     }
-    expect(await amounts()).toEqual(before)
+    await runIdly()
+    expect(errors()).toEqual([])
+    world.localnet.faults.clear()
+    await turn(restored, async () => new Set(errors()).size === 2)
+    await runIdly()
 
     const { partner } = wallets
     const receipts = await adopt(restored)

@@ -64,6 +64,7 @@ describe('the history of a wallet', () => {
     ['one of two nodes is on another chain', [{ rows: [one] }, { genesis: 'other' }]],
     ['one of two nodes has forgotten the blocks since then', [{ rows: [one] }, { first: 60 }]],
     ['the nodes are behind', [{ finalized: 30 }, { finalized: 30 }]],
+    ['T197: one of two nodes reports no memos', [{ rows: [one] }, { rows: [{ ...one, memo: null }] }]],
   ])('lists nothing while %s', async (_name, worlds) => {
     expect(await open(...worlds).list(40)).toBeUndefined()
   })

@@ -1,6 +1,8 @@
 /** Lists the transactions of a wallet, so that a worker can compare them with its ledger. */
+import { isFields } from '../../core/encoding/fields.ts'
 import type { ListedTransaction, RecentBlockhash, WalletHistory } from '../../core/payouts/outgoing-wallet.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
+import { memoProgram } from '../accounts/programs.ts'
 import { listPayments, readFinalizedSlot } from '../read/address-signatures.ts'
 import { createNodeReader, type NodeReader } from '../read/node-reader.ts'
 import { readCount } from '../rpc/json.ts'
@@ -31,13 +33,15 @@ export function createWalletHistory(wallet: string, { rpc, genesis, ...parts }: 
   }
 }
 
+const mostMemos = 100
+
 async function list(nodeReaders: readonly NodeReader[], wallet: string, after: number) {
   const slot = await readFinalizedSlot(nodeReaders)
   if (slot === undefined || slot < after) return undefined
   const found = new Map<string, ListedTransaction>()
   let answers = 0
   for (const nodeReader of nodeReaders) {
-    if (!(await keepsHistory(nodeReader, after))) continue
+    if (!(await keepsHistory(nodeReader, after)) || !(await reportsMemos(nodeReader))) continue
     const listed = await listPayments([nodeReader], wallet, { signature: '', slot: after + 1 }, slot)
     if (!listed) continue
     for (const one of listed) if (one.memos !== '' && one.slot <= slot) found.set(one.signature, one)
@@ -53,6 +57,17 @@ async function keepsHistory({ ask }: NodeReader, after: number): Promise<boolean
   const answer = await ask('getFirstAvailableBlock', [])
   const first = answer.kind === 'answered' ? readCount(answer.result) : undefined
   return first !== undefined && first <= after + 1
+}
+
+/**
+ * A node that lists transactions without their memos would hide the transactions of the wallet. Almost all transactions of
+ * the memo program have a memo.
+ */
+async function reportsMemos({ ask }: NodeReader): Promise<boolean> {
+  const answer = await ask('getSignaturesForAddress', [memoProgram, { commitment: 'finalized', limit: mostMemos }])
+  const rows: unknown = answer.kind === 'answered' ? answer.result : undefined
+  if (!Array.isArray(rows)) return false
+  return rows.length === 0 || rows.some((row) => isFields(row) && typeof row['memo'] === 'string')
 }
 
 /** A transaction that no node can report in a readable form was not sent by the wallet, which sends plain transfers. */

@@ -48,6 +48,7 @@ const [completeMs, otherMs] = [60_000, 2_000]
 const longMs = 100 * 365 * 86_400_000
 const digits = 16
 const mostNamed = 5
+const unlisted = 'too few nodes list the transactions of the wallet since the last check, with their memos'
 
 /** Accepts a transaction that the ledger does not contain, so that it no longer stops the wallet. */
 export async function acceptTransaction(
@@ -72,7 +73,7 @@ export function createWalletCheck(parts: WalletCheckParts): () => Promise<Wallet
     if (typeof start.recent === 'object')
       start = { ...start, expiry: start.expiry ?? (await history.readExpiry(start.recent)) }
     const list = await history.list(after)
-    if (!list) return { kind: 'waiting', why: 'no node lists the transactions of the wallet since the last check' }
+    if (!list) return { kind: 'waiting', why: unlisted }
     const unknown = await findUnknown(parts, list.transactions)
     if (unknown === undefined) return { kind: 'waiting', why: 'no node returned a transaction of the wallet' }
     if (unknown.length > 0) return { kind: 'unknown', transactions: unknown }
