@@ -121,6 +121,24 @@ describe('a purchase', () => {
     expect(await fixture.received()).toBe(1)
   })
 
+  it.each([
+    ['is slow', 600_000, 0],
+    ['is set back meanwhile', 0, 600_000],
+  ])('T161: does not pay a challenge that ended during the approval if its clock %s', async (_name, slowMs, backMs) => {
+    await fixture.received()
+    let [now, elapsed] = [Date.now() - slowMs, performance.now()]
+    const clock = { now: () => now, monotonic: () => elapsed }
+    const nodes = createNodes({ transport: fetchTransport, findLocalnet: () => undefined })
+    const buyer = createFetchWith402({ clock, nodes, journal: createMemoryJournal, defaultRpc: undefined })
+    const approve = () => {
+      now += 400_000 - backMs
+      elapsed += 400_000
+      return true
+    }
+    await expectError(buyer(`${shop.url}/data`, fixture.options({ approve })), 'challenge_expiring', /too late/)
+    expect(await fixture.received()).toBe(0)
+  })
+
   it('proves by signature where asked to, and from another machine', async () => {
     const strict = await fixture.open({ proofBinding: 'required', waitSeconds: 5 })
     expect((await buy(`${strict.url}/data`, fixture.options({ proof: 'sig' }))).text).toBe('the secret')

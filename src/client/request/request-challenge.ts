@@ -4,11 +4,11 @@ import type { Network } from '../../core/money/tokens.ts'
 import { isShared, type Offered, readOffered } from '../../core/payment/allowance.ts'
 import { type Challenge, listProofKeys, readChallenge } from '../../core/protocol/challenge.ts'
 import { acceptHeader, formatAccept, hashClaim } from '../../core/protocol/proof.ts'
-import type { ProofKind } from '../../core/protocol/request-id.ts'
+import { openRequest, type ProofKind } from '../../core/protocol/request-id.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent } from '../journal/journal.ts'
 import { readTimeout } from '../options.ts'
-import { checkChallenge, listCandidates } from '../policy.ts'
+import { checkChallenge, listCandidates, readExpiry } from '../policy.ts'
 import { listPermitted, readForeignOffers } from '../protocols/choose.ts'
 import { readJson } from '../read-json.ts'
 import type { ForeignReading } from './foreign-purchase.ts'
@@ -52,8 +52,9 @@ export async function requestChallenge(
   )
   if (response.status !== 402) return response
   const body = await readJson(response, readTimeout(options) / 2)
-  const challenge = isNative ? readChallenge(body) : undefined
-  if (!challenge) return readForeign(parts, paidRequest, response, body)
+  const found = isNative ? readChallenge(body) : undefined
+  if (!found) return readForeign(parts, paidRequest, response, body)
+  const challenge = limitExpiry(found, parts.clock.now())
   const url = whereToPay(paidRequest, response, challenge.requestId)
   const network = checkChallenge(challenge, url, options, parts.clock.now())
   const allowance = readOffered(challenge.allowance)
@@ -62,6 +63,16 @@ export async function requestChallenge(
       ? digest([url.origin, challenge.scope, wallet.address, network, challenge.genesis ?? ''])
       : undefined
   return { kind: 'asked', response, challenge, url, network, announced: kind.kind, secret, allowance, scope }
+}
+
+/**
+ * A challenge is new when it arrives, so it ends its own lifetime later at the latest. To a clock that is slow, it seems to
+ * last longer.
+ */
+function limitExpiry(challenge: Challenge, now: number): Challenge {
+  const { ttlSeconds = Number.POSITIVE_INFINITY } = openRequest(challenge.requestId) ?? {}
+  const latest = now + ttlSeconds * 1000
+  return readExpiry(challenge) > latest ? { ...challenge, expiresAt: new Date(latest).toISOString() } : challenge
 }
 
 /** A 402 without an offer that the client knows is the result. */
