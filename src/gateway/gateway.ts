@@ -94,7 +94,7 @@ export function createGateway(config: GatewayConfig, parts: GatewayParts = {}): 
 export function openGateway(given: Plan, { routes: own, prices, reloadAll = noFile }: GatewayParts = {}): Gateway {
   let plan = given
   const former = createFormerRoutes()
-  let fixed: FixedFacts = { place: [], service: undefined }
+  let fixed: FixedFacts = { listen: [], limits: [], service: undefined }
   const retiring = new Set<RouteSet>()
   let current: RouteSet | undefined
   let url: string | undefined

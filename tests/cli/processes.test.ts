@@ -148,7 +148,7 @@ describe('the processes of a gateway', () => {
     child.kill('SIGHUP')
     await eventually(
       () => gateway.notes(),
-      (words) => words.includes('Reloaded'),
+      (words) => /Reloaded \S+: \d routes\./.test(words),
       2_000,
     )
     expect(await prices()).toEqual(new Set(['0.02']))

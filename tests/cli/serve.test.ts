@@ -96,12 +96,20 @@ describe('paystile serve', () => {
       put(text.replace('price: 0.01', 'pirce: 0.03'), 'PRICE=0.03\n')
       await eventually(
         () => notes,
-        (words) => /Not reloaded\. The previous configuration stays active[\s\S]*did you mean price/.test(words),
+        (words) =>
+          /Not reloaded\. The previous configuration stays active\.\S* paystile\.yaml:[\s\S]*did you mean price/.test(
+            words,
+          ),
         2_000,
       )
       expect(await price()).toBe('0.02')
       put(text.replace('price: 0.01', 'price: 0.04'), '')
       await eventually(price, (found) => found === '0.04', 2_000)
+      await eventually(
+        () => notes,
+        (words) => words.includes('Reloaded paystile.yaml: 3 routes.'),
+        2_000,
+      )
       rmSync(join(own, '.env'))
       mkdirSync(join(own, '.env'))
       if (how === 'SIGHUP') child.kill('SIGHUP')

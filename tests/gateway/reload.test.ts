@@ -134,7 +134,8 @@ describe('a reload', () => {
   it.each<[string, () => Change, RegExp]>([
     ['a mint that there is not', () => ({ mints: { USDC: '7rkNvHQ2toHAyKrAQWdnRivFEVjBN4ZpBMrNREsuA4Yq' } }), /USDC/],
     ['another ledger', () => ({ ledger: 'other.sqlite' }), /ledger: a change needs a restart/],
-    ['another place to listen at', () => ({ listen: { port: 1 } }), /listen, limits: a change needs a restart/],
+    ['another place to listen at', () => ({ listen: { port: 1 } }), / listen: a change needs a restart$/],
+    ['other limits', () => ({ limits: { connections: 7 } }), / limits: a change needs a restart$/],
     [
       'other nodes and a ledger in memory',
       () => ({ rpc: `${fixture.world.localnet.rpcUrl}/` }),

@@ -38,7 +38,8 @@ export interface ServeRun {
   readPlan(text?: string): Promise<Plan>
   announce(url: string): void
   tellReadiness(report: ShortReport): void
-  tellReload(reload: () => Promise<void>): () => Promise<void>
+  /** Reports a reload, with the number of routes after it. */
+  tellReload(reload: () => Promise<void>, countRoutes: () => number): () => Promise<void>
 }
 
 /** Runs the processes until the command is stopped. */
@@ -48,6 +49,7 @@ export async function superviseProcesses(run: ServeRun): Promise<ExitCode> {
   const stopped = untilStopped()
   const chain = await openChain(plan)
   let isTold = false
+  let routes = plan.routes.length
   const place = { host: plan.host, port: plan.port === 0 ? await findFreePort(plan.host) : plan.port }
   const read = (): Settings => ({
     ...(isTextFile(path) && { text: readText(path) }),
@@ -63,6 +65,7 @@ export async function superviseProcesses(run: ServeRun): Promise<ExitCode> {
         const settings = read()
         const next = await run.readPlan(settings.text)
         checkLedger(next)
+        routes = next.routes.length
         return { settings, undo }
       } catch (error) {
         undo()
@@ -82,7 +85,11 @@ export async function superviseProcesses(run: ServeRun): Promise<ExitCode> {
       (error: Error) => terminal.note(`Not all processes were replaced: ${error.message}.`),
     )
   process.on('SIGUSR2', restart)
-  const reloads = followChanges(path, run.isWatching, run.tellReload(supervisor.reload))
+  const reloads = followChanges(
+    path,
+    run.isWatching,
+    run.tellReload(supervisor.reload, () => routes),
+  )
   try {
     const started = supervisor.start().then(run.announce)
     await Promise.race([stopped, supervisor.failed, started.then(() => Promise.race([stopped, supervisor.failed]))])

@@ -52,8 +52,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   if (options.check) {
     const circles = await findSelf(plan)
     if (circles.length > 0) throw new ConfigurationError(circles.map((problem) => `${basename(path)}: ${problem}`))
-    const total = `${routes.length} ${routes.length === 1 ? 'route' : 'routes'}`
-    const lines = [`${basename(path)} is valid: ${total}.`, '', ...createRows(routes)]
+    const lines = [`${basename(path)} is valid: ${formatCount(routes.length)}.`, '', ...createRows(routes)]
     return terminal.result({ ok: true, file: path, routes }, lines)
   }
   const loadSecrets = () => {
@@ -75,7 +74,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
     ...{ terminal, path, count, plan, isWatching: options.watch === true, loadSecrets, readPlan, announce },
     variables: secrets.values,
     tellReadiness: (report) => tellReadiness(terminal, report),
-    tellReload: (reload) => () => tellReload(terminal, path, reload),
+    tellReload: (reload, countRoutes) => () => tellReload(terminal, path, reload, countRoutes),
   }
   return count > 1 ? superviseProcesses(run) : serveAlone(run)
 }
@@ -102,7 +101,11 @@ async function serveAlone(run: ServeRun): Promise<ExitCode> {
     })
     run.announce(url)
     void gateway.readiness().then(run.tellReadiness)
-    reloads = followChanges(path, run.isWatching, run.tellReload(gateway.reloadAll))
+    reloads = followChanges(
+      path,
+      run.isWatching,
+      run.tellReload(gateway.reloadAll, () => gateway.plan.routes.length),
+    )
     await stopped
     terminal.note('Stopping…')
     return exitCodes.ok
@@ -123,14 +126,27 @@ function readProcesses(text: string | undefined): number {
 }
 
 /** Reports the outcome of a reload. */
-async function tellReload(terminal: Terminal, path: string, reload: () => Promise<void>): Promise<void> {
+async function tellReload(
+  terminal: Terminal,
+  path: string,
+  reload: () => Promise<void>,
+  countRoutes: () => number,
+): Promise<void> {
   try {
     await reload()
-    terminal.note(`Reloaded ${basename(path)}.`)
+    terminal.note(`Reloaded ${basename(path)}: ${formatCount(countRoutes())}.`)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    terminal.note(`${paint.yellow('Not reloaded. The previous configuration stays active.')} ${why}`)
+    terminal.note(`${paint.yellow('Not reloaded. The previous configuration stays active.')} ${explainReload(error)}`)
   }
+}
+
+/** The gateway runs, so the usual beginning of a configuration error would be wrong. */
+function explainReload(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/^paystile cannot start: ?/, '')
+}
+
+function formatCount(routes: number): string {
+  return `${routes} ${routes === 1 ? 'route' : 'routes'}`
 }
 
 export function findFile(given: string | undefined): string {

@@ -7,7 +7,8 @@ import type { Plan } from './plan.ts'
 
 /** Settings that cannot change while a gateway runs. */
 export interface FixedFacts {
-  readonly place: readonly unknown[]
+  readonly listen: readonly unknown[]
+  readonly limits: readonly unknown[]
   /** Undefined if no route has a price. */
   readonly service: ServiceConfig | undefined
 }
@@ -15,7 +16,7 @@ export interface FixedFacts {
 export function readFixedFacts(plan: Plan): FixedFacts {
   const { host, port, connections, headMs, requestMs, routes } = plan
   const service = routes.find(({ config }) => config)?.config?.service
-  return { place: [host, port, connections, headMs, requestMs], service }
+  return { listen: [host, port], limits: [connections, headMs, requestMs], service }
 }
 
 /**
@@ -26,8 +27,8 @@ export function findFixed(before: FixedFacts, next: FixedFacts): readonly string
   const [old, fresh] = [before.service, next.service]
   const fixed =
     old && fresh ? (['network', 'ledger', 'service'] as const).filter((name) => old[name] !== fresh[name]) : []
-  const isMoved = !isDeepStrictEqual(before.place, next.place)
-  const problems = [...(isMoved ? ['listen, limits'] : []), ...fixed].map((name) => `${name}: a change needs a restart`)
+  const moved = (['listen', 'limits'] as const).filter((name) => !isDeepStrictEqual(before[name], next[name]))
+  const problems = [...moved, ...fixed].map((name) => `${name}: a change needs a restart`)
   return problems.length === 0 && losesMemory(old, fresh) ? [memoryLost] : problems
 }
 
