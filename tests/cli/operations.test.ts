@@ -6,6 +6,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Ledger } from '../../src/core/ports/ledger.ts'
+import { nameWebhook } from '../../src/core/ports/webhooks.ts'
 import { createWallClock } from '../../src/host/clock.ts'
 import { announceLocalnet } from '../../src/host/home.ts'
 import { openLedger } from '../../src/ledger/open.ts'
@@ -229,18 +230,27 @@ describe('paystile webhooks', () => {
     await notices.start()
     const now = createWallClock().now()
     await ledger.take(takeOf(createPayment({ paidAt: now, usableUntil: now + 86_400_000, request: 'request-2' })))
-    await notices.spread([{ name: 'shop', events: ['payment.confirmed'] }], 10)
-    const [notice] = await notices.take('shop', 1, 1000)
+    const name = nameWebhook('https://example.com/hooks/shop')
+    vi.stubEnv('PAYSTILE_WEBHOOK_URL', 'https://example.com/hooks/shop')
+    await notices.spread([{ name, events: ['payment.confirmed'] }], 10)
+    const [notice] = await notices.take(name, 1, 1000)
     const id = notice?.id ?? ''
     await notices.failed(id, 'it returned status 500', undefined)
     const listed = await paystile('webhooks', 'list', '--state', 'failed')
     expect([listed.code, JSON.parse(listed.stdout)]).toMatchObject([
       0,
-      { notices: [{ id, kind: 'payment.confirmed', target: 'shop', attempts: 1, why: 'it returned status 500' }] },
+      {
+        notices: [
+          {
+            ...{ id, kind: 'payment.confirmed', target: name, receiver: 'https://example.com/hooks/shop' },
+            ...{ attempts: 1, why: 'it returned status 500' },
+          },
+        ],
+      },
     ])
-    expect(await notices.take('shop', 1, 1000)).toEqual([])
+    expect(await notices.take(name, 1, 1000)).toEqual([])
     expect((await paystile('webhooks', 'resend', id)).code).toBe(0)
-    expect(await notices.take('shop', 1, 1000)).toMatchObject([{ id, attempts: 0 }])
+    expect(await notices.take(name, 1, 1000)).toMatchObject([{ id, attempts: 0 }])
     const unknown = await paystile('webhooks', 'resend', 'msg_none')
     expect([unknown.code, errorOf(unknown).message]).toEqual([
       2,

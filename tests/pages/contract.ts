@@ -65,7 +65,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
   const { payment: _payment, ...refund } = refundAnswer(name, at)
   const late = { ...record, id: 'r2', kind: 'late', received: '0.25', note: name, next: name, refund }
   const type = 'payment.confirmed'
-  const delivery = { type, receiver: 'receiver', origin: name, at, attempts: 2, why: name }
+  const delivery = { type, receiver: 'receiver', address: name, at, attempts: 2, why: name }
   const [earlier, after] = [-hourMs, hourMs].map((ms) => new Date(Date.parse(at) + ms).toISOString())
   const summary = {
     ...totals,
@@ -109,7 +109,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
       setup: { hasPayments: true, hasOwners: false, hasWebhooks: false, isLive: false },
     }),
     '/api/webhooks': () => ({
-      receivers: [{ name: 'receiver', origin: name, events: ['payment.confirmed', 'payment.finalized'] }],
+      receivers: [{ name: 'receiver', address: name, events: ['payment.confirmed', 'payment.finalized'] }],
       deliveries: (['waiting', 'delivered', 'failed'] as const).map((state) => ({
         ...delivery,
         id: `msg-${state}`,

@@ -239,7 +239,7 @@ const deliveryLine = z.strictObject({
   id: z.string().meta({ description: 'The header `webhook-id`.' }),
   type: z.enum(ledgerEventKinds),
   receiver: z.string().meta({ description: 'The name of the receiver; empty until the event is sent out.' }),
-  origin: z.string().meta({ description: 'The origin of its address; empty if another server sends to it.' }),
+  address: z.string().meta({ description: 'Its address without secret parts; empty if another server sends to it.' }),
   at: moment,
   attempts: count,
   state: z.enum(deliveryStates),
@@ -248,7 +248,7 @@ const deliveryLine = z.strictObject({
 export const webhooks = z
   .strictObject({
     receivers: z.array(
-      z.strictObject({ name: z.string(), origin: z.string(), events: z.array(z.enum(ledgerEventKinds)) }),
+      z.strictObject({ name: z.string(), address: z.string(), events: z.array(z.enum(ledgerEventKinds)) }),
     ),
     deliveries: z.array(deliveryLine),
   })

@@ -1,6 +1,6 @@
 /** `GET /api/webhooks` and its sub-paths: the receivers of payment events, and the messages to them. */
 import type { LedgerEvent, LedgerEvents, Posted } from '../../core/ports/outbox.ts'
-import type { Webhook, WebhookMessage } from '../../core/ports/webhooks.ts'
+import { formatReceiver, type Webhook, type WebhookMessage } from '../../core/ports/webhooks.ts'
 
 /** The webhooks of this process. */
 export interface WebhooksView {
@@ -32,7 +32,11 @@ export async function readWebhookList(
   const kept = state === 'delivered' ? 'told' : state
   const found = await events.list({ most: limit, ...(kept && { state: kept }) })
   return {
-    receivers: view.receivers.map((one) => ({ name: one.name, origin: readOrigin(one), events: [...one.events] })),
+    receivers: view.receivers.map((one) => ({
+      name: one.name,
+      address: formatReceiver(one.url),
+      events: [...one.events],
+    })),
     deliveries: found.map((event) => formatDelivery(view, event)),
   }
 }
@@ -50,15 +54,10 @@ function formatDelivery({ receivers }: WebhooksView, { id, kind, target, at, att
     id,
     type: kind,
     receiver: target,
-    origin: receiver ? readOrigin(receiver) : '',
+    address: receiver ? formatReceiver(receiver.url) : '',
     at: new Date(at).toISOString(),
     attempts,
     state: state === 'told' ? ('delivered' as const) : state,
     why,
   }
-}
-
-/** The rest of the address can contain a key. */
-function readOrigin({ url }: Webhook): string {
-  return new URL(url).origin
 }

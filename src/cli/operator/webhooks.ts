@@ -4,7 +4,7 @@ import { readWebhooks } from '../../api/public/webhooks.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { LedgerEvent } from '../../core/ports/outbox.ts'
-import { formatWebhook, type Webhook } from '../../core/ports/webhooks.ts'
+import { formatReceiver, formatWebhook, nameWebhook, type Webhook } from '../../core/ports/webhooks.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { createWebhookPoster } from '../../host/net/signed-webhooks.ts'
 import { readSubject, type Subject } from '../doctor/subject.ts'
@@ -24,17 +24,30 @@ export async function listEvents(terminal: Terminal, options: ListOptions): Prom
   const notices = await withLedger(options, (ledger) =>
     ledger.events.list({ most, ...(state !== undefined && { state }) }),
   )
+  const receivers = await readReceivers()
   const listed = notices.map(({ tx, at, ...rest }) => ({
     ...rest,
+    receiver: receivers.get(rest.target) ?? rest.target,
     tx: rest.kind.startsWith('payment.') ? encodeBase58(tx) : new TextDecoder().decode(tx),
     at: new Date(at).toISOString(),
   }))
-  const rows = listed.map(({ at, state: now, kind, attempts, id, tx, why }) => {
-    return [at, now, kind, String(attempts), id, short(tx), why]
+  const rows = listed.map(({ at, state: now, kind, receiver, attempts, id, tx, why }) => {
+    return [at, now, kind, receiver, String(attempts), id, short(tx), why]
   })
   return terminal.result(
     { ok: true, notices: listed },
-    rows.length === 0 ? ['No messages.'] : table([['at', 'state', 'event', 'attempts', 'id', 'tx', 'why'], ...rows]),
+    rows.length === 0
+      ? ['No messages.']
+      : table([['at', 'state', 'event', 'receiver', 'attempts', 'id', 'tx', 'why'], ...rows]),
+  )
+}
+
+/** The addresses of the configured receivers by name, without secret parts. */
+async function readReceivers(): Promise<ReadonlyMap<string, string>> {
+  const { plan, environment } = await readSubject(undefined, process.env)
+  const addresses = [...(plan?.webhooks ?? []).map(({ url }) => url), environment['PAYSTILE_WEBHOOK_URL']]
+  return new Map(
+    addresses.flatMap((url) => (url && URL.canParse(url) ? [[nameWebhook(url), formatReceiver(url)] as const] : [])),
   )
 }
 
@@ -60,9 +73,9 @@ export async function testWebhook(terminal: Terminal, options: TestOptions): Pro
     throw new CommandError('unreachable', 'unreachable', `The message was not delivered: ${posted.why}.`)
   const { status } = posted
   const told = status >= 200 && status < 300
-  const { origin } = new URL(webhook.url)
+  const address = formatReceiver(webhook.url)
   terminal.result({ ok: told, id, status }, [
-    told ? `${origin} accepted the message (status ${status}).` : `${origin} refused the message (status ${status}).`,
+    told ? `${address} accepted the message (status ${status}).` : `${address} refused the message (status ${status}).`,
   ])
   return told ? exitCodes.ok : exitCodes.status
 }

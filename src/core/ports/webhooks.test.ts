@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatWebhook, isWebhookSecret, nameWebhook, retryDelay } from './webhooks.ts'
+import { formatReceiver, formatWebhook, isWebhookSecret, nameWebhook, retryDelay } from './webhooks.ts'
 
 describe('retries', () => {
   const delayOf = (attempts: number, chance = 0, retryAfterMs?: number) =>
@@ -36,6 +36,26 @@ it('a name is the same for the same address, and tells nothing of it', () => {
   expect(nameWebhook(url)).toBe(nameWebhook(url))
   expect(nameWebhook(url)).toMatch(/^[\w-]{8}$/)
   expect(nameWebhook(`${url}2`)).not.toBe(nameWebhook(url))
+})
+
+it.each([
+  ['https://example.com', 'https://example.com'],
+  ['https://example.com/', 'https://example.com'],
+  ['https://example.com/hooks/shop', 'https://example.com/hooks/shop'],
+  ['https://example.com:8443/a/', 'https://example.com:8443/a/'],
+  ['https://example.com/hooks/payment-events', /^https:\/\/example\.com\/hooks\/paym… \([\w-]{8}\)$/],
+  ['https://example.com/hook?key=hidden', /^https:\/\/example\.com\/hook \([\w-]{8}\)$/],
+  ['https://example.com/?key=hidden', /^https:\/\/example\.com \([\w-]{8}\)$/],
+  ['https://user:hidden@example.com/hook#hidden', 'https://example.com/hook'],
+])('the receiver %s is shown without the parts that can be a key', (url, shown) => {
+  expect(formatReceiver(url)).toEqual(typeof shown === 'string' ? shown : expect.stringMatching(shown))
+})
+
+it('receivers that differ in a hidden part are shown differently', () => {
+  const shown = ['?key=1', '?key=2', 'long-payments-a', 'long-payments-b'].map((end) =>
+    formatReceiver(`https://example.com/${end}`),
+  )
+  expect(new Set(shown).size).toBe(4)
 })
 
 it.each([

@@ -74,6 +74,24 @@ export function nameWebhook(url: string): string {
   return encodeBase64url(sha256(new TextEncoder().encode(url)), 6)
 }
 
+/** Keys in addresses are longer than most words. */
+const longestWord = 11
+const shownOfKey = 4
+
+/**
+ * An address that people can tell from others, without its secrets: `https://example.com/hooks/shop`. The query and the
+ * rest of a long part can be a key. If one is left out, the name of the receiver follows.
+ */
+export function formatReceiver(address: string): string {
+  const { origin, pathname, search } = new URL(address)
+  const path = pathname
+    .split('/')
+    .map((part) => (part.length > longestWord ? `${part.slice(0, shownOfKey)}…` : part))
+    .join('/')
+  const shown = `${origin}${path === '/' ? '' : path}`
+  return path === pathname && search === '' ? shown : `${shown} (${nameWebhook(address)})`
+}
+
 /** `whsec_` and 24 to 64 bytes in base64. */
 export function isWebhookSecret(text: string): boolean {
   const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []

@@ -103,10 +103,10 @@ const columns: readonly Column<Delivery>[] = [
   {
     name: 'Event',
     class: 'lead',
-    cell: ({ id, type, origin }) => (
+    cell: ({ id, type, address }) => (
       <Link href={changeAddress({ delivery: id })} class="row-link" row={id}>
         {type}
-        <span class="narrow">{origin}</span>
+        <span class="narrow">{address}</span>
       </Link>
     ),
   },
@@ -122,7 +122,7 @@ const columns: readonly Column<Delivery>[] = [
       </>
     ),
   },
-  { name: 'Receiver', class: 'wide', cell: ({ origin, receiver }) => origin || receiver || 'all' },
+  { name: 'Receiver', class: 'wide', cell: ({ address, receiver }) => address || receiver || 'all' },
   { name: 'Attempts', class: 'number wide', cell: ({ attempts }) => <Count count={attempts} /> },
   { name: 'Problem', class: 'wide', cellClass: 'waits', cell: ({ why }) => sentence(why) },
   { name: 'When', class: 'when wide', cell: ({ at }) => <Moment at={at} /> },
@@ -144,7 +144,7 @@ function Receivers({ receivers }: { readonly receivers: WebhooksAnswer['receiver
   )
 }
 
-function Receiver({ receiver: { name, origin, events } }: { readonly receiver: WebhooksAnswer['receivers'][number] }) {
+function Receiver({ receiver: { name, address, events } }: { readonly receiver: WebhooksAnswer['receivers'][number] }) {
   const said = useSignal<{ readonly text: string; readonly isGood: boolean } | 'busy' | undefined>(undefined)
   const test = async () => {
     said.value = 'busy'
@@ -160,7 +160,7 @@ function Receiver({ receiver: { name, origin, events } }: { readonly receiver: W
   return (
     <li class="receiver">
       <div>
-        <b>{origin}</b>
+        <b>{address}</b>
         <p class="muted">{events.join(', ')}</p>
         {result && (
           <p role="status" class={result.isGood ? 'good-text' : 'error'}>
@@ -181,7 +181,7 @@ function describeFailure(outcome: Exclude<Outcome<unknown>, { kind: 'answer' }>)
 }
 
 function Message({ delivery }: { readonly delivery: Delivery & { readonly body: string | null } }) {
-  const { id, type, state, origin, receiver, at, attempts, why, body } = delivery
+  const { id, type, state, address, receiver, at, attempts, why, body } = delivery
   const said = useSignal('')
   const resend = async () => {
     const outcome = await post('/api/webhooks/resend', { id })
@@ -194,7 +194,7 @@ function Message({ delivery }: { readonly delivery: Delivery & { readonly body: 
           <Fact name="State">
             <Badge state={state} />
           </Fact>
-          <Fact name="Receiver">{origin || receiver || 'not sent yet'}</Fact>
+          <Fact name="Receiver">{address || receiver || 'not sent yet'}</Fact>
           <Fact name="Event at">
             <Moment at={at} isExact />
           </Fact>
