@@ -230,6 +230,35 @@ describe('all problems are reported at once', () => {
       { webhooks: [{ url: 'ftp://x', secret: 's' }], routes: [report] },
       'webhooks[0].url: must be an address such as https://example.com/hook',
     ],
+    [
+      'a secret of a webhook',
+      { webhooks: [{ url: 'https://example.com/hook', secret: 'abc' }], routes: [report] },
+      'webhooks[0].secret: must be whsec_ and 24 to 64 bytes in base64; create one with: ' +
+        'echo "whsec_$(openssl rand -base64 32)"',
+    ],
+    [
+      'a shared option that does not suit two of the routes',
+      {
+        reopen: { minutes: 10 },
+        routes: [
+          report,
+          { path: '/bundle', price: 1, per: { requests: 5 } },
+          { path: '/window', price: 1, per: 'hour' },
+        ],
+      },
+      "reopen: works only with per: 'request' (routes GET /bundle, GET /window)",
+    ],
+    [
+      'a shared option that suits no route',
+      {
+        reopen: { minutes: 10 },
+        routes: [
+          { path: '/bundle', price: 1, per: { requests: 5 } },
+          { path: '/open', free: true },
+        ],
+      },
+      "reopen: works only with per: 'request'",
+    ],
   ])('%s', (_name, part, problem) => {
     expect(problemsOf({ ...base, ...part })).toEqual([problem])
   })

@@ -32,7 +32,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   const reading = parseOptions(configSchema, isObject ? given : whole, 'file')
   if (reading.kind === 'problems') return { kind: 'problems', problems: reading.problems.map(locate) }
   const data = reading.options
-  const problems: OptionProblem[] = []
+  const problems: RouteProblem[] = []
   if (data.routes.length === 0 && !data.facilitator) problems.push({ place: ['routes'], why: 'must have a route' })
   const routes = data.routes.flatMap((route, index) => readRoute(data, route, index, problems) ?? [])
   if (routes.length === data.routes.length) problems.push(...checkTable(routes))
@@ -41,7 +41,7 @@ export function readPlan(config: unknown, environment: Environment): PlanReading
   problems.push(...checkFrontPage(data, routes))
   // The paywalls report problems of the shared options.
   if (problems.length === 0 && needsApi(routes, service)) problems.push(...checkApi(service, environment))
-  if (problems.length > 0) return { kind: 'problems', problems: distinct(problems).map(locate) }
+  if (problems.length > 0) return { kind: 'problems', problems: mergeShared(problems, data.routes).map(locate) }
   return { kind: 'plan', plan: completePlan(data, routes, service) }
 }
 
@@ -87,7 +87,10 @@ export function createPlan(config: GatewayConfig, environment: Environment): Pla
 
 type ParsedRoute = ParsedConfig['routes'][number]
 
-function readRoute(data: ParsedConfig, route: ParsedRoute, index: number, problems: OptionProblem[]) {
+/** The route is the name of the one that a shared option does not suit. */
+type RouteProblem = OptionProblem & { readonly route?: string }
+
+function readRoute(data: ParsedConfig, route: ParsedRoute, index: number, problems: RouteProblem[]) {
   const at = (...more: Place): Place => ['routes', index, ...more]
   const before = problems.length
   const reading = parsePattern(route.path)
@@ -128,7 +131,7 @@ function readPaywall(
   route: ParsedRoute,
   name: string,
   at: (...more: Place) => Place,
-  problems: OptionProblem[],
+  problems: RouteProblem[],
 ): Config | undefined {
   const { price, free } = route
   const options = (from: object) => Object.entries(from).filter(([key]) => paywallNames.has(key))
@@ -143,7 +146,7 @@ function readPaywall(
   problems.push(
     ...reading.problems.map(splitProblem).map(({ place, why }) => {
       const isOwn = place[0] !== undefined && place[0] in route
-      return { place: isOwn ? at(...place) : place, why }
+      return isOwn ? { place: at(...place), why } : { place, why, route: name }
     }),
   )
   return undefined
@@ -170,7 +173,8 @@ function checkApi(service: RoutesOptions, environment: Environment): readonly Op
 /** Converts `rates.SOL: must be …` to a problem with its place. */
 function splitProblem(problem: string): OptionProblem {
   const [, names = '', why = problem] = /^([\w.]+): (.*)$/s.exec(problem) ?? []
-  return { place: names.split('.').filter(Boolean), why }
+  const place = names.split('.').filter(Boolean)
+  return { place: place.map((part) => (/^\d+$/.test(part) ? Number(part) : part)), why }
 }
 
 function readService(data: ParsedConfig, routes: readonly RoutePlan[]): RoutesOptions {
@@ -248,9 +252,16 @@ function whyNoHeader(name: string): string | undefined {
   return isKeptHeader(name) ? 'is a header that the gateway sets itself' : undefined
 }
 
-/** Reports a problem of a shared option once. */
-function distinct(problems: readonly OptionProblem[]): readonly OptionProblem[] {
-  return [...new Map(problems.map((problem) => [`${formatPlace(problem.place)}: ${problem.why}`, problem])).values()]
+/** Reports a problem of a shared option once, with the routes that it does not suit if it suits others. */
+function mergeShared(problems: readonly RouteProblem[], routes: readonly ParsedRoute[]): readonly OptionProblem[] {
+  const paid = routes.filter(({ free }) => free !== true).length
+  const name = ({ place, why }: OptionProblem) => `${formatPlace(place)}: ${why}`
+  return [...new Map(problems.map((problem) => [name(problem), problem])).values()].map(({ route, ...problem }) => {
+    if (route === undefined) return problem
+    const unsuited = problems.filter((one) => name(one) === name(problem)).flatMap((one) => one.route ?? [])
+    if (unsuited.length === paid) return problem
+    return { ...problem, why: `${problem.why} (${unsuited.length > 1 ? 'routes' : 'route'} ${unsuited.join(', ')})` }
+  })
 }
 
 function withoutUndefined(config: unknown): unknown {
