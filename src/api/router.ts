@@ -19,7 +19,7 @@ import { routeTable } from './endpoints.ts'
 import { type Access, createAccess, mayRead, turnAway, type Visitor } from './http/access.ts'
 import { compressJson } from './http/compress-json.ts'
 import { createPageResponse, problem } from './http/errors.ts'
-import { endpoints, ownPaths } from './http/paths.ts'
+import { endpoints, formatHome, ownPaths } from './http/paths.ts'
 import type { ApiVisit, Row } from './http/route.ts'
 import type { RoutesParts } from './parts.ts'
 import { type DiscoveryParts, listRecipients } from './public/discovery.ts'
@@ -112,7 +112,7 @@ async function showPage(request: Request, response: Response, parts: RoutesParts
   if (!isForPeople(asking)) return response
   const headers = { 'Content-Type': 'application/problem+json' }
   const answer = { kind: 'answer', status: response.status, headers, body: await response.text() } as const
-  const home = frontPage && `${new URL(publicUrl ?? origin).pathname.replace(/\/$/, '')}${frontPage}`
+  const home = formatHome(frontPage, publicUrl)
   const shown = showProblem(answer, asking, { seller, style: service.checkoutFiles.plainStyle, home })
   const page = await compressPage(shown, asking)
   for (const [name, value] of Object.entries(page.headers)) response.headers.set(name, value)

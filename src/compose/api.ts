@@ -4,7 +4,7 @@ import { createSignIn } from '../api/auth/sign-in.ts'
 import { alive } from '../api/endpoints.ts'
 import { createExports } from '../api/exports/routes.ts'
 import { answer, problem } from '../api/http/errors.ts'
-import { endpoints, ownPaths } from '../api/http/paths.ts'
+import { endpoints, formatHome, ownPaths } from '../api/http/paths.ts'
 import { type RoutesConfig, type RoutesOptions, readRoutesConfig, type SheetsOption } from '../api/options.ts'
 import type { GatewayView, RoutesParts } from '../api/parts.ts'
 import { createDashboard, insertBanner } from '../api/public/dashboard.ts'
@@ -53,7 +53,9 @@ export function openRoutes(options: RoutesOptions = {}, gateway?: GatewayView): 
   const introduced = attach(handle, (service) => {
     service.publicUrl ??= config.publicUrl
     openFacilitator(service)
-    return undefined
+    const home = formatHome(config.frontPage, config.publicUrl)
+    const withdraw = home === undefined ? undefined : service.addFrontPage(home)
+    return withdraw && { stop: async () => withdraw() }
   })
   let opened: Routes | undefined
   let developers: OpenDevelopers | undefined

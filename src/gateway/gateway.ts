@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { drain } from '../adapters/drain.ts'
 import { openPaystileRoutes } from '../adapters/routes.ts'
-import { endpoints } from '../api/http/paths.ts'
+import { endpoints, formatHome } from '../api/http/paths.ts'
 import type { GatewayView } from '../api/parts.ts'
 import type { PriceEditor } from '../api/screens/prices.ts'
 import { createTrace, openLog, readCheckoutFiles } from '../compose/paywall.ts'
@@ -261,9 +261,9 @@ function createTable(plan: Plan, own: OwnRoutes) {
 }
 
 /** The pages for requests that fail. */
-function readErrorPages({ hasPages, seller, service, hasApi }: Plan): ErrorPages {
+function readErrorPages({ hasPages, seller, service, hasApi, publicUrl }: Plan): ErrorPages {
   if (!hasPages) return undefined
-  const home = hasApi && service.frontPage ? service.frontPage : undefined
+  const home = formatHome(hasApi && service.frontPage ? service.frontPage : undefined, publicUrl)
   return { seller, home, style: readCheckoutFiles().plainStyle }
 }
 

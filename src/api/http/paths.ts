@@ -54,4 +54,9 @@ export function ownPaths(frontPage: string | undefined): (path: string) => boole
   return (path) => path === frontPage || isOwnPath(path)
 }
 
+/** The address of the front page in links: below the path of the public address. */
+export function formatHome(frontPage: string | undefined, publicUrl: string | undefined): string | undefined {
+  return frontPage && `${new URL(publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}${frontPage}`
+}
+
 const paths: readonly string[] = Object.values(endpoints)

@@ -217,6 +217,10 @@ export interface Runtime extends RuntimeParts {
   readonly payDesks: PayDesks
   /** The public address of the service's own endpoints, if this process serves them. */
   publicUrl: string | undefined
+  /** Announces the address of a front page. The returned function withdraws it. */
+  addFrontPage(address: string): () => void
+  /** The address of the front page. Undefined if this process serves none. */
+  findFrontPage(): string | undefined
   /**
    * Adds a listener for events on chain. Each listener gets an event once, regardless of the number of routes. The
    * returned function removes it.
@@ -260,6 +264,21 @@ function createCollectors(): Pick<Runtime, 'collect' | 'isCollector'> {
       return () => void collectors.delete(added)
     },
     isCollector: (wallet) => [...collectors].some((wallets) => wallets.includes(wallet)),
+  }
+}
+
+/** While a configuration is replaced, there are two front pages, and the new one counts. */
+function createFrontPages(): Pick<Runtime, 'addFrontPage' | 'findFrontPage'> {
+  let pages: readonly { readonly address: string }[] = []
+  return {
+    addFrontPage: (address) => {
+      const added = { address }
+      pages = [...pages, added]
+      return () => {
+        pages = pages.filter((page) => page !== added)
+      }
+    },
+    findFrontPage: () => pages.at(-1)?.address,
   }
 }
 
@@ -307,6 +326,7 @@ export function createRuntime(config: ServiceConfig, parts: RuntimeParts): Runti
     config,
     tags,
     ...createCollectors(),
+    ...createFrontPages(),
     watched: new Map(),
     payDesks: createPayDesks(),
     publicUrl: undefined,
