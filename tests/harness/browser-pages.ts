@@ -2,6 +2,7 @@
 import type { BrowserContextOptions, ConsoleMessage, Page, Request } from 'playwright-core'
 import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
+import { createLeftPages } from './left-pages.ts'
 
 export interface Viewer {
   readonly page: Page
@@ -29,21 +30,21 @@ export interface BrowserPages {
   close(): Promise<void>
 }
 
-const settings = { locale: 'en-US', timezoneId: 'UTC', colorScheme: 'light', reducedMotion: 'reduce' } as const
+const reducedMotion = 'reduce'
+const settings = { locale: 'en-US', timezoneId: 'UTC', colorScheme: 'light', reducedMotion } as const
 
 export async function openBrowserPages(): Promise<BrowserPages> {
   const chromium = await launchChromium()
-  /** Pages without special options that were left. A new page would start a process, which takes twice as long. */
-  const left: Page[] = []
-  const open = async (script: string | undefined, options: BrowserContextOptions): Promise<Page> => {
+  const open = async (script?: string, options: BrowserContextOptions = {}): Promise<Page> => {
     const context = await chromium.browser.newContext({ ...settings, ...options })
     if (script !== undefined) await context.addInitScript(script)
     return context.newPage()
   }
+  const pages = createLeftPages(open, { reducedMotion })
   return {
     visit: async (url, { script, prepare, ...options } = {}) => {
       const isSpecial = script !== undefined || Object.keys(options).length > 0
-      const page = (isSpecial ? undefined : left.pop()) ?? (await open(script, options))
+      const page = await (isSpecial ? open(script, options) : pages.take())
       const complaints: string[] = []
       const asked: string[] = []
       const forgiven: RegExp[] = []
@@ -70,27 +71,10 @@ export async function openBrowserPages(): Promise<BrowserPages> {
         violations: () => findViolations(page),
         close: async () => {
           page.off('console', hearMessage).off('pageerror', hearError).off('request', hearRequest)
-          if (isSpecial) return page.context().close()
-          await empty(page, new URL(url).origin)
-          left.push(page)
+          await (isSpecial ? page.context().close() : pages.leave(page))
         },
       }
     },
     close: chromium.close,
   }
-}
-
-/** Ends a visit: the page is empty, and has no cookies and settings. The origin stays, and with it the process. */
-async function empty(page: Page, origin: string): Promise<void> {
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: '' }))
-  await page.goto(origin)
-  await page.evaluate(() => {
-    localStorage.clear()
-    sessionStorage.clear()
-  })
-  await page.unrouteAll()
-  await page.context().clearCookies()
-  await page.emulateMedia(settings)
-  await page.mouse.move(0, 0)
 }

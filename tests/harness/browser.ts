@@ -1,7 +1,8 @@
 /** Pages in a real browser: each in a context of its own, with what it complained about kept. */
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core'
 import { findViolations } from './axe.ts'
 import { launchChromium } from './chromium.ts'
+import { createLeftPages } from './left-pages.ts'
 
 export interface Tab {
   readonly page: Page
@@ -14,24 +15,47 @@ export interface Tab {
 
 export interface Browser {
   page(options?: BrowserContextOptions): Promise<Tab>
+  /** A page that the next test takes when it is closed. No script may be installed in it for good. */
+  sharedPage(): Promise<Tab>
   close(): Promise<void>
 }
 
 export async function openBrowser(): Promise<Browser> {
   const { browser, close } = await launchChromium()
+  const open = async (options: BrowserContextOptions = {}): Promise<Page> =>
+    (await browser.newContext({ locale: 'en-US', ...options })).newPage()
+  const pages = createLeftPages(() => open({ permissions: ['clipboard-read', 'clipboard-write'] }), {
+    reducedMotion: 'no-preference',
+  })
   return {
-    page: async (options = {}) => {
-      const context = await browser.newContext({ locale: 'en-US', ...options })
-      const page = await context.newPage()
-      const complaints: string[] = []
-      page.on('console', (message) => {
-        // The status of a request is the test's own doing; the page says itself what follows from it.
-        if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
-          complaints.push(message.text())
-      })
-      page.on('pageerror', (error) => complaints.push(error.message))
-      return { page, complaints, violations: () => findViolations(page), close: () => context.close() }
+    page: async (options) => {
+      const page = await open(options)
+      return listen(page, () => page.context().close())
+    },
+    sharedPage: async () => {
+      const page = await pages.take()
+      return listen(page, () => pages.leave(page))
     },
     close,
+  }
+}
+
+/** Keeps the complaints of a page until it is closed. */
+function listen(page: Page, close: () => Promise<void>): Tab {
+  const complaints: string[] = []
+  const hearMessage = (message: ConsoleMessage) => {
+    // The status of a request is the test's own doing; the page says itself what follows from it.
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text())
+  }
+  const hearError = (error: Error) => void complaints.push(error.message)
+  page.on('console', hearMessage).on('pageerror', hearError)
+  return {
+    page,
+    complaints,
+    violations: () => findViolations(page),
+    close: () => {
+      page.off('console', hearMessage).off('pageerror', hearError)
+      return close()
+    },
   }
 }

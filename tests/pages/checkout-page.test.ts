@@ -15,7 +15,7 @@ let tab: Tab
 let page: Page
 openForEach(async (opened) => {
   ;({ fixture, openTab } = opened)
-  tab = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
+  tab = await opened.openSharedTab()
   page = tab.page
 })
 

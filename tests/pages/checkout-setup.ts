@@ -8,6 +8,8 @@ export interface OpenedCheckout {
   readonly fixture: CheckoutFixture
   /** Opens a tab that closes with the test. The test fails if the page complained. */
   openTab(options?: BrowserContextOptions): Promise<Tab>
+  /** Opens the tab that the tests of the file share. It may use the clipboard. */
+  openSharedTab(): Promise<Tab>
 }
 
 /** Opens one browser for the file, and a checkout for each test. */
@@ -15,18 +17,19 @@ export function openForEach(begin: (opened: OpenedCheckout) => Promise<void> | v
   const tabs: Tab[] = []
   let browser: Browser
   let fixture: CheckoutFixture
-  const openTab = async (options?: BrowserContextOptions): Promise<Tab> => {
-    const tab = await browser.page(options)
+  const keep = (tab: Tab): Tab => {
     tabs.push(tab)
     return tab
   }
+  const openTab = async (options?: BrowserContextOptions) => keep(await browser.page(options))
+  const openSharedTab = async () => keep(await browser.sharedPage())
   beforeAll(async () => {
     browser = await openBrowser()
   })
   afterAll(() => browser?.close())
   beforeEach(async () => {
     fixture = await openCheckout()
-    await begin({ fixture, openTab })
+    await begin({ fixture, openTab, openSharedTab })
   })
   afterEach(async () => {
     const opened = tabs.splice(0)
