@@ -52,7 +52,7 @@ describe('every state', () => {
     ['the last minute', { expiresAt: factsOf().now + 50_000 }],
     ['long texts', { host: `${'host'.repeat(20)}.example`, what: '/x'.repeat(200), tokens: [three[2]] }],
   ]
-  it.each(cells(states, 2))('%s: accessible, and no wider than a phone', async (_name, more) => {
+  it.each(cells(states, 4))('%s: accessible, and no wider than a phone', async (_name, more) => {
     await open(more)
     if (await offered(page)) await page.getByText('Pay by hand').click()
     for (const colorScheme of nextThemes()) {
@@ -230,22 +230,25 @@ describe('the bought resource', () => {
   })
 })
 
-it.each(Object.entries(languages))('speaks %s: the page, its script and its numbers', async (name, { tag, texts }) => {
-  fixture.language = { tag, locale: name, texts }
-  await open({ texts: texts.checkout, locale: name, tokens: three })
-  expect(await page.locator('html').getAttribute('lang')).toBe(tag)
-  const time = texts.checkout.validFor.replace('{time}', '')
-  await expect.poll(() => page.locator('#time').textContent()).toContain(time.trim())
-  fixture.standing = short
-  await hurry(page)
-  await expect.poll(() => heading(page)).toBe(texts.checkout.shortTitle)
-  const digits = name === 'de' || name === 'es' ? '0,004' : '0.004'
-  expect(await page.locator('#notice').textContent()).toContain(`${digits} USDC`)
-  expect(await page.locator('main').innerText()).not.toMatch(/\{\w+\}/)
-  expect(await tab.violations()).toEqual([])
-  await page.setViewportSize({ width: 320, height: 640 })
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
-})
+it.each(cells(Object.entries(languages), 2))(
+  'speaks %s: the page, its script and its numbers',
+  async (name, { tag, texts }) => {
+    fixture.language = { tag, locale: name, texts }
+    await open({ texts: texts.checkout, locale: name, tokens: three })
+    expect(await page.locator('html').getAttribute('lang')).toBe(tag)
+    const time = texts.checkout.validFor.replace('{time}', '')
+    await expect.poll(() => page.locator('#time').textContent()).toContain(time.trim())
+    fixture.standing = short
+    await hurry(page)
+    await expect.poll(() => heading(page)).toBe(texts.checkout.shortTitle)
+    const digits = name === 'de' || name === 'es' ? '0,004' : '0.004'
+    expect(await page.locator('#notice').textContent()).toContain(`${digits} USDC`)
+    expect(await page.locator('main').innerText()).not.toMatch(/\{\w+\}/)
+    expect(await tab.violations()).toEqual([])
+    await page.setViewportSize({ width: 320, height: 640 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320)
+  },
+)
 
 describe('time and trouble', () => {
   it('the price expires by the clock of the service, is asked about, and can be had anew', async () => {

@@ -138,7 +138,7 @@ describe('the look', () => {
     const long = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
     const prepare = (asking: Page) => contractAnswers(asking, long)
     const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 740 }, prepare })
-    for (const screen of cells([...screens, ...drawers], 2)) {
+    for (const screen of cells([...screens, ...drawers], 3)) {
       await goTo(page, screen)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
@@ -159,7 +159,7 @@ describe('the look', () => {
   it('has no fault that axe-core knows, on any screen', async () => {
     const viewer = await dashboard.visit('', { prepare: contractAnswers })
     const { page } = viewer
-    for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 2, 1)) {
+    for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 3, 1)) {
       await goTo(page, screen)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
