@@ -44,8 +44,11 @@ describe('an unmodified @solana/web3.js', () => {
     await connection.confirmTransaction({ signature, ...(await connection.getLatestBlockhash()) })
   })
   afterAll(async () => {
-    // Otherwise, it would look for the closed chain until the process ends.
-    const { _rpcWebSocket: socket } = connection as unknown as { readonly _rpcWebSocket: { close(): void } }
+    // Otherwise, it would look for the closed chain until the process ends: it opens its socket again at each close.
+    const { _rpcWebSocket: socket } = connection as unknown as {
+      readonly _rpcWebSocket: { close(): void; removeAllListeners(event: 'close'): void }
+    }
+    socket.removeAllListeners('close')
     socket.close()
     await localnet.close()
   })
