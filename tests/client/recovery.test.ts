@@ -327,7 +327,7 @@ describe('T62: a payment that a fork drops after its confirmation', () => {
       )
       return true
     })
-    const options = world.options({ journal: createMemoryJournal(), timeoutMs: 1_000 })
+    const options = world.options({ journal: createMemoryJournal(), timeoutMs: 2_000 })
     await world.received()
     const { facts } = await expectError(fetchWith402(`${front}/data`, options), 'paid_not_delivered', /tx_not_found/)
     expect(await world.received()).toBe(0)
