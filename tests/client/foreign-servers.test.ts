@@ -402,7 +402,7 @@ it.each([
   ['MPP with the same memo', () => ({ 'WWW-Authenticate': header(request()) })],
   ['x402 without a memo', () => challenge()],
   ['x402 with the same memo', () => challenge([entry({ extra: { feePayer: sponsor.address, memo: 'shop' } })])],
-])('pays equal challenges of %s with different transactions under one blockhash', async (_name, headers) => {
+])('T198: pays equal challenges of %s with different transactions under one blockhash', async (_name, headers) => {
   const shop = await open((response) => response.end('ok'), headers())
   const { options } = await newBuyer()
   for (const path of ['1', '2']) expect((await fetchWith402(`${shop.url}${path}`, options)).status).toBe(200)

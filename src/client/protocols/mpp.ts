@@ -86,6 +86,8 @@ function readCharge(challenge: AuthParameters, wanted: Network | undefined): For
   if (Number.isNaN(expiresAt)) return undefined
   const header = challenge['header'] ?? 'Authorization'
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(header)) return undefined
+  // Servers refuse a memo of the client, and can give the same memo to every payment.
+  const variation = createVariation()
   return {
     protocol: 'mpp',
     network,
@@ -97,8 +99,8 @@ function readCharge(challenge: AuthParameters, wanted: Network | undefined): For
     splits,
     feePayer: feePayer === true ? String(feePayerKey) : undefined,
     memo,
-    // Servers refuse a memo of the client, and can give the same memo to every payment.
-    computeUnits: mostUnits - createVariation(),
+    computeUnits: mostUnits - variation.units,
+    microLamports: variation.microLamports,
     description: readText(description) ?? challenge['description'],
     expiresAt,
     credential: (transaction) => {

@@ -25,6 +25,8 @@ export interface ForeignOffer {
   readonly feePayer: string | undefined
   readonly memo: string | undefined
   readonly computeUnits: number
+  /** The price of a compute unit, in millionths of a lamport. */
+  readonly microLamports: bigint
   readonly description: string | undefined
   /** In milliseconds since 1970. */
   readonly expiresAt: number | undefined
@@ -38,16 +40,34 @@ export interface Credential {
 }
 
 const variations = 16_384
+const prices = 1_000
 let lastVariation: number | undefined
 
+/** What makes a payment differ from equal ones. */
+export interface Variation {
+  /** Compute units to add to the limit or to subtract from it. */
+  readonly units: number
+  /** The price of a compute unit, in millionths of a lamport. All units together cost less than 300 lamports. */
+  readonly microLamports: bigint
+}
+
+/** As the reference clients pay, for a payment that differs otherwise. */
+export const noVariation: Variation = { units: 0, microLamports: 1n }
+
 /**
- * Compute units to add to the limit or to subtract from it. Otherwise equal payments with one blockhash would be one
- * transaction, which lands once. Numbers repeat after 16,384 purchases, long after the blockhash has changed.
+ * Otherwise equal payments with one blockhash would be one transaction, which lands once. The units repeat after 16,384
+ * purchases, long after the blockhash has changed. Another process with the same wallet may count them equally, so the
+ * price is random.
  */
-export function createVariation(): number {
-  lastVariation ??= crypto.getRandomValues(new Uint16Array(1))[0] ?? 0
+export function createVariation(): Variation {
+  // Some runtimes permit no random numbers while a module loads.
+  lastVariation ??= draw()
   lastVariation = (lastVariation + 1) % variations
-  return lastVariation
+  return { units: lastVariation, microLamports: BigInt(1 + (draw() % prices)) }
+}
+
+function draw(): number {
+  return crypto.getRandomValues(new Uint16Array(1))[0] ?? 0
 }
 
 /** Reads an amount in base units. Undefined if it is malformed or 0. */

@@ -12,7 +12,7 @@ import type { Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { x402Networks, x402RequiredHeader, x402ResponseHeader, x402SignatureHeader } from '../../core/protocol/x402.ts'
 import { x402V1Networks, x402V1PaymentHeader, x402V1ResponseHeader } from '../../core/protocol/x402-v1.ts'
-import { createVariation, type ForeignOffer, readText, readTx, readUnits } from './offer.ts'
+import { createVariation, type ForeignOffer, noVariation, readText, readTx, readUnits } from './offer.ts'
 
 const longestHeader = 65_536
 const mostEntries = 20
@@ -97,7 +97,7 @@ function readEntry(
   const memo = readText(details['memo']) ?? nonce
   const bytes = memo === undefined ? 0 : new TextEncoder().encode(memo).length
   // A server can refuse a memo (old ones of version 1), and it can give the same memo to every payment.
-  const variation = memo === undefined || memo !== nonce ? createVariation() : 0
+  const variation = memo === undefined || memo !== nonce ? createVariation() : noVariation
   if (scheme !== 'exact' || units === undefined || bytes > longestMemoBytes) return undefined
   if (![asset, payTo, feePayer].every((one) => typeof one === 'string' && decodeAddress(one) !== undefined))
     return undefined
@@ -111,7 +111,8 @@ function readEntry(
     splits: [],
     feePayer,
     memo,
-    computeUnits: Math.min(Math.max(usualUnits, 8_000 + 400 * bytes), mostUnits) + variation,
+    computeUnits: Math.min(Math.max(usualUnits, 8_000 + 400 * bytes), mostUnits) + variation.units,
+    microLamports: variation.microLamports,
     expiresAt: undefined,
   }
 }

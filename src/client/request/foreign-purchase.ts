@@ -27,9 +27,6 @@ export interface ForeignReading {
   readonly permitted: readonly PermittedOffer[]
 }
 
-/** A fraction of a lamport, as the reference clients pay. */
-const microLamports = 1n
-
 export async function buyForeign(
   parts: ClientParts,
   paidRequest: PaidRequest,
@@ -79,7 +76,7 @@ async function sign(
   lifetime: Lifetime,
 ): Promise<Intent> {
   const { requestId } = intent
-  const { feePayer, splits, computeUnits } = offer
+  const { feePayer, splits, computeUnits, microLamports } = offer
   const own = offer.units - splits.reduce((sum, { units }) => sum + units, 0n)
   const legs = [{ recipient: offer.recipient, units: own, memo: offer.memo }, ...splits]
   const order = { lifetime, feePayer, mint: candidate.mint, legs, computeUnits, microLamports }
