@@ -239,7 +239,8 @@ describe('before paying', () => {
   it.each<[string, bigint, bigint, RegExp]>([
     ['no token', 1_000_000_000n, 0n, /holds 0 USDC and needs 0\.01/],
     ['too little of it', 1_000_000_000n, 9_999n, /holds 0\.009999 USDC and needs 0\.01/],
-    ['nothing for the fee', 0n, 1_000_000n, /has 0 SOL and needs 0\.000015 for the fees/],
+    ['nothing for the fee', 0n, 1_000_000n, /has 0 SOL and needs 0\.00090588 for the fees/],
+    ['only the SOL that it must keep', 890_880n, 1_000_000n, /has 0\.00089088 SOL and needs 0\.00090588/],
   ])('a wallet with %s is told so', async (_name, SOL, USDC, words) => {
     const wallet = await newSigner()
     if (SOL + USDC > 0n) await fixture.world.localnet.fund(wallet.address, { ...(SOL && { SOL }), USDC })

@@ -5,7 +5,7 @@ import { computeNeededLamports } from './balances.ts'
 const mint = localnetMints.USDC
 
 it.each([
-  ['tokens: the fees', mint, {}, 15_000n],
+  ['tokens: fees and minimum', mint, {}, 905_880n],
   ['tokens with a new account: fees, rent and minimum', mint, { createAccount: true }, 2_945_160n],
   ['tokens with a sponsor: nothing', mint, { isSponsored: true }, 0n],
   ['SOL: fees, price and minimum', undefined, {}, 906_880n],

@@ -46,7 +46,7 @@ const accountRent = 2_039_280n
 
 /**
  * The lamports that a wallet needs to send `units` of SOL, or of a mint, and to pay the fees, unless a sponsor pays them.
- * A wallet that gives away more than fees must keep the rent-exempt minimum, or the payment fails.
+ * A wallet that spends any must keep the rent-exempt minimum, or the payment fails.
  */
 export function computeNeededLamports(
   mint: Pick<Mint, 'address'> | undefined,
@@ -54,7 +54,8 @@ export function computeNeededLamports(
   { createAccount = false, isSponsored = false } = {},
 ): bigint {
   const given = (mint ? 0n : units) + (createAccount ? accountRent : 0n)
-  return (isSponsored ? 0n : feeReserve) + given + (given > 0n ? smallestBalance : 0n)
+  const spent = given + (isSponsored ? 0n : feeReserve)
+  return spent > 0n ? spent + smallestBalance : 0n
 }
 
 /** The first part whose wallet cannot receive it: it has no token account, or remains too empty. */
