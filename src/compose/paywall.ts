@@ -18,6 +18,7 @@ import { createPaymentDrafts } from '../chain/wallets/payment-drafts.ts'
 import { createSubmitter, encodeWire } from '../chain/wallets/sponsor.ts'
 import { createWalletHistory } from '../chain/wallets/wallet-history.ts'
 import { createLimits, type Limits } from '../core/collections/limits.ts'
+import { createTurns } from '../core/collections/turns.ts'
 import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
@@ -364,6 +365,7 @@ function createNetworkParts(
     openAccount: ({ key, ...order }) => opener.open({ ...order, wallet: () => uses.open(key, 'accountKey') }),
     paymentDrafts: createPaymentDrafts({ rpc, network, verifier, genesis }),
     submitter,
+    payerTurns: createTurns(),
     encodeWire,
     openSponsor: sponsors.open,
     listSponsors: sponsors.list,

@@ -48,7 +48,19 @@ it('the receipt of an MPP client names its challenge, and that of an x402 client
   expect(read((await payWithX402(`${url}/data`, payer)).response).challengeId).toBeUndefined()
 })
 
-it('a second payment of a wallet, while the first is open, gets 429 and may come again after a second', async () => {
+it('one wallet buys six times at once with x402 and MPP, at two servers', async () => {
+  const business = fixture.business()
+  const servers = [await business.open(), await business.open()]
+  const payer = await fixture.payer()
+  const purchases = [payWithX402, payWithMppx, payWithX402V1, payWithX402, payWithMppx, payWithX402].map((pay, index) =>
+    pay(`${servers[index % 2]?.url}/data?${index}`, payer),
+  )
+  const statuses = (await Promise.all(purchases)).map(({ response }) => response.status)
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 200])
+  expect(business.served).toHaveLength(6)
+})
+
+it('a second payment of a wallet, while the first is not confirmed, gets 429 after waitSeconds, and may come again', async () => {
   const { faults } = fixture.world.localnet
   const { url } = await fixture.business().open({ waitSeconds: 0.1 })
   const payer = await fixture.payer()

@@ -17,10 +17,13 @@ it('gives callers of one name their turns in order, and others theirs at once', 
 
 it('refuses a caller behind too many others, until one of them has ended', async () => {
   const turns = createTurns(1)
+  expect(turns.isFree('a')).toBe(true)
   const end = await turns.take('a')
+  expect([turns.isFree('a'), turns.isFree('b')]).toEqual([false, true])
   const second = turns.take('a')
   expect(turns.take('a')).toBeUndefined()
   end?.()
   ;(await second)?.()
+  expect(turns.isFree('a')).toBe(true)
   expect(turns.take('a')).toBeDefined()
 })

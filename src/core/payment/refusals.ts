@@ -51,7 +51,7 @@ export const refusals = {
   body_incomplete: again(400, 'The request body ended early.'),
   payment_in_progress: again(409, 'Another request is using this payment.'),
   payment_replay: no(409, 'This payment has already been used.'),
-  rate_limited: again(429, 'Too many invalid payment proofs from this address.', 10),
+  rate_limited: again(429, 'Too many payment attempts. Wait before the next one.', 10),
   handler_failed: again(502, 'The resource failed. The payment remains valid.'),
   chain_unavailable: again(503, 'The chain cannot be read at the moment.', 2),
   chain_disagreement: again(503, 'The chain nodes contradict each other at the moment.', 2),

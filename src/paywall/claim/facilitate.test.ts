@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createLimits } from '../../core/collections/limits.ts'
+import { createTurns } from '../../core/collections/turns.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
 import { token2022Program } from '../../core/money/tokens.ts'
 import { type Ledger, LedgerUnavailable } from '../../core/ports/ledger.ts'
@@ -84,6 +85,7 @@ async function begin({ network = 'localnet', leastPrice = 0n } = {}) {
     sealer: createSealer(new Uint8Array(32)),
     pseudonyms: createPseudonyms(new Uint8Array(32)),
     encodeWire: () => 'wire',
+    payerTurns: createTurns(),
     submitter: {
       start: async () => {},
       recent: () => ({ slot: 1 }),

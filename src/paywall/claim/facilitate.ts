@@ -5,7 +5,6 @@
  * payment request comes from the calling server, so the recipient must be on the operator's list. A settled payment is
  * reported as a success once, because the calling server delivers after every success that it hears of.
  */
-import { createTurns, type Turns } from '../../core/collections/turns.ts'
 import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { type Mint, type MintTable, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'
@@ -38,14 +37,13 @@ import {
   otherIsOpen,
   refuseOpening,
   sendRecorded,
+  turnPauseMs,
 } from './submit.ts'
 
 /** The time for which a settlement waits for the chain. Callers wait for up to 90 s. */
 const waitMs = 20_000
 /** A payment waits for the payer's other ones for this time. */
 const turnMs = 10_000
-const turnPauseMs = 200
-const mostWaiting = 64
 /** The caller is a server, and brings the payments of all its clients. */
 const callerLimits = { perAddress: { most: 600, secondsEach: 0.1 }, mostAtOnce: 512 }
 
@@ -104,7 +102,6 @@ interface OpenFacilitator extends FacilitatorParts {
   readonly sponsor: SponsorHandle
   readonly rateLimit: RateLimit
   /** By payer: the next payment is checked after the last one has landed, so that it cannot rely on spent funds. */
-  readonly turns: Turns
 }
 
 export function createFacilitator(parts: FacilitatorParts): Facilitator {
@@ -112,7 +109,7 @@ export function createFacilitator(parts: FacilitatorParts): Facilitator {
   const { payTo } = config
   const sponsor = runtime.openSponsor(config.sponsor, { recipients: payTo })
   const rateLimit = createRateLimit(runtime.openLimits(), 'facilitator', callerLimits)
-  const open: OpenFacilitator = { ...parts, sponsor, rateLimit, turns: createTurns(mostWaiting) }
+  const open: OpenFacilitator = { ...parts, sponsor, rateLimit }
   const isReady = Promise.all([sponsor.ready(), runtime.submitter.start(), ...payTo.map(runtime.prepareRecipient)])
   return {
     ready: async () => void (await isReady),
@@ -254,7 +251,7 @@ async function settlePayment(
   call: FacilitatorCall,
 ): Promise<FacilitatorAnswer> {
   const until = parts.runtime.clock.monotonic() + turnMs
-  const turn = await parts.turns.take(transaction.payer)
+  const turn = await parts.runtime.payerTurns.take(transaction.payer)
   if (!turn) return { kind: 'refused', refusal: otherIsOpen }
   let recorded: Promise<void> = Promise.resolve()
   try {

@@ -17,7 +17,7 @@ import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { checkSubmitter, openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { RecordedSubmission, SubmittedTransaction } from '../../core/ports/sponsor.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
-import { openRequest } from '../../core/protocol/request-id.ts'
+import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
 import type { Credential, ForeignDialect, Reading, RefusalFacts } from '../../dialects/dialect.ts'
 import { unsponsoredLimits } from '../config/sponsor.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
@@ -30,10 +30,12 @@ import {
   holdMs,
   isClientsFault,
   isExpired,
+  otherIsOpen,
   recordLater,
   refuseOpening,
   type SentTransaction,
   sendRecorded,
+  turnPauseMs,
 } from './submit.ts'
 import type { Claim } from './verify-on-chain.ts'
 
@@ -60,14 +62,24 @@ export async function settlePayment(
   const { proof, lamports, isNew } = submission.submitted
   const claim: Claim = { ...request, proof, lamports, isNew }
   const stop = followTransaction(request.routeRuntime.runtime, submission.submitted)
-  const admission = await admit(claim).finally(stop)
+  const admission = await admitInTurn(request.routeRuntime, claim, submission).finally(stop)
   if (admission.kind === 'admitted') return { kind: 'settled', claim, admission }
-  await recordFailure(request.routeRuntime, submission.submitted, admission)
   const { tx, requestId, payer } = proof
   const refusal = unseen.includes(admission.code)
     ? await refusePending(request.routeRuntime, submission.submitted)
     : admission
   return { kind: 'refused', refusal, facts: { tx, requestId, payer } }
+}
+
+/** The next payment of the payer begins when the outcome of this one is recorded. */
+async function admitInTurn(routeRuntime: RouteRuntime, claim: Claim, { submitted, endTurn }: SubmittedInTurn) {
+  try {
+    const admission = await admit(claim)
+    if (admission.kind !== 'admitted') await recordFailure(routeRuntime, submitted, admission)
+    return admission
+  } finally {
+    endTurn()
+  }
 }
 
 /** A transaction that can no longer land is over, and its client may pay again. */
@@ -143,8 +155,15 @@ interface Submitted extends SentTransaction {
   readonly isNew: boolean
 }
 
+interface SubmittedInTurn {
+  readonly kind: 'submitted'
+  readonly submitted: Submitted
+  /** Lets the next payment of the payer begin. */
+  endTurn(): void
+}
+
 type SubmissionResult =
-  | { readonly kind: 'submitted'; readonly submitted: Submitted }
+  | SubmittedInTurn
   /** `tx` is a fact only of a transaction that was recorded and may have been sent: it is the sponsor's signature. */
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly facts: RefusalFacts }
 
@@ -194,8 +213,60 @@ async function submitChecked(
   const { requestId, request } = found
   const { claim } = credential
   const facts = { requestId, payer }
+  // A repetition does not wait for the payer's turn: a reader of the chain could present it, too.
   const known = await runtime.ledger.submissions.findMessage(transaction.message)
   if (known) return continueKnown(routeRuntime, known, facts, claim)
+  const until = runtime.clock.monotonic() + Math.max(routeRuntime.route.config.waitMs, turnPauseMs)
+  const mustWait = !runtime.payerTurns.isFree(payer)
+  const endTurn = await runtime.payerTurns.take(payer)
+  if (!endTurn) return refused(otherIsOpen, facts)
+  let result: SubmissionResult | undefined
+  try {
+    const payment = { requestId, request, claim, transaction, address }
+    result = await submitInTurn(routeRuntime, payment, { until, hasWaited: mustWait })
+    return result.kind === 'submitted' ? { ...result, endTurn } : result
+  } finally {
+    if (result?.kind !== 'submitted') endTurn()
+  }
+}
+
+interface CheckedSubmission extends Pick<ReadSubmission, 'transaction' | 'address'> {
+  readonly requestId: string
+  readonly request: OpenedRequest
+  readonly claim: string | undefined
+}
+
+/**
+ * Waits while another server settles another payment of the same payer. The payer may have spent its money there, so each
+ * attempt begins with the checks.
+ */
+async function submitInTurn(
+  routeRuntime: RouteRuntime,
+  payment: CheckedSubmission,
+  { until, hasWaited }: { readonly until: number; readonly hasWaited: boolean },
+): Promise<SubmissionResult> {
+  const { requestId, transaction, claim } = payment
+  const { clock, ledger } = routeRuntime.runtime
+  const facts = { requestId, payer: transaction.payer }
+  for (let mayBeSent = hasWaited; ; mayBeSent = true) {
+    const sent = mayBeSent ? await ledger.submissions.findMessage(transaction.message) : undefined
+    if (sent) return continueKnown(routeRuntime, sent, facts, claim)
+    // After a long wait the client may have given up.
+    if (clock.monotonic() > until) return refused(otherIsOpen, facts)
+    const result = await submitNew(routeRuntime, payment)
+    if (result !== 'later') return result
+    await new Promise((resolve) => setTimeout(resolve, turnPauseMs))
+  }
+}
+
+/** `later`: another transaction of the payer is open. */
+async function submitNew(
+  routeRuntime: RouteRuntime,
+  { requestId, request, claim, transaction, address }: CheckedSubmission,
+): Promise<SubmissionResult | 'later'> {
+  const { runtime } = routeRuntime
+  const { payer } = transaction
+  const facts = { requestId, payer }
   const wrong = await checkNew(routeRuntime, request, transaction)
   if (wrong) {
     // Meanwhile, another request may have sent the same transaction.
@@ -212,9 +283,10 @@ async function submitChecked(
   const limits = routeRuntime.route.config.sponsor?.limits ?? unsponsoredLimits
   const opening = await runtime.ledger.submissions.open(submission, limits)
   if (opening.kind === 'known') return continueKnown(routeRuntime, opening, facts, claim)
+  if (opening.kind === 'other' && opening.of === 'payer') return 'later'
   if (opening.kind !== 'opened') return refused(refuseOpening(routeRuntime, opening), facts)
   const isSent = await sendRecorded(runtime, submitted)
-  return isSent ? { kind: 'submitted', submitted } : refused(refuse('settlement_pending'), facts)
+  return isSent ? { kind: 'submitted', submitted, endTurn: noTurn } : refused(refuse('settlement_pending'), facts)
 }
 
 /**
@@ -247,8 +319,10 @@ async function continueKnown(
     await runtime.ledger.submissions.hold(submission.tx, now + holdMs)
     await runtime.submitter.send(sealed)
   }
-  return { kind: 'submitted', submitted }
+  return { kind: 'submitted', submitted, endTurn: noTurn }
 }
+
+function noTurn(): void {}
 
 function createProof(tx: string, requestId: string, payer: string, claim: string | undefined): Proof {
   const [txBytes = new Uint8Array(), payerBytes = new Uint8Array()] = [decodeSignature(tx), decodeAddress(payer)]

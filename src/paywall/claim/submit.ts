@@ -98,6 +98,9 @@ export async function sendRecorded(runtime: Runtime, sent: SentTransaction): Pro
   return false
 }
 
+/** The pause before the next look whether another server has settled the other payment of a payer. */
+export const turnPauseMs = 200
+
 /** Each payer has one transaction under way. */
 export const otherIsOpen = refuse('rate_limited', {
   detail: 'Another payment of this wallet is not confirmed yet.',
@@ -155,8 +158,11 @@ export async function recordLater(writing: Promise<void>): Promise<void> {
   }
 }
 
-/** Whether a refusal counts against the client's rate limit. A repetition, and an outage, are not its fault. */
-export function isClientsFault({ code }: Refusal): boolean {
-  const { status } = refusals[code]
-  return status !== 409 && status !== 503
+/**
+ * Whether a refusal counts against the client's rate limit. A repetition, an outage and a slow payment before this one
+ * are not its fault.
+ */
+export function isClientsFault(refusal: Refusal): boolean {
+  const { status } = refusals[refusal.code]
+  return status !== 409 && status !== 503 && refusal !== otherIsOpen
 }

@@ -3,6 +3,7 @@
  * that identify older requestIds.
  */
 import type { Limits } from '../../core/collections/limits.ts'
+import type { Turns } from '../../core/collections/turns.ts'
 import { equalBytes, type Hmac, prepareHmac } from '../../core/encoding/hmac.ts'
 import type { JournaledRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, MintTable, TokenCode } from '../../core/money/tokens.ts'
@@ -81,6 +82,8 @@ export interface RuntimeParts {
   }) => Promise<Opening>
   /** Transactions that clients of other protocols submit. */
   readonly submitter: Submitter
+  /** The payments of one wallet that this process submits, one after the other. */
+  readonly payerTurns: Turns
   /** Encodes a transaction for a node. */
   readonly encodeWire: (bytes: Uint8Array) => string
   /**
