@@ -69,7 +69,12 @@ function Drawing({ points, before, step, zone, locale, describe, width }: Drawin
     ...{ step, zone, locale, most: Math.floor(inner.width / labelWidth) },
   })
   const money = openNumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 })
-  const earlier = trace(before.slice(0, points.length)).join('L')
+  const earlier = trace(before.slice(0, points.length))
+  // Without the parts on the axis, where the edge would cut the bars.
+  const edges = earlier.slice(1).map((end, index) => {
+    const isRaised = before[index] !== 0 || before[index + 1] !== 0
+    return isRaised ? `M${earlier[index]}L${end}` : ''
+  })
   const line = trace(points.map(({ value }) => value)).join('L')
   const chosen = pointed.value !== undefined && pointed.value < points.length ? pointed.value : undefined
   const point = (event: PointerEvent) => {
@@ -117,10 +122,10 @@ function Drawing({ points, before, step, zone, locale, describe, width }: Drawin
             <path class="plot-line" d={`M${line}`} />
           </>
         )}
-        {earlier !== '' && (
+        {earlier.length > 0 && (
           <>
-            <path class="plot-before-edge" d={`M${earlier}`} />
-            <path class="plot-before" d={`M${earlier}`} />
+            <path class="plot-before-edge" d={edges.join('')} />
+            <path class="plot-before" d={`M${earlier.join('L')}`} />
           </>
         )}
         {chosen !== undefined && (

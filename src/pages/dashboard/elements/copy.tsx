@@ -1,5 +1,6 @@
 /** Text with a copy button. */
 import { useSignal } from '@preact/signals'
+import { Fragment } from 'preact'
 import { Icon } from './icons.tsx'
 
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
@@ -29,11 +30,18 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
   )
 }
 
-/** A command for a terminal. */
+/** A command for a terminal. Its lines end between words, because a browser would also break `--url` after a hyphen. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <span class="command">
-      <code>{text}</code>
+      <code>
+        {text.split(' ').map((word, index) => (
+          <Fragment key={index}>
+            {index > 0 && ' '}
+            <span class="command-word">{word}</span>
+          </Fragment>
+        ))}
+      </code>
       <CopyButton text={text} what="the command" />
     </span>
   )

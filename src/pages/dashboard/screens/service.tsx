@@ -234,7 +234,13 @@ const columns: readonly Column<Route>[] = [
       const name = `${one.methods.join(', ')} ${one.path ?? 'without a name'}`
       return (
         <>
-          {path === '' ? name : <Link href={formatAddress('endpoint', { name: path })}>{name}</Link>}
+          {path === '' ? (
+            name
+          ) : (
+            <Link href={formatAddress('endpoint', { name: path })} class="row-link">
+              {name}
+            </Link>
+          )}
           {one.why !== '' && <p class="muted route-why">{sentence(one.why)}</p>}
           <span class="narrow">
             {one.isSelling ? 'Sells' : 'Paused'} · {one.acceptedMints.join(', ')}
