@@ -89,13 +89,16 @@ export function renderLink(href: string, name: string): string {
   return `<a href="${escapeHtml(href)}" target="_blank" rel="noopener">${escapeHtml(name)}</a>`
 }
 
-/** The values are computed, so they are only hexadecimal digits. */
+/**
+ * The values are computed, so they are only hexadecimal digits. Browsers of 2023 do not know `light-dark()`, and would
+ * show buttons without a colour.
+ */
 function accentStyle(seller: Seller | undefined): string {
   if (seller?.colour === undefined) return ''
   const { light, dark } = deriveAccent(seller.colour)
-  const pair = (name: string, one: string, other: string): string => `--${name}:light-dark(${one},${other});`
-  const accent = pair('accent', light.accent, dark.accent) + pair('accent-text', light.text, dark.text)
-  return `:root{${accent}${pair('accent-soft', light.soft, dark.soft)}}`
+  const write = ({ accent, text, soft }: typeof light): string =>
+    `:root{--accent:${accent};--accent-text:${text};--accent-soft:${soft}}`
+  return `${write(light)}@media (prefers-color-scheme:dark){${write(dark)}}`
 }
 
 export function clip(text: string): string {

@@ -1,10 +1,10 @@
 /** The outgoing wallet of the rewards, its balance, and its shortfall. */
-import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, subtractDecimal } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Rewards } from '../data/outgoing.ts'
 import { Command, IdLine } from '../elements/copy.tsx'
-import { AmountFact, Fact } from '../elements/fact.tsx'
+import { AmountFact } from '../elements/fact.tsx'
 
 /** Enough for some thousand fees, or for the rent of a few token accounts. */
 const littleSol = '0.01'
@@ -44,7 +44,7 @@ export function PayingWallet({ wallet, due, threshold }: PayingWalletProps) {
         <IdLine name="Wallet" text={wallet.address} />
         <AmountFact name="Holds" amount={wallet.native} token="NATIVE" />
         <AmountFact name="For fees" amount={wallet.sol} token="SOL" />
-        {threshold !== null && <Fact name="Pays from">{formatAmount(threshold, locale)} NATIVE on</Fact>}
+        {threshold !== null && <AmountFact name="Least payout" amount={threshold} token="NATIVE" />}
       </dl>
     </>
   )
