@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, compile, install, installPeers, root, say, tool } from './prepare.mjs'
 
-/** Checks the style while the rest is prepared. */
+/** Checks the style while the rest is prepared, and types as soon as it is. */
 export async function prepareAndCheck() {
   say('Checking style, types and unused exports…')
   const style = tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
-  await Promise.all([style, installPeers(), build({ checksTypes: false })])
+  await Promise.all([installPeers(), build({ checksTypes: false })])
   await Promise.all([
+    style,
     ...['tsconfig.json', 'bench/tsconfig.json', 'tests/tsconfig.programs.json'].map(checkTypes),
     tool('knip/bin/knip.js', '--no-progress', '--cache'),
   ])
