@@ -19,7 +19,7 @@ async function start(): Promise<typeof import('./offer.ts')> {
 }
 
 it('T198: varies payments also if another process counts from the same number', async () => {
-  drawing(7, 7, 1, 2)
+  drawing(7, 1, 7, 2)
   const [one, other] = [await start(), await start()]
   const variations = [one.createVariation(), other.createVariation()]
   expect(variations.map(({ units }) => units)).toEqual([8, 8])
