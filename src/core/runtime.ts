@@ -44,7 +44,7 @@ export interface Identity {
 
 /**
  * Posts JSON to a node. It follows no redirects, stops at `timeoutMs` or when `signal` fires, and reads up to
- * `longestAnswer`.
+ * `longestAnswer`. A longer answer is a `RangeError`, or has undici's code.
  */
 export type Transport = (
   url: string,

@@ -7,6 +7,7 @@ import { isFields } from '../../core/encoding/fields.ts'
 import type { Mark } from '../../core/ports/journal.ts'
 import { readCount } from '../rpc/json.ts'
 import type { RpcAnswer } from '../rpc/rpc.ts'
+import { createSignaturePages } from '../rpc/signature-pages.ts'
 import type { NodeReader } from './node-reader.ts'
 
 export interface Listed {
@@ -17,9 +18,8 @@ export interface Listed {
   readonly memos: string
 }
 
-const mostPerPage = 1_000
-/** A million payments. A longer list is not credible. */
-const mostPages = 1_000
+/** A longer list is not credible. */
+const mostRows = 1_000_000
 
 interface Row extends Listed {
   readonly isFailed: boolean
@@ -32,24 +32,22 @@ export async function listPayments(
   mark: Mark,
   minContextSlot: number,
 ): Promise<readonly Listed[] | undefined> {
-  const pages: Row[] = []
+  const pages = createSignaturePages(address, {
+    commitment: 'confirmed',
+    // A lagging node would hide payments.
+    ...(minContextSlot > 0 && { minContextSlot }),
+    ...(mark.signature !== '' && { until: mark.signature }),
+  })
+  const found: Row[] = []
   let before: string | undefined
-  for (let page = 0; page < mostPages; page += 1) {
-    const config = {
-      commitment: 'confirmed',
-      limit: mostPerPage,
-      // A lagging node would hide payments.
-      ...(minContextSlot > 0 && { minContextSlot }),
-      ...(mark.signature !== '' && { until: mark.signature }),
-      ...(before !== undefined && { before }),
-    }
-    const rows = await askAny(nodeReaders, 'getSignaturesForAddress', [address, config], readRows)
+  while (found.length < mostRows) {
+    const rows = await askAny(nodeReaders, ({ ask }) => pages.ask(ask, before), readRows)
     if (!rows) return undefined
     const after = rows.filter(({ slot, signature }) => slot >= mark.slot && signature !== mark.signature)
-    pages.push(...after)
+    found.push(...after)
     before = rows.at(-1)?.signature
-    if (rows.length < mostPerPage || after.length < rows.length)
-      return pages.filter(({ isFailed }) => !isFailed).reverse()
+    if (rows.length < pages.limit() || after.length < rows.length)
+      return found.filter(({ isFailed }) => !isFailed).reverse()
   }
   return undefined
 }
@@ -72,12 +70,11 @@ export async function readFinalizedSlot(nodeReaders: readonly NodeReader[]): Pro
 /** The first usable answer, starting with the node that has the fewest failures. */
 async function askAny<Value>(
   nodeReaders: readonly NodeReader[],
-  method: string,
-  params: readonly unknown[],
+  ask: (nodeReader: NodeReader) => Promise<RpcAnswer>,
   read: (result: unknown) => Value | undefined,
 ): Promise<Value | undefined> {
   for (const nodeReader of [...nodeReaders].sort((left, right) => left.failures() - right.failures())) {
-    const answer: RpcAnswer = await nodeReader.ask(method, params)
+    const answer = await ask(nodeReader)
     const value = answer.kind === 'answered' ? read(answer.result) : undefined
     if (value !== undefined) return value
   }

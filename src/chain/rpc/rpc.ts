@@ -14,7 +14,7 @@ export type RpcAnswer =
   /** `dateMs` is the node's clock, if its HTTP response contains it. */
   | { readonly kind: 'answered'; readonly result: unknown; readonly dateMs?: number | undefined }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string; readonly data: unknown }
-  | { readonly kind: 'unavailable'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string; readonly isTooLarge?: boolean }
 
 export type Call = (method: string, params: readonly unknown[]) => Promise<RpcAnswer>
 
@@ -129,6 +129,7 @@ async function post(
   try {
     return await Promise.race([transport(url, body, { timeoutMs, signal }), stopped])
   } catch (error) {
+    if (error instanceof RangeError || readCode(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge
     return unavailable(`the node cannot be reached${formatCode(error)}`)
   } finally {
     clearTimeout(timer)
@@ -137,13 +138,19 @@ async function post(
 
 /** Reports only the code of an error, because messages contain hosts, ports and paths. */
 function formatCode(error: unknown): string {
-  const code = isFields(error) || error instanceof Error ? (error as { readonly code?: unknown }).code : undefined
+  const code = readCode(error)
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? ` (${code})` : ''
 }
 
+function readCode(error: unknown): unknown {
+  return isFields(error) || error instanceof Error ? (error as { readonly code?: unknown }).code : undefined
+}
+
+const tooLarge: RpcAnswer = { kind: 'unavailable', why: 'the response is larger than 1 MB', isTooLarge: true }
+
 /** Validates an HTTP response down to the shape of its result. */
 function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
-  if (text.length > longestAnswer) return unavailable('the response is larger than 1 MB')
+  if (text.length > longestAnswer) return tooLarge
   const value = parseJson(text)
   if (!isFields(value)) return unavailable(`the node returned status ${status} without JSON`)
   const error = value['error']

@@ -11,6 +11,7 @@ import { readGenesis } from '../rpc/genesis.ts'
 import { describeError, readCount } from '../rpc/json.ts'
 import { readNumber } from '../rpc/results.ts'
 import type { Call, Rpc } from '../rpc/rpc.ts'
+import { createSignaturePages } from '../rpc/signature-pages.ts'
 import { readExpiry } from './signature-state.ts'
 
 export interface CosignedPayment {
@@ -33,9 +34,8 @@ export type CosignedFate =
 
 /** A blockhash can be older than the slot at which the node reported it, by its lifetime at most. */
 const earlierSlots = 300
-const mostPerPage = 1_000
 /** A longer history within a blockhash's lifetime is not credible. */
-const mostPages = 10
+const mostRows = 10_000
 const impossibleSlot = Number.MAX_SAFE_INTEGER
 const minContextSlotNotReached = -32016
 
@@ -108,10 +108,10 @@ async function search(
   memo?: string,
 ): Promise<CosignedFate | 'absent'> {
   const oldest = payment.slot - earlierSlots
+  const pages = createSignaturePages(payment.wallet, config)
   let before: string | undefined
-  for (let page = 0; page < mostPages; page += 1) {
-    const options = { ...config, limit: mostPerPage, ...(before !== undefined && { before }) }
-    const answer = await call('getSignaturesForAddress', [payment.wallet, options])
+  for (let read = 0; read < mostRows; ) {
+    const answer = await pages.ask(call, before)
     if (answer.kind !== 'answered' || !Array.isArray(answer.result)) return unlisted
     const rows = answer.result.map(readRow)
     for (const row of rows) {
@@ -125,8 +125,9 @@ async function search(
         : { kind: 'failed', tx: row.tx, error: describeError(row.err) }
     }
     const last = rows.at(-1)
-    if (!last || rows.length < mostPerPage || last.slot < oldest) return 'absent'
+    if (!last || rows.length < pages.limit() || last.slot < oldest) return 'absent'
     before = last.tx
+    read += rows.length
   }
   return unknown('the wallet has too many transactions')
 }
