@@ -116,7 +116,9 @@ export function createNodeReader({ node, pin, verifier, signed, clock, log }: No
 
   async function testify(signature: string, verified: Verified, commitment: Commitment): Promise<NodeReading> {
     const answer = await ask('getTransaction', [signature, { ...config, commitment }])
-    if (answer.kind !== 'answered') return fail(describe(answer))
+    // A stranger can make the report on a transaction exceed the largest answer, with calls between programs.
+    const isTooLarge = answer.kind === 'unavailable' && answer.isTooLarge === true
+    if (answer.kind !== 'answered') return fail(describe(answer), false, isTooLarge)
     const testimony = await readTestimony(signature, answer.result, verified)
     if (testimony.kind === 'unavailable') return fail(testimony.why, testimony.soon, true)
     failures = 0

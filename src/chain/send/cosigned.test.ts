@@ -35,4 +35,12 @@ describe('readCosignedFate', () => {
     const rpc = { nodes: [createNode(outcomes)] }
     expect(await readCosignedFate({ rpc, genesis }, payment)).toMatchObject(expected)
   })
+
+  it('T199: passes over a transaction of a stranger whose report exceeds the largest answer', async () => {
+    const { call, ...node } = createNode({ confirmed: null, finalized: null })
+    const large: Call = async (method, params) =>
+      method === 'getTransaction' ? { kind: 'unavailable', why: 'too large', isTooLarge: true } : call(method, params)
+    const fate = await readCosignedFate({ rpc: { nodes: [{ ...node, call: large }] }, genesis }, payment)
+    expect(fate).not.toMatchObject({ why: 'a transaction of the wallet cannot be read' })
+  })
 })

@@ -153,6 +153,8 @@ function readRow(row: unknown): Row | undefined {
 async function readSignatures(call: Call, tx: string, commitment: unknown): Promise<readonly unknown[] | undefined> {
   const config = { encoding: 'json', maxSupportedTransactionVersion: 1, commitment }
   const answer = await call('getTransaction', [tx, config])
+  // The report on a plain payment is short, so this is another transaction.
+  if (answer.kind === 'unavailable' && answer.isTooLarge) return []
   const transaction = answer.kind === 'answered' && isFields(answer.result) ? answer.result['transaction'] : undefined
   const signatures = isFields(transaction) ? transaction['signatures'] : undefined
   return Array.isArray(signatures) ? signatures : undefined

@@ -10,9 +10,12 @@ interface World {
   readonly genesis?: string
   readonly blockhash?: string
   readonly isValid?: boolean
+  /** Its reports on transactions exceed the largest answer. */
+  readonly isLarge?: boolean
 }
 
-function nodeOf({ rows = [], finalized = 100, first = 0, genesis = 'chain', blockhash = 'h', isValid }: World): Node {
+function nodeOf(world: World): Node {
+  const { rows = [], finalized = 100, first = 0, genesis = 'chain', blockhash = 'h', isValid, isLarge } = world
   const results: Readonly<Record<string, unknown>> = {
     getGenesisHash: genesis,
     getSlot: finalized,
@@ -24,6 +27,7 @@ function nodeOf({ rows = [], finalized = 100, first = 0, genesis = 'chain', bloc
   }
   const call: Node['call'] = async (method, params) => {
     const { minContextSlot = 0 } = (params[1] ?? {}) as { readonly minContextSlot?: number }
+    if (method === 'getTransaction' && isLarge) return { kind: 'unavailable', why: 'too large', isTooLarge: true }
     if (minContextSlot > finalized) return { kind: 'refused', code: -32016, message: '', data: undefined }
     return { kind: 'answered', result: results[method] }
   }
@@ -75,6 +79,11 @@ describe('the history of a wallet', () => {
 
   it('does not tell who sent a transaction that a node does not have', async () => {
     expect(await open({}).hasSent('signature')).toBeUndefined()
+  })
+
+  it('T199: did not send a transaction whose report exceeds the largest answer', async () => {
+    expect(await open({ isLarge: true }, { isLarge: true }).hasSent('signature')).toBe(false)
+    expect(await open({ isLarge: true }, {}).hasSent('signature')).toBeUndefined()
   })
 
   it('reads the newest blockhash of all nodes, and the slot at which it has expired', async () => {
