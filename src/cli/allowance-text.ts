@@ -26,7 +26,7 @@ export function leftText({ unit, remaining, until }: AllowanceLeft): string | un
     case 'second':
       return `${durationText(remaining)} left${end}`
     case 'byte':
-      return `${bytesText(remaining)} left, before this${end}`
+      return `${bytesText(remaining)} left before this response${end}`
     case 'file':
       return undefined
   }

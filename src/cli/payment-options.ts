@@ -1,5 +1,5 @@
 /** The common options of `pay` and `quote`: the request, the wallet and the limits. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
 import type { ClientOptions } from '../client/options.ts'
@@ -94,12 +94,19 @@ export async function openPurse(named: string | undefined, genesis: string | und
 }
 
 export async function openWallet(path: string, create: boolean): Promise<AgentWallet> {
+  if (!create && !existsSync(path)) throw new CommandError('wallet', 'wallet_unusable', explainNoWallet(path))
   try {
     const passphrase = await readPassphrase(path)
     return await initAgentWallet({ path, create, ...(passphrase !== undefined && { passphrase }) })
   } catch (error) {
     throw new CommandError('wallet', 'wallet_unusable', (error as Error).message)
   }
+}
+
+function explainNoWallet(path: string): string {
+  return path === agentWalletPath()
+    ? `You have no wallet yet (${path}). Create it with npx paystile wallet new, or on a localnet with npx paystile faucet.`
+    : `The key file ${path} does not exist. Create it with npx paystile wallet new ${path}, or name another file.`
 }
 
 function readProtocol(name: string): Protocol {

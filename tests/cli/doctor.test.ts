@@ -297,7 +297,9 @@ describe('a configuration that is not', () => {
     const rival = createServer((_request, response) => void response.end('{}'))
     const { port } = new URL(await listen(rival))
     const config = settings({ ...own(), listen: { host: '127.0.0.1', port: Number(port) } })
-    expect(await broken(config)).toMatch(/fail port: another program uses 127\.0\.0\.1:\d+ → stop it, or change listen/)
+    expect(await broken(config)).toMatch(
+      /fail port: another program uses 127\.0\.0\.1:\d+ → stop the program that uses \S+, or change listen/,
+    )
     rival.removeAllListeners('request')
     let answer = { ready: true }
     let told: object | undefined = { network: 'devnet', service: 'default', genesis: 'another', identityKey: 'x' }
@@ -306,7 +308,8 @@ describe('a configuration that is not', () => {
       response.writeHead(told ? 200 : 503)
       response.end(JSON.stringify(told ?? {}))
     })
-    const stranger = /fail port: another paystile service uses 127\.0\.0\.1:\d+, .* → stop it, or change listen/
+    const stranger =
+      /fail port: another paystile service uses 127\.0\.0\.1:\d+, .* → stop the program that uses \S+, or change listen/
     expect(await broken(config)).toMatch(stranger)
     const keyring = openKeyring(secret, [])
     const identityKey = encodeBase58(createIdentity(keyring?.identitySeed ?? new Uint8Array()).publicKey)

@@ -196,7 +196,9 @@ it('prints the rest of an allowance, except for a single request', () => {
   expect(leftText({ unit: 'request', remaining: 0 })).toBeUndefined()
   expect(leftText({ unit: 'request', remaining: 0, until })).toBe('0 requests left')
   expect(leftText({ unit: 'second', remaining: 60, until })).toBe(`1 minute left, good until ${until}`)
-  expect(leftText({ unit: 'byte', remaining: 2_000_000, until })).toBe(`2 MB left, before this, good until ${until}`)
+  expect(leftText({ unit: 'byte', remaining: 2_000_000, until })).toBe(
+    `2 MB left before this response, good until ${until}`,
+  )
   expect(leftText({ unit: 'file', remaining: 12, until })).toBeUndefined()
   expect(bytesText(2_340_000_000)).toBe('2.34 GB')
 })

@@ -137,6 +137,15 @@ describe('the wallet', () => {
     announce(fixture.world)
   })
 
+  it('that does not exist is refused with the command that creates it', async () => {
+    const file = join(bin, 'none.json')
+    const named = await paystile('pay', data(), '--wallet', file)
+    expect([named.code, errorOf(named).message]).toEqual([
+      4,
+      `The key file ${file} does not exist. Create it with npx paystile wallet new ${file}, or name another file.`,
+    ])
+  })
+
   it('that is a directory keeps its rights', async () => {
     const end = await paystile('pay', data(), '--wallet', bin)
     expect([end.code, errorOf(end).code]).toEqual([4, 'wallet_unusable'])

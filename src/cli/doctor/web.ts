@@ -99,6 +99,7 @@ export async function checkPort({ host, port }: Pick<Plan, 'host' | 'port'>, mar
   const place = `${host}:${port}`
   if (code === undefined) return { findings: [ok(`${place} is free`)], isServing: false }
   const edit = 'change listen in the configuration'
+  const stop = `stop the program that uses ${place}, or ${edit}`
   if (code !== 'EADDRINUSE') {
     const words =
       code === 'EACCES' ? `this user may not listen on ${place}` : `${host} is not an address of this machine (${code})`
@@ -109,13 +110,13 @@ export async function checkPort({ host, port }: Pick<Plan, 'host' | 'port'>, mar
   const whose = ready && mark ? isOf(mark, await ask(`${origin}${endpoints.wellKnown}`, 'GET')) : 'own'
   if (whose === 'other') {
     const words = `another paystile service uses ${place}, with another network, name, chain or key`
-    return { findings: [fail(words, `stop it, or ${edit}`)], isServing: false }
+    return { findings: [fail(words, stop)], isServing: false }
   }
   if (ready && whose === 'unknown') {
     const words = `a paystile service that has not started uses ${place}; it may be this one`
     return { findings: [warn(words, 'see its log')], isServing: true }
   }
-  if (!ready) return { findings: [fail(`another program uses ${place}`, `stop it, or ${edit}`)], isServing: false }
+  if (!ready) return { findings: [fail(`another program uses ${place}`, stop)], isServing: false }
   const finding = ready.isReady
     ? ok(`paystile already runs on ${place}`)
     : warn(`paystile already runs on ${place}, but is not ready to sell: ${ready.why}`, 'see its log')

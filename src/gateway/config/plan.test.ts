@@ -144,7 +144,7 @@ describe('all problems are reported at once', () => {
 
   it.each<[string, object, string]>([
     ['no routes', { routes: [] }, 'routes: must have a route'],
-    ['routes left out', {}, 'routes: is missing'],
+    ['routes left out', {}, 'routes: is missing; list at least one path with its price'],
     ['no price', { routes: [{ path: '/a' }] }, 'routes[0]: has neither a price nor free: true'],
     [
       'price and free',
@@ -279,7 +279,9 @@ describe('all problems are reported at once', () => {
   it('shared options are set once, with their place in the file', () => {
     const { recipient: _, ...without } = base
     const config = { ...without, routes: [report, { path: '/b', price: 0 }, { path: '/c', price: 1, token: 'usdt' }] }
-    expect(problemsOf({ ...config, routes: config.routes.slice(0, 1) })).toEqual(['recipient: is missing'])
+    expect(problemsOf({ ...config, routes: config.routes.slice(0, 1) })).toEqual([
+      'recipient: is missing; set it, or PAYSTILE_RECIPIENT, to the address of your wallet',
+    ])
     expect(problemsOf(config)).toEqual(['routes[2].token: must be one of NATIVE, USDC, SOL, or a code of tokens'])
     expect(
       problemsOf({ ...without, routes: [report, { path: '/b', price: 1 }] }, { PAYSTILE_RECIPIENT: 'nobody' }),

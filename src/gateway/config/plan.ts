@@ -8,7 +8,7 @@ import type { Config, Environment, ParsedOptions } from '../../paywall/config/co
 import { completeConfig, fromEnvironment, withEnvironment } from '../../paywall/config/config.ts'
 import { headerName } from '../../paywall/config/kinds.ts'
 import type { Pricing } from '../../paywall/config/pricing.ts'
-import { type OptionProblem, type Place, parseOptions } from '../../paywall/config/problems.ts'
+import { explainMissing, type OptionProblem, type Place, parseOptions } from '../../paywall/config/problems.ts'
 import { isKeptHeader } from '../headers.ts'
 import { matches, parsePattern, splitPath } from '../routing/match.ts'
 import { formatPlace } from './place.ts'
@@ -137,7 +137,7 @@ function readPaywall(
   const options = (from: object) => Object.entries(from).filter(([key]) => paywallNames.has(key))
   const given: Partial<ParsedOptions> = Object.fromEntries([...options(data), ...options(route)])
   const missing = (['token', 'recipient'] as const).filter((option) => given[option] === undefined)
-  problems.push(...missing.map((option) => ({ place: [option], why: 'is missing' })))
+  problems.push(...missing.map((option) => ({ place: [option], why: explainMissing([option]) })))
   if (missing.length > 0) return undefined
   const endpoint = parseEndpoint(name)
   const named = { scope: nameScope(name), ...(endpoint && { endpoint }), ...given, price, free }

@@ -163,10 +163,10 @@ describe('readConfig', () => {
       'recepient: is not an option; did you mean recipient?',
     ],
     ['an unknown option far from any', { ...local, zzzzzzzz: 1 }, 'zzzzzzzz: is not an option'],
-    ['no price', { ...local, price: undefined }, 'price: is missing'],
+    ['no price', { ...local, price: undefined }, 'price: is missing; set a decimal such as 0.01'],
     ['T49: a price of zero', { ...local, price: 0 }, 'price: must be more than zero'],
     ['T49: a price below one base unit', { ...local, price: 1e-7 }, 'price: 0.0000001 has more decimals than USDC (6)'],
-    ['no token', { ...local, token: undefined }, 'token: is missing'],
+    ['no token', { ...local, token: undefined }, 'token: is missing; set USDC, SOL, NATIVE or a code of tokens'],
     [
       'a token nobody knows',
       { ...local, token: 'BTC' },
@@ -182,7 +182,11 @@ describe('readConfig', () => {
       { ...local, acceptedMints: ['USDC', 'Sol'] },
       'acceptedMints.1: must be one of NATIVE, USDC, SOL, or a code of tokens, not "Sol"; did you mean "SOL"?',
     ],
-    ['no recipient', { ...local, recipient: undefined }, 'recipient: is missing'],
+    [
+      'no recipient',
+      { ...local, recipient: undefined },
+      'recipient: is missing; set it, or PAYSTILE_RECIPIENT, to the address of your wallet',
+    ],
     ['a recipient that is no address', { ...local, recipient: '0x12' }, 'recipient: "0x12" is not a Solana address'],
     ['a recipient that is no text', { ...local, recipient: 5 }, 'recipient: 5 is not a Solana address'],
     [
@@ -201,7 +205,7 @@ describe('readConfig', () => {
     [
       'a secret that is too short',
       { ...live, secret: '1:abc' },
-      'secret: entry 1 has a secret of fewer than 32 characters',
+      'secret: entry 1 has a secret of fewer than 32 characters; the format is id:secret,id:secret; create one with: ',
     ],
     ['T78: a node that is no URL', { ...live, rpc: 'ftp://x' }, 'rpc: '],
     ['memory outside a localnet', { ...live, ledger: 'memory:' }, 'ledger: a ledger in memory loses payments'],

@@ -291,9 +291,7 @@ export function checkService({ network, ledger, secret, rpc }: ServiceRead, prob
     }
   }
   if (network !== 'localnet' && secret === undefined) {
-    problems.push(
-      `secret: ${network} needs a keyring (option secret or PAYSTILE_SECRET); create one with: echo "1:$(openssl rand -base64 32)"`,
-    )
+    problems.push(`secret: ${network} needs a keyring (option secret or PAYSTILE_SECRET); ${howToCreate}`)
   }
   if (network !== 'localnet' && typeof ledger === 'string' && ledger.startsWith('memory:')) {
     problems.push(
@@ -344,10 +342,12 @@ function checkTokens(
   }
 }
 
+const howToCreate = 'create one with: echo "1:$(openssl rand -base64 32)"'
+
 /** Opens the keyring. Problems are added to the list. */
 export function openKeyring(secret: string, problems: string[]): Keyring | undefined {
   const reading = readKeyring(secret)
   if (reading.kind === 'keyring') return reading.keyring
-  problems.push(`secret: ${reading.why}; the format is id:secret,id:secret`)
+  problems.push(`secret: ${reading.why}; the format is id:secret,id:secret; ${howToCreate}`)
   return undefined
 }

@@ -62,7 +62,7 @@ function explain(issue: z.core.$ZodIssue, schema: unknown, origin: Origin): read
   }
   const inner = issue.code === 'invalid_union' ? findClosest(issue) : undefined
   if (inner) return inner.flatMap((one) => explain({ ...one, path: [...issue.path, ...one.path] }, schema, origin))
-  if (issue.input === undefined) return [{ place, why: 'is missing' }]
+  if (issue.input === undefined) return [{ place, why: explainMissing(place) }]
   if (origin === 'file' && issue.code === 'invalid_type' && issue.expected === 'string')
     return [{ place, why: typeof issue.input === 'object' ? 'must be text' : 'must be text: put it in quotes' }]
   const value = place.some((part) => unshown.includes(part)) ? undefined : quote(issue.input)
@@ -70,6 +70,19 @@ function explain(issue: z.core.$ZodIssue, schema: unknown, origin: Origin): read
     return [{ place, why: value === undefined ? issue.message : `${value} ${issue.message}` }]
   const not = value === undefined || origin === 'file' ? '' : `, not ${value}`
   return [{ place, why: `${issue.message}${not}${guessCase(issue, origin)}` }]
+}
+
+/** Options that every service sets, with a value to begin with. */
+const firstValues: Readonly<Record<string, string>> = {
+  price: 'set a decimal such as 0.01',
+  token: 'set USDC, SOL, NATIVE or a code of tokens',
+  recipient: 'set it, or PAYSTILE_RECIPIENT, to the address of your wallet',
+  routes: 'list at least one path with its price',
+}
+
+export function explainMissing(place: Place): string {
+  const remedy = place.length === 1 ? firstValues[String(place[0])] : undefined
+  return remedy === undefined ? 'is missing' : `is missing; ${remedy}`
 }
 
 /** The problems of the union member that the given object resembles most. */
