@@ -44,7 +44,7 @@ export function PayingWallet({ wallet, due, threshold }: PayingWalletProps) {
         <IdLine name="Wallet" text={wallet.address} />
         <AmountFact name="Holds" amount={wallet.native} token="NATIVE" />
         <AmountFact name="For fees" amount={wallet.sol} token="SOL" />
-        {threshold !== null && <AmountFact name="Least payout" amount={threshold} token="NATIVE" />}
+        {threshold !== null && <AmountFact name="Minimum" amount={threshold} token="NATIVE" />}
       </dl>
     </>
   )
