@@ -17,6 +17,8 @@ export function createLeftPages(open: () => Promise<Page>, settings: Settings): 
   return {
     take: async () => left.pop() ?? open(),
     leave: async (page) => {
+      // A page that visited no host has nothing to keep.
+      if (!page.url().startsWith('http')) return page.context().close()
       await empty(page)
       await page.emulateMedia({ media: null, colorScheme: 'light', forcedColors: 'none', ...settings })
       left.push(page)
