@@ -34,8 +34,8 @@ export type CheckoutState =
     }
   /** A payment arrived after the price had expired. */
   | { readonly state: 'late'; readonly tx: string }
-  /** A payment arrived that cannot be accepted. */
-  | { readonly state: 'wrong'; readonly tx: string; readonly why: string }
+  /** A payment arrived that cannot be accepted, or failed on chain, so that no money moved. */
+  | { readonly state: 'wrong'; readonly tx: string; readonly why: string; readonly isFailed?: boolean }
   /** The price has expired, and no payment was seen. */
   | { readonly state: 'expired' }
 

@@ -80,7 +80,8 @@ export function describeState(
     case 'late':
       return { tone: 'warn', title: texts.lateTitle, text: `${texts.lateText}${ask}`, tx: state.tx, ...onward }
     case 'wrong': {
-      const text = fill(texts.wrongText, { why: sentence(state.why) })
+      const why = sentence(state.why)
+      const text = state.isFailed ? why : fill(texts.wrongText, { why })
       return { tone: 'warn', title: texts.wrongTitle, text, tx: state.tx }
     }
     case 'expired':

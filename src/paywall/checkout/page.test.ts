@@ -158,7 +158,13 @@ describe('the checkout document', () => {
       true,
     ],
     ['late', { state: 'late', tx: signature }, /Paid too late/, false],
-    ['wrong', { state: 'wrong', tx: signature, why: 'the transaction failed' }, /The transaction failed\./, true],
+    ['wrong', { state: 'wrong', tx: signature, why: 'wrong token' }, /Wrong token\. For a refund/, true],
+    [
+      'wrong',
+      { state: 'wrong', tx: signature, why: 'the transaction failed', isFailed: true },
+      /The transaction failed\.(?! For a refund)/,
+      true,
+    ],
     ['expired', { state: 'expired' }, /This price has expired Nothing was paid\. Get a new price/, false],
   ])('tells %s without a script', (_name, standing, words, isOffered) => {
     const html = render({ standing })

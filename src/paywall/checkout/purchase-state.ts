@@ -203,8 +203,9 @@ const mayChange: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chai
 
 function refusedState(tx: string, refusal: Refusal, incoming: Incoming): CheckoutState {
   if (mayChange.includes(refusal.code)) return { state: 'confirming', tx }
-  const { shortfall } = refusal
-  if (!shortfall) return { state: 'wrong', tx, why: describeRefusal(refusal.code, incoming) }
+  const { shortfall, code } = refusal
+  if (!shortfall)
+    return { state: 'wrong', tx, why: describeRefusal(code, incoming), ...(code === 'tx_failed' && { isFailed: true }) }
   const { token, decimals } = shortfall
   const [received, required] = [shortfall.received, shortfall.required].map((units) => formatUnits(units, decimals))
   return { state: 'short', tx, token, received: received ?? '', required: required ?? '' }
