@@ -1,5 +1,6 @@
 /** What keeps payouts within bounds: threshold, cap, fees, the pause switch, what the wallet holds; and the dry run. */
 import { afterEach, describe, expect, it } from 'vitest'
+import { smallestBalance } from '../../src/core/money/tokens.ts'
 import type { OutgoingWallet } from '../../src/core/payouts/outgoing-wallet.ts'
 import type { PayoutLimits } from '../../src/workers/payouts/limits.ts'
 import { preview } from '../../src/workers/payouts/plan.ts'
@@ -426,12 +427,13 @@ describe('a wallet that holds too little', () => {
 
   it('waits for SOL with its planned transactions', async () => {
     fixture = openPayoutFixture()
-    fixture.world.lamports = fee - 1n
+    // The wallet must keep the rent-exempt minimum.
+    fixture.world.lamports = fee + smallestBalance - 1n
     await fixture.owe({ ann: 60n })
     await fixture.run(2)
     expect(fixture.sent).toEqual([])
-    expect(fixture.told).toEqual([expect.stringMatching(/holds 0.000004999 SOL and needs 0.000005 for fees/)])
-    fixture.world.lamports = fee
+    expect(fixture.told).toEqual([expect.stringMatching(/holds 0.000895879 SOL and needs 0.00089588 for fees/)])
+    fixture.world.lamports = fee + smallestBalance
     await fixture.run(2)
     expect(fixture.got.get('ann')).toBe(60n)
   })
@@ -439,11 +441,11 @@ describe('a wallet that holds too little', () => {
   it('needs the rent of accounts that it opens as well', async () => {
     fixture = openPayoutFixture()
     fixture.world.accounts?.set('ann', 'missing')
-    fixture.world.lamports = fee + 1_999n
+    fixture.world.lamports = fee + smallestBalance + 1_999n
     await fixture.owe({ ann: 10_000_000n })
     await fixture.run(2)
     expect(fixture.sent).toEqual([])
-    fixture.world.lamports = fee + 2_000n
+    fixture.world.lamports = fee + smallestBalance + 2_000n
     await fixture.run(2)
     // 2,000 lamports at 150 for NATIVE at 0.5.
     expect(fixture.got.get('ann')).toBe(10_000_000n - 600_000n)

@@ -1,5 +1,5 @@
 /** Reads the balances of a payer and the state of the paid wallets in one request to a node. */
-import type { Mint } from '../../core/money/tokens.ts'
+import { type Mint, smallestBalance } from '../../core/money/tokens.ts'
 import type { SplitPart } from '../../core/payment/splits.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { askAccounts, type ChainAccount } from './account.ts'
@@ -35,9 +35,6 @@ export interface OtherFunds {
   /** The mints for which it has a token account. */
   readonly mints: readonly string[]
 }
-
-/** The rent-exempt minimum. An account with less does not exist. */
-export const smallestBalance = 890_880n
 
 /** Lamports for the signature and priority fees of a payment. */
 const feeReserve = 15_000n

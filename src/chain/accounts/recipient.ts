@@ -6,7 +6,7 @@
  */
 import { canonicalJson } from '../../core/encoding/canonical-json.ts'
 import { isFields } from '../../core/encoding/fields.ts'
-import { type ByToken, type Mint, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
+import { type ByToken, type Mint, smallestBalance, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
 import type { Inspection, TokenReading, WalletReading } from '../../core/payment/token-rules.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { readCount, readU64 } from '../rpc/json.ts'
@@ -49,9 +49,6 @@ async function inspect(rpc: Rpc, genesis: string, question: RecipientQuestion): 
   return { kind: 'unknown', why: 'the nodes do not agree' }
 }
 
-/** The rent-exempt minimum of an account without data, if a node does not report it. */
-const usualLeastLamports = 890_880n
-
 async function askNode(call: Call, genesis: string, { recipient, mints }: RecipientQuestion): Promise<Inspection> {
   const entries = Object.entries(mints) as [TokenCode, Mint][]
   const pairs = entries.map(([, mint]) =>
@@ -78,9 +75,9 @@ async function readWallet(call: Call, { lamports, owner, executable }: ChainAcco
   if (executable) return { kind: 'unspendable', what: 'a program' }
   if (tokenPrograms.has(owner)) return { kind: 'unspendable', what: 'a token account or a mint' }
   // The usual case. It needs no further question.
-  if (lamports >= usualLeastLamports) return { kind: 'wallet', leastLamports: 0n }
+  if (lamports >= smallestBalance) return { kind: 'wallet', leastLamports: 0n }
   const answer = await call('getMinimumBalanceForRentExemption', [0])
-  const least = (answer.kind === 'answered' ? readU64(answer.result) : undefined) ?? usualLeastLamports
+  const least = (answer.kind === 'answered' ? readU64(answer.result) : undefined) ?? smallestBalance
   return { kind: 'wallet', leastLamports: least > lamports ? least - lamports : 0n }
 }
 

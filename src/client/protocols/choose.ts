@@ -1,8 +1,15 @@
 /** Chooses one of a server's offers: within the policy, and affordable. */
-import { computeNeededLamports, findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
+import { computeNeededLamports, findUnready, readFunds } from '../../chain/accounts/balances.ts'
 import type { Rpc } from '../../chain/rpc/rpc.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { isTokenCode, knownMints, type MintTable, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
+import {
+  isTokenCode,
+  knownMints,
+  type MintTable,
+  smallestBalance,
+  solDecimals,
+  type TokenCode,
+} from '../../core/money/tokens.ts'
 import { sumParts } from '../../core/payment/splits.ts'
 import type { Challenge } from '../../core/protocol/challenge.ts'
 import { type Protocol, protocols } from '../../core/protocol/protocols.ts'

@@ -3,12 +3,12 @@
  * crash between any two steps, the next call continues from the journal without paying again.
  */
 
-import { computeNeededLamports, findUnready, readFunds, smallestBalance } from '../../chain/accounts/balances.ts'
+import { computeNeededLamports, findUnready, readFunds } from '../../chain/accounts/balances.ts'
 import type { Lifetime, SignedPayment } from '../../chain/send/message.ts'
 import { confirm, type PaymentFate, readFate, readLifetime, submit } from '../../chain/send/send.ts'
 import { type PaymentOrder, signPayment } from '../../chain/wallets/payment.ts'
 import { formatUnits } from '../../core/money/money.ts'
-import { isOpenedByPayer, type Network } from '../../core/money/tokens.ts'
+import { isOpenedByPayer, type Network, smallestBalance } from '../../core/money/tokens.ts'
 import type { Offered } from '../../core/payment/allowance.ts'
 import { sumParts } from '../../core/payment/splits.ts'
 import type { Posting } from '../../core/payouts/outgoing-wallet.ts'

@@ -41,6 +41,8 @@ export const splTokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 
 export const solDecimals = 9
+/** The rent-exempt minimum of a wallet, in lamports. A wallet with less does not exist. */
+export const smallestBalance = 890_880n
 /** The mint of wrapped SOL, which is another token than SOL. */
 export const wrappedSol = 'So11111111111111111111111111111111111111112'
 

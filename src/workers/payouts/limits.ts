@@ -1,6 +1,6 @@
 /** The limits of payouts: the daily totals of payouts and fees, and the wallet's balance. */
 import { formatUnits } from '../../core/money/money.ts'
-import { solDecimals } from '../../core/money/tokens.ts'
+import { smallestBalance, solDecimals } from '../../core/money/tokens.ts'
 import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransactions, PayoutLine, SigningBudget } from '../../core/payouts/ports/outgoing.ts'
 import { takeTurns } from './order.ts'
@@ -84,7 +84,7 @@ export async function findShortage(parts: PayoutsParts, lines: readonly PayoutLi
   if (held.units < needed) return shortOf(parts, held.units, needed)
   const openings = lines.filter(({ opening }) => opening > 0n).length
   const rent = openings === 0 ? 0n : ((await outgoingWallet.openingCost(native)) ?? 0n) * BigInt(openings)
-  const fees = rent + limits.fee
+  const fees = rent + limits.fee + smallestBalance
   if (held.lamports >= fees) return undefined
   const [sol, neededSol] = [formatUnits(held.lamports, solDecimals), formatUnits(fees, solDecimals)]
   return `${outgoingWallet.wallet} holds ${sol} SOL and needs ${neededSol} for fees; send it more`
