@@ -129,6 +129,17 @@ it('one wallet buys five times at once', async () => {
   expect(await operator.paid()).toBe(5n * feeLamports)
 })
 
+it('one balance that is signed eight times at once, at two servers, costs one fee', async () => {
+  const { operator, replica } = await open()
+  const other = await operator.open()
+  const servers = [await fixture.sell(replica, operator), await fixture.sell(other, operator)]
+  const payer = await fixture.newPayer(priceUnits)
+  const purchases = [0, 1, 0, 1, 0, 1, 0, 1].map((index) => payWithX402(servers[index]?.url ?? '', payer))
+  const statuses = (await Promise.all(purchases)).map(({ response }) => response.status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+  expect(await operator.paid()).toBe(feeLamports)
+})
+
 describe('/verify', () => {
   it('changes nothing, and refuses a payment after its success was reported', async () => {
     const operator = await fixture.operator()

@@ -12,12 +12,7 @@ import { type Refusal, type RefusalCode, refuse } from '../../core/payment/refus
 import { computeCredit } from '../../core/payment/verify.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
-import type {
-  RecordedSubmission,
-  SubmissionOpening,
-  SubmissionOutcome,
-  SubmittedTransaction,
-} from '../../core/ports/sponsor.ts'
+import type { RecordedSubmission, SubmissionOutcome, SubmittedTransaction } from '../../core/ports/sponsor.ts'
 import { findReason } from '../../dialects/foreign.ts'
 import { reasons } from '../../dialects/x402.ts'
 import type { FacilitatorConfig } from '../config/facilitator.ts'
@@ -272,9 +267,10 @@ type PaymentSending = { readonly kind: 'sent'; readonly sent: SentTransaction } 
 async function sendPayment(
   parts: OpenFacilitator,
   transaction: SubmittedTransaction,
-  { address, key, payment }: FacilitatorCall,
+  call: FacilitatorCall,
   until: number,
 ): Promise<PaymentSending> {
+  const { address, key, payment } = call
   const { runtime, config } = parts
   const { submissions } = runtime.ledger
   const known = await submissions.findMessage(transaction.message)
@@ -295,24 +291,16 @@ async function sendPayment(
   const submission = describeSubmission(runtime, transaction, sent, { request, client: address })
   // The node then reports this payment and the next ones to the account as they land.
   for (const { destination } of transaction.transfers) runtime.chain.watch(destination)
-  const opening = await openInTurn(runtime, until, () => submissions.open(submission, config.sponsor.limits))
+  const opening = await submissions.open(submission, config.sponsor.limits)
   if (opening.kind === 'known') return continueKnown(runtime, opening, transaction, key)
+  if (opening.kind === 'other') {
+    // Another server settles another payment of the payer, who may spend the money there. So all checks are repeated.
+    await new Promise((resolve) => setTimeout(resolve, turnPauseMs))
+    return sendPayment(parts, transaction, call, until)
+  }
   if (opening.kind !== 'opened') return { kind: 'refused', refusal: refuseOpening(parts, opening) }
   const isSent = await sendRecorded(runtime, sent).catch(ignoreOutage)
   return isSent ? { kind: 'sent', sent } : { kind: 'refused', refusal: refuse('settlement_pending'), tx }
-}
-
-/** Waits while another server settles another payment of the same payer. */
-async function openInTurn(
-  { clock }: Pick<Runtime, 'clock'>,
-  until: number,
-  open: () => Promise<SubmissionOpening>,
-): Promise<SubmissionOpening> {
-  for (;;) {
-    const opening = await open()
-    if (opening.kind !== 'other' || clock.monotonic() > until) return opening
-    await new Promise((resolve) => setTimeout(resolve, turnPauseMs))
-  }
 }
 
 /** The same transaction came before. The stored bytes are sent again unless it has landed, and the chain decides. */

@@ -111,7 +111,7 @@ export function refuseOpening(
   { runtime, sponsor }: SponsoringParts,
   opening: Extract<SubmissionOpening, { kind: 'other' | 'exceeded' }>,
 ): Refusal {
-  if (opening.kind === 'other') return opening.of === 'request' ? refuse('payment_in_progress') : otherIsOpen
+  if (opening.kind === 'other') return refuse('payment_in_progress')
   if (opening.limit === 'payer' || opening.limit === 'client')
     return refuse('rate_limited', { detail: 'Too many payments of this client failed.' })
   if (sponsor?.isOffering()) runtime.log.warn('sponsor.limit_reached', { limit: opening.limit })
