@@ -100,6 +100,21 @@ describe('time', () => {
     expect(performance.now() - start).toBeLessThan(1_000)
   })
 
+  it('hears the answer that came while the process stood still', async () => {
+    let answer = () => {}
+    const transport: Transport = (_url, body) =>
+      new Promise((resolve) => {
+        answer = () =>
+          resolve({ status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result: 7 }) })
+      })
+    const rpc = createRpc({ urls: [secretUrl], transport, timeoutMs: 100 })
+    const call = rpc.call('getSlot', [])
+    for (const end = performance.now() + 150; performance.now() < end; );
+    // Timers that are due run before the socket is read.
+    setTimeout(() => setImmediate(answer), 0)
+    expect(await call).toMatchObject({ kind: 'answered', result: 7 })
+  })
+
   it('ends with close', async () => {
     let asked = 0
     const silent: Transport = () => {

@@ -122,7 +122,7 @@ async function post(
   controller: AbortController,
 ): Promise<Reply | RpcAnswer> {
   const { signal } = controller
-  const timer = setTimeout(() => controller.abort('the node did not respond in time'), timeoutMs)
+  const stopTimer = startTimer(timeoutMs, () => controller.abort('the node did not respond in time'))
   const stopped = new Promise<RpcAnswer>((resolve) => {
     signal.addEventListener('abort', () => resolve(unavailable(String(signal.reason))))
   })
@@ -132,8 +132,25 @@ async function post(
     if (error instanceof RangeError || readCode(error) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge
     return unavailable(`the node cannot be reached${formatCode(error)}`)
   } finally {
-    clearTimeout(timer)
+    stopTimer()
   }
+}
+
+const timerSteps = 4
+
+/**
+ * Acts after this time, in steps. A process that stood still finds one step over, not the whole time, and reads the
+ * answer that arrived meanwhile. The returned function stops it.
+ */
+function startTimer(ms: number, act: () => void): () => void {
+  let left = timerSteps
+  const step = () => {
+    left -= 1
+    if (left === 0) act()
+    else timer = setTimeout(step, ms / timerSteps)
+  }
+  let timer = setTimeout(step, ms / timerSteps)
+  return () => clearTimeout(timer)
 }
 
 /** Reports only the code of an error, because messages contain hosts, ports and paths. */
