@@ -46,8 +46,13 @@ describe('an unmodified @solana/web3.js', () => {
   afterAll(async () => {
     // Otherwise, it would look for the closed chain until the process ends: it opens its socket again at each close.
     const { _rpcWebSocket: socket } = connection as unknown as {
-      readonly _rpcWebSocket: { close(): void; removeAllListeners(event: 'close'): void }
+      readonly _rpcWebSocket: {
+        close(): void
+        setAutoReconnect(reconnects: boolean): void
+        removeAllListeners(event: 'close'): void
+      }
     }
+    socket.setAutoReconnect(false)
     socket.removeAllListeners('close')
     socket.close()
     await localnet.close()
