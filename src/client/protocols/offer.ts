@@ -43,7 +43,7 @@ const variations = 16_384
 const prices = 1_000
 let lastVariation: number | undefined
 
-/** What makes a payment differ from equal ones. */
+/** Makes a payment differ from equal ones. */
 export interface Variation {
   /** Compute units to add to the limit or to subtract from it. */
   readonly units: number
