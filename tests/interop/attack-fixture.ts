@@ -69,8 +69,8 @@ export interface AttackFixture {
 
 let businesses = 0
 
-export async function createAttackFixture(): Promise<AttackFixture> {
-  const fixture = await createShopFixture({ slotMs: 50 })
+export async function createAttackFixture(slotMs = 50): Promise<AttackFixture> {
+  const fixture = await createShopFixture({ slotMs })
   const { world } = fixture
   const { localnet } = world
   const clock: Clock = { now: () => localnet.now(), monotonic: () => performance.now() }
@@ -162,6 +162,30 @@ export async function createAttackFixture(): Promise<AttackFixture> {
     closeReplicas: fixture.closeShops,
     close: fixture.close,
   }
+}
+
+/**
+ * The node simulates nothing, as a node that is behind does not notice that the money is gone. Returns the transactions
+ * that it gets from now on.
+ */
+export function blindPreflight({ world }: Pick<AttackFixture, 'world'>, { node }: Pick<Replica, 'node'>): unknown[] {
+  const sent: unknown[] = []
+  node.behave(async ({ id, method, params }, ask) => {
+    if (method === 'simulateTransaction')
+      return { body: JSON.stringify({ jsonrpc: '2.0', id, result: { context: { slot: 1 }, value: { err: null } } }) }
+    if (method !== 'sendTransaction') return ask()
+    const [wire] = params
+    sent.push(wire)
+    const result = await world.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
+    return { body: JSON.stringify({ jsonrpc: '2.0', id, result }) }
+  })
+  return sent
+}
+
+/** Records all open submissions as failed, as the worker does when the failures are final. */
+export async function recordFailures({ submissions }: Ledger): Promise<void> {
+  for (const { tx, lamports } of await submissions.listOpen(Number.MAX_SAFE_INTEGER, 100))
+    await submissions.close(tx, 'failed', lamports)
 }
 
 export function isOfferingX402(response: Response): boolean {

@@ -10,6 +10,7 @@ import { cells, size } from '../harness/length.ts'
 import { anyAddress, codeOf, eventually } from '../harness/shop.ts'
 import type { AttackFixture, Business, HeldCredential, Pay, Replica } from './attack-fixture.ts'
 import {
+  blindPreflight,
   createAttackFixture,
   createMortalLedger,
   decodeCredential,
@@ -21,6 +22,7 @@ import {
   isPaid,
   present,
   priceUnits,
+  recordFailures,
 } from './attack-fixture.ts'
 import type { Payer } from './clients.ts'
 import { payWithMppx, payWithX402, payWithX402V1 } from './clients.ts'
@@ -327,18 +329,6 @@ async function isBlockhashValid({ url }: Replica): Promise<boolean> {
   return answer.value
 }
 
-/** The node simulates nothing, as a node that is behind does not notice that the money is gone. */
-function blindPreflight({ node }: Replica): void {
-  node.behave(async ({ id, method, params }, ask) => {
-    if (method === 'simulateTransaction')
-      return { body: JSON.stringify({ jsonrpc: '2.0', id, result: { context: { slot: 1 }, value: { err: null } } }) }
-    if (method !== 'sendTransaction') return ask()
-    const [wire] = params
-    const result = await fixture.world.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
-    return { body: JSON.stringify({ jsonrpc: '2.0', id, result }) }
-  })
-}
-
 describe('the sponsor', () => {
   it.each(clients.filter(([, pay]) => pay !== payWithX402V1))(
     'pays nothing for a payer without funds: %s',
@@ -410,14 +400,16 @@ describe('the sponsor', () => {
 
   it('loses three fees to a payer whose node hides that the balance is gone', async () => {
     const business = fixture.business()
-    const replica = await business.open()
-    blindPreflight(replica)
+    const ledger = await business.connect()
+    const replica = await business.open({ ledger })
+    blindPreflight(fixture, replica)
     const payer = await fixture.payer(priceUnits)
     const statuses: number[] = []
     const refused = size(2, 96)
     for (let turn = 0; turn < 4 + refused; turn += 1) {
       const credential = await holdCredential(`${replica.url}/data`, payer)
       statuses.push((await present(`${replica.url}/data`, credential)).status)
+      await recordFailures(ledger)
     }
     expect(statuses).toEqual([200, 402, 402, 402, ...Array(refused).fill(429)])
     expect(await business.paid()).toBe(4n * feeLamports)
@@ -428,13 +420,15 @@ describe('the sponsor', () => {
     ['lets no client without a known address lock out the others', 'unknown', 200],
   ] as const)('%s', async (_name, clientAddress, status) => {
     const business = fixture.business()
-    const replica = await business.open()
-    blindPreflight(replica)
+    const ledger = await business.connect()
+    const replica = await business.open({ ledger })
+    blindPreflight(fixture, replica)
     const pay = async (units: bigint) => {
       const credential = await holdCredential(`${replica.url}/data`, await fixture.payer(units))
       return (await present(`${replica.url}/data`, credential, clientAddress)).status
     }
     for (let turn = 0; turn < 10; turn += 1) expect(await pay(0n)).toBe(402)
+    await recordFailures(ledger)
     expect(await pay(priceUnits)).toBe(status)
     expect(await business.paid()).toBe((status === 200 ? 11n : 10n) * feeLamports)
   })
@@ -442,7 +436,7 @@ describe('the sponsor', () => {
   it('loses no more than its budget to many payers, and withdraws its offer', async () => {
     const business = fixture.business()
     const replica = await business.open({ sponsor: { lostPerDay: '0.000015' } })
-    blindPreflight(replica)
+    blindPreflight(fixture, replica)
     const credentials: HeldCredential[] = []
     for (let turn = 0; turn < 4; turn += 1)
       credentials.push(await holdCredential(`${replica.url}/data`, await fixture.payer(0n)))

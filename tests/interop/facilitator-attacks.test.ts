@@ -6,7 +6,7 @@ import { shortMemo } from '../../src/core/payment/memo.ts'
 import { postgresServer } from '../harness/database.ts'
 import { createMint, extensions, mintTo } from '../harness/mint.ts'
 import { codeOf, eventually } from '../harness/shop.ts'
-import { createMortalLedger, feeLamports, priceUnits } from './attack-fixture.ts'
+import { blindPreflight, createMortalLedger, feeLamports, priceUnits, recordFailures } from './attack-fixture.ts'
 import { type Payer, payWithX402 } from './clients.ts'
 import type {
   FacilitatorFixture,
@@ -338,14 +338,16 @@ describe('the limits of the sponsor', () => {
 
   it('lostPerDay bounds failures on chain, and each wallet has three', async () => {
     const operator = await fixture.operator()
-    const replica = await operator.open({ sponsor: { lostPerDay: '0.000040004' } })
-    blindSimulation(replica)
+    const ledger = await operator.connect()
+    const replica = await operator.open({ ledger, sponsor: { lostPerDay: '0.000040004' } })
+    blindPreflight(fixture, replica)
     const pay = async (payer: Awaited<ReturnType<typeof fixture.newPayer>>) => {
       const request = await makePayment(fixture, payer, {
         ...{ feePayer: operator.sponsor, recipient: operator.recipient },
         ...{ memos: [crypto.randomUUID()], units: [priceUnits] },
       })
       const { status, body } = await call(replica, 'settle', request)
+      await recordFailures(ledger)
       return [status, body['errorReason']]
     }
     const failed = [200, `${prefix}_transaction_failed`]
@@ -359,14 +361,17 @@ describe('the limits of the sponsor', () => {
   })
 
   it('ten failures refuse a seller, and no other one', async () => {
-    const { operator, replica } = await open()
-    blindSimulation(replica)
+    const operator = await fixture.operator()
+    const ledger = await operator.connect()
+    const replica = await operator.open({ ledger })
+    blindPreflight(fixture, replica)
     const pay = async (address: string, units = 0n) => {
       const made = { feePayer: operator.sponsor, recipient: operator.recipient, memos: ['a'], units: [priceUnits] }
       const request = await makePayment(fixture, await fixture.newPayer(units), made)
       return (await call(replica, 'settle', request, { 'X-Forwarded-For': address })).status
     }
     for (let turn = 0; turn < 10; turn += 1) expect(await pay('192.0.2.1')).toBe(200)
+    await recordFailures(ledger)
     expect(await pay('192.0.2.1', priceUnits)).toBe(429)
     expect(await pay('192.0.2.2', priceUnits)).toBe(200)
     expect(await fixture.usdc(operator.recipient)).toBe(priceUnits)
@@ -383,18 +388,6 @@ describe('the limits of the sponsor', () => {
     expect(await operator.paid()).toBe(0n)
   })
 })
-
-/** The node simulates nothing, so a transaction fails on chain. */
-function blindSimulation({ node }: FacilitatorReplica): void {
-  node.behave(async ({ id, method, params }, ask) => {
-    if (method === 'simulateTransaction')
-      return { body: JSON.stringify({ jsonrpc: '2.0', id, result: { context: { slot: 1 }, value: { err: null } } }) }
-    if (method !== 'sendTransaction') return ask()
-    const [wire] = params
-    const result = await fixture.world.rpc('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }])
-    return { body: JSON.stringify({ jsonrpc: '2.0', id, result }) }
-  })
-}
 
 describe('a facilitator that dies while it settles', () => {
   it.each([

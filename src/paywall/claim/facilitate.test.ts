@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createLimits } from '../../core/collections/limits.ts'
 import { createTurns } from '../../core/collections/turns.ts'
-import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { token2022Program } from '../../core/money/tokens.ts'
 import { type Ledger, LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { SentState, SubmittedTransaction } from '../../core/ports/sponsor.ts'
@@ -168,14 +168,23 @@ describe('a transaction with an open outcome', () => {
   })
 })
 
-it('a transaction that failed on chain is a loss, and stays refused', async () => {
+it('T200: a transaction that failed stays open until that is final, because it can land on another fork', async () => {
   const { facilitator, chain, ledger } = await begin()
   chain.reading = { kind: 'found', effect: { failed: true } }
   const failed = { kind: 'refused', refusal: { code: 'tx_failed' }, tx }
   expect(await facilitator.settle(call)).toMatchObject(failed)
+  expect(await ledger.submissions.sums(0)).toEqual({ spent: 0n, lost: 0n, open: fee })
   chain.reading = landed
-  expect(await facilitator.settle(call)).toMatchObject(failed)
-  expect(await ledger.submissions.sums(0)).toEqual({ spent: 0n, lost: fee, open: 0n })
+  expect(await facilitator.settle(call)).toEqual(settled)
+  expect(await ledger.submissions.sums(0)).toEqual({ spent: fee, lost: 0n, open: 0n })
+})
+
+it('a transaction whose failure is recorded stays refused', async () => {
+  const { facilitator, chain, ledger } = await begin()
+  expect(await facilitator.settle(call)).toMatchObject(pending)
+  await ledger.submissions.close(decodeSignature(tx) as Uint8Array, 'failed', fee)
+  chain.reading = landed
+  expect(await facilitator.settle(call)).toMatchObject({ kind: 'refused', refusal: { code: 'tx_failed' }, tx })
 })
 
 it.each([

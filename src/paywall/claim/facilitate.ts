@@ -12,7 +12,7 @@ import { type Refusal, type RefusalCode, refuse } from '../../core/payment/refus
 import { computeCredit } from '../../core/payment/verify.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
-import type { RecordedSubmission, SubmissionOutcome, SubmittedTransaction } from '../../core/ports/sponsor.ts'
+import type { RecordedSubmission, SubmittedTransaction } from '../../core/ports/sponsor.ts'
 import { findReason } from '../../dialects/foreign.ts'
 import { reasons } from '../../dialects/x402.ts'
 import type { FacilitatorConfig } from '../config/facilitator.ts'
@@ -96,7 +96,6 @@ export interface FacilitatorParts {
 interface OpenFacilitator extends FacilitatorParts {
   readonly sponsor: SponsorHandle
   readonly rateLimit: RateLimit
-  /** By payer: the next payment is checked after the last one has landed, so that it cannot rely on spent funds. */
 }
 
 export function createFacilitator(parts: FacilitatorParts): Facilitator {
@@ -340,18 +339,16 @@ async function concludePayment(
   const refused = (code: RefusalCode): Conclusion => {
     return { answer: { kind: 'refused', refusal: refuse(code), tx }, recorded }
   }
-  const record = (outcome: SubmissionOutcome): void => {
-    recorded = ledger.submissions
-      .close(sent.tx, outcome, sent.lamports)
-      .catch((error) => log.error('ledger.unavailable', { why: String(error) }))
-  }
   try {
     const stop = followTransaction(runtime, sent)
     const reading = await chain.read(tx, waitMs).finally(stop)
     if (reading.kind !== 'found')
       return refused((await isExpired(runtime, sent)) ? 'payment_expired' : 'settlement_pending')
-    record(reading.effect.failed ? 'failed' : 'landed')
+    // On another fork it can still land, so the worker records the failure when it is final.
     if (reading.effect.failed) return refused('tx_failed')
+    recorded = ledger.submissions
+      .close(sent.tx, 'landed', sent.lamports)
+      .catch((error) => log.error('ledger.unavailable', { why: String(error) }))
     // For example, the account belongs to another wallet now, or the mint has introduced a fee.
     if (computeCredit(reading.effect, payTo, asset, payer) < units) return refused('underpaid')
     if ((await reportOnce(runtime, tx, key)) || (await isReportedTo(runtime, tx, key)))

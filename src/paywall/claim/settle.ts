@@ -71,11 +71,11 @@ export async function settlePayment(
   return { kind: 'refused', refusal, facts: { tx, requestId, payer } }
 }
 
-/** The next payment of the payer begins when the outcome of this one is recorded. */
+/** The next payment of the payer begins when this one is recorded as landed, or its hold has ended. */
 async function admitInTurn(routeRuntime: RouteRuntime, claim: Claim, { submitted, endTurn }: SubmittedInTurn) {
   try {
     const admission = await admit(claim)
-    if (admission.kind !== 'admitted') await recordFailure(routeRuntime, submitted, admission)
+    if (admission.kind !== 'admitted') await endHold(routeRuntime, submitted, admission)
     return admission
   } finally {
     endTurn()
@@ -90,11 +90,12 @@ async function refusePending({ runtime }: RouteRuntime, submitted: Submitted): P
 /** The transaction was sent, but no node has confirmed it yet. */
 const unseen: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final']
 
-/** A transaction with an outcome frees its payer for the next one. The grant has closed that of an admitted payment. */
-async function recordFailure({ runtime }: RouteRuntime, { tx, lamports }: Submitted, { code }: Refusal): Promise<void> {
-  const { submissions } = runtime.ledger
-  if (code === 'tx_failed') await recordLater(submissions.close(tx, 'failed', lamports))
-  else if (unseen.includes(code)) await recordLater(submissions.hold(tx, 0))
+/**
+ * Ends the hold of a payment that its request did not see land. The record stays open, also if the transaction failed:
+ * on another fork it can still land. The worker closes the record when the outcome is final.
+ */
+async function endHold({ runtime }: RouteRuntime, { tx }: Submitted, { code }: Refusal): Promise<void> {
+  if (code === 'tx_failed' || unseen.includes(code)) await recordLater(runtime.ledger.submissions.hold(tx, 0))
 }
 
 type SentReading = Extract<Reading, { kind: 'signature' }>
