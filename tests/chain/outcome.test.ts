@@ -88,6 +88,57 @@ describe('expired', () => {
     expect(await by([silent], signed)).toEqual(open('history'))
   })
 
+  it('T201: is not told by a node that forgot it, behind the same address as a node with all blocks', async () => {
+    // The block of another transaction is just before those in which it may have landed.
+    await fixture.land(await sign())
+    pass(301)
+    const signed = await sign()
+    await fixture.land(signed)
+    const landedAt = fixture.localnet.slot()
+    pass(400)
+    /** Knows the statuses of later transactions only. All other questions go to a node with the whole history. */
+    const forgetful = lying('getSignatureStatuses', (result) => {
+      const { value, ...rest } = result as { readonly value: readonly ({ readonly slot: number } | null)[] }
+      return { ...rest, value: value.map((status) => (status && status.slot <= landedAt ? null : status)) }
+    })
+    expect(await by([forgetful], signed)).toEqual(open('history'))
+    expect(
+      await by(
+        [
+          both(
+            forgetful,
+            lying('getBlocks', () => []),
+          ),
+        ],
+        signed,
+      ),
+    ).toEqual(open('history'))
+    const large: NodeScript = (question, forward) =>
+      question.method === 'getBlock' ? Promise.reject(new Error('too large')) : forward()
+    expect(await by([both(forgetful, large)], signed)).toEqual(open('history'))
+    expect((await by([honest], signed)).kind).toBe('landed')
+  })
+
+  it('T201: is told by an answer that has an earlier transaction, and not by a node that lags', async () => {
+    await fixture.land(await sign())
+    pass(301)
+    const signed = await sign()
+    pass(200)
+    const rpc = fixture.rpcOf([lying('getFirstAvailableBlock', () => 10 ** 9)])
+    expect(await fixture.courierOf([honest], { rpc }).readOutcome(signed)).toEqual({ kind: 'expired' })
+    expect(rpc.calls().get('getFirstAvailableBlock')).toBe(undefined)
+    // The answer with the earlier transaction comes from a node that is behind the others, or finds the payment.
+    const last = (change: (value: readonly unknown[]) => object) =>
+      lying('getSignatureStatuses', (result) => {
+        const { value } = result as { readonly value: readonly unknown[] }
+        return value.length === 1 ? result : { ...(result as object), ...change(value) }
+      })
+    expect(await by([last(() => ({ context: { slot: signed.slot + 150 } }))], signed)).toEqual(open('lagging'))
+    const found = { slot: 5, confirmations: null, err: null, ...final }
+    expect((await by([last(([, ...others]) => ({ value: [found, ...others] }))], signed)).kind).toBe('landed')
+    expect(await by([last(([, ...others]) => ({ value: [5, ...others] }))], signed)).toEqual(open('cannot be read'))
+  })
+
   it('T148: is not reported by a node that is behind, even after responses of other nodes', async () => {
     const signed = await sign()
     pass(200)

@@ -9,6 +9,10 @@ interface Node {
   readonly finalized?: number
   readonly oldest?: number | null
   readonly statuses?: readonly unknown[] | null
+  /** The status of a transaction of an earlier block. Undefined if blocks have no transactions. */
+  readonly witness?: unknown
+  /** The slot of the answer with the witness. */
+  readonly later?: number
   readonly fails?: string
 }
 
@@ -16,13 +20,18 @@ const final = { confirmationStatus: 'finalized', err: null, slot: 10 }
 const failed = { ...final, err: { InstructionError: [0, 'Custom'] } }
 const confirmed = { ...final, confirmationStatus: 'confirmed' }
 
-function witnessOf({ at, finalized = 1_000, oldest = 0, statuses = [final], fails }: Node): NodeReader {
-  const ask: Call = async (method) => {
+function witnessOf({ at, later, finalized = 1_000, oldest = 0, statuses = [final], witness, fails }: Node): NodeReader {
+  const ask: Call = async (method, [names]) => {
     if (method === fails) return { kind: 'unavailable', why: 'gone' }
+    // A witness is asked for beside the payment.
+    const hasWitness = Array.isArray(names) && names.includes('witness')
+    const value = hasWitness && statuses ? [...statuses, witness] : statuses
     const results: Record<string, unknown> = {
       getSlot: finalized,
       getFirstAvailableBlock: oldest,
-      getSignatureStatuses: { context: { slot: at ?? finalized }, value: statuses },
+      getBlocks: [9],
+      getBlock: { signatures: witness === undefined ? [] : ['witness'] },
+      getSignatureStatuses: { context: { slot: (hasWitness ? later : undefined) ?? at ?? finalized }, value },
     }
     return { kind: 'answered', result: results[method] }
   }
@@ -43,6 +52,13 @@ describe('readFates', () => {
     ['absent from a node that does not say how far it remembers', [{ ...gone, oldest: null }], 'open'],
     ['absent from a node that cannot say so', [{ ...gone, fails: 'getFirstAvailableBlock' }], 'open'],
     ['absent from a node that is behind the one that told the slot', [{ ...gone, at: 999 }], 'open'],
+    ['T201: absent from an answer with an earlier block', [{ ...gone, witness: { ...final, slot: 9 } }], 'reverted'],
+    ['T201: absent beside an earlier block from another node', [{ ...gone, witness: null }], 'open'],
+    ['T201: absent beside a block that is not earlier', [{ ...gone, witness: { ...final, slot: 11 } }], 'open'],
+    ['T201: absent beside a block that is not final', [{ ...gone, witness: { ...confirmed, slot: 9 } }], 'open'],
+    ['T201: absent from a lagging answer', [{ ...gone, witness: { ...final, slot: 9 }, later: 999 }], 'open'],
+    ['T201: absent, and no node lists blocks', [{ ...gone, fails: 'getBlocks' }], 'open'],
+    ['T201: absent, and no node has the blocks', [{ ...gone, fails: 'getBlock' }], 'open'],
     ['landed again and failed', [{ statuses: [failed] }], 'reverted'],
     ['final without a word on success', [{ statuses: [{ confirmationStatus: 'finalized' }] }], 'open'],
     ['a list that is too short', [{ statuses: [] }], 'open'],
@@ -64,6 +80,8 @@ describe('readFates', () => {
     const sizes: number[] = []
     const landed = Array.from({ length: 600 }, (_, index) => ({ signature: `${index}`, slot: 10 }))
     const ask: Call = async (method, [signatures]) => {
+      if (method === 'getBlocks') return { kind: 'answered', result: [10] }
+      if (method === 'getBlock') return { kind: 'answered', result: { signatures: [] } }
       if (method !== 'getSignatureStatuses') return { kind: 'answered', result: method === 'getSlot' ? 1_000 : 0 }
       const names = signatures as readonly string[]
       sizes.push(names.length)
@@ -73,7 +91,7 @@ describe('readFates', () => {
       }
     }
     const fates = await readFinality([{ ...witnessOf({}), ask }], landed)
-    expect(sizes).toEqual([256, 256, 88])
+    expect(sizes).toEqual([256, 128, 256, 128, 88, 44])
     expect(fates).toEqual(landed.map((_, index) => (index % 2 ? 'finalized' : 'reverted')))
   })
 })

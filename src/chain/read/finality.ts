@@ -8,6 +8,7 @@
 import { isFields } from '../../core/encoding/fields.ts'
 import type { Fate } from '../../core/ports/chain.ts'
 import { readCount } from '../rpc/json.ts'
+import { mostOldStatuses, readOldStatuses } from '../rpc/old-statuses.ts'
 import { readNumber } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
 import type { NodeReader } from './node-reader.ts'
@@ -64,13 +65,29 @@ async function hear(ask: Call, landed: readonly FinalizedSignature[]): Promise<r
   if (!Array.isArray(value) || value.length !== landed.length) return undefined
   const statuses = value as readonly unknown[]
   const isForgotten = (slot: number) => finalized > slot + slotsToForget
-  const mayBeGone = landed.some(({ slot }, index) => statuses[index] === null && isForgotten(slot))
-  // A node with pruned history knows nothing about transactions before it.
-  const oldest = mayBeGone ? await readNumber(ask, 'getFirstAvailableBlock', []) : undefined
-  return landed.map(({ slot }, index) => {
+  const missing = landed.filter(({ slot }, index) => statuses[index] === null && isForgotten(slot))
+  const gone = await readGone(ask, finalized, missing)
+  return landed.map(({ signature }, index) => {
     const status = statuses[index]
-    if (status === null) return isForgotten(slot) && oldest !== undefined && oldest <= slot ? 'reverted' : 'open'
+    if (status === null) return gone.has(signature) ? 'reverted' : 'open'
     if (!isFields(status) || status['confirmationStatus'] !== 'finalized' || status['err'] === undefined) return 'open'
     return status['err'] === null ? 'finalized' : 'reverted'
   })
+}
+
+/**
+ * The missing transactions that are absent from an answer with enough history. If no history reaches back to the oldest
+ * of them, the newest one is asked for alone, and the others in a later round.
+ */
+async function readGone(ask: Call, finalized: number, missing: readonly FinalizedSignature[]) {
+  const [newest, ...others] = [...missing].sort((left, right) => right.slot - left.slot).slice(-mostOldStatuses)
+  if (!newest) return new Set<string>()
+  const read = async (asked: readonly FinalizedSignature[]) => {
+    const names = asked.map(({ signature }) => signature)
+    const old = await readOldStatuses(ask, names, asked.at(-1)?.slot ?? 0)
+    const isCurrent = old?.slot !== undefined && old.slot >= finalized
+    return isCurrent ? new Set(names.filter((_, index) => old.statuses[index] === null)) : undefined
+  }
+  const all = await read([newest, ...others])
+  return all ?? (others.length > 0 ? await read([newest]) : undefined) ?? new Set<string>()
 }

@@ -36,6 +36,31 @@ describe('readCosignedFate', () => {
     expect(await readCosignedFate({ rpc, genesis }, payment)).toMatchObject(expected)
   })
 
+  /** The blockhash has expired, and the node lists other transactions of the wallet, at these slots. */
+  const createLister = (...slots: readonly number[]) => {
+    const { call, ...node } = createNode({ confirmed: undefined, finalized: undefined })
+    const lister: Call = async (method, params) => {
+      if (method === 'isBlockhashValid') return { kind: 'answered', result: { context: { slot: 300 }, value: false } }
+      if (method === 'getTransaction') return { kind: 'answered', result: { transaction: { signatures: ['other'] } } }
+      if (method === 'getFirstAvailableBlock') return { kind: 'answered', result: 0 }
+      if (method !== 'getSignaturesForAddress') return call(method, params)
+      const [, { minContextSlot = 0 }] = params as readonly [string, { readonly minContextSlot?: number }]
+      if (minContextSlot > 300) return { kind: 'refused', code: -32016, message: '', data: undefined }
+      const rows = slots.map((slot) => ({ signature: `tx${slot}`, slot, err: null, memo: null }))
+      return { kind: 'answered', result: rows }
+    }
+    return { ...node, call: lister }
+  }
+
+  it.each([
+    ['expired, if the list has an earlier transaction', [200, 131], 'expired'],
+    ['T201: unknown, if the list begins after the payment may have landed', [200, 132], 'unknown'],
+    ['T201: unknown, if the list is empty', [], 'unknown'],
+  ])('%s', async (_name, slots, kind) => {
+    const rpc = { nodes: [createLister(...slots)] }
+    expect((await readCosignedFate({ rpc, genesis }, payment)).kind).toBe(kind)
+  })
+
   it('T199: passes over a transaction of a stranger whose report exceeds the largest answer', async () => {
     const { call, ...node } = createNode({ confirmed: null, finalized: null })
     const large: Call = async (method, params) =>

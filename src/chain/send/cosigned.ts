@@ -4,12 +4,11 @@
  * The id of the transaction is that other signature, so the payer does not know it. The payer's own signature identifies
  * the transaction in the history of the payer's wallet. As in `signature-state.ts`, an answer counts only for the slot
  * that it names: the payment is gone if its blockhash has expired at a final slot, and a node that has reached this slot
- * lists no transaction with the signature.
+ * lists no transaction with the signature, but an earlier one.
  */
 import { isFields } from '../../core/encoding/fields.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { describeError, readCount } from '../rpc/json.ts'
-import { readNumber } from '../rpc/results.ts'
 import type { Call, Rpc } from '../rpc/rpc.ts'
 import { createSignaturePages } from '../rpc/signature-pages.ts'
 import { readExpiry } from './signature-state.ts'
@@ -19,7 +18,7 @@ export interface CosignedPayment {
   /** The wallet's own signature, base58. */
   readonly signature: string
   readonly blockhash: string
-  /** A slot at which a node knew the blockhash. */
+  /** A final slot at which a node knew the blockhash, before the payment was signed. */
   readonly slot: number
   /** The text of its memo, if it has one. */
   readonly memo: string | undefined
@@ -34,6 +33,8 @@ export type CosignedFate =
 
 /** A blockhash can be older than the slot at which the node reported it, by its lifetime at most. */
 const earlierSlots = 300
+/** A slot that is final has this many successors. */
+const finalitySlots = 32
 /** A longer history within a blockhash's lifetime is not credible. */
 const mostRows = 10_000
 const impossibleSlot = Number.MAX_SAFE_INTEGER
@@ -64,7 +65,7 @@ export async function readCosignedFate(
 
 async function readNode(call: Call, genesis: string, payment: CosignedPayment): Promise<CosignedFate> {
   const seen = await searchRecent(call, payment)
-  if (seen !== 'absent') return (await readGenesis(call)) === genesis ? seen : stranger
+  if (seen !== undefined) return (await readGenesis(call)) === genesis ? seen : stranger
   if ((await readGenesis(call)) !== genesis) return stranger
   const expiry = await readExpiry(call, payment.blockhash, payment.slot)
   if (typeof expiry !== 'number') return unknown(expiry.kind === 'open' ? expiry.why : 'it may still land')
@@ -72,10 +73,8 @@ async function readNode(call: Call, genesis: string, payment: CosignedPayment): 
     return unknown('a node does not report up to which slot it lists transactions')
   // All transactions of the period are read: a node may omit memos.
   const final = await search(call, payment, { commitment: 'finalized', minContextSlot: expiry })
+  if (final === 'short') return unknown('a node does not keep enough history')
   if (final !== 'absent') return final
-  const first = await readNumber(call, 'getFirstAvailableBlock', [])
-  if (first === undefined || first > Math.max(0, payment.slot - earlierSlots))
-    return unknown('a node does not keep enough history')
   return (await readGenesis(call)) === genesis ? { kind: 'expired' } : stranger
 }
 
@@ -85,12 +84,15 @@ function unknown(why: string): CosignedFate {
   return { kind: 'unknown', why }
 }
 
-/** A payment that failed on a dropped fork can land on another, so a failure must be final. */
-async function searchRecent(call: Call, payment: CosignedPayment): Promise<CosignedFate | 'absent'> {
+/**
+ * The outcome, if it is listed. A payment that failed on a dropped fork can land on another, so a failure must be final.
+ */
+async function searchRecent(call: Call, payment: CosignedPayment): Promise<CosignedFate | undefined> {
   const seen = await search(call, payment, { commitment: 'confirmed' }, payment.memo)
-  if (seen === 'absent' || seen.kind !== 'failed') return seen
+  if (typeof seen === 'string') return undefined
+  if (seen.kind !== 'failed') return seen
   const final = await search(call, payment, { commitment: 'finalized' }, payment.memo)
-  return final === 'absent' ? unknown('it failed in a block that is not final yet') : final
+  return typeof final === 'string' ? unknown('it failed in a block that is not final yet') : final
 }
 
 /** A list counts for a slot only if the node refuses to list for a slot that it has not reached. */
@@ -100,13 +102,17 @@ async function refusesImpossibleSlot(call: Call, wallet: string): Promise<boolea
   return answer.kind === 'refused' && answer.code === minContextSlotNotReached
 }
 
-/** Looks for the payment in the wallet's history. With a memo, it reads only transactions that have this memo. */
+/**
+ * Looks for the payment in the wallet's history. With a memo, it reads only transactions that have this memo. `short`: the
+ * list does not reach back to a transaction before the payment. The wallet has one, which gave it the money. Another node
+ * behind the same address may keep more history, so its first block proves nothing about this list.
+ */
 async function search(
   call: Call,
   payment: CosignedPayment,
   config: Readonly<Record<string, unknown>>,
   memo?: string,
-): Promise<CosignedFate | 'absent'> {
+): Promise<CosignedFate | 'absent' | 'short'> {
   const oldest = payment.slot - earlierSlots
   const pages = createSignaturePages(payment.wallet, config)
   let before: string | undefined
@@ -125,7 +131,9 @@ async function search(
         : { kind: 'failed', tx: row.tx, error: describeError(row.err) }
     }
     const last = rows.at(-1)
-    if (!last || rows.length < pages.limit() || last.slot < oldest) return 'absent'
+    if (last && last.slot < oldest) return 'absent'
+    if (!last || rows.length < pages.limit())
+      return last && last.slot < payment.slot + finalitySlots ? 'absent' : 'short'
     before = last.tx
     read += rows.length
   }

@@ -6,7 +6,7 @@
  * - The blockhash has expired if it is invalid at a finalized slot that is not before the slot of signing. A node that
  *   has not seen the block yet does not know the blockhash either.
  * - The transaction is absent if a node that was asked afterwards, and has seen 32 more slots, does not have it. Any
- *   other answer proves nothing.
+ *   other answer proves nothing. The answer must also show that its history reaches back to the slot of signing.
  */
 import { getBase64Encoder } from '@solana/kit'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
@@ -14,7 +14,8 @@ import { isFields } from '../../core/encoding/fields.ts'
 import { openTransaction } from '../read/decode.ts'
 import { readGenesis } from '../rpc/genesis.ts'
 import { describeError, readCount } from '../rpc/json.ts'
-import { readNumber, resultSlot, resultValue } from '../rpc/results.ts'
+import { readOldStatuses } from '../rpc/old-statuses.ts'
+import { resultSlot, resultValue } from '../rpc/results.ts'
 import type { Call } from '../rpc/rpc.ts'
 import type { SignedPayment } from './message.ts'
 
@@ -48,6 +49,7 @@ const isBehindSigning: SignatureState = {
   why: 'a node lags, or does not report whether the blockhash has expired',
 }
 const isBehind: SignatureState = { kind: 'open', why: 'it can no longer land, but a lagging node may not have seen it' }
+const isShort: SignatureState = { kind: 'open', why: 'a node does not keep enough history' }
 const stranger: SignatureState = { kind: 'open', why: 'a node belongs to another chain than the transaction' }
 
 /** Per address, the slots at which blockhashes were found to have expired. An expiry is permanent. */
@@ -77,17 +79,20 @@ async function lookAgain(
   call: Call,
   { signature, slot: signedAt }: SignedPayment,
   expiry: number | SignatureState | undefined,
-) {
+): Promise<SignatureState> {
   const { status, slot } = await readStatus(call, signature, true)
-  if (status.kind === 'unknown') return { kind: 'open', why: status.why } as const
-  if (status.kind !== 'absent') return status
+  if (status.kind !== 'absent') return toState(status)
   if (typeof expiry !== 'number') return expiry ?? mayLand
   if (slot === undefined || slot < expiry + finalitySlots) return isBehind
-  // This is the last question: if the node's history starts too late now, the status may have been pruned before.
-  const first = await readNumber(call, 'getFirstAvailableBlock', [])
-  if (first === undefined || first > Math.max(0, signedAt - earlierSlots))
-    return { kind: 'open', why: 'a node does not keep enough history' } as const
-  return { kind: 'gone' } as const
+  const last = await readOldStatuses(call, [signature], Math.max(0, signedAt - earlierSlots))
+  if (!last) return isShort
+  if (last.slot === undefined || last.slot < expiry + finalitySlots) return isBehind
+  const lastStatus = statusIn(last.statuses[0])
+  return lastStatus.kind === 'absent' ? { kind: 'gone' } : toState(lastStatus)
+}
+
+function toState(status: Exclude<Status, { readonly kind: 'absent' }>): SignatureState {
+  return status.kind === 'unknown' ? { kind: 'open', why: status.why } : status
 }
 
 /** A final slot at which a blockhash is no longer valid, or the reason why there is none. */
