@@ -6,7 +6,7 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Monotonic milliseconds, for deadlines inside one process. */
+  /** Monotonic milliseconds, for deadlines inside one process. They include the time for which the machine slept. */
   monotonic(): number
 }
 

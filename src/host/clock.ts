@@ -1,8 +1,26 @@
 /** The machine's clock. Only this file reads it, except for the localnet, which has its own clock. */
 import type { Clock } from '../core/runtime.ts'
 
-export function createWallClock(): Clock {
-  return { now: () => Date.now(), monotonic: () => performance.now() }
+/** Smaller leaps of the wall clock are corrections. */
+const leastSleepMs = 1_000
+
+/**
+ * The monotonic time includes the time for which the machine slept. The counter of Linux stands still meanwhile, so a
+ * leap of the wall clock counts as time that has passed. A process that slept then knows that its leases have ended.
+ */
+export function createWallClock(now = () => Date.now(), count = () => performance.now()): Clock {
+  let sleptMs = 0
+  let ahead = now() - count()
+  const monotonic = (): number => {
+    const counted = count()
+    if (Math.abs(now() - counted - ahead) <= leastSleepMs) return counted + sleptMs
+    // The process may have stood still between the two readings, so both are read again.
+    const leap = now() - count() - ahead
+    ahead += leap
+    if (leap > leastSleepMs) sleptMs += leap
+    return count() + sleptMs
+  }
+  return { now, monotonic }
 }
 
 export interface FollowingClock extends Clock {

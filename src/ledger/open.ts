@@ -26,7 +26,7 @@ export async function openLedger(url: string, parts: LedgerParts): Promise<Ledge
   if (place?.kind === 'postgres') {
     const { openPostgresLedger } = await import('./postgres/ledger.ts')
     const { clock, identity, ownClock } = parts
-    return openPostgresLedger(url, { identity, ...(ownClock !== true && { clock }) })
+    return openPostgresLedger(url, { identity, ...(ownClock === true ? { monotonic: clock.monotonic } : { clock }) })
   }
   if (place?.kind === 'sqlite' || place?.kind === 'memory') {
     // Loaded on demand, so that a server with another ledger does not need SQLite's binary.

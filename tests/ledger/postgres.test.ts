@@ -9,7 +9,7 @@ import { openPostgresLedger } from '../../src/ledger/postgres/ledger.ts'
 import { createRows } from '../../src/ledger/postgres/payments-and-grants.ts'
 import { postgresServer } from '../harness/database.ts'
 import { startPostgres } from '../harness/postgres.mjs'
-import { standStill } from '../harness/shop.ts'
+import { eventually, standStill } from '../harness/shop.ts'
 import { createWire } from '../harness/wire.ts'
 import { granted } from './grants-fixture.ts'
 import { againOf, createPayment, createTestClock, identity, takeOf } from './payments.ts'
@@ -169,6 +169,31 @@ describe('many servers on one database', () => {
     expect(Math.abs(ledger.clock.now() - Number(row?.['now']))).toBeLessThan(1_000)
     expect(ledger.clock.now()).not.toBe(createTestClock().now())
   })
+})
+
+it('T202: a server that was paused, without its own clocks showing it, learns from the database that its leases ended', async () => {
+  const url = await newPlace()
+  let pausedMs = 0
+  const monotonic = () => performance.now() - pausedMs
+  const [paused, other] = [
+    await openPostgresLedger(url, { identity, monotonic }),
+    await openPostgresLedger(url, { identity }),
+  ]
+  onTestFinished(async () => void (await Promise.all([paused.close(), other.close()])))
+  const [payment, leaseMs] = [createPayment(), 300]
+  const deadline = paused.clock.monotonic() + leaseMs
+  const { grant } = granted(await paused.take({ ...takeOf(payment), leaseMs }))
+  // The database's clock goes on, and another server takes over.
+  pausedMs = 60_000
+  const again = () => other.take({ ...againOf(payment), leaseMs })
+  await eventually(again, ({ kind }) => kind === 'granted')
+  await eventually(
+    async () => paused.clock.monotonic() >= deadline,
+    (isOver) => isOver,
+  )
+  expect(Math.abs(paused.clock.now() - other.clock.now())).toBeLessThan(1_000)
+  expect(await paused.renew(grant, leaseMs)).toBe(false)
+  expect(await paused.end(grant, 'delivered', 1n)).toBe(false)
 })
 
 describe('claims that arrive together', () => {

@@ -24,7 +24,7 @@ export interface Database {
   /** Runs several statements in one transaction. */
   transact<T>(work: (query: Database['query']) => Promise<T>): Promise<T>
   /** A clock that follows the database's clock. */
-  followClock(): Promise<Clock>
+  followClock(count?: Clock['monotonic']): Promise<Clock>
   close(): Promise<void>
 }
 
@@ -38,6 +38,8 @@ export interface QueryOptions {
 const clockEveryMs = 2_000
 /** Longer measurements of the clock are discarded. */
 export const longestClockMs = 200
+/** Smaller differences between two measurements are corrections. */
+const leastPauseMs = 1_000
 
 /** A conflict with another transaction. Nothing was written. */
 const inTheWay: readonly string[] = ['40001', '40P01']
@@ -123,18 +125,12 @@ export function openDatabase(url: string, timeoutMs: number): Database {
           work((statement, values = [], options) => run(client, statement, values, options)),
         ),
       ),
-    followClock: async () => {
-      let offset = Number.NaN
+    followClock: async (count = () => performance.now()) => {
       // On an established connection, because a slow response makes the measurement inexact, and a clock that is ahead
       // would let valid leases lapse.
-      const measure = () =>
-        using(async (client) => {
-          const asked = performance.now()
-          const [row] = await run(client, 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now', [])
-          const answered = performance.now()
-          if (answered - asked > longestClockMs && !Number.isNaN(offset)) return
-          offset = Number(row?.['now']) - (asked + answered) / 2
-        })
+      const { clock, measure } = createMeasuredClock(count, (work) =>
+        using((client) => work((text) => run(client, text, []))),
+      )
       await measure()
       const later = (): void => {
         timer = setTimeout(
@@ -147,7 +143,7 @@ export function openDatabase(url: string, timeoutMs: number): Database {
         timer.unref()
       }
       later()
-      return { now: () => performance.now() + offset, monotonic: () => performance.now() }
+      return clock
     },
     close: async () => {
       clearTimeout(timer)
@@ -156,6 +152,30 @@ export function openDatabase(url: string, timeoutMs: number): Database {
     },
   }
   return database
+}
+
+type Ask = (text: string) => ReturnType<Database['query']>
+
+/** The database's clock, as last measured. It goes by the counter between measurements. */
+function createMeasuredClock(
+  count: Clock['monotonic'],
+  onConnection: (work: (ask: Ask) => Promise<void>) => Promise<void>,
+) {
+  let offset = Number.NaN
+  let sleptMs = 0
+  const measure = () =>
+    onConnection(async (ask) => {
+      const asked = count()
+      const [row] = await ask('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')
+      const answered = count()
+      if (answered - asked > longestClockMs && !Number.isNaN(offset)) return
+      const measured = Number(row?.['now']) - (asked + answered) / 2
+      // The machine was paused, and its own clocks do not show it. For other servers, its leases have ended.
+      if (measured - offset > leastPauseMs) sleptMs += measured - offset
+      offset = measured
+    })
+  const clock: Clock = { now: () => count() + offset, monotonic: () => count() + sleptMs }
+  return { clock, measure }
 }
 
 /** A server that the network cuts off must not keep its locks from the others until the connection times out. */

@@ -42,6 +42,8 @@ import { prepareSchema, steps } from './schema.ts'
 export interface PostgresParts {
   /** If omitted, the database's clock, which all servers share. */
   readonly clock?: Clock
+  /** The counter by which the database's clock goes between its measurements. */
+  readonly monotonic?: Clock['monotonic']
   readonly identity: LedgerIdentity
   /** The time limit of one statement, including the connection. */
   readonly timeoutMs?: number
@@ -69,7 +71,7 @@ export async function openPostgresLedger(
   const database = openDatabase(url, parts.timeoutMs ?? 5_000)
   try {
     await prepareSchema(database, parts.identity)
-    const clock = parts.clock ?? (await database.followClock())
+    const clock = parts.clock ?? (await database.followClock(parts.monotonic))
     return createPostgresLedger(database, clock, parts.clock ? 0 : slackMs, parts.identity.reportToken)
   } catch (error) {
     await database.close()
