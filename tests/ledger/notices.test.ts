@@ -243,6 +243,21 @@ describe.each(stores)('notices of the %s ledger', (_name, open) => {
       expect(await notices().take('', 0, 1000)).toEqual([])
     })
 
+    it('T203: and stay told, if the attempt of a server that stood still failed meanwhile', async () => {
+      await notices().start()
+      await registered()
+      const [late] = await notices().take('', 1, 1000)
+      desk.clock.advance(1000)
+      const [notice] = await notices().take('', 1, 1000)
+      expect(notice?.id).toBe(late?.id)
+      await notices().told(notice?.id ?? '')
+      for (const again of [desk.clock.now(), undefined]) {
+        await notices().failed(late?.id ?? '', 'it timed out', again)
+        expect(await notices().list({ most: 10 })).toMatchObject([{ state: 'told', why: '', attempts: 1 }])
+      }
+      expect(await notices().take('', 10, 1000)).toEqual([])
+    })
+
     it('until they are told, or given up', async () => {
       await notices().start()
       const [told, failed, again] = [await registered(), await registered(), await registered()]

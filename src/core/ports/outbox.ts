@@ -65,7 +65,10 @@ export interface LedgerEvents {
   /** The due events of a listener, the oldest first. They are leased to the caller for `leaseMs`. */
   take(target: string, most: number, leaseMs: number): Promise<readonly LedgerEvent[]>
   told(id: string): Promise<void>
-  /** `again` is the time of the next attempt, in milliseconds since 1970. Undefined ends the attempts. */
+  /**
+   * `again` is the time of the next attempt, in milliseconds since 1970. Undefined ends the attempts. An event that was
+   * told meanwhile stays so.
+   */
   failed(id: string, why: string, again: number | undefined): Promise<void>
   list(query: {
     readonly id?: string

@@ -81,8 +81,9 @@ export function createEvents(store: SqlStore, clock: Clock): LedgerEvents {
       store.write(function* () {
         const state = again === undefined ? 'failed' : 'waiting'
         const due = again === undefined ? null : Math.ceil(again)
+        // Another server may have sent it after the lease of this one.
         yield sql`UPDATE {notices} SET state = ${state}, why = ${formatText(why)}, due = coalesce(${due}, due),
-          attempts = attempts + 1 WHERE id = ${id}`
+          attempts = attempts + 1 WHERE id = ${id} AND state = 'waiting'`
       }),
     list: ({ id, state, most }) =>
       store.read(function* () {

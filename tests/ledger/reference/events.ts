@@ -108,7 +108,7 @@ export function createReferenceEvents(room: Room, now: () => number): LedgerEven
       now()
       const next =
         again === undefined ? { state: 'failed' as const } : { state: 'waiting' as const, due: Math.ceil(again) }
-      change(id, { ...next, why, attempts: tried(id) })
+      if (notices.get(id)?.state === 'waiting') change(id, { ...next, why, attempts: tried(id) })
     },
     async list({ id, state, most }) {
       now()
