@@ -398,6 +398,22 @@ describe('the sponsor', () => {
     expect(await business.paid()).toBe(feeLamports)
   })
 
+  it('T204: signs and simulates a payment once while it waits for another one of its wallet', async () => {
+    const business = fixture.business()
+    const [hasty, patient] = [await business.open({ waitSeconds: 0.1 }), await business.open({ waitSeconds: 2 })]
+    const payer = await fixture.payer()
+    const [first, second] = [
+      await holdCredential(`${hasty.url}/data`, payer),
+      await holdCredential(`${patient.url}/data`, payer),
+    ]
+    fixture.world.localnet.faults.set([{ methods: ['sendTransaction'], lose: true }])
+    expect(await codeOf(await present(`${hasty.url}/data`, first))).toBe('503 settlement_pending')
+    const response = await present(`${patient.url}/data`, second)
+    fixture.world.localnet.faults.clear()
+    expect(await codeOf(response)).toBe('429 rate_limited')
+    expect(patient.node.asked.filter((method) => method === 'simulateTransaction')).toHaveLength(1)
+  })
+
   it('loses three fees to a payer whose node hides that the balance is gone', async () => {
     const business = fixture.business()
     const ledger = await business.connect()

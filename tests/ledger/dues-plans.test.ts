@@ -48,7 +48,13 @@ it('PostgreSQL scans no whole table for payables, outgoing transactions and subm
     ...[dispatches.list({ most: 5, state: 'landed' }), dispatches.list({ most: 5, kind: 'refund', state: 'landed' })],
     ...[dispatches.findByLockKeys(['refund/a', 'refund/b']), dispatches.linesOf(partner, 5)],
     ...[dispatches.planned(0), dispatches.signings(0), dispatches.lines('a')],
-    ...[submissions.find(tx), submissions.listOpen(1, 5), submissions.sums(0), submissions.forget(1)],
+    ...[
+      submissions.find(tx),
+      submissions.hasOpen('p'),
+      submissions.listOpen(1, 5),
+      submissions.sums(0),
+      submissions.forget(1),
+    ],
   ]
   await Promise.all(reads)
   const plans = await database.transact(async (query) => {

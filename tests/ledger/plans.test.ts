@@ -215,6 +215,7 @@ describe('a statement on a SQLite ledger', () => {
       const submission = { tx, message: new Uint8Array(32), ...names, slot: 1, lamports: 1n, heldUntil: 0, at: 0 }
       await submissions.open(submission, { perDay: 1n, lostPerDay: 1n, failuresPerPayer: 1, failuresPerClient: 1 })
       await submissions.find(tx)
+      await submissions.hasOpen('p')
       await submissions.hold(tx, 1)
       await submissions.listOpen(1, 5)
       await submissions.close(tx, 'landed', 1n)

@@ -158,6 +158,7 @@ describe.each(stores)('submissions of the %s ledger', (name, open) => {
       const { tx, request, payer } = await opened()
       expect(await tryOpen({}, { request })).toEqual({ kind: 'other', of: 'request' })
       expect(await tryOpen({}, { payer })).toEqual({ kind: 'other', of: 'payer' })
+      expect([await submissions().hasOpen(payer), await submissions().hasOpen('another')]).toEqual([true, false])
       expect(await tryOpen({}, { request, payer })).toEqual({ kind: 'other', of: 'request' })
       // Whichever of them is exceeded.
       const none = { perDay: 0n, lostPerDay: 0n, failuresPerPayer: 0, failuresPerClient: 0 }
@@ -165,6 +166,7 @@ describe.each(stores)('submissions of the %s ledger', (name, open) => {
       desk.clock.advance(2 * dayMs)
       expect(await tryOpen({}, { payer })).toEqual({ kind: 'other', of: 'payer' })
       await submissions().close(tx, outcome, 0n)
+      expect(await submissions().hasOpen(payer)).toBe(false)
       expect(await tryOpen({}, { request, payer })).toEqual({ kind: 'opened' })
     },
   )
@@ -327,6 +329,7 @@ describe.each(stores)('submissions of the %s ledger', (name, open) => {
       () => tryOpen({}),
       () => submissions().find(tx),
       () => submissions().hold(tx, 0),
+      () => submissions().hasOpen('payer'),
       () => submissions().close(tx, 'landed', 0n),
       () => submissions().listOpen(0, 1),
       () => submissions().sums(0),

@@ -168,6 +168,8 @@ export interface Submissions {
   /** Records a transaction before it is sent, in one step with the checks of the limits. */
   open(submission: Submission, limits: SubmissionLimits): Promise<SubmissionOpening>
   find(tx: Uint8Array): Promise<Submission | undefined>
+  /** Whether a transaction of a payer may still land. `payer` is its pseudonym. */
+  hasOpen(payer: string): Promise<boolean>
   /** The record of a message, whatever signatures it has. */
   findMessage(message: Uint8Array): Promise<RecordedSubmission | undefined>
   /** Extends the hold, or ends it with 0. */

@@ -62,6 +62,10 @@ export function createSubmissions(store: SqlStore, clock: Clock): Submissions {
       const row = await store.read(() => first<SubmissionRow>(sql`${select} WHERE tx = ${tx}`))
       return row && readSubmission(row)
     },
+    async hasOpen(payer) {
+      const open = sql`SELECT 1 AS one FROM {submissions} WHERE payer = ${formatText(payer)} AND ${isOpen}`
+      return (await store.read(() => first(open))) !== undefined
+    },
     async findMessage(message) {
       const row = await store.read(() => first<SubmissionRow>(sql`${select} WHERE message = ${message}`))
       return row && readRecord(row)

@@ -32,7 +32,7 @@ import {
   otherIsOpen,
   refuseOpening,
   sendRecorded,
-  turnPauseMs,
+  waitForOther,
 } from './submit.ts'
 
 /** The time for which a settlement waits for the chain. Callers wait for up to 90 s. */
@@ -294,7 +294,7 @@ async function sendPayment(
   if (opening.kind === 'known') return continueKnown(runtime, opening, transaction, key)
   if (opening.kind === 'other') {
     // Another server settles another payment of the payer, who may spend the money there. So all checks are repeated.
-    await new Promise((resolve) => setTimeout(resolve, turnPauseMs))
+    await waitForOther(runtime, transaction.payer, until)
     return sendPayment(parts, transaction, call, until)
   }
   if (opening.kind !== 'opened') return { kind: 'refused', refusal: refuseOpening(parts, opening) }

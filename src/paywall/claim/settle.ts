@@ -36,6 +36,7 @@ import {
   type SentTransaction,
   sendRecorded,
   turnPauseMs,
+  waitForOther,
 } from './submit.ts'
 import type { Claim } from './verify-on-chain.ts'
 
@@ -256,7 +257,7 @@ async function submitInTurn(
     if (clock.monotonic() > until) return refused(otherIsOpen, facts)
     const result = await submitNew(routeRuntime, payment)
     if (result !== 'later') return result
-    await new Promise((resolve) => setTimeout(resolve, turnPauseMs))
+    await waitForOther(routeRuntime.runtime, transaction.payer, until)
   }
 }
 

@@ -101,6 +101,17 @@ export async function sendRecorded(runtime: Runtime, sent: SentTransaction): Pro
 /** The pause before the next look whether another server has settled the other payment of a payer. */
 export const turnPauseMs = 200
 
+/** Waits while another transaction of a payer is open, at most until a time. This costs no request and no signature. */
+export async function waitForOther(
+  { ledger, clock, pseudonyms }: Pick<Runtime, 'ledger' | 'clock' | 'pseudonyms'>,
+  payer: string,
+  until: number,
+): Promise<void> {
+  const name = pseudonyms.wallet(decodeAddress(payer) ?? new Uint8Array())
+  do await new Promise((resolve) => setTimeout(resolve, turnPauseMs))
+  while (clock.monotonic() <= until && (await ledger.submissions.hasOpen(name)))
+}
+
 /** Each payer has one transaction under way. */
 export const otherIsOpen = refuse('rate_limited', {
   detail: 'Another payment of this wallet is not confirmed yet.',

@@ -53,6 +53,10 @@ export function createReferenceSubmissions(now: () => number): Submissions {
       now()
       return records.get(formatKey(tx))?.submission
     },
+    async hasOpen(payer) {
+      now()
+      return count(undefined, (one) => one.payer === payer) > 0
+    },
     async findMessage(message) {
       now()
       return list().find((one) => formatKey(one.submission.message) === formatKey(message))
