@@ -125,8 +125,13 @@ describe('expired', () => {
     const signed = await sign()
     pass(200)
     const rpc = fixture.rpcOf([lying('getFirstAvailableBlock', () => 10 ** 9)])
-    expect(await fixture.courierOf([honest], { rpc }).readOutcome(signed)).toEqual({ kind: 'expired' })
+    const outgoingWallet = fixture.courierOf([honest], { rpc })
+    expect(await outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
     expect(rpc.calls().get('getFirstAvailableBlock')).toBe(undefined)
+    // Blocks are long, so the next payments use the same one.
+    const blocks = rpc.calls().get('getBlock')
+    expect(await outgoingWallet.readOutcome(signed)).toEqual({ kind: 'expired' })
+    expect(rpc.calls().get('getBlock')).toBe(blocks)
     // The answer with the earlier transaction comes from a node that is behind the others, or finds the payment.
     const last = (change: (value: readonly unknown[]) => object) =>
       lying('getSignatureStatuses', (result) => {

@@ -24,6 +24,10 @@ const mostWitnesses = 4
 /** The most signatures in one question, beside the witnesses. */
 export const mostOldStatuses = 256 - mostWitnesses
 
+/** The last witnesses of each address. Blocks are long, and payments of the same minutes can share them. */
+const found = new WeakMap<Call, { readonly slot: number; readonly witnesses: readonly string[] }>()
+const sharedSlots = 1_000
+
 /** Undefined if no answer shows that its history reaches back to the oldest slot. */
 export async function readOldStatuses(
   call: Call,
@@ -58,6 +62,8 @@ async function keeps(call: Call, oldest: number): Promise<boolean> {
  * if they cannot be read.
  */
 async function findWitnesses(call: Call, oldest: number): Promise<readonly string[] | undefined> {
+  const known = found.get(call)
+  if (known && known.slot <= oldest && known.slot > oldest - sharedSlots) return known.witnesses
   const config = { commitment: 'finalized' }
   const listed = await call('getBlocks', [Math.max(0, oldest - searchedSlots), oldest, config])
   const slots: unknown = listed.kind === 'answered' ? listed.result : undefined
@@ -68,7 +74,11 @@ async function findWitnesses(call: Call, oldest: number): Promise<readonly strin
     const block: unknown = answer.kind === 'answered' ? answer.result : undefined
     const all = isFields(block) ? block['signatures'] : undefined
     if (!Array.isArray(all)) isUnreadable = true
-    else if (all.length > 0) return spread(all.map(String))
+    else if (all.length > 0) {
+      const witnesses = spread(all.map(String))
+      if (typeof slot === 'number') found.set(call, { slot, witnesses })
+      return witnesses
+    }
   }
   return isUnreadable ? undefined : []
 }
