@@ -179,6 +179,21 @@ it('T200: a transaction that failed stays open until that is final, because it c
   expect(await ledger.submissions.sums(0)).toEqual({ spent: fee, lost: 0n, open: 0n })
 })
 
+it('T200: a seller does not begin its work for a transaction that failed, unless its block is dropped', async () => {
+  const { facilitator, chain } = await begin()
+  const failure = { kind: 'found', effect: { failed: true } }
+  chain.reading = failure
+  await facilitator.settle(call)
+  for (const [reading, kind] of [
+    [failure, 'refused'],
+    [{ kind: 'missing' }, 'valid'],
+    [landed, 'valid'],
+  ] as const) {
+    chain.reading = reading
+    expect((await facilitator.verify(call)).kind).toBe(kind)
+  }
+})
+
 it('a transaction whose failure is recorded stays refused', async () => {
   const { facilitator, chain, ledger } = await begin()
   expect(await facilitator.settle(call)).toMatchObject(pending)

@@ -199,7 +199,9 @@ async function verifyPayment(
   const { runtime } = parts
   const { payer } = transaction
   const known = await runtime.ledger.submissions.findMessage(transaction.message)
-  const refusal = known ? await judgeKnown(runtime, known) : await checkNew(parts, transaction, payment)
+  const refusal = known
+    ? ((await judgeKnown(runtime, known)) ?? (await checkLanding(runtime, known)))
+    : await checkNew(parts, transaction, payment)
   return refusal ? { kind: 'refused', refusal } : { kind: 'valid', payer }
 }
 
@@ -212,6 +214,13 @@ async function judgeKnown(runtime: Runtime, { submission, outcome }: RecordedSub
   if (outcome === 'failed') return refuse('tx_failed')
   if (outcome === 'expired') return refuse('payment_expired')
   return (await isReported(runtime, tx, submission.at)) ? refuse('payment_replay') : undefined
+}
+
+/** The caller works before it settles, so a transaction that has failed is not valid, although it can land on a fork. */
+async function checkLanding({ chain }: Runtime, { submission, outcome }: RecordedSubmission) {
+  if (outcome !== undefined) return undefined
+  const reading = await chain.read(encodeBase58(submission.tx), 0)
+  return reading.kind === 'found' && reading.effect.failed ? refuse('tx_failed') : undefined
 }
 
 /** Nothing is signed or recorded before this check, so a payer without funds costs nothing. */
