@@ -73,6 +73,7 @@ async function readListed({ misses }: WatchedAddress, { signature }: Listed, par
   // The socket may have reported it first.
   if (payments.readSlot(signature) !== undefined) return
   const reading = await read(signature)
-  if (reading.kind === 'found') payments.markRead(signature, reading.effect.slot)
+  // It is listed as successful. If it failed, the node that was read is on another fork.
+  if (reading.kind === 'found' && !reading.effect.failed) payments.markRead(signature, reading.effect.slot)
   else misses.set(signature, 1 + (misses.get(signature) ?? 0))
 }

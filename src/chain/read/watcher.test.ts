@@ -18,6 +18,8 @@ const quiet = () => {}
 function createStage() {
   const rows: { signature: string; slot: number; err: unknown; confirmationStatus: string }[] = []
   const unknown = new Set<string>()
+  /** Transactions that the nodes have on another fork, where they fail. */
+  const forked = new Set<string>()
   const noted: string[] = []
   const marks: Mark[] = []
   const reads: string[] = []
@@ -61,7 +63,7 @@ function createStage() {
     read: async (signature): Promise<Reading> => {
       reads.push(signature)
       if (unknown.has(signature)) return { kind: 'missing' }
-      const effect = effectOf(signature)
+      const effect = { ...effectOf(signature), ...(forked.has(signature) && { failed: true, transfers: [] }) }
       watcher.found(effect, true)
       return { kind: 'found', effect }
     },
@@ -88,6 +90,7 @@ function createStage() {
     marks,
     reads,
     unknown,
+    forked,
     pay: (signature: string, slot: number, more = {}) =>
       rows.push({ signature, slot, err: null, confirmationStatus: 'finalized', ...more }),
     settle: () => {
@@ -189,6 +192,20 @@ describe('the mark', () => {
     await poll()
     expect(noted).toEqual(['one'])
     expect(marks.at(-1)).toEqual({ signature: 'one', slot: 6 })
+  })
+
+  it('T200: reads a listed payment again that the nodes have on a fork where it fails', async () => {
+    const { watcher, pay, poll, marks, noted, forked } = createStage()
+    watcher.watch(address)
+    await poll()
+    const before = marks.at(-1)
+    forked.add('one')
+    pay('one', 6)
+    await poll()
+    expect([noted, marks.at(-1)]).toEqual([[], before])
+    forked.clear()
+    await poll()
+    expect([noted, marks.at(-1)]).toEqual([['one'], { signature: 'one', slot: 6 }])
   })
 
   it('skips failed transactions and those that only mention the address', async () => {
