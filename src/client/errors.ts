@@ -52,8 +52,8 @@ export class PaymentError extends PaystileError {
   override readonly name = 'PaymentError'
   declare readonly code: PaymentErrorCode
   readonly facts: PaymentErrorFacts
-  constructor(code: PaymentErrorCode, message: string, facts: PaymentErrorFacts = {}) {
-    super(code, message)
+  constructor(code: PaymentErrorCode, message: string, facts: PaymentErrorFacts = {}, options?: ErrorOptions) {
+    super(code, message, options)
     this.facts = facts
   }
 }

@@ -1,6 +1,8 @@
 /** What a newcomer gets wrong, and what servers do wrong to him: money and resource stay where they belong. */
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
@@ -196,6 +198,20 @@ describe('a server', () => {
       const end = await paystile(command, silent, '--timeout', '1')
       expect([end.code, end.stdout, errorOf(end).code]).toEqual([7, '', 'server_unavailable'])
       expect(errorOf(end).message).toMatch(/did not respond in time.*--timeout\.$/)
+    }
+  })
+
+  it('that cannot be reached is named, with the reason and the action', async () => {
+    const closed = createServer().listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}/report`
+    closed.close()
+    for (const command of ['pay', 'quote']) {
+      const end = await paystile(command, url)
+      expect([end.code, end.stdout, errorOf(end).code]).toEqual([7, '', 'server_unavailable'])
+      expect(errorOf(end).message).toBe(
+        `${url} cannot be reached: nothing listens at ${new URL(url).host} (ECONNREFUSED). Check the port, and that the server is running. Nothing was paid.`,
+      )
     }
   })
 

@@ -302,7 +302,7 @@ describe('free requests', () => {
     writeFileSync(`${path}.part`, 'another')
     const about = { url: 'http://elsewhere/file', validator: '"first"' }
     writeFileSync(`${path}.part.json`, JSON.stringify(about))
-    await expect(download('http://127.0.0.1:1/')).rejects.toThrow('fetch failed')
+    await expect(download('http://127.0.0.1:1/')).rejects.toMatchObject({ code: 'server_unavailable' })
     expect([readFileSync(`${path}.part`, 'utf8'), note()]).toEqual(['another', about])
     await download(library.url)
     expect(filesHere()).toEqual(['file'])

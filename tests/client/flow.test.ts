@@ -194,6 +194,18 @@ describe('before paying', () => {
     await expect(fetchWith402(`${silent}/data`, hasty, fixture.options())).rejects.toThrow(/aborted due to timeout/)
   })
 
+  it('an unreachable server is named with the reason, and the cause is kept', async () => {
+    const url = await fixture.host((_request, response) => response.destroy())
+    const failure = expect(fetchWith402(`${url}/data?key=secret`, fixture.options())).rejects
+    await failure.toMatchObject({
+      name: 'PaymentError',
+      code: 'server_unavailable',
+      message: expect.stringContaining(`${url}/data cannot be reached: the server closed the connection`),
+      cause: expect.any(TypeError),
+    })
+    expect(await fixture.received()).toBe(0)
+  })
+
   it('a dry run pays nothing and gives the challenge to read', async () => {
     const response = await fetchWith402(`${shop.url}/data`, fixture.options({ dryRun: true }))
     expect(response.status).toBe(402)

@@ -107,6 +107,7 @@ describe('T160: a paid answer that points elsewhere', () => {
       seen.push(`${request.method} ${request.url} ${request.headers['content-type'] ?? '-'} ${hasProof(request)}`)
       const url = `http://${request.headers.host}${request.url}`
       if (request.url === '/elsewhere') response.end('moved')
+      else if (request.url === '/gone') response.destroy()
       else if (hasProof(request)) response.writeHead(status, { location }).end()
       else response.writeHead(402, { 'content-type': 'application/json' }).end(challengeFor(fixture, url))
     })
@@ -142,4 +143,14 @@ describe('T160: a paid answer that points elsewhere', () => {
       expect(await fixture.received()).toBe(1)
     },
   )
+
+  it('to an address that closes the connection is named, with the payment that was made', async () => {
+    ;[status, location] = [302, '/gone']
+    await expectError(
+      fetchWith402(`${pointing}/data`, fixture.options()),
+      'paid_not_delivered',
+      /^The payment was made, and its response redirects to http:\S+\/gone, which cannot be reached \(\w+\)\./,
+    )
+    expect(await fixture.received()).toBe(1)
+  })
 })

@@ -3,6 +3,7 @@ import type { ClientOptions } from '../../client/options.ts'
 import { readForeignOffers } from '../../client/protocols/choose.ts'
 import type { ForeignOffer } from '../../client/protocols/offer.ts'
 import { readJson } from '../../client/read-json.ts'
+import { explainUnreachable } from '../../client/request/unreachable.ts'
 import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
 import { CommandError } from '../output.ts'
 
@@ -26,7 +27,9 @@ export async function ask(
   const limit = new AbortController()
   const timer = setTimeout(() => limit.abort(noAnswer()), timeoutMs)
   try {
-    const response = await fetch(url, { ...request, signal: limit.signal })
+    const response = await fetch(url, { ...request, signal: limit.signal }).catch((error: unknown) => {
+      throw explainUnreachable(error, url)
+    })
     if (response.status !== 402) return { response, challenge: undefined, offers: [] }
     const body = await readJson(response, timeoutMs)
     const isNative = options.protocols?.includes('paystile') ?? true

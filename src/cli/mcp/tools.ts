@@ -119,17 +119,11 @@ export function describeError(error: unknown): readonly Content[] {
   ]
 }
 
-/** The cause of a failed connection can contain text of the server, such as the names in its certificate. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return 'The call failed.'
-  if (error.message !== 'fetch failed') return error.message
-  const { code = 'no connection', message } = (error.cause ?? {}) as {
-    readonly code?: string
-    readonly message?: string
-  }
-  return message === 'unexpected redirect'
+  return error.cause instanceof Error && error.cause.message === 'unexpected redirect'
     ? 'The server redirects to another address. With --host, redirects are not followed.'
-    : `The server cannot be reached (${code}).`
+    : error.message
 }
 
 async function payFetch(input: RequestInput & { readonly maxPrice?: string | undefined }, call: Call) {

@@ -6,6 +6,7 @@ import { readTimeout } from '../options.ts'
 import { type Ending, readExtent, watchBody } from './body.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 import { redeemProof } from './redeem-proof.ts'
+import { readReason } from './unreachable.ts'
 
 export type Redeemed =
   | { readonly kind: 'brought'; readonly response: Response }
@@ -122,7 +123,11 @@ export function isRedirect({ type, status }: Response): boolean {
 }
 
 /** A proof is never sent to the target of a redirect. A redirect is followed without it, and only within the origin. */
-export async function followRedirect({ send, method }: PaidRequest, response: Response, url: URL): Promise<Response> {
+export async function followRedirect(
+  { send, method, isCancelled }: PaidRequest,
+  response: Response,
+  url: URL,
+): Promise<Response> {
   const location = response.headers.get('location')
   const to = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined
   if (to?.origin !== url.origin) {
@@ -133,5 +138,16 @@ export async function followRedirect({ send, method }: PaidRequest, response: Re
   }
   const { status } = response
   const asGet = (status === 303 && method !== 'HEAD') || ((status === 301 || status === 302) && method === 'POST')
-  return asGet ? send(to, {}, 'follow', 'GET') : send(to, {}, 'follow')
+  try {
+    return await (asGet ? send(to, {}, 'follow', 'GET') : send(to, {}, 'follow'))
+  } catch (error) {
+    const reason = isCancelled() ? undefined : readReason(error)
+    if (reason === undefined) throw error
+    throw new PaymentError(
+      'paid_not_delivered',
+      `The payment was made, and its response redirects to ${to.href}, which cannot be reached (${reason || 'no connection'}). Fetch that address yourself: the next call makes a new payment.`,
+      {},
+      { cause: error },
+    )
+  }
 }

@@ -14,6 +14,7 @@ import { readJson } from '../read-json.ts'
 import type { ForeignReading } from './foreign-purchase.ts'
 import { type ClientParts, connect, digest, type PaidRequest } from './paid-request.ts'
 import { pay, payParts } from './pay.ts'
+import { explainUnreachable } from './unreachable.ts'
 
 /** A challenge that passed the policy's first checks. */
 export interface ChallengeReading {
@@ -45,11 +46,10 @@ export async function requestChallenge(
     options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
   const bytes = options.prepayBytes === undefined ? {} : { bytes: BigInt(options.prepayBytes) }
   const header = formatAccept({ ...kind, ...bytes }) ?? ''
-  const response = await paidRequest.send(
-    paidRequest.url,
-    isNative ? { [acceptHeader]: header } : {},
-    paidRequest.redirect,
-  )
+  const { url: target, redirect, send, isCancelled } = paidRequest
+  const response = await send(target, isNative ? { [acceptHeader]: header } : {}, redirect).catch((error: unknown) => {
+    throw isCancelled() ? error : explainUnreachable(error, target)
+  })
   if (response.status !== 402) return response
   const body = await readJson(response, readTimeout(options) / 2)
   const found = isNative ? readChallenge(body) : undefined
