@@ -93,7 +93,18 @@ describe('a YAML file', () => {
 
   it.each([
     ['half a map', 'routes: [', /paystile\.yaml:1:\d+: /],
-    ['a name twice', 'token: USDC\ntoken: SOL\n', /paystile\.yaml:2:1: .*unique/],
+    ['a name twice', 'token: USDC\ntoken: SOL\n', /paystile\.yaml:2:1: the option is set twice: remove one of them/],
+    ['an open bracket', 'mints: [a, b\n', /paystile\.yaml:2:1: the \] of an earlier \[ is missing: add it/],
+    ['an open brace', 'mints: { USDC: a\n', /paystile\.yaml:2:1: the } of an earlier { is missing: add it/],
+    ['an open quote', 'token: "USDC\n', /paystile\.yaml:2:1: the closing " of a text is missing: add it/],
+    ['a tab', 'routes:\n\t- path: /a\n', /paystile\.yaml:2:1: a tab indents the line: use spaces/],
+    [
+      'an indented option',
+      'token: USDC\n network: localnet\n',
+      /paystile\.yaml:1:8: an option begins inside the value/,
+    ],
+    ['a text with a colon', 'seller: Shop: cheap\n', /paystile\.yaml:1:9: .* put a text that contains ": " in quotes/],
+    ['a reserved character', 'seller: @shop\n', /paystile\.yaml:1:9: .*put the text in quotes/],
     ['a tag of a program', 'routes: !!js/function "x"\n', /paystile\.yaml:1:9: /],
     ['text', 'just text', /paystile\.yaml:1:1: must be an object of names and values/],
     ['nothing', '', /routes: is missing/],

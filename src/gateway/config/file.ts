@@ -14,6 +14,7 @@ import type { Environment } from '../../paywall/config/config.ts'
 import type { OptionProblem, Place } from '../../paywall/config/problems.ts'
 import { formatPlace } from './place.ts'
 import { type Plan, readPlan } from './plan.ts'
+import { listProblems } from './yaml-problems.ts'
 
 /** The file names that `paystile serve` looks for, in this order. */
 export const fileNames = [
@@ -96,8 +97,7 @@ export function readYaml(text: string, name: string, environment: Environment): 
     return `${name}:${line}:${col}`
   }
   const faults = [...document.errors, ...document.warnings]
-  if (faults.length > 0)
-    throw new ConfigurationError(faults.map(({ message, pos }) => `${at(pos[0])}: ${message.split('\n')[0]}`))
+  if (faults.length > 0) throw new ConfigurationError(listProblems(faults, at))
   const value = unfold(document, name)
   const missing: ConfigurationProblem[] = []
   const secrets: (readonly [string, string])[] = []
