@@ -3,11 +3,12 @@
  * process.
  */
 import { readGenesis } from '../chain/rpc/genesis.ts'
-import type { Rpc } from '../chain/rpc/rpc.ts'
+import { createRpc, type Rpc } from '../chain/rpc/rpc.ts'
 import { readChainTime } from '../chain/rpc/time.ts'
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { genesisHashes } from '../core/money/tokens.ts'
+import { createMeter, type Meter } from '../core/observability/metrics.ts'
 import type { Keyring } from '../core/protocol/keyring.ts'
 import type { Clock, Log } from '../core/runtime.ts'
 import { createFollowingClock, createWallClock } from '../host/clock.ts'
@@ -20,6 +21,7 @@ import {
   usualLedger,
   withdrawLocalnet,
 } from '../host/home.ts'
+import { createHttpTransport } from '../host/net/transport.ts'
 import { findProcesses } from '../host/processes.ts'
 import type { Localnet } from '../localnet/index.ts'
 import { openKeyring, type ServiceConfig } from '../paywall/config/config.ts'
@@ -45,12 +47,41 @@ export interface NetworkContext {
 
 type Connect = (urls: readonly string[]) => Rpc
 
-export async function openNetwork(
-  config: ServiceConfig,
-  connect: Connect,
-  stops: Stops,
-  log: Log,
-): Promise<NetworkContext> {
+export interface OpenNetwork {
+  readonly http: ReturnType<typeof createHttpTransport>
+  readonly meter: Meter
+  readonly context: NetworkContext
+}
+
+/** Opens the network of a service once. A local chain in this process survives the attempts to open the ledger. */
+export function keepNetwork(config: ServiceConfig, log: Log) {
+  const stops: Stops = []
+  let opened: OpenNetwork | undefined
+  const close = (): Promise<void> => closeAll(stops)
+  return {
+    open: async (): Promise<OpenNetwork> => {
+      if (opened) return opened
+      const http = createHttpTransport()
+      stops.push(http.close)
+      const meter = createMeter()
+      const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
+      try {
+        opened = { http, meter, context: await openNetwork(config, connect, stops, log) }
+        return opened
+      } catch (error) {
+        await close()
+        throw error
+      }
+    },
+    close,
+  }
+}
+
+export async function closeAll(stops: Stops): Promise<void> {
+  for (const one of stops.splice(0).reverse()) await one()
+}
+
+async function openNetwork(config: ServiceConfig, connect: Connect, stops: Stops, log: Log): Promise<NetworkContext> {
   if (config.network !== 'localnet') return openCluster(config, connect)
   return config.rpc.length > 0 ? joinLocalnet(config, connect, stops) : hostLocalnet(config, connect, stops, log)
 }

@@ -10,7 +10,6 @@ import { createChain } from '../chain/read/chain.ts'
 import { createSignedTransactions, type SignedTransactions } from '../chain/read/signed-transactions.ts'
 import type { WatchJournal } from '../chain/read/watched-payments.ts'
 import { createNodeStates } from '../chain/rpc/node-states.ts'
-import { createRpc } from '../chain/rpc/rpc.ts'
 import { readLatestTime } from '../chain/rpc/time.ts'
 import { createOpener } from '../chain/wallets/open-token-account.ts'
 import { createOutgoingWallet } from '../chain/wallets/outgoing-wallet.ts'
@@ -23,18 +22,18 @@ import { encodeBase58 } from '../core/encoding/base58.ts'
 import { encodeBase64url } from '../core/encoding/base64url.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
-import { createMeter, type Meter } from '../core/observability/metrics.ts'
+import type { Meter } from '../core/observability/metrics.ts'
 import { redactLog } from '../core/observability/redact.ts'
 import { createRefusalLog } from '../core/payment/refusal-log.ts'
 import { type Ledger, LedgerUnavailable } from '../core/ports/ledger.ts'
 import type { Clock, Log, Verifier } from '../core/runtime.ts'
 import { createEncoder } from '../host/base64url.ts'
+import { createWallClock } from '../host/clock.ts'
 import { createIdentity, createSign, createVerifier } from '../host/keys/ed25519.ts'
 import { withKeyFile } from '../host/keys/key-file.ts'
 import { createSealer } from '../host/keys/seal.ts'
 import { createLog } from '../host/log.ts'
 import { connectSocket, listSocketUrls } from '../host/net/sockets.ts'
-import { createHttpTransport } from '../host/net/transport.ts'
 import { readPage } from '../host/pages.ts'
 import { findProcesses } from '../host/processes.ts'
 import { createTrace } from '../host/trace.ts'
@@ -54,9 +53,10 @@ import { noClockCheck, startClockCheck } from '../workers/clock-check.ts'
 import { startFinality } from '../workers/finality.ts'
 import { type Loop, startLoop } from '../workers/loop.ts'
 import { startSubmissionOutcomes } from '../workers/submissions.ts'
+import { createThrottledLog } from '../workers/throttled-log.ts'
 import { openFaucetSource } from './faucet.ts'
 import { observeChain, observeLedger, shareMeter } from './instrument.ts'
-import { type NetworkContext, openNetwork, type Stops } from './network.ts'
+import { closeAll, keepNetwork, type NetworkContext, type OpenNetwork, type Stops } from './network.ts'
 import { rememberOpen } from './open-paywalls.ts'
 import { shareRates } from './rates.ts'
 import { withSettlement } from './settlement/settlement.ts'
@@ -132,22 +132,29 @@ function nameKey([id, key]: readonly [number, Uint8Array]): string {
   return `${id}:${encodeBase64url(prepareHmac(key)(new Uint8Array()), 9)}`
 }
 
-const restartPauseMs = 1_000
+const firstPauseMs = 1_000
+const longestPauseMs = 10_000
 
 function share(config: ServiceConfig, log: Log): Shared {
   let current: Started | undefined
   let starting: Promise<Started> | undefined
   let stopped = false
+  let failures = 0
+  const failureLog = createThrottledLog(log, createWallClock())
+  const network = keepNetwork(config, log)
   const attempt = async (): Promise<Started> => {
     try {
-      current = await start(config, log)
+      current = await start(config, await network.open(), log)
+      if (failures > 0) log.info('paywall.started', { failures })
       return current
     } catch (error) {
-      log.error('paywall.start_failed', { why: error instanceof Error ? error.message : String(error) })
-      // Until then all requests get this failure, so a flood of requests causes one attempt and one line of log.
+      failureLog.error('paywall.start_failed', { why: error instanceof Error ? error.message : String(error) })
+      // Until then all requests get this failure, so a flood of requests causes one attempt.
+      const pauseMs = Math.min(firstPauseMs * 2 ** failures, longestPauseMs)
+      failures += 1
       setTimeout(() => {
         starting = undefined
-      }, restartPauseMs).unref()
+      }, pauseMs).unref()
       throw error
     }
   }
@@ -165,6 +172,7 @@ function share(config: ServiceConfig, log: Log): Shared {
       stopped = true
       const started = await starting?.catch(() => undefined)
       await started?.stop()
+      await network.close()
     },
   }
 }
@@ -179,17 +187,10 @@ interface Started {
 /** Another server may accept tokens that this one does not know. */
 const registryMs = 30_000
 
-async function start(config: ServiceConfig, log: Log): Promise<Started> {
+async function start(config: ServiceConfig, { http, meter, context }: OpenNetwork, log: Log): Promise<Started> {
   const stops: Stops = []
-  const stop = async (): Promise<void> => {
-    for (const one of stops.reverse()) await one()
-  }
+  const stop = (): Promise<void> => closeAll(stops)
   try {
-    const http = createHttpTransport()
-    stops.push(http.close)
-    const meter = createMeter()
-    const connect = (urls: readonly string[]) => createRpc({ urls, transport: http.transport, meter })
-    const context = await openNetwork(config, connect, stops, log)
     const { rpc, genesis, urls } = context
     const opened = await openServiceLedger(config, context, stops)
     const host: HostParts = { http, verifier: createVerifier(), clock: opened.clock ?? context.clock, log, meter }
@@ -255,7 +256,7 @@ async function start(config: ServiceConfig, log: Log): Promise<Started> {
 }
 
 interface HostParts {
-  readonly http: ReturnType<typeof createHttpTransport>
+  readonly http: OpenNetwork['http']
   readonly verifier: Verifier
   readonly clock: Clock
   readonly log: Log

@@ -78,7 +78,8 @@ export interface Paywall extends Lifecycle {
 /** A service that may still be starting. */
 export interface ServiceHandle {
   /**
-   * The service, or a promise of it while it starts. After a failed start, the first call a second later tries again.
+   * The service, or a promise of it while it starts. After a failed start, the first call after a pause of 1 to 10 s
+   * tries again.
    */
   get(): Runtime | Promise<Runtime>
   release(): Promise<void>

@@ -1,10 +1,11 @@
 /** What customers and operators are told of a paywall that starts, or cannot. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
+import { eventually } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, type ShopFixture } from '../harness/shop-fixture.ts'
 
 let shop: ShopFixture
@@ -32,7 +33,7 @@ const request = (headers: Record<string, string> = {}) => new Request('http://lo
 it.each([
   ['no database', 'junk', /not a SQLite database/],
   ['in no directory', 'missing/ledger.sqlite', /is not a directory/],
-])('a ledger that is %s is reported to customers, and to the log once per attempt', async (_what, name, why) => {
+])('a ledger that is %s is reported to customers, and to the log once', async (_what, name, why) => {
   writeFileSync(join(directory, 'junk'), 'junk '.repeat(2_000))
   const { route, ready, metrics } = open({ rpc: shop.world.localnet.rpcUrl, ledger: join(directory, name) })
   await expectRefused(route(request()), 'ledger_unavailable')
@@ -51,6 +52,29 @@ it('a ledger of a chain that is gone is told apart from one of another secret', 
   const ledger = join(directory, 'old.sqlite')
   await open({ rpc: shop.world.localnet.rpcUrl, ledger }).ready()
   await expect(open({ ledger }).ready()).rejects.toThrow(/belongs to another chain/)
+})
+
+it('a service whose ledger opens late keeps its chain, pauses longer, and logs the failure once', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  onTestFinished(() => timers.mockRestore())
+  const place = join(directory, 'late')
+  const { ready } = open({ ledger: join(place, 'ledger.sqlite'), service: 'late' })
+  const readFailure = () =>
+    ready().then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+  const first = await readFailure()
+  expect(first).toMatchObject({ message: expect.stringMatching(/is not a directory: create it first/) })
+  await eventually(readFailure, (failure) => failure !== first)
+  mkdirSync(place)
+  await eventually(readFailure, (failure) => failure === undefined)
+  expect(timers.mock.calls.map(([, ms]) => ms)).toEqual(expect.arrayContaining([1_000, 2_000]))
+  expect(shop.logged).toEqual([
+    expect.stringMatching(/"localnet.started"/),
+    expect.stringMatching(/"paywall.start_failed".*create it first, or choose another file/),
+    expect.stringMatching(/"paywall.started"/),
+  ])
 })
 
 it('a chain in this process is announced with its address and the way to its money', async () => {

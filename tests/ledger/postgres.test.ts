@@ -285,9 +285,15 @@ describe('an outage', () => {
     expect(await database.query('SELECT x FROM kept')).toEqual([])
   })
 
-  it('T119: at start is told as such', async () => {
-    const closed = 'postgres://postgres@127.0.0.1:1/ledger'
-    await expect(open(closed)).rejects.toThrow(LedgerUnavailable)
+  it.each([
+    ['127.0.0.1:1', 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['127.0.0.1:1,127.0.0.1:2', 'connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.1:2'],
+  ])('T119: at start of %s is told as such, with the action to take', async (hosts, why) => {
+    const opening = open(`postgres://postgres:s3cret@${hosts}/ledger`)
+    await expect(opening).rejects.toThrow(LedgerUnavailable)
+    await expect(opening).rejects.toThrow(
+      `cannot be used at the moment: ${why}. Check that PostgreSQL runs there, and the host and port of the ledger.`,
+    )
   })
 
   it('T119: of the right to write, as on a standby, is told as such', async () => {

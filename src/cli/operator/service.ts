@@ -33,8 +33,7 @@ export async function withService<Result>(
   try {
     return await work(await handle.get(), config)
   } catch (error) {
-    if (error instanceof LedgerUnavailable)
-      throw new CommandError('unreachable', 'ledger_unavailable', `The ledger does not respond: ${error.message}.`)
+    if (error instanceof LedgerUnavailable) throw new CommandError('unreachable', 'ledger_unavailable', error.message)
     if (error instanceof LedgerConfigurationError) throw new CommandError('usage', 'configuration', error.plainMessage)
     throw error
   } finally {

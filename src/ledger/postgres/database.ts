@@ -220,9 +220,17 @@ function explain(name: string, error: unknown): unknown {
 }
 
 function unavailable(name: string, error: unknown): LedgerUnavailable {
-  const detail = error instanceof Error ? error.message : String(error)
-  return new LedgerUnavailable(`The ledger ${name} cannot be used at the moment: ${detail}.`, { cause: error })
+  const causes: readonly unknown[] = error instanceof NoHost ? error.reasons : [error]
+  const codes = causes.map((cause) => (cause as { readonly code?: unknown } | undefined)?.code)
+  const isUnreachable = codes.some((code) => typeof code === 'string' && unreachable.includes(code))
+  const remedy = isUnreachable ? ' Check that PostgreSQL runs there, and the host and port of the ledger.' : ''
+  // Node's error for a host with several addresses has no message.
+  const detail = (error instanceof Error ? error.message : String(error)) || codes.join(', ')
+  return new LedgerUnavailable(`The ledger ${name} cannot be used at the moment: ${detail}.${remedy}`, { cause: error })
 }
+
+/** The system's codes for a server that no connection reaches. */
+const unreachable: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']
 
 /** Errors of statements that should not have been sent: syntax, types, violated constraints. */
 function isFault(code: string | undefined): boolean {
