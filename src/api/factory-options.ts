@@ -29,15 +29,11 @@ export const endpointOptions: readonly string[] = routesOptionNames.filter((name
 
 type ServiceOption = (typeof serviceOptions)[number]
 type ChargeOption = (typeof chargeOptions)[number]
-interface DefaultToken {
-  /** The token of the prices. Default USDC. */
-  readonly token?: ProviderOptions['token']
-}
 
 /** The options that all routes share. Options that `charge` also accepts are its defaults. */
-export type PaystileOptions = Without<ProviderOptions, ChargeOption | 'token'> & DefaultToken
+export type PaystileOptions = Without<ProviderOptions, ChargeOption>
 /** The price of one route, and its terms of sale. */
-export type ChargeOptions = Without<ProviderOptions, ServiceOption | 'token'> & DefaultToken
+export type ChargeOptions = Without<ProviderOptions, ServiceOption>
 export type EndpointOptions = Omit<RoutesOptions, ServiceOption>
 
 type Call = 'createPaystile' | 'charge' | 'routes'
@@ -50,7 +46,7 @@ export interface FactoryOptions {
 
 /** Throws a `ConfigurationError` with everything wrong about the shared options, before any route is charged. */
 export function readSharedOptions(options: PaystileOptions, environment: Environment): FactoryOptions {
-  const shared = { token: 'USDC', ...dropUndefined(options) } as const
+  const shared = dropUndefined(options)
   // A placeholder for the prices of the routes.
   check('createPaystile', shared, (rest) => readConfig({ ...rest, price: 1 }, environment))
   const service = Object.fromEntries(Object.entries(shared).filter(([name]) => routesOptionNames.includes(name)))

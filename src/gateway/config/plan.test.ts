@@ -276,6 +276,12 @@ describe('all problems are reported at once', () => {
     expect(problemsOf({ ...base, routes: [{ path: '/api/:resource', price: 1 }] })).toEqual([])
   })
 
+  it('a file without a token prices in USDC, and a route can choose another one', () => {
+    const { token: _, ...without } = base
+    const { routes } = planOf({ ...without, routes: [report, { path: '/b', price: 1, token: 'SOL' }] })
+    expect(routes.map(({ config }) => config?.route.pricing.token)).toEqual(['USDC', 'SOL'])
+  })
+
   it('shared options are set once, with their place in the file', () => {
     const { recipient: _, ...without } = base
     const config = { ...without, routes: [report, { path: '/b', price: 0 }, { path: '/c', price: 1, token: 'usdt' }] }

@@ -136,9 +136,10 @@ function readPaywall(
   const { price, free } = route
   const options = (from: object) => Object.entries(from).filter(([key]) => paywallNames.has(key))
   const given: Partial<ParsedOptions> = Object.fromEntries([...options(data), ...options(route)])
-  const missing = (['token', 'recipient'] as const).filter((option) => given[option] === undefined)
-  problems.push(...missing.map((option) => ({ place: [option], why: explainMissing([option]) })))
-  if (missing.length > 0) return undefined
+  if (given.recipient === undefined) {
+    problems.push({ place: ['recipient'], why: explainMissing(['recipient']) })
+    return undefined
+  }
   const endpoint = parseEndpoint(name)
   const named = { scope: nameScope(name), ...(endpoint && { endpoint }), ...given, price, free }
   const reading = completeConfig(named as ParsedOptions)

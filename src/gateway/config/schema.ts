@@ -118,8 +118,8 @@ const ownShape = {
   partner: text.optional(),
 }
 
-/** Recipient and token can be set at the top level, in a route, or in the environment. */
-const paywallOptions = { ...routeShape, token: routeShape.token.optional(), recipient: routeShape.recipient.optional() }
+/** The recipient can be set at the top level, in a route, or in the environment. */
+const paywallOptions = { ...routeShape, recipient: routeShape.recipient.optional() }
 
 export const routeSchema = z.strictObject({ ...ownShape, ...paywallOptions, ...forwardShape })
 

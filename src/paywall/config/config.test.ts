@@ -111,6 +111,11 @@ describe('readConfig', () => {
     expect(route).toMatchObject({ recipient, publicUrl: 'https://api.example' })
   })
 
+  it.each([{}, { token: undefined }])('prices in USDC without a token: %j', (without) => {
+    const { route } = readConfig({ price: '0.01', recipient, network: 'localnet', ...without }, {})
+    expect(route).toMatchObject({ pricing: { price: 10_000n, token: 'USDC' }, acceptedMints: ['USDC'] })
+  })
+
   it('keeps the accepted tokens in the order given', () => {
     const { route } = readConfig({ ...local, acceptedMints: ['SOL', 'USDC', 'NATIVE', 'SOL'] }, {})
     expect(route.acceptedMints).toEqual(['SOL', 'USDC', 'NATIVE'])
@@ -166,7 +171,6 @@ describe('readConfig', () => {
     ['no price', { ...local, price: undefined }, 'price: is missing; set a decimal such as 0.01'],
     ['T49: a price of zero', { ...local, price: 0 }, 'price: must be more than zero'],
     ['T49: a price below one base unit', { ...local, price: 1e-7 }, 'price: 0.0000001 has more decimals than USDC (6)'],
-    ['no token', { ...local, token: undefined }, 'token: is missing; set USDC, SOL, NATIVE or a code of tokens'],
     [
       'a token nobody knows',
       { ...local, token: 'BTC' },

@@ -154,7 +154,7 @@ function withSponsorKey(sponsor: unknown, key: string): unknown {
  */
 export function readConfig(options: ProviderOptions, environment: Environment): Config {
   if (typeof options !== 'object' || options === null)
-    throw new ConfigurationError(['the options must be an object such as { price, token, recipient }'])
+    throw new ConfigurationError(['the options must be an object such as { price, recipient }'])
   const { given, locate } = withEnvironment(options, environment)
   const reading = parseOptions(providerSchema, given)
   if (reading.kind === 'problems') throw new ConfigurationError(reading.problems.map(formatProblem).map(locate))

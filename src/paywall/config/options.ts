@@ -50,8 +50,12 @@ const notEndpoint = "must be a path such as '/api/weather', or a method and a pa
 
 /** Options that can differ for each route of a gateway. */
 export const routeShape = {
-  /** The token of the price: `NATIVE`, `USDC`, `SOL`, or a code of `tokens`. */
-  token,
+  /**
+   * The token of the price: `NATIVE`, `USDC`, `SOL`, or a code of `tokens`.
+   *
+   * @defaultValue `USDC`
+   */
+  token: token.optional(),
   /**
    * The wallet that receives the payments. Receiving needs no key. Well-known programs and mints are refused.
    *
@@ -282,6 +286,7 @@ export const providerSchema = z.strictObject({ ...paywallShape, ...routeShape, .
 
 /** Defaults for options that neither the options nor the environment set. */
 export const usualOptions = Object.freeze({
+  token: 'USDC',
   verifyOnChain: true,
   network: 'mainnet',
   autoConversion: false,

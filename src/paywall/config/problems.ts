@@ -75,7 +75,6 @@ function explain(issue: z.core.$ZodIssue, schema: unknown, origin: Origin): read
 /** Options that every service sets, with a value to begin with. */
 const firstValues: Readonly<Record<string, string>> = {
   price: 'set a decimal such as 0.01',
-  token: 'set USDC, SOL, NATIVE or a code of tokens',
   recipient: 'set it, or PAYSTILE_RECIPIENT, to the address of your wallet',
   routes: 'list at least one path with its price',
 }
