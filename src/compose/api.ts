@@ -27,6 +27,7 @@ import { type OpenDevelopers, openDevelopers } from './developers.ts'
 import { createPayoutsView, type OpenPayouts, startPayoutWorkers } from './payouts.ts'
 import { openHandle, openLog } from './paywall.ts'
 import { createSettlementView } from './settlement/view.ts'
+import { checkSponsorKey } from './sponsor.ts'
 import { createWebhooksView, openWebhooks } from './webhooks.ts'
 
 /**
@@ -38,6 +39,7 @@ import { createWebhooksView, openWebhooks } from './webhooks.ts'
  */
 export function openRoutes(options: RoutesOptions = {}, gateway?: GatewayView): Routes {
   const config = readRoutesConfig(options, process.env)
+  checkSponsorKey(config.facilitator?.sponsor)
   const log = openLog(config.log)
   const sheets = config.sheets && openSheets(config.sheets)
   const handle = openHandle(config.service, log)

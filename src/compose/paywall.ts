@@ -61,7 +61,7 @@ import { rememberOpen } from './open-paywalls.ts'
 import { shareRates } from './rates.ts'
 import { withSettlement } from './settlement/settlement.ts'
 import { createVenue } from './settlement/venue.ts'
-import { createSponsors, createWalletUses } from './sponsor.ts'
+import { checkSponsorKey, createSponsors, createWalletUses } from './sponsor.ts'
 import { openTestPayer } from './test-payer.ts'
 
 export { createTrace }
@@ -71,8 +71,9 @@ export function openPaywall(options: ProviderOptions): Paywall {
   return openConfiguredPaywall(readConfig(options, process.env))
 }
 
-/** Opens a paywall from a parsed configuration. */
+/** Opens a paywall from a parsed configuration. Throws a `ConfigurationError` if the sponsor's key file is unusable. */
 export function openConfiguredPaywall(config: Config): Paywall {
+  checkSponsorKey(config.route.sponsor)
   const log = openLog(config.log)
   if (config.service.network === 'mainnet' && config.route.publicUrl === undefined) {
     log.warn('config.public_url_missing', {

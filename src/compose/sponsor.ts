@@ -6,6 +6,7 @@ import type { SignedTransactions } from '../chain/read/signed-transactions.ts'
 import type { Rpc } from '../chain/rpc/rpc.ts'
 import { createSponsor, type RunningSponsor } from '../chain/wallets/sponsor.ts'
 import { prepareHmac } from '../core/encoding/hmac.ts'
+import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { formatUnits } from '../core/money/money.ts'
 import { type Network, solDecimals } from '../core/money/tokens.ts'
 import type { Meter } from '../core/observability/metrics.ts'
@@ -14,6 +15,7 @@ import type { SponsorNotice, SponsorShortage, SponsorState, Submitter } from '..
 import type { Keyring } from '../core/protocol/keyring.ts'
 import type { Clock, Log, Verifier } from '../core/runtime.ts'
 import { createSign } from '../host/keys/ed25519.ts'
+import { checkKeyFile } from '../host/keys/key-file.ts'
 import type { AccountKey } from '../paywall/config/kinds.ts'
 import type { SponsorConfig } from '../paywall/config/sponsor.ts'
 import type { SponsorHandle, SponsorOthers } from '../paywall/runtime/runtime.ts'
@@ -61,6 +63,20 @@ export function createWalletUses(openWallet: (key: AccountKey) => Promise<Wallet
       return wallet
     },
     find: (address) => purposes.get(address),
+  }
+}
+
+/**
+ * Throws a `ConfigurationError` for a key file that is missing, malformed, readable by others, or encrypted without a
+ * passphrase. Without its sponsor, a service would sell nothing to clients of x402 and report it only in the log.
+ */
+export function checkSponsorKey(config: SponsorConfig | undefined): void {
+  const key = config?.key
+  if (typeof key !== 'string') return
+  try {
+    checkKeyFile(key)
+  } catch (error) {
+    throw new ConfigurationError([`sponsor.key: ${error instanceof Error ? error.message : String(error)}`])
   }
 }
 

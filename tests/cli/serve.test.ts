@@ -153,6 +153,28 @@ describe('paystile serve', () => {
     })
   })
 
+  it('--check shows the free requests of a route', async () => {
+    const some = text.replace('price: 0.01', 'price: 0.01, free: { requests: 3, per: day }')
+    const { stdout } = await paystile('serve', write('free.yaml', some), '--check')
+    const { routes } = JSON.parse(stdout) as { readonly routes: readonly { readonly free?: string }[] }
+    expect(routes.map(({ free }) => free)).toEqual(['3 requests / day per client', undefined, undefined])
+  })
+
+  it('a sponsor without its key file refuses to start, in one sentence', async () => {
+    const path = write('sponsor.yaml', `${text}sponsor: ./missing.json\n`)
+    for (const more of [['--check'], ['--port', '0']]) {
+      const end = await paystile('serve', path, ...more)
+      expect([end.code, errorOf(end)]).toEqual([
+        2,
+        {
+          code: 'configuration',
+          message:
+            'paystile cannot start: sponsor.key: The key file ./missing.json cannot be read: it does not exist; create it with npx paystile keys new ./missing.json.',
+        },
+      ])
+    }
+  })
+
   it('--schema prints the JSON Schema of the file', async () => {
     const { code, stdout } = await paystile('serve', '--schema')
     expect([code, JSON.parse(stdout).required]).toEqual([0, ['routes']])

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { endpoints } from '../../api/http/paths.ts'
+import { checkSponsorKey } from '../../compose/sponsor.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
@@ -14,10 +15,10 @@ import { findSelf } from '../../gateway/config/self.ts'
 import { openGateway } from '../../gateway/gateway.ts'
 import { createPriceEditor } from '../../gateway/price-editor.ts'
 import { type EnvReading, envFileName, followEnvFile, loadEnvFile } from '../../host/env-file.ts'
-import type { Pricing } from '../../paywall/config/pricing.ts'
+import type { FreeQuota, Pricing } from '../../paywall/config/pricing.ts'
 import { untilStopped } from '../local-chain.ts'
 import { readWhole } from '../numbers.ts'
-import { CommandError, type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
+import { CommandError, counted, type ExitCode, exitCodes, paint, type Terminal, table, usage } from '../output.ts'
 import { isSupervised } from '../processes/running-process.ts'
 import type { Flags } from '../run.ts'
 import { followChanges, type Reloads } from './config-changes.ts'
@@ -50,6 +51,7 @@ export async function serve(terminal: Terminal, file: string | undefined, option
   const plan = await readPlan()
   const routes = plan.routes.map(describe)
   if (options.check) {
+    for (const { config } of plan.routes) checkSponsorKey(config?.route.sponsor)
     const circles = await findSelf(plan)
     if (circles.length > 0) throw new ConfigurationError(circles.map((problem) => `${basename(path)}: ${problem}`))
     const lines = [`${basename(path)} is valid: ${formatCount(routes.length)}.`, '', ...createRows(routes)]
@@ -182,11 +184,12 @@ function describe({ name, path, config, upstream }: RoutePlan) {
     methods,
     path,
     price: config ? formatPrice(config.route.pricing) : 'free',
+    ...(config?.route.free && { free: formatFree(config.route.free) }),
     upstream: `${upstream.origin}${upstream.prefix}`,
   }
 }
 
-export type RouteWords = ReturnType<typeof describe>
+type RouteWords = ReturnType<typeof describe>
 
 function formatPrice({ price, token, decimals, per }: Pricing): string {
   const amount = `${typeof price === 'function' ? 'a price per request in' : formatUnits(price, decimals)} ${token}`
@@ -196,8 +199,15 @@ function formatPrice({ price, token, decimals, per }: Pricing): string {
   return `${amount} / ${unit === 'second' ? `${count} s` : `${count} requests`}`
 }
 
+const periods: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' }
+
+function formatFree({ requests, seconds }: FreeQuota): string {
+  return `${counted(requests, 'request')} / ${periods[seconds] ?? `${seconds} s`} per client`
+}
+
 function createRows(routes: readonly RouteWords[]): readonly string[] {
-  return table(routes.map(({ methods, path, price, upstream }) => [methods.join(','), path, price, `→ ${upstream}`]))
+  const formatTerms = ({ price, free }: RouteWords) => (free === undefined ? price : `${price}, free: ${free}`)
+  return table(routes.map((route) => [route.methods.join(','), route.path, formatTerms(route), `→ ${route.upstream}`]))
 }
 
 /** Reports once which routes cannot sell yet. Later changes are in the log. */

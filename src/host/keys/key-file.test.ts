@@ -13,7 +13,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import { makeKeyFile, readKeyFile, recastKeyFile, rotateKeyFile, viewKeyFile, withKeyFile } from './key-file.ts'
+import {
+  checkKeyFile,
+  makeKeyFile,
+  readKeyFile,
+  recastKeyFile,
+  rotateKeyFile,
+  viewKeyFile,
+  withKeyFile,
+} from './key-file.ts'
 import { openKey, readSealedKey, type SealedKey } from './sealed-key.ts'
 
 /** As long as this is set, scrypt is done in no time. */
@@ -273,4 +281,14 @@ it('recastKeyFile writes the same key in the other form, and leaves nothing besi
   recastKeyFile(path, passphrase, undefined)
   expect(read()).toEqual(numbers)
   expect(readdirSync(directory)).toEqual(['key.json'])
+})
+
+it('a check of a key file finds everything but a wrong passphrase', () => {
+  expect(whyNot(() => checkKeyFile(path))).toContain('it does not exist; create it with npx paystile keys new')
+  makeKeyFile(path, 'correct horse battery')
+  expect(whyNot(() => checkKeyFile(path))).toContain('it is encrypted; set PAYSTILE_KEY_PASSPHRASE')
+  vi.stubEnv('PAYSTILE_KEY_PASSPHRASE', 'another passphrase')
+  checkKeyFile(path)
+  chmodSync(path, 0o640)
+  expect(whyNot(() => checkKeyFile(path))).toContain('other users can read it; run chmod 600')
 })

@@ -61,14 +61,28 @@ type Contents =
  */
 export function readKeyFile(path: string, passphrase: string | undefined = usualPassphrase()): Uint8Array {
   const { contents, isPrivate } = load(path)
-  if (!isPrivate) throw new KeyFileError(path, 'other users can read it', `run chmod 600 ${path}`)
+  requirePrivate(path, isPrivate)
   if (contents.kind === 'plain') return contents.key
-  if (passphrase === undefined)
-    throw new KeyFileError(path, 'it is encrypted', `set ${passphraseVariable} to its passphrase`)
-  const key = openKey(contents.sealed, passphrase)
+  const key = openKey(contents.sealed, requirePassphrase(path, passphrase))
   if (key === undefined)
     throw new KeyFileError(path, 'the passphrase is wrong, or the file was changed', 'try another passphrase')
   return key
+}
+
+/** Throws if a key file cannot be read. Whether the passphrase is the right one shows only when the key is used. */
+export function checkKeyFile(path: string): void {
+  const { isEncrypted, isPrivate } = viewKeyFile(path)
+  requirePrivate(path, isPrivate)
+  if (isEncrypted) requirePassphrase(path, usualPassphrase())
+}
+
+function requirePrivate(path: string, isPrivate: boolean): void {
+  if (!isPrivate) throw new KeyFileError(path, 'other users can read it', `run chmod 600 ${path}`)
+}
+
+function requirePassphrase(path: string, passphrase: string | undefined): string {
+  if (passphrase !== undefined) return passphrase
+  throw new KeyFileError(path, 'it is encrypted', `set ${passphraseVariable} to its passphrase`)
 }
 
 /** Passes a key to `use` and erases its bytes afterwards. An unreadable file throws at once. */
