@@ -136,20 +136,20 @@ function nameKey([id, key]: readonly [number, Uint8Array]): string {
 const firstPauseMs = 1_000
 const longestPauseMs = 10_000
 
-function share(config: ServiceConfig, log: Log): Shared {
+function share(config: ServiceConfig, everyLine: Log): Shared {
   let current: Started | undefined
   let starting: Promise<Started> | undefined
   let stopped = false
   let failures = 0
-  const failureLog = createThrottledLog(log, createWallClock())
-  const network = keepNetwork(config, log)
+  const log = createThrottledLog(everyLine, createWallClock())
+  const network = keepNetwork(config, everyLine)
   const attempt = async (): Promise<Started> => {
     try {
-      current = await start(config, await network.open(), log)
+      current = await start(config, await network.open(), everyLine)
       if (failures > 0) log.info('paywall.started', { failures })
       return current
     } catch (error) {
-      failureLog.error('paywall.start_failed', { why: error instanceof Error ? error.message : String(error) })
+      log.error('paywall.start_failed', { why: error instanceof Error ? error.message : String(error) })
       // Until then all requests get this failure, so a flood of requests causes one attempt.
       const pauseMs = Math.min(firstPauseMs * 2 ** failures, longestPauseMs)
       failures += 1

@@ -11,6 +11,11 @@ export interface Gateway {
   readonly ready: Promise<{ readonly url: string; readonly processes: number }>
   /** The text on stderr so far. */
   notes(): string
+  /** Visits a path of the gateway, once it is ready. */
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answered>
+  /** The value of a metric. NaN if it has none yet. */
+  metric(name: string): Promise<number>
+  listProcesses(): readonly number[]
 }
 
 export function startGateway(file: string, processes: number): Gateway {
@@ -29,7 +34,12 @@ export function startGateway(file: string, processes: number): Gateway {
       return line
     },
   )
-  return { child, end: finished(child), ready, notes: () => notes }
+  const get: Gateway['get'] = async (path, headers) => visit(`${(await ready).url}${path}`, headers)
+  return {
+    ...{ child, end: finished(child), ready, notes: () => notes, get },
+    metric: async (name) => findMetric((await get('/metrics')).body, name),
+    listProcesses: () => listChildren(child.pid),
+  }
 }
 
 export interface Answered {
@@ -38,7 +48,7 @@ export interface Answered {
 }
 
 /** Over a connection of its own, because the processes take turns at connections. */
-export function visit(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
+function visit(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { agent: false, headers }, (response) => {
       let body = ''
@@ -67,13 +77,12 @@ export function countStatus(all: readonly Answered[], wanted: number): number {
   return all.filter(({ status }) => status === wanted).length
 }
 
-/** The value of a metric in the text of `/metrics`. NaN if it has none yet. */
-export function findMetric(text: string, name: string): number {
+function findMetric(text: string, name: string): number {
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))
   return Number(line?.slice(name.length + 1))
 }
 
-export function listChildren(parent: number | undefined): readonly number[] {
+function listChildren(parent: number | undefined): readonly number[] {
   return execFileSync('ps', ['-A', '-o', 'ppid=,pid='], { encoding: 'utf8' })
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))

@@ -12,16 +12,7 @@ import { borrowEmptyLedger } from '../harness/database.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { errorOf, type Finished, finished, start } from './command.ts'
-import {
-  type Answered,
-  countStatus,
-  findMetric,
-  type Gateway,
-  listChildren,
-  redeem,
-  startGateway,
-  visit,
-} from './processes-fixture.ts'
+import { type Answered, countStatus, type Gateway, redeem, startGateway } from './processes-fixture.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(tmpdir(), 'paystile-takeover-'))
@@ -66,11 +57,7 @@ beforeAll(async () => {
       { path: '/trial', price: '0.01', free: { requests: 5, per: 'day' } },
     ],
   }
-  writeFileSync(
-    file,
-    `process.on('message', ({ kind }) => kind === 'lead' && process.stderr.write('leads ' + process.pid + '\\n'))
-    export const config = ${JSON.stringify(config)}`,
-  )
+  writeFileSync(file, `export const config = ${JSON.stringify(config)}`)
   gateway = startGateway(file, 3)
   ;({ child, end } = gateway)
   url = (await gateway.ready).url
@@ -84,7 +71,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-const get = (path: string): Promise<Answered> => visit(`${url}${path}`)
+const get = (path: string): Promise<Answered> => gateway.get(path)
 const many = (count: number, path: string): Promise<readonly Answered[]> =>
   Promise.all(Array.from({ length: count }, () => get(path)))
 const buy = async (): Promise<{ readonly tx: string; readonly proof: string }> => {
@@ -92,12 +79,10 @@ const buy = async (): Promise<{ readonly tx: string; readonly proof: string }> =
   const tx = await world.pay(asked, payer)
   return { tx, proof: proofOf(tx, asked, payer) }
 }
-const listProcesses = () => listChildren(child.pid)
 /** The processes that did not lead at first. */
 let others: readonly number[]
-const findLeader = () => Number([...gateway.notes().matchAll(/^leads (\d+)$/gm)].at(-1)?.[1])
-const metric = async (name: string): Promise<number> => findMetric((await get('/metrics')).body, name) || 0
-const countSeen = () => metric('paystile_payments_seen_total{by="socket"}')
+const findLeader = () => gateway.metric('paystile_leading_pid')
+const countSeen = async () => (await gateway.metric('paystile_payments_seen_total{by="socket"}')) || 0
 
 describe('processes that share a PostgreSQL ledger', () => {
   it('T193: grant a client its free requests once', async () => {
@@ -115,14 +100,15 @@ describe('processes that share a PostgreSQL ledger', () => {
   })
 
   it('after a SIGKILL of the leading process, one of the others watches the chain and sends the webhooks', async () => {
-    const leader = findLeader()
-    others = listProcesses().filter((pid) => pid !== leader)
+    const leader = await findLeader()
+    expect(gateway.listProcesses()).toContain(leader)
+    others = gateway.listProcesses().filter((pid) => pid !== leader)
     // No replacement starts, so that only the others can lead.
     writeFileSync(file, 'throw new Error("The disk is full.")')
     process.kill(leader, 'SIGKILL')
-    expect(others).toContain(await eventually(findLeader, (pid) => pid !== leader))
+    expect(others).toContain(await eventually(findLeader, (pid) => pid !== leader && pid !== 0))
     await eventually(
-      () => metric('paystile_watcher_current'),
+      () => gateway.metric('paystile_watcher_current'),
       (now) => now === 1,
     )
     const seen = await countSeen()
@@ -150,7 +136,7 @@ describe('processes that share a PostgreSQL ledger', () => {
       },
     ])
     await expect(get('/report')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-    expect(listProcesses()).toEqual([])
+    expect(gateway.listProcesses()).toEqual([])
   })
 })
 

@@ -13,16 +13,7 @@ import { owner, signInAt } from '../api/people.ts'
 import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness/localnet-fixture.ts'
 import { eventually, useTemporaryHome } from '../harness/shop.ts'
 import { errorOf, type Finished, finished, paystileIn, start } from './command.ts'
-import {
-  type Answered,
-  countStatus,
-  findMetric,
-  type Gateway,
-  listChildren,
-  redeem,
-  startGateway,
-  visit,
-} from './processes-fixture.ts'
+import { type Answered, countStatus, type Gateway, redeem, startGateway } from './processes-fixture.ts'
 
 const home = useTemporaryHome()
 const directory = mkdtempSync(join(tmpdir(), 'paystile-processes-'))
@@ -75,7 +66,7 @@ afterAll(async () => {
 })
 
 const get = async (path: string, headers?: Readonly<Record<string, string>>): Promise<Answered> => {
-  const answer = await visit(`${url}${path}`, headers)
+  const answer = await gateway.get(path, headers)
   if (answer.status === 402) challenged += 1
   return answer
 }
@@ -88,8 +79,6 @@ const buy = async (path: string): Promise<string> => {
   const asked = await challenge(path)
   return proofOf(await world.pay(asked, payer), asked, payer)
 }
-const listProcesses = () => listChildren(child.pid)
-const metric = async (name: string): Promise<number> => findMetric((await get('/metrics')).body, name)
 
 describe('the processes of a gateway', () => {
   it('T193: share the free quota of a client', async () => {
@@ -115,16 +104,16 @@ describe('the processes of a gateway', () => {
   it('report the metrics of the whole, and one of them watches the chain for all', async () => {
     await many(20, '/report')
     await eventually(
-      () => metric('paystile_requests_total{outcome="challenged"}'),
+      () => gateway.metric('paystile_requests_total{outcome="challenged"}'),
       (now) => now === challenged,
       200,
     )
-    expect(await metric('paystile_watcher_connections_total')).toBe(1)
+    expect(await gateway.metric('paystile_watcher_connections_total')).toBe(1)
     const seen = 'paystile_payments_seen_total{by="socket"}'
-    const paid = (await metric(seen)) || 0
+    const paid = (await gateway.metric(seen)) || 0
     const proofs = [await buy('/report'), await buy('/report')]
     await eventually(
-      () => metric(seen),
+      () => gateway.metric(seen),
       (now) => now === paid + 2,
       200,
     )
@@ -163,12 +152,12 @@ describe('the processes of a gateway', () => {
   })
 
   it('a process that is killed is replaced with the configuration of the others, and another one watches', async () => {
-    for (const pid of listProcesses()) {
+    for (const pid of gateway.listProcesses()) {
       process.kill(pid, 'SIGKILL')
       await eventually(
         async () => [
-          listProcesses().includes(pid),
-          listProcesses().length,
+          gateway.listProcesses().includes(pid),
+          gateway.listProcesses().length,
           (await get('/open').catch(() => undefined))?.status,
         ],
         ([isHere, length, status]) => !isHere && length === 2 && status === 200,
@@ -183,11 +172,11 @@ describe('the processes of a gateway', () => {
     )
     const proof = await buy('/report')
     expect((await redeem(`${url}/report`, proof)).body).toBe('the secret')
-    expect(await metric('paystile_watcher_current')).toBe(1)
+    expect(await gateway.metric('paystile_watcher_current')).toBe(1)
   })
 
   it('a rolling restart refuses no connection', async () => {
-    const before = new Set(listProcesses())
+    const before = new Set(gateway.listProcesses())
     let isOver = false
     const statuses = new Set<unknown>()
     const visit = async (): Promise<void> => {
@@ -203,11 +192,11 @@ describe('the processes of a gateway', () => {
     isOver = true
     await Promise.all(visits)
     expect(statuses).toEqual(new Set([200]))
-    expect(listProcesses().filter((pid) => before.has(pid))).toEqual([])
+    expect(gateway.listProcesses().filter((pid) => before.has(pid))).toEqual([])
   })
 
   it('end with their supervisor at SIGTERM', async () => {
-    const pids = listProcesses()
+    const pids = gateway.listProcesses()
     child.kill('SIGTERM')
     expect((await end).code).toBe(0)
     expect(pids.filter(isAlive)).toEqual([])

@@ -5,8 +5,8 @@
 import { createLimits } from '../../core/collections/limits.ts'
 import { joinMetrics, keepCounters, type MetricsDump } from '../../core/observability/metrics.ts'
 import type { Log } from '../../core/runtime.ts'
-import { CommandError } from '../output.ts'
 import type { Settings } from './messages.ts'
+import { createReplacements } from './replacements.ts'
 import { type ProcessHandlers, type RunningProcess, startProcess, updateDump } from './running-process.ts'
 
 export interface SupervisorParts extends Pick<ProcessHandlers, 'readiness' | 'prepareRecipient'> {
@@ -53,7 +53,8 @@ export function createSupervisor(parts: SupervisorParts) {
       state.reloading = done.catch(undo)
       await done
     })
-  const replacements = createReplacements({ state, count, log, start: () => start() })
+  const countServing = () => listServing(state).length
+  const replacements = createReplacements({ all, count, countServing, log, start: () => start() })
   const handlers: ProcessHandlers = {
     ...{ readiness: parts.readiness, prepareRecipient: parts.prepareRecipient, reload },
     hello: async () => {
@@ -71,7 +72,9 @@ export function createSupervisor(parts: SupervisorParts) {
     },
     metrics: async () => {
       await Promise.all([...all].map((one) => updateDump(one, metricsMs)))
-      return joinMetrics([...state.past, ...[...all].flatMap(({ dump }) => dump ?? [])])
+      const { values, histograms } = joinMetrics([...state.past, ...[...all].flatMap(({ dump }) => dump ?? [])])
+      const leading = new Map([['', state.leader?.worker.process.pid ?? 0]])
+      return { values: values.set('paystile_leading_pid', leading), histograms }
     },
     exit: (running, how) => {
       all.delete(running)
@@ -161,64 +164,4 @@ async function reloadAll(state: State, next: Settings): Promise<void> {
 
 function isIn({ all }: State, running: RunningProcess | undefined): boolean {
   return running !== undefined && all.has(running)
-}
-
-const longestRestMs = 10_000
-/** A process that lives longer has not failed because of its start. */
-const steadyMs = 10_000
-const mostFailures = 5
-
-interface ReplacementParts {
-  readonly state: State
-  readonly count: number
-  readonly log: Log
-  readonly start: () => void
-}
-
-/** Starts a process for each one that ended, after a pause that grows with every failure. */
-function createReplacements({ state, count, log, start }: ReplacementParts) {
-  let hasServed = false
-  let failures = 0
-  const resting = new Set<ReturnType<typeof setTimeout>>()
-  let fail: (error: unknown) => void = () => {}
-  const failed = new Promise<never>((_resolve, reject) => {
-    fail = reject
-  })
-  failed.catch(() => {})
-  let finish: () => void = () => {}
-  const complete = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  return {
-    /** Rejects when no process can start. */
-    failed,
-    /** Resolves when all processes serve for the first time. */
-    complete,
-    noteService: () => {
-      hasServed = true
-      if (listServing(state).length >= count) finish()
-    },
-    replace: ({ isServing, startedAt, failure, worker }: RunningProcess, how: string): void => {
-      failures = isServing && performance.now() - startedAt >= steadyMs ? 0 : failures + 1
-      const why = failure?.message ?? `the process ended with ${how}`
-      const isFutile = !isServing && failures >= mostFailures && listServing(state).length === 0
-      if (failure && !hasServed) fail(failure)
-      else if (isFutile) {
-        const message = `The processes cannot start: ${why.replace(/\.$/, '')}. See the log.`
-        fail(new CommandError('failure', 'processes_failed', message))
-      } else {
-        const restMs = failures === 0 ? 0 : Math.min(100 * 2 ** (failures - 1), longestRestMs)
-        log.error('process.ended', { pid: worker.process.pid ?? 0, why, againInMs: restMs })
-        const timer = setTimeout(() => {
-          resting.delete(timer)
-          if (state.all.size < count) start()
-        }, restMs)
-        resting.add(timer)
-      }
-    },
-    /** Starts no process any more. A pause that is left would delay the end of the command. */
-    stop: () => {
-      for (const timer of resting) clearTimeout(timer)
-    },
-  }
 }

@@ -9,6 +9,10 @@ export const metrics = {
     'gauge',
     'Set to 1 after the service has started, 0 while the ledger or the chain prevents the start.',
   ],
+  paystile_leading_pid: [
+    'gauge',
+    'Id of the process that watches the chain and sends payouts and webhooks, with serve --processes. 0 while none does.',
+  ],
   paystile_paused: ['gauge', 'Set to 1 while a route sells nothing because its handler or upstream cannot deliver.'],
   paystile_clock_ahead_seconds: [
     'gauge',
