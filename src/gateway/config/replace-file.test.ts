@@ -50,8 +50,18 @@ describe('replacing a file', () => {
     const other = join(directory, 'other')
     writeFileSync(other, 'private')
     symlinkSync(other, `${path}.edit`)
-    await expect(replaceFile(path, 'old', 'new')).rejects.toThrow('another edit is running, or was broken off')
+    await expect(replaceFile(path, 'old', 'new')).rejects.toThrow('another edit is running, or one was interrupted')
     expect([readFileSync(path, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['old', 'private'])
+  })
+
+  it('tells how to go on after an interrupted edit, whose copy stays', async () => {
+    writeFileSync(`${path}.edit`, 'half a te')
+    await expect(replaceFile(path, 'old', 'new')).rejects.toThrow(
+      'If it stays, delete paystile.yaml.edit beside paystile.yaml: it is the copy of the interrupted edit',
+    )
+    expect([readFileSync(path, 'utf8'), readFileSync(`${path}.edit`, 'utf8')]).toEqual(['old', 'half a te'])
+    rmSync(`${path}.edit`)
+    expect(await replaceFile(path, 'old', 'new')).toBe('replaced')
   })
 
   it('lets one of several writers through', async () => {

@@ -18,7 +18,9 @@ export async function replaceFile(path: string, expected: string, next: string):
   // Fails if the name exists, also as a link.
   const file = await open(draft, 'wx', mode & 0o777).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EEXIST'
-      ? new Error(`${basename(draft)} exists: another edit is running, or was broken off.`)
+      ? new Error(
+          `another edit is running, or one was interrupted. Wait a moment and try again. If it stays, delete ${basename(draft)} beside ${basename(real)}: it is the copy of the interrupted edit, and ${basename(real)} has its old text.`,
+        )
       : error
   })
   try {
