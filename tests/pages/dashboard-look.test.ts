@@ -135,6 +135,18 @@ describe('the look', () => {
     },
   )
 
+  it('shows the whole name of each figure on a phone with a wide font', async () => {
+    const { page } = await dashboard.visit('', { viewport: { width: 390, height: 844 }, prepare: contractAnswers })
+    const name = page.locator('.tile dt').first()
+    await name.waitFor()
+    expect(await name.textContent()).toMatch(/^Revenue · .* refunded$/)
+    const cut = await page.locator('.tile dt').evaluateAll((all) => {
+      for (const one of all) one.style.letterSpacing = '0.2em'
+      return all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)
+    })
+    expect(cut).toEqual([])
+  })
+
   it.each(sizes)('fits %s: nothing is wider than the window', async (_name, width) => {
     const long = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
     const prepare = (asking: Page) => contractAnswers(asking, long)

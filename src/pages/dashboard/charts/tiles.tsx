@@ -16,7 +16,7 @@ import { exactRevenue, refundNote } from './revenue.tsx'
 
 interface TileProps {
   readonly name: string
-  /** Beside the name, cut if there is no room. */
+  /** Beside the name, on the next line if there is no room. */
   readonly note?: string | undefined
   readonly value: ComponentChildren
   readonly unit?: string
