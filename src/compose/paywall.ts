@@ -34,7 +34,7 @@ import { withKeyFile } from '../host/keys/key-file.ts'
 import { createSealer } from '../host/keys/seal.ts'
 import { createLog } from '../host/log.ts'
 import { connectSocket, listSocketUrls } from '../host/net/sockets.ts'
-import { readPage } from '../host/pages.ts'
+import { readCheckoutFiles } from '../host/pages.ts'
 import { findProcesses } from '../host/processes.ts'
 import { createTrace } from '../host/trace.ts'
 import { readVersion } from '../host/version.ts'
@@ -46,7 +46,7 @@ import type { ProviderOptions } from '../paywall/config/options.ts'
 import { createPaywall, type Paywall, type ServiceHandle } from '../paywall/paywall.ts'
 import { createPendingPayments } from '../paywall/runtime/pending-payments.ts'
 import { createRateLimit } from '../paywall/runtime/rate-limit.ts'
-import { type CheckoutFiles, createRuntime, type Runtime, type RuntimeParts } from '../paywall/runtime/runtime.ts'
+import { createRuntime, type Runtime, type RuntimeParts } from '../paywall/runtime/runtime.ts'
 import { createUnfinalizedPayments } from '../paywall/runtime/unfinalized.ts'
 import { createUsageCounters } from '../paywall/runtime/usage-counters.ts'
 import { noClockCheck, startClockCheck } from '../workers/clock-check.ts'
@@ -64,7 +64,7 @@ import { createVenue } from './settlement/venue.ts'
 import { checkSponsorKey, createSponsors, createWalletUses } from './sponsor.ts'
 import { openTestPayer } from './test-payer.ts'
 
-export { createTrace }
+export { createTrace, readCheckoutFiles }
 
 /** Opens a paywall from a provider's options. Every adapter starts here. */
 export function openPaywall(options: ProviderOptions): Paywall {
@@ -391,11 +391,4 @@ async function openWallet(key: AccountKey): Promise<Wallet> {
   const wallet = await (typeof key === 'string' ? withKeyFile(key, read) : read(key))
   if (wallet) return wallet
   throw new TypeError('a key must be the path of a key file, 64 secret bytes, a kit signer, a Keypair or a wallet')
-}
-
-/** The files that Vite built. Without them the pages still work, as they do without JavaScript. */
-export function readCheckoutFiles(): CheckoutFiles {
-  const files = new Map([...readPage('checkout'), ...readPage('plain')])
-  const readText = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
-  return { script: readText('checkout.js'), style: readText('checkout.css'), plainStyle: readText('plain.css') }
 }

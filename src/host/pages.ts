@@ -1,4 +1,5 @@
 /** The built pages in `dist/pages`, read once and kept. */
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -40,4 +41,13 @@ export function readPage(
   } catch {
     return new Map()
   }
+}
+
+/** The files of the checkout. Without them the pages still work, as they do without JavaScript. */
+export function readCheckoutFiles() {
+  const files = new Map([...readPage('checkout'), ...readPage('plain')])
+  const readText = (name: string) => new TextDecoder().decode(files.get(name)?.bytes)
+  const script = readText('checkout.js')
+  const version = createHash('sha256').update(script).digest('base64url').slice(0, 8)
+  return { version, script, style: readText('checkout.css'), plainStyle: readText('plain.css') }
 }

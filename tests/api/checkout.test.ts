@@ -65,6 +65,16 @@ describe('the page', () => {
     expect([refused.status, refused.headers.get('content-type')]).toEqual([403, 'application/problem+json'])
   })
 
+  it('has a version, which every answer to its script states', async () => {
+    const { url } = await open()
+    const visitor = createVisitor(url)
+    const { version, requestId } = (await visitor.go()).facts()
+    expect(version).toMatch(/^[\w-]{8}$/)
+    const headers = { 'Payment-Checkout': `view; requestId=${requestId}; token=USDC` }
+    const answer = await fetch(`${url}/data`, { headers })
+    expect(answer.headers.get('payment-checkout')).toBe(version)
+  })
+
   it('is not there where the provider does not want it', async () => {
     const { url } = await open({ checkout: false })
     const response = await fetch(`${url}/data`, { headers: { Accept: 'text/html' } })

@@ -29,6 +29,7 @@ const ttlMs = 15 * 60_000
 export function factsOf(more: Partial<CheckoutFacts> = {}): CheckoutFacts {
   const now = Date.UTC(2026, 4, 12, 14, 30)
   return {
+    version: 'own',
     requestId,
     texts: en.checkout,
     locale: 'en-US',
@@ -91,6 +92,10 @@ export interface CheckoutFixture {
   readonly url: string
   /** The language of the page, of which `facts` has the other texts. */
   language: Language
+  /** The version of the page that the service serves, according to its answers. */
+  served: string
+  /** The number of documents that were loaded. */
+  loads: number
   /** Written into the page at the next load. */
   facts: CheckoutFacts
   /** What a status order is answered with. */
@@ -119,12 +124,14 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
     const header = request.headers[checkoutHeader.toLowerCase()]
     const order = typeof header === 'string' ? parseOrder(header) : undefined
     if (order) fixture.orders.push(order)
+    if (header === undefined) fixture.loads += 1
     if (header !== undefined) await fixture.gate
     if (fixture.trouble === 'silence' || (order && fixture.deafTo.has(order.kind))) return response.destroy()
     const reply = fixture.trouble === undefined ? replyTo(header, order) : problem(fixture.trouble)
     response.writeHead(reply.status ?? 200, {
       'content-type': reply.type ?? 'application/json',
       'cache-control': 'no-store',
+      ...(order && { [checkoutHeader]: fixture.served }),
       ...reply.headers,
     })
     return response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body), 'latin1')
@@ -142,6 +149,8 @@ export async function openCheckout(more: Partial<CheckoutFacts> = {}): Promise<C
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const fixture: CheckoutFixture = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/forecast`,
+    served: facts.version,
+    loads: 0,
     language: english,
     facts,
     standing: facts.standing,

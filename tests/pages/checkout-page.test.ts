@@ -5,6 +5,7 @@ import { languages } from '../../src/core/checkout/languages/language.ts'
 import type { CheckoutFacts, CheckoutState } from '../../src/core/checkout/messages.ts'
 import type { Tab } from '../harness/browser.ts'
 import { cells, nextThemes } from '../harness/length.ts'
+import { eventually } from '../harness/shop.ts'
 import { type CheckoutFixture, factsOf, recipient, requestId, signature as tx, viewOf } from './checkout-fixture.ts'
 import { heading, hurry, offered } from './checkout-readers.ts'
 import { type OpenedCheckout, openForEach } from './checkout-setup.ts'
@@ -310,6 +311,30 @@ describe('time and trouble', () => {
     await hurry(page)
     await expect.poll(() => heading(page)).toBe('This page is out of date')
     expect(await page.getByRole('link', { name: 'Reload' }).count()).toBe(1)
+  })
+})
+
+describe('a page that is older than the service', () => {
+  it('reloads itself, and once only where servers of both versions answer', async () => {
+    await open()
+    const before = fixture.loads
+    fixture.served = 'new'
+    // The reload can end the call.
+    await hurry(page).catch(() => {})
+    await eventually(
+      () => fixture.loads,
+      (now) => now === before + 1,
+    )
+    // The document is still the old one.
+    const asked = fixture.count('status')
+    const countAsked = () =>
+      hurry(page).then(
+        () => fixture.count('status'),
+        () => 0,
+      )
+    await eventually(countAsked, (now) => now > asked + 1)
+    expect([fixture.loads, await offered(page)]).toEqual([before + 1, true])
+    fixture.served = 'own'
   })
 })
 

@@ -10,6 +10,7 @@ import { isTokenCode, type Network, type TokenCode } from '../money/tokens.ts'
 import { requestIdPattern } from '../protocol/request-id.ts'
 import type { CheckoutTexts } from './languages/en.ts'
 
+/** In an answer, the header has the version of the page that the service serves. A page of another version reloads. */
 export const checkoutHeader = 'Payment-Checkout'
 
 /** The state of a purchase. */
@@ -51,6 +52,8 @@ export interface CheckoutToken {
 
 /** The initial state of the page. Its script reads it from the document. */
 export interface CheckoutFacts {
+  /** The version of the page. */
+  readonly version: string
   readonly requestId: string
   /** The texts of the page, in its language. */
   readonly texts: CheckoutTexts

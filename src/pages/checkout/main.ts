@@ -5,7 +5,7 @@ import { isPayable, openedElsewhere } from '../../core/checkout/texts.ts'
 import { monotonic } from '../look/clock.ts'
 import { remainingMs, startCountdown } from './countdown.ts'
 import { createMessages } from './messages.ts'
-import { isEnded, isHeldBack, isOffered, type PageState, tell } from './page-state.ts'
+import { isEnded, isHeldBack, isIdle, isOffered, type PageState, tell } from './page-state.ts'
 import { type PaymentScreen, pay, payWithTestMoney } from './payment.ts'
 import { type Heard, keepAsking } from './polling.ts'
 import { showReceipt } from './receipt.ts'
@@ -48,7 +48,7 @@ function drawWallets(): void {
 
 /** Ignores a second click while a payment is in progress. */
 async function start(work: (screen: PaymentScreen) => Promise<void>): Promise<void> {
-  if (page.step?.isBusy || page.isDown || !isOffered(page)) return
+  if (page.isDown || !isIdle(page)) return
   const screen: PaymentScreen = {
     facts,
     price: choice.price(),
@@ -121,6 +121,13 @@ async function listen(): Promise<Heard> {
     return 'failed'
   }
   failures = 0
+  // A page that is older than the service reloads, once for each version: several servers may serve different ones. A
+  // browser that keeps cookies has a storage.
+  const { version } = answer
+  if (version && version !== facts.version && isIdle(page) && sessionStorage[requestId] !== version) {
+    sessionStorage[requestId] = version
+    location.reload()
+  }
   const isNews = answer.value.state !== page.standing.state
   learn(answer.value)
   if (isEnded(page)) return 'ended'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { en } from '../../core/checkout/languages/en.ts'
 import type { CheckoutFacts, CheckoutState } from '../../core/checkout/messages.ts'
 import { createMessages } from './messages.ts'
-import { isEnded, isOffered, type PageState, tell } from './page-state.ts'
+import { isEnded, isIdle, isOffered, type PageState, tell } from './page-state.ts'
 
 const facts = {
   network: 'devnet',
@@ -82,4 +82,17 @@ it('it ends when it is paid or used, and goes on after everything else', () => {
   expect(ends({ state: 'stranded', tx: 'seen' })).toBe(true)
   expect(ends({ state: 'expired' })).toBe(false)
   expect(ends(confirming)).toBe(false)
+})
+
+it.each<[boolean, string, Partial<PageState>]>([
+  [true, 'it waits', {}],
+  [true, 'a payment was declined', { step: done }],
+  [false, 'a wallet is asked to sign', { step: busy }],
+  [false, 'a payment was sent', { sent }],
+  [false, 'a payment was seen', { standing: confirming }],
+  [false, 'it is paid', { standing: { state: 'paid', tx: 'seen' } }],
+  [false, 'the browser keeps no cookie', { isKept: false }],
+  [false, 'it shows its final message', { last: words.over }],
+])('the page is idle (%s), so that it may be reloaded, if %s', (expected, _when, part) => {
+  expect(isIdle({ ...calm, ...part })).toBe(expected)
 })

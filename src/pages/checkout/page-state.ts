@@ -91,6 +91,11 @@ export function isHeldBack(page: PageState): boolean {
   return !page.isKept && !page.isDown && isOffered({ ...page, isKept: true })
 }
 
+/** Whether a payment is offered, and none is in progress here. */
+export function isIdle(page: PageState): boolean {
+  return isOffered(page) && !page.step?.isBusy
+}
+
 /** Whether the state is final. */
 export function isEnded({ standing, last }: PageState): boolean {
   return last !== undefined || ['paid', 'used', 'stranded'].includes(standing.state)

@@ -150,7 +150,8 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
     if (refusal) return refusal
     const told = await desk.answer(order, incoming)
     if ('code' in told) return told as Refusal
-    return jsonAnswer(isHolder ? told : withoutUse(told, needsTicket ? 'stranded' : 'paid'))
+    const answered = jsonAnswer(isHolder ? told : withoutUse(told, needsTicket ? 'stranded' : 'paid'))
+    return { ...answered, headers: { ...answered.headers, [checkoutHeader]: runtime.checkoutFiles.version } }
   }
 
   return {
@@ -299,6 +300,7 @@ function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Pu
   const host = URL.canParse(origin) ? new URL(origin).host : origin
   const path = scene.after === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
   return {
+    version: runtime.checkoutFiles.version,
     requestId,
     texts: language.texts.checkout,
     locale: language.locale,

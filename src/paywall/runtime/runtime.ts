@@ -47,6 +47,8 @@ import type { UsageCounters } from './usage-counters.ts'
 
 /** The script and the style sheet of the checkout page, and the style sheet of the pages without a script. */
 export interface CheckoutFiles {
+  /** Differs for scripts that differ. */
+  readonly version: string
   readonly script: string
   readonly style: string
   readonly plainStyle: string
