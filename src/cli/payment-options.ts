@@ -141,7 +141,9 @@ const mintPattern = /^([A-Za-z][A-Za-z0-9]*)=([1-9A-HJ-NP-Za-km-z]+):(\d{1,2})(:
 export function readMint(text: string): [TokenCode, Mint] {
   const [, code = '', address = '', decimals = '', is2022] = mintPattern.exec(text) ?? []
   if (decodeAddress(address) === undefined)
-    throw usage(`"${text}" is not a mint. Use NATIVE=<address>:<decimals>, with :token-2022 for a Token-2022 mint.`)
+    throw usage(
+      `"${text}" is not a mint. Use ${/^[A-Za-z]\w*/.exec(text)?.[0] ?? 'NATIVE'}=<address>:<decimals>, with :token-2022 for a Token-2022 mint.`,
+    )
   const tokenProgram = is2022 === undefined ? splTokenProgram : token2022Program
   return [readToken(code), { address, decimals: Number(decimals), tokenProgram }]
 }

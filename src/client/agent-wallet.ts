@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { createWallet, type Wallet } from '../chain/keys/keypair.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
+import { nearest } from '../core/errors/suggest.ts'
 import { homeDirectory } from '../host/home.ts'
 import { makeKeyFile, withKeyFile } from '../host/keys/key-file.ts'
 
@@ -23,6 +24,18 @@ export interface AgentWalletOptions {
   readonly passphrase?: string
 }
 
+const optionNames: readonly string[] = ['path', 'create', 'passphrase'] satisfies (keyof AgentWalletOptions)[]
+
+/** Without this check, a path that is not read as one would select the usual wallet, and spend its money. */
+function checkOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`initAgentWallet: takes an object; write initAgentWallet({ path: 'wallet.json' }).`)
+  const unknown = Object.keys(options).find((name) => !optionNames.includes(name))
+  if (unknown === undefined) return
+  const guess = nearest(unknown, optionNames)
+  throw new TypeError(`initAgentWallet: ${unknown} is not an option${guess ? ` (did you mean ${guess}?)` : ''}.`)
+}
+
 export function agentWalletPath(): string {
   return process.env['PAYSTILE_WALLET'] || join(homeDirectory(), 'wallet.json')
 }
@@ -37,6 +50,7 @@ export function agentWalletPath(): string {
  * const response = await fetchWith402('https://api.example.com/report', { wallet, tokens: ['USDC'] })
  */
 export async function initAgentWallet(options: AgentWalletOptions = {}): Promise<AgentWallet> {
+  checkOptions(options)
   const path = options.path ?? agentWalletPath()
   const created = options.create !== false && makeKeyFile(path, options.passphrase)
   const wallet = await withKeyFile(path, createWallet, options.passphrase).catch((error: unknown) => {

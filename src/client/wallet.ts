@@ -15,6 +15,7 @@ export async function toWallet(source: WalletSource): Promise<Wallet> {
   const wallet = await readWallet(source)
   if (wallet) return wallet
   if (typeof source === 'object' && source !== null && 'account' in source) return fromStandard(source)
+  if (source instanceof Promise) throw new TypeError('wallet is a promise. Write await before initAgentWallet().')
   throw new TypeError('wallet must be the result of initAgentWallet(), a kit signer, a Keypair or 64 secret bytes.')
 }
 

@@ -13,8 +13,8 @@ describe('readPrice', () => {
   })
 
   it.each([
-    [1e-7, 'has more decimals than USDC (6)'],
-    ['0.0000001', 'has more decimals than USDC (6)'],
+    [1e-7, 'has more decimals than USDC (6); round it'],
+    ['0.0000001', 'has more decimals than USDC (6); round it'],
     [0, 'more than zero'],
     ['0.000', 'more than zero'],
     [-1, 'more than zero'],

@@ -19,7 +19,7 @@ export function readPrice(value: unknown, token: TokenCode, decimals: number): P
   const units = parseUnits(text, decimals)
   if (units !== undefined) return { kind: 'price', units }
   if ((text.split('.')[1]?.length ?? 0) > decimals)
-    return problem(`${text} has more decimals than ${token} (${decimals})`)
+    return problem(`${text} has more decimals than ${token} (${decimals}); round it`)
   return problem(`${text} is not a price that ${token} can express (at most ${maxUnits} base units)`)
 }
 

@@ -24,7 +24,7 @@ const again = (status: number, title: string, retryAfterSeconds = 1): RefusalRow
 
 export const refusals = {
   proof_malformed: no(403, 'The Payment-Proof header cannot be read.'),
-  unknown_request: no(403, 'This service did not issue that requestId.'),
+  unknown_request: no(403, 'This service did not issue that requestId. Request a new challenge.'),
   binding_mismatch: no(403, 'The payment was quoted for another request.'),
   claim_required: no(403, 'The proof must contain the claim secret of the payment.'),
   claim_invalid: no(403, 'The claim secret is not that of the payment.'),

@@ -170,7 +170,11 @@ describe('readConfig', () => {
     ['an unknown option far from any', { ...local, zzzzzzzz: 1 }, 'zzzzzzzz: is not an option'],
     ['no price', { ...local, price: undefined }, 'price: is missing; set a decimal such as 0.01'],
     ['T49: a price of zero', { ...local, price: 0 }, 'price: must be more than zero'],
-    ['T49: a price below one base unit', { ...local, price: 1e-7 }, 'price: 0.0000001 has more decimals than USDC (6)'],
+    [
+      'T49: a price below one base unit',
+      { ...local, price: 1e-7 },
+      'price: 0.0000001 has more decimals than USDC (6); round it',
+    ],
     [
       'a token nobody knows',
       { ...local, token: 'BTC' },

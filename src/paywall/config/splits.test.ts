@@ -103,7 +103,7 @@ describe('the option splits', () => {
     [
       'an amount with too many decimals',
       [{ recipient: partner, amount: '0.0000001' }],
-      'splits.0.amount: 0.0000001 has more decimals than USDC (6)',
+      'splits.0.amount: 0.0000001 has more decimals than USDC (6); round it',
     ],
     [
       'no list',
