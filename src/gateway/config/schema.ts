@@ -173,7 +173,7 @@ export const configSchema = z.strictObject({
   ...forwardShape,
   ...apiShape,
   ...topShape,
-  routes: z.array(routeSchema, { error: 'must be a list of routes' }).readonly(),
+  routes: z.array(routeSchema, { error: 'must be a list of routes, each with a dash: - path: /report' }).readonly(),
 })
 export type ParsedConfig = z.output<typeof configSchema>
 
