@@ -8,6 +8,7 @@ import type { Routes } from '../api/router.ts'
 import { openRoutes } from '../compose/api.ts'
 import { rememberOpen } from '../compose/open-paywalls.ts'
 import { openLog } from '../compose/paywall.ts'
+import { parseUrl } from '../core/encoding/url.ts'
 
 /** The client as the server knows it, or Node's own request, from which it can be read. */
 export type VisitInfo = Partial<Visitor> | { readonly incoming: IncomingMessage }
@@ -91,7 +92,7 @@ export function createRequest(incoming: IncomingMessage, signal: AbortSignal): R
   const host = headers.host ?? headers[':authority'] ?? ''
   const scheme = 'encrypted' in incoming.socket ? 'https' : 'http'
   const target = incoming.url?.startsWith('/') ? incoming.url : '/'
-  const origin = URL.canParse(`${scheme}://${host}`) ? new URL(`${scheme}://${host}`).origin : 'http://unknown.invalid'
+  const origin = parseUrl(`${scheme}://${host}`)?.origin ?? 'http://unknown.invalid'
   const copied = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     if (name.startsWith(':') || value === undefined) continue

@@ -4,6 +4,7 @@ import type { Wallet } from '../chain/keys/keypair.ts'
 import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { decodeAddress } from '../core/encoding/base58.ts'
+import { parseUrl } from '../core/encoding/url.ts'
 import { parseUnits } from '../core/money/money.ts'
 import {
   type ByToken,
@@ -28,7 +29,7 @@ export interface BuyerOptions extends NodeFlags, Flags<'request' | 'data' | 'tim
 }
 
 export function readUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   if (url && /^https?:$/.test(url.protocol)) return url
   throw usage(`"${text}" is not an http or https address. Use a full address, such as http://127.0.0.1:8402/api/moon.`)
 }

@@ -1,5 +1,6 @@
 /** `getAnalytics`: the summary of a service's revenue, for its owner. Signs in with the wallet if the service requires it. */
 
+import { parseUrl } from '../core/encoding/url.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { nearest } from '../core/errors/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
@@ -78,9 +79,8 @@ export function createGetAnalytics({ clock, usualUrl, usualWallet }: AnalyticsPa
   return async (options = {}) => {
     checkNames(options)
     const given = options.url ?? usualUrl()
-    if (given === undefined || !URL.canParse(String(given)))
-      throw new AnalyticsError('No service is configured. Set url, or PAYSTILE_URL.')
-    const service = new URL(given)
+    const service = given === undefined ? undefined : parseUrl(String(given))
+    if (!service) throw new AnalyticsError('No service is configured. Set url, or PAYSTILE_URL.')
     const address = summaryAddress(service, options)
     const isKeyless = options.wallet === undefined
     // Only the default wallet's session is reused. The sessions of other wallets are not shared.

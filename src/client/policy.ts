@@ -5,6 +5,7 @@
 
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { isFields } from '../core/encoding/fields.ts'
+import { parseUrl } from '../core/encoding/url.ts'
 import { formatNumber, formatUnits, parseDecimal, parseUnits } from '../core/money/money.ts'
 import {
   type ByToken,
@@ -262,7 +263,7 @@ function amountText(amount: string | number | undefined): string | undefined {
 }
 
 function readHost(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).host : undefined
+  return parseUrl(url)?.host
 }
 
 export function isLoopback(hostname: string): boolean {

@@ -4,6 +4,7 @@
  * The header `Host` is not trusted. A relay under another name could otherwise obtain sign-in messages for its own name
  * and have users sign them. Only a loopback name is taken from `Host`.
  */
+import { parseUrl } from '../../core/encoding/url.ts'
 import { isLocalName } from '../../core/http/http.ts'
 import type { Site } from './message.ts'
 
@@ -27,10 +28,13 @@ export function createSites(publicUrl: string | undefined, origins: readonly str
       known.length > 0 ? known.some((site) => site.origin === origin) : of(request)?.origin === origin,
     /** The same without a request: a configured origin or, if none is configured, one of this machine. */
     knows: (origin: string) =>
-      known.length > 0
-        ? known.some((site) => site.origin === origin)
-        : URL.canParse(origin) && new URL(origin).origin === origin && isLocalName(new URL(origin).host),
+      known.length > 0 ? known.some((site) => site.origin === origin) : isLocalOrigin(origin),
   }
+}
+
+function isLocalOrigin(text: string): boolean {
+  const url = parseUrl(text)
+  return url?.origin === text && isLocalName(url.host)
 }
 
 export type Sites = ReturnType<typeof createSites>

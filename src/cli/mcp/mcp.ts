@@ -6,6 +6,7 @@ import { loadFileJournal } from '../../client/journal/binary.ts'
 import type { PaymentOffer } from '../../client/options.ts'
 import { checkPolicy } from '../../client/policy.ts'
 import { isFields } from '../../core/encoding/fields.ts'
+import { parseUrl } from '../../core/encoding/url.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { homeDirectory } from '../../host/home.ts'
 import { readVersion } from '../../host/version.ts'
@@ -61,7 +62,7 @@ async function openPurse(options: McpOptions): Promise<Purse> {
 
 /** Reads a host as the addresses of requests name it. */
 function readHost(text: string): string {
-  const url = URL.canParse(`https://${text}`) ? new URL(`https://${text}`) : undefined
+  const url = parseUrl(`https://${text}`)
   if (url?.href === `https://${url?.host}/`) return url.host
   throw usage(`"${text}" is not a host. Use the form api.example.com, or 127.0.0.1:8402 with a port.`)
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readWebhooks } from '../../api/public/webhooks.ts'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { parseUrl } from '../../core/encoding/url.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { LedgerEvent } from '../../core/ports/outbox.ts'
 import { formatReceiver, formatWebhook, nameWebhook, type Webhook } from '../../core/ports/webhooks.ts'
@@ -47,7 +48,7 @@ async function readReceivers(): Promise<ReadonlyMap<string, string>> {
   const { plan, environment } = await readSubject(undefined, process.env)
   const addresses = [...(plan?.webhooks ?? []).map(({ url }) => url), environment['PAYSTILE_WEBHOOK_URL']]
   return new Map(
-    addresses.flatMap((url) => (url && URL.canParse(url) ? [[nameWebhook(url), formatReceiver(url)] as const] : [])),
+    addresses.flatMap((url) => (url && parseUrl(url) ? [[nameWebhook(url), formatReceiver(url)] as const] : [])),
   )
 }
 

@@ -1,4 +1,5 @@
 /** Redeems a landed payment for its resource, and records the result in the journal. */
+import { parseUrl } from '../../core/encoding/url.ts'
 import type { AllowanceLeft } from '../../core/payment/allowance.ts'
 import { PaymentError } from '../errors.ts'
 import type { Intent, Left } from '../journal/journal.ts'
@@ -129,7 +130,7 @@ export async function followRedirect(
   url: URL,
 ): Promise<Response> {
   const location = response.headers.get('location')
-  const to = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined
+  const to = location === null ? undefined : parseUrl(location, url)
   if (to?.origin !== url.origin) {
     throw new PaymentError(
       'redirect_refused',

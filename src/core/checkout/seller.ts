@@ -1,4 +1,5 @@
 /** The seller as people see it on the pages, and the checks of its parts. They are shown, so they must not deceive. */
+import { parseUrl } from '../encoding/url.ts'
 import { isLocalName } from '../http/http.ts'
 
 /** All parts are optional. Without a name, the pages show the host. */
@@ -29,8 +30,9 @@ export function isShownName(text: string): boolean {
 
 /** An https URL without credentials. On the machine itself, http is enough. */
 export function isSafeLink(text: string): boolean {
-  if (text.length > longestLink || !URL.canParse(text)) return false
-  const { protocol, host, username, password } = new URL(text)
+  const url = text.length > longestLink ? undefined : parseUrl(text)
+  if (!url) return false
+  const { protocol, host, username, password } = url
   return username + password === '' && (protocol === 'https:' || (protocol === 'http:' && isLocalName(host)))
 }
 

@@ -1,4 +1,5 @@
 /** A request and a response as the paywall sees them: the few facts that every framework provides. */
+import { parseUrl } from '../encoding/url.ts'
 export interface Incoming {
   /** The framework's own object. It identifies a request that passes the paywall again. */
   readonly request: object
@@ -63,7 +64,7 @@ export function isJsonType(type: string | undefined): boolean {
 }
 
 export function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  return /^https?:$/.test(parseUrl(text)?.protocol ?? '')
 }
 
 /** Whether a host from the `Host` header names the local machine. */

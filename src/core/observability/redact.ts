@@ -5,6 +5,7 @@
  * It recognises secrets by their shape, so it can remove too much. A private key in base58 looks like a transaction
  * signature and is not recognised; key files are arrays of numbers.
  */
+import { parseUrl } from '../encoding/url.ts'
 import { attempt } from '../errors/attempt.ts'
 import type { Facts, Log } from '../runtime.ts'
 
@@ -94,8 +95,9 @@ function listSecrets({ secrets = [], addresses = [], environment = {} }: RedactO
 
 /** Lists the parts of an address that can be a key: user name and password, long path segments, and the query. */
 function listAddressSecrets(address: string): readonly string[] {
-  if (!/^\w+:\/\//.test(address) || !URL.canParse(address)) return []
-  const { username, password, pathname, search, searchParams, protocol } = new URL(address)
+  const url = /^\w+:\/\//.test(address) ? parseUrl(address) : undefined
+  if (!url) return []
+  const { username, password, pathname, search, searchParams, protocol } = url
   return [
     ...[username, password].flatMap((part) => [part, decode(part)]),
     // The path of a database is its name, and the path of a service is its prefix. Only node addresses have keys in the

@@ -5,6 +5,7 @@
 
 import { decodeAddress } from '../encoding/base58.ts'
 import { parseJson } from '../encoding/fields.ts'
+import { parseUrl } from '../encoding/url.ts'
 import { isLocalName } from '../http/http.ts'
 import type { Network } from '../money/tokens.ts'
 import type { Verification } from './ports/rewards.ts'
@@ -95,9 +96,10 @@ export function developerDocumentUrl(host: string, network: Network): string {
  * The host of an address in its canonical spelling: lower case, Punycode, no trailing dot, and a port only if it is not
  * the default. Undefined for an address with a user name, or one that is not http(s).
  */
-export function readDeveloperHost(url: string): string | undefined {
-  if (!URL.canParse(url)) return undefined
-  const { protocol, username, password, hostname, port } = new URL(url)
+export function readDeveloperHost(text: string): string | undefined {
+  const url = parseUrl(text)
+  if (!url) return undefined
+  const { protocol, username, password, hostname, port } = url
   if (!/^https?:$/.test(protocol) || username !== '' || password !== '') return undefined
   const name = hostname.replace(/\.$/, '')
   return name === '' ? undefined : port === '' ? name : `${name}:${port}`

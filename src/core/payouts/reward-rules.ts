@@ -1,5 +1,6 @@
 /** Validates reward rules: the promised ranges, and a total outflow below the income. */
 import { decodeAddress } from '../encoding/base58.ts'
+import { parseUrl } from '../encoding/url.ts'
 import { isUnspendable } from '../money/tokens.ts'
 import { type RewardRules, restRoles } from './rewards.ts'
 
@@ -102,7 +103,7 @@ function isEndpoint(text: string): boolean {
 
 /** In the form of a URL: lower case, with a port only if it is not the default. */
 function isHost(text: string): boolean {
-  return URL.canParse(`https://${text}/`) && new URL(`https://${text}/`).host === text
+  return parseUrl(`https://${text}/`)?.host === text
 }
 
 function isWallet(address: string): boolean {

@@ -1,4 +1,5 @@
 /** The store that a `ledger` option names. */
+import { parseUrl } from '../encoding/url.ts'
 export type LedgerPlace = { readonly kind: 'memory' | 'postgres' } | { readonly kind: 'sqlite'; readonly path: string }
 
 /** Reads `postgres://…`, `sqlite:<path>`, a bare path, or `memory:`. Undefined for any other scheme. */
@@ -24,13 +25,14 @@ const usefulTargets: readonly (string | null)[] = [null, 'any', 'read-write', 'p
 export function parsePostgresUrl(url: string): PostgresPlace {
   const [, head = '', hosts = '', tail = ''] = /^([a-z]+:\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/is.exec(url) ?? []
   const urls = hosts.split(',').map((host) => `${head}${host}${tail}`)
-  const [first = ''] = urls
-  const isAddress = urls.every((one) => URL.canParse(one)) && (urls.length === 1 || !/^,|,,|,$/.test(hosts))
-  if (!isAddress) {
+  const parsed = urls.map((one) => parseUrl(one))
+  const [first] = parsed
+  const isAddress = parsed.every(Boolean) && (urls.length === 1 || !/^,|,,|,$/.test(hosts))
+  if (!first || !isAddress) {
     const remedy = 'write postgres://user:password@host:5432/database, with commas between hosts'
     return { kind: 'malformed', why: 'is not a PostgreSQL address', remedy }
   }
-  const { pathname, searchParams } = new URL(first)
+  const { pathname, searchParams } = first
   const name = `postgres://${hosts}${pathname}`
   const target = searchParams.get('target_session_attrs')
   if (usefulTargets.includes(target)) return { kind: 'servers', name, urls }

@@ -13,6 +13,7 @@ import { isPayable } from '../../core/checkout/texts.ts'
 import type { BucketRate } from '../../core/collections/token-bucket.ts'
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import { equalBytes } from '../../core/encoding/hmac.ts'
+import { parseUrl } from '../../core/encoding/url.ts'
 import { isForwardedSecure, readClientAddress, unknownAddress } from '../../core/http/client-address.ts'
 import { type Answer, asciiJson, type Incoming } from '../../core/http/http.ts'
 import { type Refusal, refuse } from '../../core/payment/refusals.ts'
@@ -297,7 +298,7 @@ function factsOf(routeRuntime: RouteRuntime, desk: CheckoutActions, purchase: Pu
   const origin = config.publicUrl ?? scene.incoming.origin()
   const language = readLanguage(scene.incoming)
   const time = formatAllowance(request.allowance, language)
-  const host = URL.canParse(origin) ? new URL(origin).host : origin
+  const host = parseUrl(origin)?.host ?? origin
   const path = scene.after === 'reload' ? scene.incoming.target.split('?', 1)[0] : config.endpoint?.path
   return {
     version: runtime.checkoutFiles.version,

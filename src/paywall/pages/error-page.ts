@@ -3,6 +3,7 @@ import type { PageTexts } from '../../core/checkout/languages/en.ts'
 import { type Language, readLanguage } from '../../core/checkout/languages/language.ts'
 import type { Seller } from '../../core/checkout/seller.ts'
 import { isFields } from '../../core/encoding/fields.ts'
+import { parseUrl } from '../../core/encoding/url.ts'
 import type { Answer, Incoming } from '../../core/http/http.ts'
 import { createNonce, createPage, renderDocument, renderSeller } from './document.ts'
 import { escapeHtml } from './escape.ts'
@@ -32,7 +33,7 @@ export function showProblem(
   if (answer.headers['Content-Type'] !== 'application/problem+json' || !isForPeople(incoming)) return answer
   const nonce = createNonce()
   const language = readLanguage(incoming)
-  const { origin } = new URL(URL.canParse(incoming.origin()) ? incoming.origin() : 'http://localhost')
+  const { origin } = parseUrl(incoming.origin()) ?? new URL('http://localhost')
   const body = renderProblem(answer, { ...parts, language, nonce, host: origin.replace(/^https?:\/\//, '') })
   const { status, headers, varying, cookies } = answer
   const vary = [headers['Vary'], 'Accept'].filter((name) => name !== undefined).join(', ')
