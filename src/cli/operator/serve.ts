@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { endpoints } from '../../api/http/paths.ts'
 import { checkSponsorKey } from '../../compose/sponsor.ts'
+import { sentence } from '../../core/checkout/texts.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { formatUnits } from '../../core/money/money.ts'
 import { isOneRequest } from '../../core/payment/allowance.ts'
@@ -212,7 +213,8 @@ function createRows(routes: readonly RouteWords[]): readonly string[] {
 
 /** Reports once which routes cannot sell yet. Later changes are in the log. */
 function tellReadiness(terminal: Terminal, { ready, offered, why }: ShortReport): void {
-  if (!ready) terminal.note(`${paint.yellow('Not ready to sell:')} ${why} Run npx paystile doctor for help.`)
+  if (!ready)
+    terminal.note(`${paint.yellow('Not ready to sell:')} ${sentence(why ?? '')} Run npx paystile doctor for help.`)
   else if (offered.length > 0) terminal.note(`Ready. Accepts ${offered.join(', ')}. Press Ctrl-C to stop.`)
 }
 

@@ -124,11 +124,7 @@ export function isRedirect({ type, status }: Response): boolean {
 }
 
 /** A proof is never sent to the target of a redirect. A redirect is followed without it, and only within the origin. */
-export async function followRedirect(
-  { send, method, isCancelled }: PaidRequest,
-  response: Response,
-  url: URL,
-): Promise<Response> {
+export async function followRedirect({ send, method }: PaidRequest, response: Response, url: URL): Promise<Response> {
   const location = response.headers.get('location')
   const to = location === null ? undefined : parseUrl(location, url)
   if (to?.origin !== url.origin) {
@@ -142,7 +138,7 @@ export async function followRedirect(
   try {
     return await (asGet ? send(to, {}, 'follow', 'GET') : send(to, {}, 'follow'))
   } catch (error) {
-    const reason = isCancelled() ? undefined : readReason(error)
+    const reason = readReason(error)
     if (reason === undefined) throw error
     throw new PaymentError(
       'paid_not_delivered',

@@ -46,9 +46,9 @@ export async function requestChallenge(
     options.proof === 'sig' ? ({ kind: 'sig' } as const) : ({ kind: 'claim', hash: hashClaim(secret) } as const)
   const bytes = options.prepayBytes === undefined ? {} : { bytes: BigInt(options.prepayBytes) }
   const header = formatAccept({ ...kind, ...bytes }) ?? ''
-  const { url: target, redirect, send, isCancelled } = paidRequest
+  const { url: target, redirect, send } = paidRequest
   const response = await send(target, isNative ? { [acceptHeader]: header } : {}, redirect).catch((error: unknown) => {
-    throw isCancelled() ? error : explainUnreachable(error, target)
+    throw explainUnreachable(error, target)
   })
   if (response.status !== 402) return response
   const body = await readJson(response, readTimeout(options) / 2)
