@@ -171,7 +171,7 @@ describe('paystile', () => {
     [2, 'usage', (url) => ['pay', url, '-d', '@no-such-file']],
     [2, 'usage', () => ['demo', '--port', 'x']],
     [2, 'usage', () => ['faucet', 'nobody']],
-    [7, 'unreachable', () => ['quote', 'http://127.0.0.1:1/']],
+    [7, 'server_unavailable', () => ['quote', 'http://127.0.0.1:1/']],
   ])('ends with %i and the code %s when it cannot go on', async (exit, code, args) => {
     const { code: exitCode, stdout, stderr } = await paystile(...args(moon()))
     expect(stdout).toBe('')
