@@ -1,6 +1,6 @@
 /** `fetch` that pays: every way of calling it, every token, and what the caller hears on the way. */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fetchTransport } from '../../src/chain/rpc/fetch-transport.ts'
 import { createFetchWith402 } from '../../src/client/fetch.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
@@ -192,6 +192,15 @@ describe('before paying', () => {
     )
     const hasty = { signal: AbortSignal.timeout(20) }
     await expect(fetchWith402(`${silent}/data`, hasty, fixture.options())).rejects.toThrow(/aborted due to timeout/)
+  })
+
+  it('an address without its host is explained, and belongs to the page in a browser', async () => {
+    await expect(fetchWith402('/data', fixture.options())).rejects.toThrow(
+      new TypeError('fetchWith402: "/data" is not a full address, such as https://api.example.com/report.'),
+    )
+    vi.stubGlobal('location', new URL(`${shop.url}/page/`))
+    onTestFinished(() => void vi.unstubAllGlobals())
+    expect((await fetchWith402('/data', fixture.options({ dryRun: true }))).status).toBe(402)
   })
 
   it('an unreachable server is named with the reason, and the cause is kept', async () => {

@@ -53,7 +53,7 @@ export async function prepare(
 ): Promise<PaidRequest> {
   const wallet = await toWallet(options.wallet)
   const given = target instanceof Request ? target : undefined
-  const url = new URL(given?.url ?? String(target))
+  const url = readUrl(given?.url ?? String(target))
   const method = (init.method ?? given?.method ?? 'GET').toUpperCase()
   const body = init.body ?? (given?.body ? await given.arrayBuffer() : undefined)
   if (body instanceof ReadableStream) {
@@ -100,6 +100,15 @@ export async function prepare(
       }
     },
   }
+}
+
+/** Relative addresses work in a browser, as with `fetch`. */
+function readUrl(text: string): URL {
+  const base = globalThis.location?.href
+  if (URL.canParse(text, base)) return new URL(text, base)
+  throw new TypeError(
+    `fetchWith402: ${JSON.stringify(text)} is not a full address, such as https://api.example.com/report.`,
+  )
 }
 
 function noAnswer(): PaymentError {
