@@ -51,6 +51,12 @@ const inFile: Place = async () => undefined
 const inDatabase: Place = () => postgresServer().place()
 
 describe('the same credential 50 times at once, at three replicas', () => {
+  // The blockhash must outlive the 50 checks of a busy machine.
+  let fixture: AttackFixture
+  beforeAll(async () => {
+    fixture = await createAttackFixture(200)
+  })
+  afterAll(() => fixture.close())
   const rows = [
     ['x402, SQLite', payWithX402, inFile],
     ['x402 v1, SQLite', payWithX402V1, inFile],

@@ -15,7 +15,7 @@ async function newPlace() {
   const url = await postgresServer().place()
   const clock = createTestClock()
   const open = async () => {
-    const ledger = await openPostgresLedger(url, { identity, clock })
+    const ledger = await openPostgresLedger(url, { identity, clock, timeoutMs: 60_000 })
     onTestFinished(() => ledger.close())
     return ledger
   }

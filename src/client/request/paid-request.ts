@@ -1,7 +1,9 @@
 /** One request of the caller, which can be sent repeatedly. */
+
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Wallet } from '../../chain/keys/keypair.ts'
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
+import { parseUrl } from '../../core/encoding/url.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
@@ -104,8 +106,8 @@ export async function prepare(
 
 /** Relative addresses work in a browser, as with `fetch`. */
 function readUrl(text: string): URL {
-  const base = globalThis.location?.href
-  if (URL.canParse(text, base)) return new URL(text, base)
+  const url = parseUrl(text, globalThis.location?.href)
+  if (url) return url
   throw new TypeError(
     `fetchWith402: ${JSON.stringify(text)} is not a full address, such as https://api.example.com/report.`,
   )
