@@ -10,17 +10,17 @@ const mebibyte = 2 ** 20
 
 /** Short rounds in turn, so that a disturbance of the machine hits both sides of a comparison. */
 const usual = {
-  paid: { warmUp: 60, rounds: 60 },
+  paid: { warmUp: 40, rounds: 60 },
   known: { warmUp: 300, unpaid: 5_000, rounds: 5, requests: 120 },
-  replicas: { warmUp: 160, rounds: 4, requests: 48 },
+  replicas: { warmUp: 120, rounds: 3, requests: 48 },
   allowance: { warmUp: 12_000, rounds: 12, requests: 500 },
   metered: { rounds: 6, bytes: 256 * mebibyte },
-  gateway: { starts: 2, warmUp: 8_000, rounds: 12, requests: 400 },
+  gateway: { starts: 2, warmUp: 6_000, rounds: 12, requests: 400 },
   processes: { warmUp: 5_000, rounds: 6, requests: 600 },
-  unpaid: { starts: 2, warmUp: 12_000, rounds: 10, requests: 400 },
-  reach: { warmUp: 80, rounds: 14, busyRounds: 3, purchases: 40 },
+  unpaid: { starts: 2, warmUp: 8_000, rounds: 10, requests: 400 },
+  reach: { warmUp: 60, rounds: 12, busyRounds: 3, purchases: 40 },
   reachSettle: { warmUp: 8, rounds: 18 },
-  reachUnpaid: { starts: 2, warmUp: 4_000, rounds: 8, requests: 400 },
+  reachUnpaid: { starts: 2, warmUp: 3_000, rounds: 7, requests: 400 },
   peers: {
     unpaid: { warmUp: 3_000, rounds: 8, requests: 400 },
     ...{ warmUp: 80, rounds: 12, busyRounds: 4, purchases: 40, trials: 5, copies: 20 },
