@@ -1,6 +1,6 @@
 /** A response and its lease: bytes flow while it is held, and not a moment longer. */
 import { get, type IncomingMessage } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest'
 import { create402Middleware as nextMiddleware } from '../../src/adapters/next.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { adapters, type Content, type Handler, type Serve } from '../harness/adapters.ts'
@@ -115,11 +115,12 @@ describe('Next', () => {
       rpc: fixture.world.localnet.rpcUrl,
       ledger: 'memory:',
       log: fixture.log,
-      leaseSeconds: 0.1,
+      // Long enough for a busy machine to begin the response.
+      leaseSeconds: 0.5,
     })
     fixture.defer(() => paid.close())
     const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-      standStill(150)
+      standStill(600)
       controller.enqueue(bytes('the secret'))
     }
     const route = paid(() => new Response(new ReadableStream({ pull }, { highWaterMark: 0 })))
@@ -136,8 +137,11 @@ describe('Next', () => {
 /** Longer in the full form, where many adapters share the processor: a lease must not end before the cut. */
 const leaseMs = size(1_500, 4_000)
 
-/** Two servers on one database, of which the first can be cut off from it. */
-async function openPair(serve: Serve, first: Handler) {
+/**
+ * Two servers on one database, of which the first can be cut off from it. They end with their test: dozens of them, each
+ * in search of its database, would keep the chain busy for the tests that follow.
+ */
+async function openPair({ onTestFinished }: TestContext, serve: Serve, first: Handler) {
   const postgres = postgresServer()
   const place = await postgres.place()
   const wire = await createWire(postgres.port)
@@ -145,8 +149,11 @@ async function openPair(serve: Serve, first: Handler) {
   const cutOff = place.replace(`:${postgres.port}/`, `:${wire.port}/`)
   const one = await fixture.open({ ...common, ledger: cutOff }, serve, first)
   const other = await fixture.open({ ...common, ledger: place }, serve, () => ({ body: String(performance.now()) }))
-  // Closed before the servers, which then have no connection to wait for.
-  fixture.defer(() => wire.close())
+  onTestFinished(async () => {
+    // Closed before the servers, which then have no connection to wait for.
+    await wire.close()
+    await Promise.all([one.close(), other.close()])
+  })
   /** What the other server answers as soon as it may. */
   const takeOver = async (proof: string) => {
     for (;;) {
@@ -181,12 +188,12 @@ const lateAnswers: readonly (readonly [kind: string, content: Content])[] = [
 
 // These wait for leases to end, so they wait together.
 describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve, row) => {
-  it('T119: writes nothing after its lease, and another server serves the payment then', async () => {
+  it('T119: writes nothing after its lease, and another server serves the payment then', async (context) => {
     let isOver = false
     async function* stamps() {
       for (; !isOver; await breathe()) yield bytes(`${performance.now()}\n`)
     }
-    const { wire, one, other, takeOver } = await openPair(serve, () => ({ body: stamps() }))
+    const { wire, one, other, takeOver } = await openPair(context, serve, () => ({ body: stamps() }))
     const proof = await one.buy(fixture.payer)
     const { got, over } = await read(one, proof)
     const written = () => Buffer.concat(got).toString().trim().split('\n').map(Number)
@@ -204,13 +211,13 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve,
     expect(await endings(other, proof)).toEqual(['delivered'])
   })
 
-  it('T119: nor bytes that wait for a slow client, with an idle handler and a silent database', async () => {
+  it('T119: nor bytes that wait for a slow client, with an idle handler and a silent database', async (context) => {
     // More than any socket buffer on the way holds.
     const [chunk, times] = [new Uint8Array(64 * 1024), 512]
     async function* muchData() {
       for (let index = 0; index < times; index += 1) yield chunk
     }
-    const { wire, one, takeOver } = await openPair(serve, () => ({ body: muchData() }))
+    const { wire, one, takeOver } = await openPair(context, serve, () => ({ body: muchData() }))
     const proof = await one.buy(fixture.payer)
     const { got, over, pause, resume } = await read(one, proof)
     await eventually(
@@ -227,14 +234,14 @@ describe.concurrent.each(chosen)('%s, cut off from its database', (_name, serve,
     expect(Buffer.concat(got).length).toBeLessThan(chunk.length * times)
   })
 
-  it.each(cells(lateAnswers, 2, row))(
+  it.for(cells(lateAnswers, 2, row))(
     'T119: nor an answer that its handler has too late, %s',
-    async (_kind, content) => {
+    async ([, content], context) => {
       let answer = (_content: Content) => {}
       const answered = new Promise<Content>((resolve) => {
         answer = resolve
       })
-      const { wire, one, takeOver } = await openPair(serve, () => answered)
+      const { wire, one, takeOver } = await openPair(context, serve, () => answered)
       const proof = await one.buy(fixture.payer)
       const claim = one.claim(proof, '/data', { redirect: 'manual' }).catch(() => undefined)
       await eventually(() => one.events.some((event) => event.kind === 'verified'), Boolean)

@@ -47,7 +47,7 @@ export async function openShop(
     },
     handler,
   )
-  await served.ready()
+  await untilReady(served.ready)
   const challenge: Shop['challenge'] = async (path = '/data', headers = {}) => {
     const response = await fetch(`${served.url}${path}`, { headers })
     if (response.status !== 402) throw new Error(`expected a challenge, got ${response.status}`)
@@ -71,6 +71,19 @@ export async function openShop(
     stop: served.stop,
     close: served.close,
   }
+}
+
+/** On a busy machine, a node seems silent for a moment. A service tries again then. */
+async function untilReady(ready: () => Promise<unknown>): Promise<void> {
+  const isReady = () =>
+    ready().then(
+      () => true,
+      (error: { readonly code?: unknown }) => {
+        if (error.code !== 'chain_unavailable') throw error
+        return false
+      },
+    )
+  await eventually(isReady, Boolean)
 }
 
 /** Another client every time: these tests bring more bad proofs than one client may. */

@@ -54,6 +54,14 @@ describe('the inspection of a recipient', () => {
     expect(asked).toEqual(['getMultipleAccounts', 'getGenesisHash'])
   })
 
+  it.each([
+    ['is silent about its chain', undefined, 'a node did not return its genesis hash'],
+    ['is of another chain', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d', 'a node belongs to another chain'],
+  ])('tells the reason if a node %s', async (_name, getGenesisHash, why) => {
+    const value = [wallet(1_000_000), mint(), null]
+    expect(await ask(node({ getMultipleAccounts: { value }, getGenesisHash }))).toEqual({ kind: 'unknown', why })
+  })
+
   it('is asked once by many at the same time, and anew later', async () => {
     let times = 0
     const call: Call = (method, params) => {

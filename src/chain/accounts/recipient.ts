@@ -62,7 +62,9 @@ async function askNode(call: Call, genesis: string, { recipient, mints }: Recipi
   if (epoch === undefined) return { kind: 'unknown', why: 'the epoch cannot be read' }
   const wallet = await readWallet(call, own)
   // This is the last question, because one address can lead to different nodes from one question to the next.
-  if ((await readGenesis(call)) !== genesis) return { kind: 'unknown', why: 'a node belongs to another chain' }
+  const chain = await readGenesis(call)
+  if (chain === undefined) return { kind: 'unknown', why: 'a node did not return its genesis hash' }
+  if (chain !== genesis) return { kind: 'unknown', why: 'a node belongs to another chain' }
   const tokens: Record<string, TokenReading> = {}
   for (const [index, [code, mint]] of entries.entries()) {
     const [first, second] = [others[2 * index], others[2 * index + 1]]
