@@ -66,12 +66,9 @@ export default defineConfig({
     // Keeps compiled modules, by the hash of their source, below node_modules for the next run.
     experimental: { fsModuleCache: true },
     isolate: false,
-    // Most code of a test runs a few times: compiling less of it, and collecting new objects less often, saves a tenth of
-    // the processor time. Later versions of Node have no such budget, and a cheaper compiler.
-    execArgv: [
-      '--max-semi-space-size=64',
-      ...(process.version.startsWith('v20.') ? ['--interrupt-budget=540672'] : []),
-    ],
+    // Most code of a test runs a few times, so compiling less of it saves processor time. Later versions of Node have
+    // no such budget, and a cheaper compiler.
+    execArgv: process.version.startsWith('v20.') ? ['--interrupt-budget=540672'] : [],
     setupFiles: ['tests/setup/environment.ts'],
     reporters: ['default', slowestFiles],
     // Ends a test that hangs, also on a busy machine. No test has a limit of its own.
