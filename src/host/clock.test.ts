@@ -1,22 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createSleepingMachine } from '../../tests/harness/sleeping-machine.ts'
 import { createWallClock } from './clock.ts'
-
-/** A machine whose counter stands still while it sleeps. */
-function createMachine() {
-  const time = { wall: 1_700_000_000_000, counted: 5_000 }
-  const pass = (ms: number): void => {
-    time.wall += ms
-    time.counted += ms
-  }
-  const sleep = (ms: number): void => {
-    time.wall += ms
-  }
-  const clock = createWallClock(
-    () => time.wall,
-    () => time.counted,
-  )
-  return { clock, pass, sleep }
-}
 
 describe('the monotonic time', () => {
   it.each([
@@ -25,7 +9,7 @@ describe('the monotonic time', () => {
     ['T202: includes the time for which the machine slept', 60_000, 60_000],
     ['is not set back with the wall clock', -60_000, 0],
   ])('%s', (_name, leap, expected) => {
-    const { clock, pass, sleep } = createMachine()
+    const { clock, pass, sleep } = createSleepingMachine()
     const start = clock.monotonic()
     sleep(leap)
     pass(10)
@@ -35,7 +19,7 @@ describe('the monotonic time', () => {
   })
 
   it('T202: includes each sleep, also after the wall clock was set back', () => {
-    const { clock, sleep } = createMachine()
+    const { clock, sleep } = createSleepingMachine()
     const start = clock.monotonic()
     for (const leap of [2_000, -100_000, 3_000]) {
       sleep(leap)

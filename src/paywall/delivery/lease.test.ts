@@ -1,24 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createSleepingMachine } from '../../../tests/harness/sleeping-machine.ts'
 import type { Grant, Ledger } from '../../core/ports/ledger.ts'
-import { createWallClock } from '../../host/clock.ts'
 import { holdLease } from './lease.ts'
-
-/** A machine whose counter stands still while it sleeps. */
-function createMachine() {
-  const time = { wall: 1_700_000_000_000, counted: 5_000 }
-  const pass = (ms: number): void => {
-    time.wall += ms
-    time.counted += ms
-  }
-  const sleep = (ms: number): void => {
-    time.wall += ms
-  }
-  const clock = createWallClock(
-    () => time.wall,
-    () => time.counted,
-  )
-  return { clock, pass, sleep }
-}
 
 describe('a lease of a process that slept', () => {
   afterEach(() => vi.useRealTimers())
@@ -27,7 +10,7 @@ describe('a lease of a process that slept', () => {
 
   it('T202: has ended, before a timer or the ledger tells it', () => {
     vi.useFakeTimers()
-    const { clock, pass, sleep } = createMachine()
+    const { clock, pass, sleep } = createSleepingMachine()
     const renew = vi.fn(async () => true)
     const ledger = { renew } as unknown as Ledger
     const lease = holdLease({ grant, takenAt: clock.monotonic(), leaseMs: 15_000, ledger, clock, log })
@@ -41,7 +24,7 @@ describe('a lease of a process that slept', () => {
 
   it('T202: is not renewed, because another server may hold it', async () => {
     vi.useFakeTimers()
-    const { clock, sleep } = createMachine()
+    const { clock, sleep } = createSleepingMachine()
     const renew = vi.fn(async () => true)
     const onLost = vi.fn()
     const ledger = { renew } as unknown as Ledger
