@@ -50,6 +50,15 @@ const [busy, spent, foreign, unknown] = [
   { kind: 'unknown' },
 ] as const
 
+const failing: { readonly [Act in Asked['act']]: Extract<Asked, { act: Act }> } = {
+  take: { act: 'take', request: 'one', registers: true, amount: 1, leaseMs: lease },
+  peek: { act: 'peek' },
+  renew: { act: 'renew', fence: 1, leaseMs: lease },
+  advance: { act: 'advance', fence: 1, used: 0, more: 1 },
+  report: { act: 'report', fence: 1, number: 1, delivered: 0, partial: 0, noBody: 0, keeps: 0, fills: false },
+  end: { act: 'end', fence: 1, outcome: 'delivered', used: 1 },
+}
+
 const kindOf = (history: readonly Call[], terms = once) => judge(terms, history).kind
 
 describe('accepts', () => {
@@ -198,6 +207,10 @@ describe('rejects', () => {
       'the end of a use that another has taken over',
       [take(0, 1, granted(1), { leaseMs: 5 }), take(9, 10, granted(2)), end(11, 12, 1)],
     ],
+    ...(['take', 'peek', 'renew', 'advance', 'report', 'end'] as const).map((act): [string, readonly Call[]] => [
+      `an error of "${act}"`,
+      [take(0, 1, granted(1)), call(2, 3, failing[act], { kind: 'thrown', error: 'RangeError' })],
+    ]),
   ])('%s', (_name, history, terms) => expect(kindOf(history, terms)).toBe('anomaly'))
 })
 

@@ -44,6 +44,8 @@ export type Told =
   | { readonly kind: 'done'; readonly held: boolean }
   | { readonly kind: 'advanced'; readonly amount: number }
   | { readonly kind: 'reported'; readonly amount: number; readonly remaining: number; readonly isOpen: boolean }
+  /** No register throws an error, so a history with one is not linearizable. */
+  | { readonly kind: 'thrown'; readonly error: string }
 
 /** One call of a ledger as its caller saw it: in nanoseconds of a clock that all processes share. */
 export interface Call {

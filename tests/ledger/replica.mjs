@@ -32,7 +32,7 @@ process.on('message', async ({ payments, clients, calls }) => {
       const payment = pick(stage)
       const asked = choose(payment)
       const from = nanoseconds()
-      const told = await ask(payment, asked)
+      const told = await ask(payment, asked).catch(thrown)
       history.push({ payment: payment.number, from, to: nanoseconds(), asked, told })
       if (told.kind === 'granted') payment.fences.push(told.fence)
       if (told.kind === 'granted' && asked.slices) payment.reports.latest = told.fence
@@ -122,6 +122,11 @@ async function ask({ tx, unit, amount }, asked) {
     default:
       throw new Error(`there is no act "${asked.act}"`)
   }
+}
+
+/** @returns {any} */
+function thrown(error) {
+  return { kind: 'thrown', error: String(error) }
 }
 
 function recordOf(tx, request, allowance) {
