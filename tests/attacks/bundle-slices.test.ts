@@ -266,7 +266,7 @@ describe('a slice', () => {
         expect(served).toBeLessThanOrEqual(amount + 3 * most)
         extra += Math.max(0, served - amount)
       }),
-      { numRuns: size(40, 600) },
+      { numRuns: size(40, 300) },
     )
     if (canDie) expect(extra).toBeGreaterThan(0)
   })

@@ -87,7 +87,7 @@ describe.each([
   ['by method', byMethod],
   ['at random', atRandom],
 ])('backends that answer %s', (_name, route) => {
-  it.each(Array.from({ length: size(8, 150) }, (_, seed) => seed))(
+  it.each(Array.from({ length: size(8, 80) }, (_, seed) => seed))(
     'T172: tell what became of it, seed %i',
     async (seed) => {
       const random = createRandom(seed)

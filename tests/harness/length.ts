@@ -12,7 +12,7 @@ export function size(short: number, full: number): number {
 }
 
 /** Cases of a property that parses or computes. */
-export const fuzzRuns = size(300, 20_000)
+export const fuzzRuns = size(300, 10_000)
 
 /** The cells of a matrix: every `step`-th from `first` on in the short form, all in the full form. */
 export function cells<Cell>(all: readonly Cell[], step: number, first = 0): readonly Cell[] {

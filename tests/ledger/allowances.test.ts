@@ -24,10 +24,10 @@ const goods = (unit: Unit, most: number): fc.Arbitrary<Goods> =>
     .map(([amount, scale]) => ({ unit, amount: unit === 'byte' ? amount * scale : amount, scale }))
 
 const numRuns = {
-  file: size(250, 9_000),
-  byte: size(250, 9_000),
-  request: size(200, 5_000),
-  second: size(200, 5_000),
+  file: size(250, 5_000),
+  byte: size(250, 5_000),
+  request: size(200, 3_000),
+  second: size(200, 3_000),
   mishap: size(100, 2_000),
 }
 

@@ -118,7 +118,7 @@ describe.each(stores)('the books of the %s ledger', (name, open) => {
         for (const step of steps) await play(step, turn, clock, [own, reference], grants, refunds)
         await check(own, reference, refunds)
       }),
-      { numRuns: name === 'sqlite' ? size(8, 150) : size(4, 40) },
+      { numRuns: name === 'sqlite' ? size(8, 80) : size(4, 20) },
     )
   })
 })

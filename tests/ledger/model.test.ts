@@ -127,7 +127,7 @@ it('tells one story over every store, which the witness accepts', async () => {
       const payment = createPayment({ allowance, usableUntil: clock.now() + lifetimeMs })
       await play(payment, steps, scale, { clock, ask, crash })
     }),
-    { numRuns: size(60, 2_000) },
+    { numRuns: size(60, 1_000) },
   )
   for (const ledger of connections) await ledger.close()
 })

@@ -7,7 +7,7 @@ import type { Schedule } from './schedule.ts'
 import { type CreateStore, sound } from './stores.ts'
 
 /** `PAYSTILE_SEEDS=100000` for more; `PAYSTILE_SEED=17` to see one again. */
-const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(15, 300))
+const seeds = Number(process.env['PAYSTILE_SEEDS'] ?? size(15, 200))
 const only = process.env['PAYSTILE_SEED']
 
 const install = ({ timers }: Schedule): void => {
