@@ -22,24 +22,34 @@ export interface SplitRegistry {
   /** Stores the splits of a set of recipients. They may be quoted afterwards. */
   keep(recipientSet: RecipientSet): Promise<void>
   /**
-   * Reads the ledger again, for the quote of another server. At most once a second, because anybody can make up a
-   * requestId: all calls within a second get the result of one reading. Rejects if the ledger is unavailable, because a
-   * payment for a quote that is only unknown here must not be refused for good.
+   * Reads the ledger again, for the quote of another server. The reading begins after the call: an earlier one may lack
+   * splits that were quoted since. Anybody can make up a requestId, so readings begin at most four times a second, and
+   * the calls in between share the next one. Rejects if the ledger is unavailable, because a payment for a quote that is
+   * only unknown here must not be refused for good.
    */
   refresh(): Promise<void>
 }
 
 const prefix = 'splits/'
 const forever = Number.MAX_SAFE_INTEGER
-const refreshMs = 1_000
+const refreshMs = 250
 
 export function createSplitRegistry(kv: KeyValueStore, clock: Pick<Clock, 'monotonic'>): SplitRegistry {
   let known: ReadonlyMap<string, RecipientSet> = new Map()
-  let refreshedAt = Number.NEGATIVE_INFINITY
-  let reading: Promise<void> | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  /** The reading that has not begun. */
+  let next: Promise<void> | undefined
   const load = async (): Promise<void> => {
     const entries = await kv.list(prefix)
-    known = new Map(entries.flatMap(({ name, value }) => readEntry(name.slice(prefix.length), value)))
+    // Splits are never removed. Another reading may have ended meanwhile.
+    known = new Map([...known, ...entries.flatMap(({ name, value }) => readEntry(name.slice(prefix.length), value))])
+  }
+  const loadInTurn = async (): Promise<void> => {
+    const waitMs = readAt + refreshMs - clock.monotonic()
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    next = undefined
+    readAt = clock.monotonic()
+    await load()
   }
   return {
     load,
@@ -50,13 +60,10 @@ export function createSplitRegistry(kv: KeyValueStore, clock: Pick<Clock, 'monot
       await kv.put(`${prefix}${name}`, formatSplits(recipientSet.splits), forever)
       known = new Map([...known, ...nameSealable(recipientSet)])
     },
-    refresh: async () => {
-      const now = clock.monotonic()
-      if (now - refreshedAt >= refreshMs) {
-        refreshedAt = now
-        reading = load()
-      }
-      await reading
+    refresh: () => {
+      // It begins in the next task, so that calls of this moment share it.
+      next ??= Promise.resolve().then(loadInTurn)
+      return next
     },
   }
 }
