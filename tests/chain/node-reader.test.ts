@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTransaction } from '../../src/chain/read/decode.ts'
 import { createSignedTransactions } from '../../src/chain/read/signed-transactions.ts'
+import { callOneByOne } from '../../src/chain/rpc/rpc.ts'
 import type { SignedPayment } from '../../src/chain/send/message.ts'
 import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import {
@@ -157,7 +158,7 @@ describe('a transaction that the service signed itself', () => {
 })
 
 describe('the genesis hash', () => {
-  it('is asked for at first, after everything that is found, when a second has passed, and after the node was lost', async () => {
+  it('is asked for at first, with every transaction, when a second has passed, and after the node was lost', async () => {
     const asked: string[] = []
     let [down, hidden, later] = [false, true, 0]
     const clock = { ...world.clock, monotonic: () => world.clock.monotonic() + later }
@@ -172,29 +173,47 @@ describe('the genesis hash', () => {
       await chain.read(paid.signature, 0)
       return asked
     }
-    expect(await look()).toEqual(['getGenesisHash', 'getTransaction'])
-    expect(await look()).toEqual(['getTransaction'])
+    const [together, all] = [
+      ['getTransaction', 'getGenesisHash'],
+      ['getGenesisHash', 'getTransaction', 'getGenesisHash'],
+    ]
+    expect(await look()).toEqual(all)
+    expect(await look()).toEqual(together)
     later += 1_000
-    expect(await look()).toEqual(['getGenesisHash', 'getTransaction'])
+    expect(await look()).toEqual(all)
     hidden = false
-    expect(await look()).toEqual(['getTransaction', 'getGenesisHash'])
-    expect(await look()).toEqual(['getTransaction', 'getGenesisHash'])
+    expect(await look()).toEqual(together)
+    expect(await look()).toEqual(together)
     down = true
     expect(await look()).toEqual(['getTransaction'])
     ;[down, hidden] = [false, true]
-    expect(await look()).toEqual(['getGenesisHash', 'getTransaction'])
+    expect(await look()).toEqual(all)
   })
 
   it.each([
-    ['given', {}],
-    ['pinned at first contact', { genesis: undefined as unknown as string }],
-  ])('T73: of another chain than the one %s is found out from one answer to the next', async (_name, parts) => {
-    let foreign = false
-    const turning: NodeScript = async (question, forward) =>
-      foreign && question.method === 'getGenesisHash' ? 'elsewhere' : forward()
-    const chain = world.chainOf([turning], parts)
-    expect((await chain.read(paid.signature, 0)).kind).toBe('found')
-    foreign = true
-    expect((await chain.read(paid.signature, 0)).kind).toBe('unavailable')
-  })
+    ['given', {}, true],
+    ['given, by a node without batches', {}, false],
+    ['pinned at first contact', { genesis: undefined as unknown as string }, true],
+  ])(
+    'T73: of another chain than the one %s is found out from one answer to the next',
+    async (_name, parts, batches) => {
+      let [foreign, hidden] = [false, false]
+      const turning: NodeScript = async (question, forward) => {
+        if (hidden && question.method === 'getTransaction') return null
+        return foreign && question.method === 'getGenesisHash' ? 'elsewhere' : forward()
+      }
+      const rpc = world.rpcOf([turning])
+      const nodes = rpc.nodes.map((node) => ({ ...node, callWithGenesis: callOneByOne(node.call) }))
+      const chain = world.chainOf([turning], { rpc: batches ? rpc : { ...rpc, nodes }, ...parts })
+      const read = async () => (await chain.read(paid.signature, 0)).kind
+      expect(await read()).toBe('found')
+      foreign = true
+      expect(await read()).toBe('unavailable')
+      ;[foreign, hidden] = [false, true]
+      expect(await read()).toBe('missing')
+      // Only a batch contains the hash beside an empty answer.
+      foreign = true
+      expect(await read()).toBe(batches ? 'unavailable' : 'missing')
+    },
+  )
 })

@@ -76,15 +76,22 @@ export function scripted(rpcUrl: string, transport: Transport): NodesFixture['rp
   return (scripts, timeoutMs = 2_000) => {
     const counts = new Map<string, number>()
     const through: Transport = async (url, body, options) => {
+      const questions = JSON.parse(body) as Question | readonly Question[]
+      if (!Array.isArray(questions)) return answer(url, body, options)
+      const texts: string[] = []
+      for (const question of questions) texts.push((await answer(url, JSON.stringify(question), options)).text)
+      return { status: 200, text: `[${texts.join()}]` }
+    }
+    const answer: Transport = async (url, body, options) => {
       const question = JSON.parse(body) as Question
       counts.set(question.method, (counts.get(question.method) ?? 0) + 1)
       const script = scripts[Number.parseInt(new URL(url).hostname.slice(4), 10)]
       if (!script) throw new Error('no such node')
       const forward = async () => {
         const { text } = await transport(rpcUrl, body, options)
-        const answer = JSON.parse(text) as { readonly result?: unknown; readonly error?: NodeError }
-        if (answer.error) throw new NodeError(answer.error.code, answer.error.data)
-        return answer.result
+        const { result, error } = JSON.parse(text) as { readonly result?: unknown; readonly error?: NodeError }
+        if (error) throw new NodeError(error.code, error.data)
+        return result
       }
       const head = { jsonrpc: '2.0', id: question.id }
       try {

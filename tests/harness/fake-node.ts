@@ -44,21 +44,33 @@ export async function createFace(rpcUrl: string, port = 0): Promise<FakeNode> {
   const sockets = new Set<Duplex>()
   let hasSockets = true
   let isClosed = false
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    const text = Buffer.concat(chunks).toString()
-    const question = JSON.parse(text) as Question
+  const tellOne = async (question: Question): Promise<Told | 'reset'> => {
     asked.push(question.method)
     const ask = async (): Promise<Told> => {
       const answer = await onward(target, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: text,
+        body: JSON.stringify(question),
       })
       return { status: answer.statusCode, body: await answer.body.text() }
     }
-    const told = await Promise.resolve(behaviour ? behaviour(question, ask) : ask()).catch((error: unknown) => {
+    return behaviour ? behaviour(question, ask) : ask()
+  }
+  /** The answers to a batch, or the first one that breaks it. */
+  const tell = async (questions: Question | readonly Question[]): Promise<Told | 'reset'> => {
+    if (!Array.isArray(questions)) return tellOne(questions as Question)
+    const bodies: string[] = []
+    for (const question of questions) {
+      const told = await tellOne(question)
+      if (told === 'reset' || (told.status ?? 200) !== 200 || told.headers) return told
+      bodies.push(told.body)
+    }
+    return { body: `[${bodies.join()}]` }
+  }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const told = await tell(JSON.parse(Buffer.concat(chunks).toString())).catch((error: unknown) => {
       // A slow answer may come when the test is over, and its chain is gone.
       if (isClosed) return 'reset' as const
       throw error

@@ -5,6 +5,7 @@ import { getTransferSolInstruction } from '@solana-program/system'
 import { getApproveInstruction, getTransferCheckedInstruction } from '@solana-program/token'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Wallet } from '../../src/chain/keys/keypair.ts'
+import { callOneByOne } from '../../src/chain/rpc/rpc.ts'
 import { attachSignature, composeMessage, signUnchanged, unsigned } from '../../src/chain/send/message.ts'
 import { readLifetime } from '../../src/chain/send/send.ts'
 import { memoInstruction } from '../../src/chain/wallets/payment.ts'
@@ -355,14 +356,9 @@ describe('T156: the desk does not sign', () => {
   })
 
   it('when a node speaks for another chain', async () => {
-    const rpc = {
-      ...trade.rpc,
-      nodes: [
-        ...trade.rpc.nodes,
-        { name: 'x', call: async () => ({ kind: 'answered', result: genesisHashes.mainnet }) as const },
-      ],
-    }
-    desk = openDesk({ rpc })
+    const call = async () => ({ kind: 'answered', result: genesisHashes.mainnet }) as const
+    const other = { name: 'x', call, callWithGenesis: callOneByOne(call) }
+    desk = openDesk({ rpc: { ...trade.rpc, nodes: [...trade.rpc.nodes, other] } })
     await refused(await composeExchange(termsOf(), await details()))
   })
 

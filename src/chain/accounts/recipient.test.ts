@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { knownMints, token2022Program } from '../../core/money/tokens.ts'
-import type { Call, Rpc, RpcAnswer } from '../rpc/rpc.ts'
+import { type Call, callOneByOne, type Rpc, type RpcAnswer } from '../rpc/rpc.ts'
 import { createInspector } from './recipient.ts'
 
 const usdc = knownMints.localnet.USDC ?? { address: '', decimals: 0, tokenProgram: '' }
@@ -31,7 +31,7 @@ const node = (told: Told): Call => {
 }
 const holding = (...value: readonly unknown[]) => node({ getMultipleAccounts: { value } })
 const rpcOf = (...calls: readonly Call[]): Rpc => ({
-  nodes: calls.map((call, index) => ({ name: `node ${index + 1}`, call })),
+  nodes: calls.map((call, index) => ({ name: `node ${index + 1}`, call, callWithGenesis: callOneByOne(call) })),
   call: calls[0] ?? (async () => unavailable),
   close: () => {},
 })

@@ -11,7 +11,7 @@ import { attempt } from '../../core/errors/attempt.ts'
 import type { Effect } from '../../core/payment/verify.ts'
 import type { Commitment } from '../../core/ports/chain.ts'
 import type { Clock, Log, Verifier } from '../../core/runtime.ts'
-import { readGenesis } from '../rpc/genesis.ts'
+import { genesisIn, readGenesis } from '../rpc/genesis.ts'
 import { readCount } from '../rpc/json.ts'
 import type { Call, Node, RpcAnswer } from '../rpc/rpc.ts'
 import { createStatusPoller, type StatusPoller } from '../rpc/signature-statuses.ts'
@@ -68,8 +68,9 @@ export function createNodeReader({ node, pin, verifier, signed, clock, log }: No
   let asking: Promise<boolean | undefined> | undefined
   let failures = 0
 
-  const call: Call = async (method, params) => {
-    const answer = await node.call(method, params)
+  const call: Call = async (method, params) => heard(await node.call(method, params))
+
+  function heard(answer: RpcAnswer): RpcAnswer {
     if (answer.kind === 'unavailable') knownAt = Number.NEGATIVE_INFINITY
     return answer
   }
@@ -81,9 +82,8 @@ export function createNodeReader({ node, pin, verifier, signed, clock, log }: No
     return { kind: 'unavailable', why, soon, isUnreadable }
   }
 
-  /** True for the right chain, false for another, undefined if the node does not answer. */
-  async function belongs(): Promise<boolean | undefined> {
-    const hash = await readGenesis(call)
+  /** True for the right chain, false for another, undefined if the node did not report its hash. */
+  function isMember(hash: string | undefined): boolean | undefined {
     if (hash === undefined) return undefined
     pin.hash ??= hash
     const isKnown = hash === pin.hash
@@ -95,23 +95,26 @@ export function createNodeReader({ node, pin, verifier, signed, clock, log }: No
   /** The result of a recent chain check. Concurrent callers share one request. */
   async function belonged(): Promise<boolean | undefined> {
     if (clock.monotonic() - knownAt < trustedMs) return true
-    asking ??= belongs().finally(() => {
-      asking = undefined
-    })
+    asking ??= readGenesis(call)
+      .then(isMember)
+      .finally(() => {
+        asking = undefined
+      })
     return asking
   }
 
   /**
-   * Accepts an answer only if the node is on the right chain before and after it, because an address can lead to
-   * several nodes.
+   * Accepts an answer only if the node is on the right chain before it and together with it, because an address can lead
+   * to several nodes.
    */
   const ask: Call = async (method, params) => {
     const before = await belonged()
-    const answer: RpcAnswer = before ? await call(method, params) : { kind: 'unavailable', why: stranger(before) }
+    if (!before) return { kind: 'unavailable', why: stranger(before) }
+    const { answer, genesis } = await node.callWithGenesis(method, params)
     // An empty answer contains no facts that could be wrong.
-    if (answer.kind !== 'answered' || answer.result === null) return answer
-    const after = await belongs()
-    return after ? answer : { kind: 'unavailable', why: stranger(after) }
+    if (heard(answer).kind !== 'answered' || !genesis) return answer
+    const isProven = isMember(genesisIn(heard(genesis)))
+    return isProven ? answer : { kind: 'unavailable', why: stranger(isProven) }
   }
 
   async function testify(signature: string, verified: Verified, commitment: Commitment): Promise<NodeReading> {
@@ -174,8 +177,8 @@ function describe(answer: Exclude<RpcAnswer, { readonly kind: 'answered' }>): st
   return answer.kind === 'refused' ? `the node refused with code ${answer.code}` : answer.why
 }
 
-function stranger(isMember: false | undefined): string {
-  return isMember === undefined ? 'the node did not return its genesis hash' : 'the node belongs to another chain'
+function stranger(isKnown: false | undefined): string {
+  return isKnown === undefined ? 'the node did not return its genesis hash' : 'the node belongs to another chain'
 }
 
 function useless(why: string, soon = false): NodeReading {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createNodeStates } from './node-states.ts'
-import type { RpcAnswer } from './rpc.ts'
+import { callOneByOne, type RpcAnswer } from './rpc.ts'
 
 const answers: readonly RpcAnswer[] = [
   { kind: 'answered', result: 120 },
@@ -12,13 +12,13 @@ const answers: readonly RpcAnswer[] = [
 
 it('tells which nodes respond and how many slots they lag, and asks them once in five seconds', async () => {
   let [now, calls] = [0, 0]
-  const nodes = answers.map((answer, index) => ({
-    name: `node ${index + 1}`,
-    call: async () => {
+  const nodes = answers.map((answer, index) => {
+    const call = async () => {
       calls += 1
       return answer
-    },
-  }))
+    }
+    return { name: `node ${index + 1}`, call, callWithGenesis: callOneByOne(call) }
+  })
   const read = createNodeStates({ nodes }, () => now)
   const states = await read()
   expect(states.map(({ name, slot, lag, why }) => [name, slot, lag, why])).toEqual([

@@ -168,3 +168,78 @@ describe('several nodes', () => {
     expect(() => createRpc({ urls: [], transport: transportOf({}) })).toThrow(TypeError)
   })
 })
+
+describe('an answer with the genesis hash', () => {
+  type Batch = readonly Question[]
+  const own = (id: number, value: unknown) => ({ jsonrpc: '2.0', id, result: value })
+  const resultOf = ({ method }: Question) => (method === 'getGenesisHash' ? 'chain' : 7)
+  const answered = (value: unknown): RpcAnswer => ({ kind: 'answered', result: value })
+  const inOne = { answer: answered(7), genesis: answered('chain') }
+  const single: Reply = (question) => ({ text: JSON.stringify(own(question.id, resultOf(question))) })
+  const whole = (batch: Batch) => ({ text: JSON.stringify(batch.map((one) => own(one.id, resultOf(one)))) })
+
+  /** A node with this answer to each batch in turn, the last one for all others. */
+  const createNode = (...batches: readonly ((batch: Batch) => { status?: number; text: string })[]) => {
+    const sent: string[] = []
+    let turn = 0
+    const transport: Transport = async (_url, body) => {
+      const questions = JSON.parse(body) as Question | Batch
+      sent.push(Array.isArray(questions) ? 'batch' : (questions as Question).method)
+      if (!Array.isArray(questions)) return { status: 200, ...(await single(questions as Question)) }
+      const reply = batches[Math.min(turn, batches.length - 1)]
+      turn += 1
+      return { status: 200, ...(reply?.(questions) ?? { text: '' }) }
+    }
+    const rpc = createRpc({ urls: [secretUrl], transport })
+    return { rpc, sent, ask: () => rpc.nodes[0]?.callWithGenesis('getSlot', []) }
+  }
+
+  it('needs one HTTP request, and may be in any order', async () => {
+    const node = createNode(whole, (batch) => whole(batch.toReversed()))
+    expect([await node.ask(), await node.ask(), node.sent]).toEqual([inOne, inOne, ['batch', 'batch']])
+  })
+
+  it.each<[string, { status?: number; text: string }]>([
+    ['an error', { text: '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}' }],
+    ['status 403 without JSON', { status: 403, text: 'Batches are not part of your plan.' }],
+    ['status 413', { status: 413, text: '{}' }],
+    ['a page', { text: '<html>' }],
+  ])('needs two if the node answers a batch with %s, and no batch is sent again', async (_name, reply) => {
+    const node = createNode(() => reply)
+    expect([await node.ask(), await node.ask()]).toEqual([inOne, inOne])
+    expect(node.sent).toEqual(['batch', 'getSlot', 'getGenesisHash', 'getSlot', 'getGenesisHash'])
+  })
+
+  it('comes in a batch again from a node that answered one before', async () => {
+    const node = createNode(whole, () => ({ text: '{}' }), whole)
+    expect([await node.ask(), await node.ask(), await node.ask()]).toEqual([inOne, inOne, inOne])
+    expect(node.sent).toEqual(['batch', 'batch', 'getSlot', 'getGenesisHash', 'batch'])
+  })
+
+  it.each([
+    ['an overloaded node', 429, '{"error":{"code":-32429,"message":""}}', 'refused'],
+    ['a broken node', 502, '<html>', 'unavailable'],
+    ['a report that is too large', 200, ' '.repeat(1_048_577), 'unavailable'],
+  ])('is %s, and the next batch is sent', async (_name, status, text, kind) => {
+    const node = createNode(() => ({ status, text }), whole)
+    expect(await node.ask()).toMatchObject({ answer: { kind }, genesis: { kind } })
+    expect([await node.ask(), node.sent]).toEqual([inOne, ['batch', 'batch']])
+  })
+
+  it.each<[string, (batch: Batch) => unknown]>([
+    ['is missing', ([first]) => [own(first?.id ?? 0, 7)]],
+    ['has another id', ([first]) => [own(first?.id ?? 0, 7), own(-1, 'chain')]],
+    ['has no id', ([first]) => [own(first?.id ?? 0, 7), { jsonrpc: '2.0', result: 'chain' }]],
+    ['is no object', ([first]) => [own(first?.id ?? 0, 7), 'chain']],
+    ['has its id as text', ([first, second]) => [own(first?.id ?? 0, 7), { ...own(0, 'chain'), id: `${second?.id}` }]],
+  ])('T73: is unknown if its part of a batch %s', async (_name, make) => {
+    const node = createNode((batch) => ({ text: JSON.stringify(make(batch)) }))
+    expect(await node.ask()).toMatchObject({ answer: answered(7), genesis: { kind: 'unavailable' } })
+  })
+
+  it('is not asked for after the connection was closed', async () => {
+    const node = createNode(whole)
+    node.rpc.close()
+    expect([await node.ask(), node.sent]).toMatchObject([{ answer: { kind: 'unavailable' }, genesis: undefined }, []])
+  })
+})

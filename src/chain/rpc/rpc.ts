@@ -22,6 +22,16 @@ export interface Node {
   /** Its index in the configuration, because its address must not be logged. */
   readonly name: string
   readonly call: Call
+  /**
+   * Asks for the node's genesis hash in the same HTTP request, so that one node answers both. A node without batches is
+   * asked for its hash afterwards, unless its answer is empty: then `genesis` is undefined.
+   */
+  callWithGenesis(method: string, params: readonly unknown[]): Promise<AnswerWithGenesis>
+}
+
+export interface AnswerWithGenesis {
+  readonly answer: RpcAnswer
+  readonly genesis: RpcAnswer | undefined
 }
 
 export interface Rpc {
@@ -56,20 +66,39 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
   const nodes = urls.map((url, index): Node => {
     const name = `node ${index + 1}`
     const count = meter && countCalls(meter, name)
-    const call: Call = async (method, params) => {
-      if (closed) return unavailable('the connection is closed')
-      const id = ++lastId
-      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const send = async (body: object): Promise<Reply | RpcAnswer> => {
       const controller = new AbortController()
       underway.add(controller)
-      const start = performance.now()
-      const reply = await post(transport, url, body, timeoutMs, controller)
+      const reply = await post(transport, url, JSON.stringify(body), timeoutMs, controller)
       underway.delete(controller)
-      const answer = 'status' in reply ? readAnswer(reply, id) : reply
+      return reply
+    }
+    const ask = (method: string, params: readonly unknown[]) => ({ jsonrpc: '2.0', id: ++lastId, method, params })
+    const call: Call = async (method, params) => {
+      if (closed) return unavailable('the connection is closed')
+      const question = ask(method, params)
+      const start = performance.now()
+      const answer = readReply(await send(question), question.id)
       count?.(answer, performance.now() - start)
       return answer
     }
-    return { name, call }
+    const callTogether = async (method: string, params: readonly unknown[]) => {
+      const questions = [ask(method, params), ask(...genesisQuestion)] as const
+      const start = performance.now()
+      const answers = readBatch(await send(questions), questions)
+      for (const answer of answers ?? []) count?.(answer, performance.now() - start)
+      return answers
+    }
+    const callInTurn = callOneByOne(call)
+    let batches: 'untried' | 'known' | 'none' = 'untried'
+    const callWithGenesis: Node['callWithGenesis'] = async (method, params) => {
+      const answers = batches === 'none' || closed ? undefined : await callTogether(method, params)
+      if (answers?.every(({ kind }) => kind === 'answered')) batches = 'known'
+      if (answers) return { answer: answers[0], genesis: answers[1] }
+      if (batches === 'untried' && !closed) batches = 'none'
+      return callInTurn(method, params)
+    }
+    return { name, call, callWithGenesis }
   })
 
   const call: Call = async (method, params) => {
@@ -165,10 +194,47 @@ function readCode(error: unknown): unknown {
 
 const tooLarge: RpcAnswer = { kind: 'unavailable', why: 'the response is larger than 1 MB', isTooLarge: true }
 
-/** Validates an HTTP response down to the shape of its result. */
-function readAnswer({ status, text, dateMs }: Reply, id: number): RpcAnswer {
-  if (text.length > longestAnswer) return tooLarge
-  const value = parseJson(text)
+const genesisQuestion = ['getGenesisHash', []] as const
+
+/** Asks for the genesis hash after each answer that is not empty. */
+export function callOneByOne(call: Call): Node['callWithGenesis'] {
+  return async (method, params) => {
+    const answer = await call(method, params)
+    const isEmpty = answer.kind !== 'answered' || answer.result === null
+    return { answer, genesis: isEmpty ? undefined : await call(...genesisQuestion) }
+  }
+}
+
+function readReply(reply: Reply | RpcAnswer, id: number): RpcAnswer {
+  if (!('status' in reply)) return reply
+  return reply.text.length > longestAnswer ? tooLarge : readAnswer(parseJson(reply.text), reply, id)
+}
+
+/** The answers to two questions. Undefined if the node answered the batch as a whole, so that it has no batches. */
+function readBatch(
+  reply: Reply | RpcAnswer,
+  [first, second]: readonly [{ readonly id: number }, { readonly id: number }],
+): readonly [RpcAnswer, RpcAnswer] | undefined {
+  if (!('status' in reply)) return [reply, reply]
+  const value = reply.text.length > longestAnswer ? undefined : parseJson(reply.text)
+  if (Array.isArray(value)) {
+    const find = ({ id }: { readonly id: number }) =>
+      readAnswer(
+        value.find((one) => isFields(one) && one['id'] === id),
+        reply,
+        id,
+      )
+    return [find(first), find(second)]
+  }
+  const isOther = reply.status !== 429 && reply.status < 500 && reply.text.length <= longestAnswer
+  if (isOther) return undefined
+  // The node is overloaded or broken, or the answer is too large.
+  const answer = readReply(reply, first.id)
+  return [answer, answer]
+}
+
+/** Validates a response of JSON-RPC down to the shape of its result. */
+function readAnswer(value: unknown, { status, dateMs }: Reply, id: number): RpcAnswer {
   if (!isFields(value)) return unavailable(`the node returned status ${status} without JSON`)
   const error = value['error']
   if (isFields(error) && typeof error['code'] === 'number') {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
-import type { Call } from '../rpc/rpc.ts'
+import { type Call, callOneByOne } from '../rpc/rpc.ts'
 import { readCosignedFate } from './cosigned.ts'
 
 const genesis = 'genesis'
@@ -18,7 +18,11 @@ function createNode(outcomes: Readonly<Record<'confirmed' | 'finalized', unknown
     const err = outcomes[commitment]
     return { kind: 'answered', result: err === undefined ? [] : [{ signature: 'tx', slot: 101, err, memo: null }] }
   }
-  return { call, name: 'node', failures: () => 0 }
+  return nodeOf(call)
+}
+
+function nodeOf(call: Call) {
+  return { call, callWithGenesis: callOneByOne(call), name: 'node', failures: () => 0 }
 }
 
 describe('readCosignedFate', () => {
@@ -38,7 +42,7 @@ describe('readCosignedFate', () => {
 
   /** The blockhash has expired, and the node lists other transactions of the wallet, at these slots. */
   const createLister = (...slots: readonly number[]) => {
-    const { call, ...node } = createNode({ confirmed: undefined, finalized: undefined })
+    const { call } = createNode({ confirmed: undefined, finalized: undefined })
     const lister: Call = async (method, params) => {
       if (method === 'isBlockhashValid') return { kind: 'answered', result: { context: { slot: 300 }, value: false } }
       if (method === 'getTransaction') return { kind: 'answered', result: { transaction: { signatures: ['other'] } } }
@@ -49,7 +53,7 @@ describe('readCosignedFate', () => {
       const rows = slots.map((slot) => ({ signature: `tx${slot}`, slot, err: null, memo: null }))
       return { kind: 'answered', result: rows }
     }
-    return { ...node, call: lister }
+    return nodeOf(lister)
   }
 
   it.each([
@@ -62,10 +66,10 @@ describe('readCosignedFate', () => {
   })
 
   it('T199: passes over a transaction of a stranger whose report exceeds the largest answer', async () => {
-    const { call, ...node } = createNode({ confirmed: null, finalized: null })
+    const { call } = createNode({ confirmed: null, finalized: null })
     const large: Call = async (method, params) =>
       method === 'getTransaction' ? { kind: 'unavailable', why: 'too large', isTooLarge: true } : call(method, params)
-    const fate = await readCosignedFate({ rpc: { nodes: [{ ...node, call: large }] }, genesis }, payment)
+    const fate = await readCosignedFate({ rpc: { nodes: [nodeOf(large)] }, genesis }, payment)
     expect(fate).not.toMatchObject({ why: 'a transaction of the wallet cannot be read' })
   })
 })

@@ -3,7 +3,7 @@ import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import { knownMints, type Mint, splTokenProgram, token2022Program } from '../../core/money/tokens.ts'
 import { absent, type ChainAccount } from '../accounts/account.ts'
 import { systemProgram } from '../accounts/programs.ts'
-import type { Rpc, RpcAnswer } from '../rpc/rpc.ts'
+import { callOneByOne, type Rpc, type RpcAnswer } from '../rpc/rpc.ts'
 import { type BalanceChange, type ExchangeBounds, findBreach, simulateEffects } from './simulate-effects.ts'
 
 const { NATIVE: native, USDC: usdc } = knownMints.localnet as { NATIVE: Mint; USDC: Mint }
@@ -229,13 +229,13 @@ describe('a simulation', () => {
   const addresses = [wallet]
   const account = { lamports: 5, owner: systemProgram, data: ['', 'base64'], executable: false }
   const ask = async (...answers: readonly Partial<Record<string, RpcAnswer>>[]) => {
-    const nodes = answers.map((table, index) => ({
-      name: `${index}`,
-      call: async (method: string): Promise<RpcAnswer> => {
+    const nodes = answers.map((table, index) => {
+      const call = async (method: string): Promise<RpcAnswer> => {
         if (method === 'getGenesisHash') return table[method] ?? { kind: 'answered', result: 'ours' }
         return table[method] ?? { kind: 'unavailable', why: 'silent' }
-      },
-    }))
+      }
+      return { name: `${index}`, call, callWithGenesis: callOneByOne(call) }
+    })
     const rpc: Rpc = { nodes, call: async () => ({ kind: 'unavailable', why: '' }), close: () => {} }
     return simulateEffects(rpc, 'ours', new Uint8Array([1]), addresses)
   }

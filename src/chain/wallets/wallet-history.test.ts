@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Node } from '../rpc/rpc.ts'
+import { callOneByOne, type Node } from '../rpc/rpc.ts'
 import { createWalletHistory } from './wallet-history.ts'
 
 interface World {
@@ -31,7 +31,7 @@ function nodeOf(world: World): Node {
     if (minContextSlot > finalized) return { kind: 'refused', code: -32016, message: '', data: undefined }
     return { kind: 'answered', result: results[method] }
   }
-  return { name: 'node', call } as unknown as Node
+  return { name: 'node', call, callWithGenesis: callOneByOne(call) }
 }
 
 const open = (...worlds: readonly World[]) =>
