@@ -150,6 +150,26 @@ describe('while the WebSocket tells', () => {
     expect(reads).toBe(0)
   })
 
+  it('T206: an old reading of the watcher refuses no payment for good, also without attempts left', async () => {
+    const shop = await openWatching({ waitSeconds: 0.2 })
+    world.localnet.faults.intercept((method, _params, answer) => {
+      if (method !== 'getTransaction' || !('result' in answer) || !answer.result) return answer
+      const result = answer.result as { readonly meta: { readonly preTokenBalances: unknown } }
+      return { result: { ...result, meta: { ...result.meta, postTokenBalances: result.meta.preTokenBalances } } }
+    })
+    const proof = await shop.buy(fixture.payer)
+    await eventually(
+      () => seenBy(shop, txOf(proof)),
+      (seen) => seen !== undefined,
+    )
+    const headers = { 'X-Forwarded-For': '198.51.100.206' }
+    await expectRefused(shop.claim(proof, '/data', { headers }), 'underpaid')
+    for (let time = 1; time < 5; time += 1) expect((await shop.claim(proof, '/data', { headers })).status).toBe(403)
+    world.localnet.faults.clear()
+    await expectRefused(shop.claim(proof, '/data', { headers }), 'rate_limited')
+    await expectServed(shop.claim(proof))
+  })
+
   it('T62: tells when the chain can no longer take a payment back', async () => {
     const shop = await openWatching()
     const proof = await shop.buy(fixture.payer)

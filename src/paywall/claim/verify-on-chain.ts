@@ -51,11 +51,11 @@ export async function readWithin(
   if (claim.via) return read(claim, quote, {})
   const isSeen = runtime.chain.seen(proof.tx) !== undefined
   const known = isSeen ? await read(claim, quote, {}) : undefined
-  // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again.
+  // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again, now or later.
   if (known && isUseful(known)) return known
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
   const credit = await runtime.rateLimit.enter(address, proof.requestId)
-  if (!credit) return known ?? refuse('rate_limited')
+  if (!credit) return refuse('rate_limited')
   let wasUseful = true
   try {
     const { isDoubtful } = credit
