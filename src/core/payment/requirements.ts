@@ -1,5 +1,5 @@
 /** The payment that a quote requires, and its deadlines. */
-import type { Amounts, Mint, MintTable } from '../money/tokens.ts'
+import type { Amounts, Mint, MintTable, TokenCode } from '../money/tokens.ts'
 import { findDecimals, findMint, isKnownCode, listTokens } from '../money/tokens.ts'
 import { dividePrice, type RecipientSet } from './splits.ts'
 import type { PaymentOption } from './verify.ts'
@@ -40,7 +40,7 @@ export async function paymentOptions(
 interface RouteOptionsParts {
   readonly runtime: {
     readonly tokenAccountOf: TokenAccountOf
-    readonly tokens: { completeFor(amounts: Amounts, mints: MintTable): Promise<MintTable> }
+    readonly tokens: { completeFor(codes: readonly TokenCode[], mints: MintTable): Promise<MintTable> }
   }
   readonly route: { readonly config: { readonly mints: MintTable } }
 }
@@ -53,7 +53,7 @@ export async function routeOptions(
 ) {
   const { mints } = route.config
   const hasOthers = Object.keys(amounts).some((code) => !isKnownCode(code))
-  const complete = hasOthers ? await runtime.tokens.completeFor(amounts, mints) : mints
+  const complete = hasOthers ? await runtime.tokens.completeFor(Object.keys(amounts), mints) : mints
   return paymentOptions(amounts, complete, recipientSet, runtime.tokenAccountOf)
 }
 

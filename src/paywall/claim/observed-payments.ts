@@ -42,6 +42,7 @@ export async function recordObservations(
 ): Promise<void> {
   const submitted = await findSubmitted(runtime, effects)
   if (effects.some((effect) => hasUnknownMemo(runtime, effect))) await runtime.splits.refresh()
+  await runtime.tokens.completeFor(listArrivedTokens(runtime, effects), {})
   const sightings = effects.flatMap((effect) => {
     const requestId = submitted.get(effect.signature)
     // It paid another server, so it is neither a sale of this service nor a payment without a purpose.
@@ -70,6 +71,12 @@ function hasUnknownMemo(runtime: Runtime, { memos }: Effect): boolean {
     const request = openRequest(memo)
     return request !== undefined && runtime.recognise(request).kind === 'forged'
   })
+}
+
+/** The tokens that arrived. Another server may have bound one of them that is not known here yet. */
+function listArrivedTokens({ watched }: Runtime, effects: readonly Effect[]): readonly TokenCode[] {
+  const transfers = effects.flatMap((effect) => effect.transfers)
+  return transfers.flatMap(({ destination }) => watched.get(destination)?.token ?? [])
 }
 
 /** The requestIds of transactions that the service itself recorded and sent. Undefined for another server's sales. */

@@ -36,7 +36,7 @@ it('the ledger says what a code means, and not the configuration', async () => {
   expect(registry.complete({ USDC: other, EURC: other })).toEqual({ USDC: other })
   expect(await registry.isBound('EURC', { EURC })).toBe(false)
   await createTokenRegistry(kv).bind('EURC', EURC)
-  expect(await registry.completeFor({ EURC: 1n }, { EURC: other })).toEqual({ EURC })
+  expect(await registry.completeFor(['EURC'], { EURC: other })).toEqual({ EURC })
   expect(registry.complete({ EURC: other })).toEqual({ EURC })
   expect(await registry.isBound('EURC', { EURC: other })).toBe(false)
   expect(await registry.isBound('EURC', { EURC })).toBe(true)
@@ -48,8 +48,24 @@ it('a token that another server added is found when a quote names it', async () 
   const registry = createTokenRegistry(kv)
   await registry.load()
   await createTokenRegistry(kv).bind('EURC', EURC)
-  expect(await registry.completeFor({ USDC: 1n, SOL: 1n }, {})).toEqual({})
-  expect(await registry.completeFor({ USDC: 1n, EURC: 1n }, {})).toEqual({ EURC })
+  expect(await registry.completeFor(['USDC', 'SOL'], {})).toEqual({})
+  expect(await registry.completeFor(['USDC', 'EURC'], {})).toEqual({ EURC })
+})
+
+it('a reading that ends late hides no token', async () => {
+  const kv = createStore()
+  let isLate = true
+  const list: KeyValueStore['list'] = async (prefix) => {
+    const entries = await kv.list(prefix)
+    if (isLate) {
+      isLate = false
+      await registry.bind('EURC', EURC)
+    }
+    return entries
+  }
+  const registry = createTokenRegistry({ ...kv, list })
+  await registry.load()
+  expect(registry.complete({})).toEqual({ EURC })
 })
 
 it.each([

@@ -6,7 +6,6 @@
  * a code in a quote or in the books means.
  */
 import {
-  type Amounts,
   checkMints,
   isKnownCode,
   isSameMint,
@@ -23,8 +22,8 @@ export interface TokenRegistry {
   load(): Promise<void>
   /** The known tokens of these mints, and all bound tokens as of the last reading. */
   complete(mints: MintTable): MintTable
-  /** The same, but reads the ledger again if a token of these amounts is unbound: another server may have added it. */
-  completeFor(amounts: Amounts, mints: MintTable): Promise<MintTable>
+  /** The same, but reads the ledger again if one of these tokens is unbound: another server may have added it. */
+  completeFor(codes: readonly TokenCode[], mints: MintTable): Promise<MintTable>
   /** Whether a token of this table is known, or bound to the mint of this table. */
   isBound(code: TokenCode, mints: MintTable): Promise<boolean>
   /** Binds a code to its mint. Returns the problem in one sentence if the code or the mint is bound otherwise. */
@@ -38,7 +37,9 @@ export function createTokenRegistry(kv: KeyValueStore): TokenRegistry {
   let known: MintTable = {}
   const load = async (): Promise<void> => {
     const entries = await kv.list(prefix)
-    known = Object.fromEntries(entries.flatMap(({ name, value }) => readEntry(name.slice(prefix.length), value)))
+    const read = entries.flatMap(({ name, value }) => readEntry(name.slice(prefix.length), value))
+    // Tokens are never unbound. Another reading may have ended meanwhile.
+    known = { ...known, ...Object.fromEntries(read) }
   }
   const complete = (mints: MintTable): MintTable => ({ ...pickMints(knownCodes, mints), ...known })
   const loadFor = async (codes: readonly TokenCode[]): Promise<void> => {
@@ -47,8 +48,8 @@ export function createTokenRegistry(kv: KeyValueStore): TokenRegistry {
   return {
     load,
     complete,
-    completeFor: async (amounts, mints) => {
-      await loadFor(Object.keys(amounts))
+    completeFor: async (codes, mints) => {
+      await loadFor(codes)
       return complete(mints)
     },
     isBound: async (code, mints) => {
