@@ -216,14 +216,26 @@ describe('an answer with the genesis hash', () => {
     expect(node.sent).toEqual(['batch', 'batch', 'getSlot', 'getGenesisHash', 'batch'])
   })
 
-  it.each([
+  const troubles: readonly [string, number, string, string][] = [
     ['an overloaded node', 429, '{"error":{"code":-32429,"message":""}}', 'refused'],
     ['a broken node', 502, '<html>', 'unavailable'],
     ['a report that is too large', 200, ' '.repeat(1_048_577), 'unavailable'],
-  ])('is %s, and the next batch is sent', async (_name, status, text, kind) => {
-    const node = createNode(() => ({ status, text }), whole)
+  ]
+  it.each(troubles)('is %s, and the next batch is sent', async (_name, status, text, kind) => {
+    const node = createNode(whole, () => ({ status, text }), whole)
+    expect(await node.ask()).toEqual(inOne)
     expect(await node.ask()).toMatchObject({ answer: { kind }, genesis: { kind } })
-    expect([await node.ask(), node.sent]).toEqual([inOne, ['batch', 'batch']])
+    expect([await node.ask(), node.sent]).toEqual([inOne, ['batch', 'batch', 'batch']])
+  })
+
+  it.each([
+    ...troubles,
+    ['a list with one error', 200, '[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}]'],
+  ] as const)('needs two more if a node answers its first batches like %s', async (_name, status, text) => {
+    const node = createNode(() => ({ status, text }))
+    expect([await node.ask(), await node.ask()]).toEqual([inOne, inOne])
+    const each = ['batch', 'getSlot', 'getGenesisHash']
+    expect(node.sent).toEqual([...each, ...each])
   })
 
   it.each<[string, (batch: Batch) => unknown]>([
@@ -233,7 +245,8 @@ describe('an answer with the genesis hash', () => {
     ['is no object', ([first]) => [own(first?.id ?? 0, 7), 'chain']],
     ['has its id as text', ([first, second]) => [own(first?.id ?? 0, 7), { ...own(0, 'chain'), id: `${second?.id}` }]],
   ])('T73: is unknown if its part of a batch %s', async (_name, make) => {
-    const node = createNode((batch) => ({ text: JSON.stringify(make(batch)) }))
+    const node = createNode(whole, (batch) => ({ text: JSON.stringify(make(batch)) }))
+    await node.ask()
     expect(await node.ask()).toMatchObject({ answer: answered(7), genesis: { kind: 'unavailable' } })
   })
 

@@ -94,8 +94,9 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
     const callWithGenesis: Node['callWithGenesis'] = async (method, params) => {
       const answers = batches === 'none' || closed ? undefined : await callTogether(method, params)
       if (answers?.every(({ kind }) => kind === 'answered')) batches = 'known'
-      if (answers) return { answer: answers[0], genesis: answers[1] }
-      if (batches === 'untried' && !closed) batches = 'none'
+      // Before the first success, a failure may be the node's answer to every batch.
+      if (answers && batches === 'known') return { answer: answers[0], genesis: answers[1] }
+      if (!answers && batches === 'untried' && !closed) batches = 'none'
       return callInTurn(method, params)
     }
     return { name, call, callWithGenesis }
