@@ -91,6 +91,20 @@ describe('the look', () => {
     expect([isWhole, await page.evaluate(readShifts)]).toEqual([true, expect.toSatisfy((shift) => shift < 0.01)])
   })
 
+  it.each(cells([390, 768, 1440], 3))('of the other screens moves nothing while they load (%i px)', async (width) => {
+    const prepare = async (page: Page) => {
+      await watchShifts(page)
+      await contractAnswers(page)
+    }
+    const size = { viewport: { width, height: 900 } }
+    for (const screen of cells(['/payments', '/settlement', '/refusals'], 3)) {
+      const { page } = await dashboard.visit(screen, { ...size, prepare })
+      await page.locator('tbody tr').first().waitFor()
+      const shift = await page.evaluate(readShifts)
+      expect([screen, shift]).toEqual([screen, expect.toSatisfy((one) => one < 0.05)])
+    }
+  })
+
   it.each([360, 390, 412, 768, 900, 1100, 1440])(
     'of home keeps no more room than its figures need (%i px)',
     async (width) => {
@@ -184,6 +198,12 @@ describe('the look', () => {
         expect([screen, colorScheme, violations]).toEqual([screen, colorScheme, []])
       }
     }
+  })
+
+  it('has no fault that axe-core knows on a screen without data', async () => {
+    const viewer = await dashboard.visit('/payments?status=Expired')
+    await viewer.page.getByRole('heading', { name: 'No matching payments' }).waitFor()
+    expect(await viewer.violations()).toEqual([])
   })
 })
 

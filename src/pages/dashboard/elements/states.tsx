@@ -21,7 +21,7 @@ export function Skeleton({ lines = 5 }: { readonly lines?: number }) {
 export function Notice({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="notice">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <div class="notice-text">{children}</div>
     </div>
   )

@@ -48,7 +48,7 @@ export function Refusals() {
   const { query } = place.value
   const [code, endpoint] = [query.get('code') ?? '', query.get('endpoint') ?? '']
   const loaded = useAnswer<RefusalLog>(formatPath('/api/refusals', { code, endpoint }), { follows: usePulse(everyMs) })
-  const { refusals = [], codes = [], since } = loaded.value ?? {}
+  const { refusals = [], codes = [] } = loaded.value ?? {}
   const names = [...new Set(refusals.map((one) => one.endpoint))].filter((name) => name !== '')
   const cells = () => [
     ['code', 'reason', 'endpoint', 'payer', 'count', 'first', 'last'],
@@ -83,30 +83,30 @@ export function Refusals() {
               Clear
             </Link>
           )}
-          <p class="muted filters-note">
-            {since !== undefined && (
-              <>
-                Since this server started, <Moment at={since} />.{' '}
-              </>
-            )}
-            Equal refusals are one line, and each reason has at most 100. Nothing proves the payer that a proof names.
-          </p>
         </div>
         <When loaded={loaded} lines={6}>
-          {() =>
-            refusals.length === 0 ? (
-              <Notice title="No refused proofs">
-                <p>A request whose payment proof is not accepted appears here with the reason.</p>
-              </Notice>
-            ) : (
-              <Table
-                caption="Refused proofs, the latest first"
-                columns={columns}
-                rows={refusals}
-                rowKey={(one) => `${one.code} ${one.payer} ${one.endpoint}`}
-              />
-            )
-          }
+          {({ since }) => (
+            <>
+              {refusals.length === 0 ? (
+                <Notice title="No refused proofs">
+                  <p>A request whose payment proof is not accepted appears here with the reason.</p>
+                </Notice>
+              ) : (
+                <Table
+                  caption="Refused proofs, the latest first"
+                  columns={columns}
+                  rows={refusals}
+                  rowKey={(one) => `${one.code} ${one.payer} ${one.endpoint}`}
+                />
+              )}
+              <div class="card-foot muted">
+                <p>
+                  Since this server started, <Moment at={since} />. Equal refusals are one line, and each reason has at
+                  most 100. Nothing proves the payer that a proof names.
+                </p>
+              </div>
+            </>
+          )}
         </When>
       </section>
     </>

@@ -1,5 +1,5 @@
 /** The conversion of received tokens into the settlement token: balances against thresholds, and conversions. */
-
+import type { ComponentProps } from 'preact'
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
 import { openNumberFormat } from '../../look/formats.ts'
@@ -33,45 +33,58 @@ export function Settlement() {
       <ScreenHead title="Settlement">
         {!isBare && <CsvButton name="conversions" rows={() => createCells(value.conversions)} />}
       </ScreenHead>
-      <div class="stack">
-        <div class={isBare ? 'card' : undefined}>
-          <When loaded={loaded} lines={8}>
-            {(settlement) =>
-              isEmpty(settlement) ? (
-                <Off />
-              ) : (
-                <div class="stack">
-                  {settlement.paused && (
-                    <div class="note note-warn" role="status">
-                      <p>
-                        <b>Conversions are paused on all servers, with payouts and refunds.</b> To resume:
-                      </p>
-                      <Command text="npx paystile rewards resume" />
-                    </div>
-                  )}
-                  {settlement.wallets.map((wallet) => (
-                    <Wallet key={wallet.wallet} wallet={wallet} open={openIn(settlement, wallet)} />
-                  ))}
-                  <Card id="conversions" title="Conversions">
-                    {settlement.conversions.length === 0 ? (
-                      <Notice title="No conversions yet">
-                        <p>The first conversion starts when a balance reaches its threshold.</p>
-                      </Notice>
-                    ) : (
-                      <>
-                        <ConversionsTable conversions={settlement.conversions} />
-                        <Pages {...turning.pages(settlement.next)} />
-                      </>
-                    )}
-                  </Card>
-                  <ConversionDrawer conversions={settlement.conversions} />
+      <div class={value ? undefined : 'card'}>
+        <When loaded={loaded} lines={8}>
+          {(settlement) => (
+            <div class="stack">
+              {isEmpty(settlement) ? (
+                <div class="card">
+                  <Off />
                 </div>
-              )
-            }
-          </When>
-        </div>
-        <SponsorCards sponsor={value?.sponsor} />
+              ) : (
+                <Conversions settlement={settlement} pages={turning.pages(settlement.next)} />
+              )}
+              <SponsorCards sponsor={settlement.sponsor} />
+            </div>
+          )}
+        </When>
       </div>
+    </>
+  )
+}
+
+interface ConversionsProps {
+  readonly settlement: SettlementAnswer
+  readonly pages: ComponentProps<typeof Pages>
+}
+
+function Conversions({ settlement, pages }: ConversionsProps) {
+  return (
+    <>
+      {settlement.paused && (
+        <div class="note note-warn" role="status">
+          <p>
+            <b>Conversions are paused on all servers, with payouts and refunds.</b> To resume:
+          </p>
+          <Command text="npx paystile rewards resume" />
+        </div>
+      )}
+      {settlement.wallets.map((wallet) => (
+        <Wallet key={wallet.wallet} wallet={wallet} open={openIn(settlement, wallet)} />
+      ))}
+      <Card id="conversions" title="Conversions">
+        {settlement.conversions.length === 0 ? (
+          <Notice title="No conversions yet">
+            <p>The first conversion starts when a balance reaches its threshold.</p>
+          </Notice>
+        ) : (
+          <>
+            <ConversionsTable conversions={settlement.conversions} />
+            <Pages {...pages} />
+          </>
+        )}
+      </Card>
+      <ConversionDrawer conversions={settlement.conversions} />
     </>
   )
 }
