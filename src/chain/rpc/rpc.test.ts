@@ -228,10 +228,11 @@ describe('an answer with the genesis hash', () => {
     expect([await node.ask(), node.sent]).toEqual([inOne, ['batch', 'batch', 'batch']])
   })
 
+  const refusingList = '[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}]'
   it.each([
-    ...troubles,
-    ['a list with one error', 200, '[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}]'],
-  ] as const)('needs two more if a node answers its first batches like %s', async (_name, status, text) => {
+    ...troubles.map(([name, status, text]) => [name, status, text] as const),
+    ['a list with one error', 200, refusingList] as const,
+  ])('needs two more if a node answers its first batches like %s', async (_name, status, text) => {
     const node = createNode(() => ({ status, text }))
     expect([await node.ask(), await node.ask()]).toEqual([inOne, inOne])
     const each = ['batch', 'getSlot', 'getGenesisHash']
@@ -248,6 +249,14 @@ describe('an answer with the genesis hash', () => {
     const node = createNode(whole, (batch) => ({ text: JSON.stringify(make(batch)) }))
     await node.ask()
     expect(await node.ask()).toMatchObject({ answer: answered(7), genesis: { kind: 'unavailable' } })
+  })
+
+  it('is not asked for again from a node that cannot be reached', async () => {
+    const node = createNode(() => {
+      throw new Error('no route')
+    })
+    expect(await node.ask()).toMatchObject({ answer: { kind: 'unavailable' }, genesis: { kind: 'unavailable' } })
+    expect(node.sent).toEqual(['batch'])
   })
 
   it('is not asked for after the connection was closed', async () => {

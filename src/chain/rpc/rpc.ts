@@ -82,21 +82,20 @@ export function createRpc({ urls, transport, timeoutMs = defaultTimeoutMs, meter
       count?.(answer, performance.now() - start)
       return answer
     }
-    const callTogether = async (method: string, params: readonly unknown[]) => {
-      const questions = [ask(method, params), ask(...genesisQuestion)] as const
-      const start = performance.now()
-      const answers = readBatch(await send(questions), questions)
-      for (const answer of answers ?? []) count?.(answer, performance.now() - start)
-      return answers
-    }
     const callInTurn = callOneByOne(call)
     let batches: 'untried' | 'known' | 'none' = 'untried'
     const callWithGenesis: Node['callWithGenesis'] = async (method, params) => {
-      const answers = batches === 'none' || closed ? undefined : await callTogether(method, params)
+      if (batches === 'none' || closed) return callInTurn(method, params)
+      const questions = [ask(method, params), ask(...genesisQuestion)] as const
+      const start = performance.now()
+      const reply = await send(questions)
+      const answers = readBatch(reply, questions)
+      for (const answer of answers ?? []) count?.(answer, performance.now() - start)
       if (answers?.every(({ kind }) => kind === 'answered')) batches = 'known'
-      // Before the first success, a failure may be the node's answer to every batch.
-      if (answers && batches === 'known') return { answer: answers[0], genesis: answers[1] }
-      if (!answers && batches === 'untried' && !closed) batches = 'none'
+      // Before the first success, an HTTP response with a failure may be the node's response to every batch.
+      const isFinal = batches === 'known' || !('status' in reply)
+      if (answers && isFinal) return { answer: answers[0], genesis: answers[1] }
+      if (!answers && batches === 'untried') batches = 'none'
       return callInTurn(method, params)
     }
     return { name, call, callWithGenesis }
