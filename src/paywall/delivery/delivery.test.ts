@@ -20,8 +20,10 @@ function open() {
   const running = createInFlight()
   const deadlines = createDeadlines(clock)
   const watched = new Set<() => void>()
+  const peek = vi.fn(async (): Promise<{ state: string } | undefined> => ({ state: 'open' }))
   const runtime = {
     clock,
+    ledger: { peek },
     deadlines: {
       watch: (end: number, call: () => void) => {
         const callOff = deadlines.watch(end, call)
@@ -67,7 +69,7 @@ function open() {
   const lost = vi.fn()
   pass.onLost(lost)
   const endings = () => events.flatMap((event) => (event.kind === 'ended' ? [event.outcome] : []))
-  return { pass, lost, running, used, endings, watched }
+  return { pass, lost, running, used, endings, watched, peek }
 }
 
 describe('a delivery within a window', () => {
@@ -81,6 +83,40 @@ describe('a delivery within a window', () => {
     // What we break off does not count against the payer.
     pass.end('aborted', 5)
     expect([endings(), used, running.count()]).toEqual([['not_started'], ['/a undelivered'], 0])
+  })
+
+  it.each([
+    ['was refunded', { state: 'spent' }],
+    ['was reverted', { state: 'reverted' }],
+    ['is no longer known', undefined],
+  ])('T208: is broken off within two lease periods after its payment %s', async (_name, status) => {
+    const { pass, lost, peek } = open()
+    pass.begin(head)
+    await vi.advanceTimersByTimeAsync(3_500)
+    expect(pass.isAlive()).toBe(true)
+    peek.mockResolvedValue(status)
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect([pass.isAlive(), lost.mock.calls.length]).toEqual([false, 1])
+    pass.end('aborted', 5)
+  })
+
+  it('goes on during an outage of the ledger, and after the ledger counts its window as over', async () => {
+    const { pass, lost, peek } = open()
+    pass.begin(head)
+    peek.mockRejectedValue(new Error('down'))
+    await vi.advanceTimersByTimeAsync(8_000)
+    peek.mockResolvedValue({ state: 'spent' })
+    await vi.advanceTimersByTimeAsync(1_999)
+    expect([pass.isAlive(), lost.mock.calls.length]).toEqual([true, 0])
+    pass.end('finished', 5)
+  })
+
+  it('asks the ledger nothing if it is shorter than a lease period', async () => {
+    const { pass, peek } = open()
+    await vi.advanceTimersByTimeAsync(999)
+    pass.end('finished', 5)
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(peek).not.toHaveBeenCalled()
   })
 
   it('is no longer alive when its time is over, whether or not the timer has said so', () => {

@@ -131,15 +131,20 @@ function isShowable({ status, length = 0, type }: Head): boolean {
 const notShowable: Answer = { kind: 'answer', status: 204, headers: { 'Cache-Control': 'no-store' }, body: '' }
 
 /** The end of a window also ends responses that are still running, one lease period later. */
-function holdAdmission({ routeRuntime }: Claim, admission: Admission): HeldLease {
+function holdAdmission({ routeRuntime, proof }: Claim, admission: Admission): HeldLease {
   const { runtime, route } = routeRuntime
   const { ledger, clock, log, deadlines } = runtime
   const { leaseMs } = route.config
-  const { grant, takenAt } = admission
-  const end = admission.usableUntil + leaseMs
-  if (!grant) return holdWindow(deadlines, clock, end)
+  const { grant, takenAt, usableUntil } = admission
+  if (!grant) {
+    const isStanding = async () => {
+      const state = (await ledger.peek(proof.txBytes))?.state
+      return state === 'open' || state === 'busy'
+    }
+    return holdWindow({ deadlines, clock, leaseMs, usableUntil, isStanding })
+  }
   const held = holdLease({ grant, takenAt, ledger, clock, log, leaseMs })
-  return admission.allowance.unit === 'second' ? holdUntil(held, end, clock) : held
+  return admission.allowance.unit === 'second' ? holdUntil(held, usableUntil + leaseMs, clock) : held
 }
 
 /** The state of the response so far. */

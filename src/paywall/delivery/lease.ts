@@ -107,8 +107,22 @@ export function holdUntil(held: HeldLease, end: number, clock: Clock): HeldLease
   }
 }
 
-/** A time window until `end`, in milliseconds since 1970. The ledger holds no lease for it. */
-export function holdWindow(deadlines: Deadlines, clock: Clock, end: number): HeldLease {
+export interface WindowParts {
+  readonly deadlines: Deadlines
+  readonly clock: Clock
+  readonly leaseMs: number
+  /** The end of the window, in milliseconds since 1970. Running responses end one lease period later. */
+  readonly usableUntil: number
+  /** Whether the payment of the window was neither refunded nor reverted. */
+  readonly isStanding: () => Promise<boolean>
+}
+
+/**
+ * A time window. The ledger holds no lease for it, so a response that runs for longer than a lease period asks after
+ * each period whether the payment still stands.
+ */
+export function holdWindow({ deadlines, clock, leaseMs, usableUntil, isStanding }: WindowParts): HeldLease {
+  const end = usableUntil + leaseMs
   let isLost = false
   let isStopped = false
   let tellLost: () => void = () => {}
@@ -117,7 +131,24 @@ export function holdWindow(deadlines: Deadlines, clock: Clock, end: number): Hel
     isLost = true
     tellLost()
   }
-  const callOff = deadlines.watch(end, lose)
+  /** In whole seconds, which many responses share. Not in the last period: the ledger may count the window as over. */
+  const findNext = (): number => {
+    const next = Math.ceil((clock.now() + leaseMs) / 1000) * 1000
+    return next < usableUntil - leaseMs ? next : end
+  }
+  const look = (): void => {
+    if (clock.now() >= end) {
+      lose()
+      return
+    }
+    callOff = deadlines.watch(findNext(), look)
+    // During an outage of the ledger the window stays open.
+    isStanding().then(
+      (stands) => void (stands || lose()),
+      () => {},
+    )
+  }
+  let callOff = deadlines.watch(findNext(), look)
   return {
     isAlive: () => !isLost && clock.now() < end,
     deadline: () => Number.POSITIVE_INFINITY,
