@@ -68,6 +68,8 @@ export interface ClockCheck {
   why(): string | undefined
   /** The lead of a wrong clock; 0 while the clock is right. */
   aheadMs(): number
+  /** Whether `aheadMs` holds now: the nodes were asked recently, all agree with it, and the clock was not set since. */
+  isConfirmed(): boolean
 }
 
 /** The maximum number of bytes read of a node's answer: 1 MB. */

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { createMeter } from '../core/observability/metrics.ts'
 import type { ChainTime } from '../core/ports/chain.ts'
 import { measure, type RunningClockCheck, startClockCheck } from './clock-check.ts'
@@ -68,4 +68,41 @@ it('T174: no answer changes nothing', async () => {
   expect(await play([0, 600, undefined, 600, undefined, 600])).toMatchObject({
     verdicts: [false, false, false, false, false, true],
   })
+})
+
+it.each([
+  ['a moment later', 0, 0, true],
+  ['29 seconds later', 29_000, 29_000, true],
+  ['31 seconds later, without a new reading', 31_000, 31_000, false],
+  ['after the clock was set ahead', 6_000, 0, false],
+  ['after the clock was set back', -6_000, 0, false],
+])('T209: whether a verdict holds %s', async (_name, wallMs, monotonicMs, isConfirmed) => {
+  const passed = { wallMs: 0, monotonicMs: 0 }
+  check = startClockCheck({
+    read: async () => ({ chainMs: now, nodeMs: now }),
+    meter: createMeter(),
+    clock: { now: () => now + passed.wallMs, monotonic: () => passed.monotonicMs },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+  })
+  expect(check.isConfirmed()).toBe(false)
+  await check.first
+  expect(check.isConfirmed()).toBe(true)
+  Object.assign(passed, { wallMs, monotonicMs })
+  expect(check.isConfirmed()).toBe(isConfirmed)
+})
+
+it('T209: a verdict does not hold while a reading contradicts it', async () => {
+  let aheadMs = 0
+  check = startClockCheck({
+    read: async () => ({ chainMs: now - aheadMs, nodeMs: now - aheadMs }),
+    meter: createMeter(),
+    clock: { now: () => now, monotonic: () => 0 },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+    pauses: { calmMs: 0, hurriedMs: 10 },
+  })
+  const { isConfirmed, aheadMs: readAhead } = check
+  await check.first
+  aheadMs = 600_000
+  await vi.waitFor(() => expect([isConfirmed(), readAhead()]).toEqual([false, 0]), { interval: 1 })
+  await vi.waitFor(() => expect([isConfirmed(), readAhead()]).toEqual([true, 600_000]), { interval: 1 })
 })

@@ -66,18 +66,23 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
   /** The time of the last question, by the monotonic clock. */
   let askedAt = 0
   let startOfClock = 0
+  /** The last reading that proved something. */
+  let measured: { readonly at: number; readonly startOfClock: number } | undefined
   const look = async (): Promise<void> => {
     const asked = clock.now()
     askedAt = clock.monotonic()
     startOfClock = asked - askedAt
     const time = await read().catch(() => undefined)
     const aheadMs = time && measure((asked + clock.now()) / 2, time)
-    if (aheadMs !== undefined) judge(aheadMs)
+    if (aheadMs === undefined) return
+    measured = { at: askedAt, startOfClock }
+    judge(aheadMs)
   }
+  /** Whether the clock was set since its start was this time, by the monotonic clock. */
+  const wasSet = (start: number): boolean => Math.abs(clock.now() - clock.monotonic() - start) > jumpMs
   const isDue = (): boolean => {
     if (!hasVerdict || wrongByMs !== undefined || contradictions > 0) return true
-    const now = clock.monotonic()
-    return now - askedAt >= pauses.calmMs || Math.abs(clock.now() - now - startOfClock) > jumpMs
+    return clock.monotonic() - askedAt >= pauses.calmMs || wasSet(startOfClock)
   }
   const rest = (): void => {
     if (stopped) return
@@ -92,6 +97,12 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
   return {
     why: () => (wrongByMs === undefined ? undefined : describe(wrongByMs)),
     aheadMs: () => wrongByMs ?? 0,
+    // A leap of the machine's clock also counts as monotonic time, so it makes the reading old.
+    isConfirmed: () =>
+      measured !== undefined &&
+      contradictions === 0 &&
+      clock.monotonic() - measured.at <= boundMs &&
+      !wasSet(measured.startOfClock),
     first: running,
     stop: async () => {
       stopped = true
@@ -129,6 +140,7 @@ function seconds(ms: number): number {
 export const noClockCheck: RunningClockCheck = {
   why: () => undefined,
   aheadMs: () => 0,
+  isConfirmed: () => true,
   first: Promise.resolve(),
   stop: async () => {},
 }

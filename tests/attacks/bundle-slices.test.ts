@@ -54,7 +54,13 @@ function openServer(ledger: Ledger, clock: Clock, payment: PaymentRecord) {
     }),
   }
   const log = { info: () => {}, warn: () => {}, error: () => {} }
-  const runtime = { ledger: own, clock, log, changes: { note: () => {} }, clockCheck: { aheadMs: () => 0 } }
+  const runtime = {
+    ledger: own,
+    clock,
+    log,
+    changes: { note: () => {} },
+    clockCheck: { aheadMs: () => 0, isConfirmed: () => true },
+  }
   const per = { kind: 'allowance', allowance: payment.allowance }
   const config = { leaseMs, pricing: { per } }
   const slices = createBundleSlices(runtime as unknown as Runtime, config as unknown as RouteConfig)

@@ -43,7 +43,7 @@ function titles(): ReadonlyMap<string, ReadonlySet<number>> {
 
 /** Numbers that the catalogue skips. */
 const absent = [9, 13, 26, 38, 40, 43, 72, 82, 93, 94, 108, 109, 118]
-const numbers = Array.from({ length: 208 }, (_, index) => index + 1).filter((number) => !absent.includes(number))
+const numbers = Array.from({ length: 209 }, (_, index) => index + 1).filter((number) => !absent.includes(number))
 
 it('lists every row once, in order', () => {
   expect(rows().map(({ number }) => number)).toEqual(numbers)

@@ -137,4 +137,20 @@ describe('while it runs', () => {
     expect([logsOf('clock.wrong'), logsOf('clock.corrected')].map(({ length }) => length)).toEqual([1, 1])
     await house.close()
   })
+
+  it('T209: a clock that was set a moment ago refuses no payment for good', async () => {
+    const { world, payer } = fixture
+    const { ledger, set } = ledgerOff(0)
+    const house = await openHouse(fixture, { ledger })
+    const { proof } = await house.pay(payer)
+    const challenge = (await (await house.get('/data', { 'Payment-Accept': 'sig' })).json()) as Challenge
+    const signed = { tx: await world.pay(challenge, payer), challenge, payer }
+    const sig = await signedBy({ world } as AttackFixture, { url: house.url } as AttackedShop, signed, payer)
+    const claims = [proofOf(signed.tx, challenge, payer, sig), proof]
+    set(300_000)
+    for (const one of claims) await expectRefused(house.claim(one), 'chain_unavailable')
+    set(0)
+    for (const one of claims) await expectServed(house.claim(one))
+    await house.close()
+  })
 })

@@ -26,7 +26,7 @@ function present(taken: Taken, ts?: number) {
   }
   const runtime = {
     clock: { now: () => nowMs, monotonic: () => 0 },
-    clockCheck: { aheadMs: () => 0 },
+    clockCheck: { aheadMs: () => 0, isConfirmed: () => true },
     meter: { observe: () => {} },
     trace: { span: (_name: string, _facts: object, work: (note: () => void) => unknown) => work(() => {}) },
     ledger,

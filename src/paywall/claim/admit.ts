@@ -145,10 +145,15 @@ function checkClaim({ routeRuntime, proof }: Claim, request: OpenedRequest): Ref
   }
   if (request.proof !== 'sig') return undefined
   if (proof.sig === undefined || proof.ts === undefined) return refuse('signature_required')
-  return isRecent(runtime, proof.ts)
-    ? undefined
-    : refuse('signature_invalid', { detail: 'ts differs too much from the current time.' })
+  if (isRecent(runtime, proof.ts)) return undefined
+  if (!runtime.clockCheck.isConfirmed()) return clockUnsure
+  return refuse('signature_invalid', { detail: 'ts differs too much from the current time.' })
 }
+
+/** Only a clock that was compared with the chain a moment ago may refuse a payment for good. */
+const clockUnsure = refuse('chain_unavailable', {
+  detail: 'The clock of this server is wrong or was not checked recently. Try again later.',
+})
 
 /** Whether the signature of a proof is still valid, if the proof has one. */
 export function isCurrent(runtime: Pick<Runtime, 'clock' | 'clockCheck'>, { ts }: Pick<Proof, 'ts'>): boolean {
@@ -230,8 +235,7 @@ async function register(
   const { request: name } = identity
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
   if (runtime.clock.now() > claimable) {
-    if (presentMs(runtime) <= claimable)
-      return refuse('chain_unavailable', { detail: 'The clock of this server is wrong. Try again later.' })
+    if (presentMs(runtime) <= claimable || !runtime.clockCheck.isConfirmed()) return clockUnsure
     return refuse('payment_expired', { detail: 'The time to claim this payment has ended.' })
   }
   // Its data is public as soon as it lands, but it belongs to the request that submitted it.
