@@ -705,3 +705,27 @@ describe('a payment whose request gave up', () => {
     expect(await business.paid()).toBe(feeLamports)
   })
 })
+
+it('T206: an old reading of the watcher refuses no payment that an MPP client sent itself', async () => {
+  interface Result {
+    readonly meta: { readonly preTokenBalances: unknown }
+  }
+  const business = fixture.business()
+  const replica = await business.open({ watch: true, mpp: { push: true } }, false)
+  const emptied = ({ meta, ...rest }: Result) => ({
+    ...rest,
+    meta: { ...meta, postTokenBalances: meta.preTokenBalances },
+  })
+  replica.node.behave(bend('getTransaction', (result: Result | null) => result && emptied(result)))
+  const url = `${replica.url}/data`
+  const credential = await holdCredential(url, await fixture.payer(), (target, payer) =>
+    payWithMppx(target, { ...payer, mode: 'push' }),
+  )
+  await eventually(
+    () => replica.events.some(({ kind }) => kind === 'seen'),
+    (isSeen) => isSeen,
+  )
+  replica.node.behave(undefined)
+  expect((await present(url, credential)).status).toBe(200)
+  expect(business.served).toEqual(['/data'])
+})

@@ -12,7 +12,8 @@ import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, type RefusalCode, refuse } from '../../core/payment/refusals.ts'
 import { routeOptions } from '../../core/payment/requirements.ts'
-import { judge } from '../../core/payment/verify.ts'
+import { judge, type Quote } from '../../core/payment/verify.ts'
+import type { ReadOptions } from '../../core/ports/chain.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { checkSubmitter, openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { RecordedSubmission, SubmittedTransaction } from '../../core/ports/sponsor.ts'
@@ -125,21 +126,18 @@ async function settleSent(
   if (!txBytes || !opened || recognition?.kind !== 'sealed')
     return { kind: 'refused', refusal: refuse('unknown_request'), facts }
   const { incoming } = request
+  const { recipient } = recognition
+  const quote = { requestId, recipient, options: await routeOptions(request.routeRuntime, opened.amounts, recognition) }
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
   const visit = await runtime.rateLimit.enter(address, requestId)
   if (!visit) return { kind: 'refused', refusal: refuse('rate_limited'), facts }
   const { isDoubtful } = visit
-  const reading = await runtime.chain.read(tx, route.config.waitMs, { isDoubtful }).catch(() => undefined)
-  visit.leave(reading?.kind === 'found')
-  if (reading?.kind !== 'found')
-    return {
-      kind: 'refused',
-      refusal: refuse(reading?.kind === 'missing' ? 'tx_not_found' : 'chain_unavailable'),
-      facts,
-    }
-  const { recipient } = recognition
-  const options = await routeOptions(request.routeRuntime, opened.amounts, recognition)
-  const verdict = judge(reading.effect, { requestId, recipient, options })
+  const isSeen = runtime.chain.seen(tx) !== undefined
+  const known = await judgeSent(request, tx, quote, { isDoubtful })
+  // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again.
+  const mustRepeat = isSeen && known.kind === 'refused'
+  const verdict = mustRepeat ? await judgeSent(request, tx, quote, { isDoubtful, isAnew: true }) : known
+  visit.leave(verdict.kind !== 'refused')
   if (verdict.kind === 'refused') return { kind: 'refused', refusal: verdict, facts }
   const { payer } = verdict.kind === 'late' ? verdict.paid : verdict
   // Not `via`: the service did not send it, so it is judged like any proof.
@@ -148,6 +146,13 @@ async function settleSent(
   const admission = await admit(claim)
   if (admission.kind === 'admitted') return { kind: 'settled', claim: { ...claim, via }, admission }
   return { kind: 'refused', refusal: admission, facts }
+}
+
+async function judgeSent({ routeRuntime }: ForeignRequest, tx: string, quote: Quote, options: ReadOptions) {
+  const { runtime, route } = routeRuntime
+  const reading = await runtime.chain.read(tx, route.config.waitMs, options).catch(() => undefined)
+  if (reading?.kind !== 'found') return refuse(reading?.kind === 'missing' ? 'tx_not_found' : 'chain_unavailable')
+  return judge(reading.effect, quote)
 }
 
 /** A transaction that was recorded, and sent or about to be sent. */
