@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import { prepareHmac } from '../../core/encoding/hmac.ts'
+import { refuse } from '../../core/payment/refusals.ts'
 import type { Quote } from '../../core/payment/verify.ts'
 import type { ReadOptions } from '../../core/ports/chain.ts'
 import { sealRequest } from '../../core/protocol/request-id.ts'
-import { type Claim, readPayment } from './verify-on-chain.ts'
+import { type Claim, readPayment, readWithin } from './verify-on-chain.ts'
 
 const issuedAt = 1_760_000_000
 
@@ -33,3 +34,24 @@ it.each([
   expect(await readPayment(claim, {} as Quote, {})).toMatchObject({ code: 'tx_not_found' })
   expect(asked).toEqual([{ isOld }])
 })
+
+it.each([
+  ['seen', true, [undefined, true]],
+  ['not seen', false, [false]],
+])(
+  'T206: a payment that the service sent and the watcher has %s is refused by a new reading',
+  async (_name, isSeen, readings) => {
+    const asked: (boolean | undefined)[] = []
+    const routeRuntime = {
+      runtime: { chain: { seen: () => (isSeen ? {} : undefined) } },
+      route: { config: { verifyOnChain: true } },
+    }
+    const claim = { routeRuntime, proof: { tx: 'tx' }, via: {} } as unknown as Claim
+    const verdict = await readWithin(claim, {} as Quote, async (_claim, _quote, { isAnew }) => {
+      asked.push(isAnew)
+      return refuse('underpaid')
+    })
+    expect(verdict).toMatchObject({ code: 'underpaid' })
+    expect(asked).toEqual(readings)
+  },
+)

@@ -47,12 +47,12 @@ export async function readWithin(
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route } = routeRuntime
   if (!route.config.verifyOnChain) return readPayment(claim, quote, {})
-  // The service sent it, so the lookup is no guess of the client.
-  if (claim.via) return read(claim, quote, {})
   const isSeen = runtime.chain.seen(proof.tx) !== undefined
   const known = isSeen ? await read(claim, quote, {}) : undefined
   // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again, now or later.
   if (known && isUseful(known)) return known
+  // The service sent it, so the lookup is no guess of the client.
+  if (claim.via) return read(claim, quote, { isAnew: isSeen })
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
   const credit = await runtime.rateLimit.enter(address, proof.requestId)
   if (!credit) return refuse('rate_limited')
