@@ -52,6 +52,22 @@ it('a browser that keeps no cookies is told so before anything is paid', async (
   expect(await without.prepare(requestId, shop.payer.address)).toMatchObject({ code: 'claim_required' })
 })
 
+it('T206: an old reading of the watcher asks no person to pay again', async () => {
+  const { url } = await open()
+  const visitor = createVisitor(url)
+  const { faults } = shop.world.localnet
+  faults.intercept((method, _params, answer) => {
+    if (method !== 'getTransaction' || !('result' in answer) || !answer.result) return answer
+    const result = answer.result as { readonly meta: { readonly preTokenBalances: unknown } }
+    return { result: { ...result, meta: { ...result.meta, postTokenBalances: result.meta.preTokenBalances } } }
+  })
+  const facts = (await visitor.go()).facts()
+  const tx = await payFrom(shop.payer, facts)
+  await visitor.until(facts.requestId, 'short')
+  faults.clear()
+  expect(await visitor.status(facts.requestId)).toMatchObject({ state: 'paid', tx })
+})
+
 it('a transaction that was signed before the quote expired is not sent after it', async () => {
   const { url } = await open({ challengeTtlSeconds: 120 })
   const visitor = createVisitor(url)

@@ -157,7 +157,11 @@ async function readTransactionState(
   const txBytes = decodeSignature(tx)
   if (!txBytes) return { state: { state: 'wrong', tx, why: refusals.proof_malformed.title } }
   const seen = chain.seen(tx)
-  const reading = seen ? ({ kind: 'found', effect: seen } as const) : await chain.read(tx, 0)
+  // The watcher's data is enough to accept a payment. To ask for another one, the nodes are asked again.
+  const isEnough = seen !== undefined && judge(seen, quote).kind !== 'refused'
+  const reading = isEnough
+    ? ({ kind: 'found', effect: seen } as const)
+    : await chain.read(tx, 0, { isAnew: seen !== undefined })
   if (reading.kind !== 'found') return { state: { state: 'confirming', tx } }
   const verdict = judge(reading.effect, quote)
   if (verdict.kind === 'refused') return { state: refusedState(tx, verdict, incoming) }

@@ -4,8 +4,8 @@
  *
  * The cache never decides about the state of a payment. A bundle takes each use from the ledger, which refuses a spent,
  * refunded, reverted or expired payment. Nothing is held or recorded for an open time window, so only two things can
- * change: the window ends, which every use checks, or the chain reverts the payment, which this server learns at once
- * and other servers within a second.
+ * change: the window ends, which every use checks, or the payment is refunded or reverted, which all servers learn
+ * within a second.
  */
 import type { Incoming } from '../../core/http/http.ts'
 import { type Allowance, isOneRequest } from '../../core/payment/allowance.ts'
