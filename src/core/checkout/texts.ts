@@ -8,7 +8,7 @@ import { fill } from './languages/fill.ts'
 import type { CheckoutFacts, CheckoutState, CheckoutToken } from './messages.ts'
 
 export interface Notice {
-  readonly tone: 'info' | 'busy' | 'good' | 'warn' | 'bad'
+  readonly tone: 'info' | 'busy' | 'good' | 'warn'
   readonly title: string
   readonly text: string
   /** The transaction that the text is about. */

@@ -193,8 +193,8 @@ describe('the checkout document', () => {
     const html = render({ isKept: false }, builtParts())
     expect(html).toContain('<section id="pay" class="held">')
     const style = /<noscript><style nonce="[^"]+">(.*)<\/style><\/noscript>/
-    expect(style.exec(html)?.[1]).toBe('#tokens{display:none}#pay.held{visibility:visible}')
-    expect(style.exec(render({}, builtParts()))?.[1]).toBe('#tokens{display:none}')
+    expect(style.exec(html)?.[1]).toBe('#tokens,#wallets,#code p{display:none}#pay.held{visibility:visible}')
+    expect(style.exec(render({}, builtParts()))?.[1]).toBe('#tokens,#wallets,#code p{display:none}')
     expect(render({}, builtParts())).toContain('<section id="pay">')
     expect(render({ isKept: false }, { ...builtParts(), script: '' })).toContain('<section id="pay">')
   })

@@ -37,7 +37,7 @@ export function renderCheckout(facts: CheckoutFacts, parts: CheckoutParts): stri
   const texts = language.texts.page
   const first = facts.tokens[0]
   const price = first ? formatPrice(first, facts) : ''
-  const scriptless = `#tokens{display:none}${isHeldBack(facts, parts) ? '#pay.held{visibility:visible}' : ''}`
+  const scriptless = `#tokens,#wallets,#code p{display:none}${isHeldBack(facts, parts) ? '#pay.held{visibility:visible}' : ''}`
   return renderDocument({
     ...{ nonce, script, style, seller, language },
     title: formatTitle(first, facts),

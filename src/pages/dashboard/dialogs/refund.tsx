@@ -100,8 +100,8 @@ export function RefundDialog({ one, canSend, onClose }: RefundDialogProps) {
         {['undelivered', 'unclaimed'].includes(refundable.reason) && <p>The payment grants no access after that.</p>}
         {refundable.reason === 'delivered' && (
           <p>
-            <b>Something was delivered for this payment.</b> You bear the cost: the shares of partners, developers and
-            the payer stay. The rest of what was bought grants no access after that.
+            <b>The payment was delivered, at least in part.</b> You bear the cost: the shares of partners, developers
+            and the payer stay. The rest of the purchase then grants no access.
           </p>
         )}
         {canSend ? <Order one={one} amount={amount} onClose={onClose} /> : <ByHand one={one} />}
