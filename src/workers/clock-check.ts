@@ -33,6 +33,8 @@ const usualPauses: Pauses = { calmMs: 10_000, hurriedMs: 1_000 }
 export const boundMs = 30_000
 /** Within this difference a wrong clock is right again. */
 const calmBoundMs = 20_000
+/** For this time after a reading, the verdict is confirmed. */
+const confirmedMs = 30_000
 /** If the clock was set by more than this, it is compared at once. */
 const jumpMs = 5_000
 /** The number of consecutive readings that change the verdict, so that one outlier does not. */
@@ -101,7 +103,7 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
     isConfirmed: () =>
       measured !== undefined &&
       contradictions === 0 &&
-      clock.monotonic() - measured.at <= boundMs &&
+      clock.monotonic() - measured.at <= confirmedMs &&
       !wasSet(measured.startOfClock),
     first: running,
     stop: async () => {
