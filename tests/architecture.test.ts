@@ -337,6 +337,10 @@ describe('ways of writing', () => {
     expect(files.filter((file) => codeOf(file).includes('URL.canParse'))).toEqual([])
   })
 
+  it('copies bytes with Uint8Array.from: a slice() of a Buffer shares its memory', () => {
+    expect(files.filter((file) => codeOf(file).includes('.slice()'))).toEqual([])
+  })
+
   it('only clocks ask for the time, one for each of host, localnet and pages', () => {
     const asking = files.filter((file) => /\bDate\.now\b|\bnew Date\(\)/.test(codeOf(file)))
     expect(asking.filter((file) => !file.endsWith('/clock.ts'))).toEqual([])

@@ -7,6 +7,7 @@ import type { Paywall } from '../paywall/paywall.ts'
 import { readNodeBody, readWebBody } from './body.ts'
 import { addLines, endWith, takesLines } from './node-response/one-write.ts'
 import { writeAnswerHead } from './node-response/repeated-head.ts'
+import { readHeader } from './request-header.ts'
 
 /** Sends a request through the paywall. `fail` receives unexpected errors, which are defects of paystile. */
 export function enterNode(
@@ -28,22 +29,18 @@ export function enterNode(
 
 /** `own` is the framework's own request, if it has one: an application can handle several inside one of Node's. */
 export function readIncoming(request: IncomingMessage, target: string, own?: Request): Incoming {
-  const { headers } = request
   let body: Promise<BodyReading> | undefined
   return {
     request: own ?? request,
     method: own?.method ?? request.method ?? 'GET',
     target: readTarget(target),
-    header: (name) => {
-      const value = headers[name]
-      return Array.isArray(value) ? value.join(', ') : value
-    },
+    header: (name) => readHeader(request, name),
     rawHeaders: () => request.rawHeaders,
     peer: () => request.socket.remoteAddress,
     // Several checks of one request may need it, and it can be read once.
     body: (mostBytes) => (body ??= own ? readWebBody(own, mostBytes) : readNodeBody(request, mostBytes)),
     origin: () =>
-      `${'encrypted' in request.socket ? 'https' : 'http'}://${headers.host ?? headers[':authority'] ?? 'localhost'}`,
+      `${'encrypted' in request.socket ? 'https' : 'http'}://${readHeader(request, 'host') ?? readHeader(request, ':authority') ?? 'localhost'}`,
   }
 }
 

@@ -55,10 +55,20 @@ function protect(paywall: Paywall): NodeHandler {
     enterNode(paywall, request, request.url ?? '/', {
       answer: (answer) => sendAnswer(response, answer),
       admit: (pass) => {
-        if (attachPass(response, pass)) new Promise((resolve) => resolve(next())).catch(fail)
+        if (attachPass(response, pass)) call(next, fail)
       },
       fail,
     })
+  }
+}
+
+/** Most handlers return nothing, and need no promise. */
+function call(handler: () => unknown, fail: (error: unknown) => void): void {
+  try {
+    const result = handler()
+    if (typeof result === 'object' && result !== null && 'then' in result) Promise.resolve(result).catch(fail)
+  } catch (error) {
+    fail(error)
   }
 }
 

@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Answer, cacheDirective, type Incoming } from '../core/http/http.ts'
 import { statusHeader } from '../core/payment/delivery.ts'
-import { emptyBody, findWrapping } from '../core/payment/envelope.ts'
+import { emptyBody, findWrapping, unwrappedHeaders } from '../core/payment/envelope.ts'
 import type { ByteQuota } from '../paywall/delivery/byte-quota.ts'
 import type { Delivery } from '../paywall/delivery/delivery.ts'
 import { readWebBody } from './body.ts'
@@ -96,7 +96,7 @@ export function deliver(delivery: WebDelivery, response: Response): Response {
   })
   if (wrapping) {
     headers.delete('content-length')
-    headers.delete('etag')
+    for (const name of unwrappedHeaders) headers.delete(name)
   }
   const { status, quota } = beginning
   const statusText = status === response.status ? response.statusText : ''

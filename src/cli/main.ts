@@ -109,9 +109,12 @@ function explain(error: unknown): Explanation | undefined {
   if (error instanceof TypeError && error.message === 'fetch failed') {
     const cause = error.cause as { code?: string; message?: string } | undefined
     const why = cause?.code ?? cause?.message ?? 'no connection'
+    const isLoop = why === 'redirect count exceeded'
     return {
       code: 'unreachable',
-      message: `The server cannot be reached (${why}). Check that it is running.`,
+      message: isLoop
+        ? 'The server redirects without end. Check the address.'
+        : `The server cannot be reached (${why}). Check that it is running.`,
       exitCode: exitCodes.unreachable,
     }
   }

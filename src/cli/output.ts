@@ -56,16 +56,37 @@ export function createTerminal(asked: boolean | undefined): Terminal {
   return {
     json,
     result: (value, lines) => {
-      process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${lines.join('\n')}\n`)
+      process.stdout.write(json ? `${formatJson(value)}\n` : `${removeTerminalCommands(lines.join('\n'))}\n`)
       return exitCodes.ok
     },
     note: (line) => {
-      process.stderr.write(`${line}\n`)
+      process.stderr.write(`${removeTerminalCommands(line)}\n`)
     },
     write: (bytes) => {
       process.stdout.write(bytes)
     },
   }
+}
+
+const esc = '\u001b'
+/** Characters that a terminal obeys, or that change the order of a text. */
+const commands = /\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+
+/**
+ * Removes control characters except line ends, tabs and colours: texts of servers and nodes can contain commands for a
+ * terminal.
+ */
+export function removeTerminalCommands(text: string): string {
+  return text.replace(commands, (character, at: number) => {
+    const isColour = character === esc && /^\[\d{1,2}m/.test(text.slice(at + 1, at + 5))
+    return isColour || character === '\n' || character === '\t' ? character : ' '
+  })
+}
+
+/** JSON without these characters, for a terminal. A parser reads the same texts. */
+export function formatJson(value: unknown): string {
+  const toEscape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value).replace(commands, toEscape)
 }
 
 /** Colours only on a terminal that supports them. */

@@ -34,6 +34,7 @@ const flags: Readonly<Record<string, string>> = {
   maxPrice: '--max',
   tokens: '--token',
   mints: '--mint',
+  recipients: '--recipient',
   rpc: '--rpc',
   allowHttp: '--allow-http',
   timeoutMs: '--timeout',

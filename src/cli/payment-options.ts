@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Wallet } from '../chain/keys/keypair.ts'
 import { type AgentWallet, agentWalletPath, initAgentWallet } from '../client/agent-wallet.ts'
-import type { ClientOptions } from '../client/options.ts'
+import { type ClientOptions, listProblems } from '../client/options.ts'
 import { decodeAddress } from '../core/encoding/base58.ts'
 import { parseUrl } from '../core/encoding/url.ts'
 import { parseUnits } from '../core/money/money.ts'
@@ -19,6 +19,7 @@ import { type Protocol, protocols } from '../core/protocol/protocols.ts'
 import { findLocalnet } from '../host/home.ts'
 import { CommandError, usage } from './output.ts'
 import { readPassphrase } from './passphrase.ts'
+import { nameFlags } from './payment-errors.ts'
 import type { Flags, NodeFlags } from './run.ts'
 
 export interface BuyerOptions extends NodeFlags, Flags<'request' | 'data' | 'timeout', 'allowHttp'> {
@@ -30,6 +31,8 @@ export interface BuyerOptions extends NodeFlags, Flags<'request' | 'data' | 'tim
 
 export function readUrl(text: string): URL {
   const url = parseUrl(text)
+  if (url && url.username + url.password !== '')
+    throw usage('The address contains a name or password. Send them as a header: -H "Authorization: Basic …".')
   if (url && /^https?:$/.test(url.protocol)) return url
   throw usage(`"${text}" is not an http or https address. Use a full address, such as http://127.0.0.1:8402/api/moon.`)
 }
@@ -40,7 +43,11 @@ export function readRequest(options: BuyerOptions): RequestInit {
   for (const line of options.header) {
     const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(line) ?? []
     if (name === '') throw usage(`"${line}" is not a header. Use the form "Name: value".`)
-    headers.append(name, value)
+    try {
+      headers.append(name, value)
+    } catch {
+      throw usage(`The header ${name} has characters that HTTP does not permit. Encode them.`)
+    }
   }
   const body = options.data?.startsWith('@') ? readBody(options.data.slice(1)) : options.data
   if (body !== undefined && !headers.has('content-type'))
@@ -70,7 +77,7 @@ export function readLimits(options: BuyerOptions, max: readonly string[] = []): 
   const tokens = options.token.map(readToken)
   const mints = Object.fromEntries(options.mint.map(readMint))
   const maxPrice = readAmounts('--max', max)
-  return {
+  const limits = {
     ...(tokens.length > 0 && { tokens }),
     ...(options.protocol.length > 0 && { protocols: options.protocol.map(readProtocol) }),
     ...(max.length > 0 && { maxPrice }),
@@ -79,6 +86,14 @@ export function readLimits(options: BuyerOptions, max: readonly string[] = []): 
     ...(options.network !== undefined && { network: options.network }),
     ...(options.allowHttp && { allowHttp: true }),
   }
+  checkLimits(limits)
+  return limits
+}
+
+/** Without this check, a wrong value would end in an exception, or only at the payment. */
+export function checkLimits(limits: Omit<ClientOptions, 'wallet'>): void {
+  const [problem] = listProblems(limits)
+  if (problem !== undefined) throw usage(`This does not work: ${nameFlags(problem)}.`)
 }
 
 export interface Purse {

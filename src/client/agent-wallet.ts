@@ -31,9 +31,17 @@ function checkOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`initAgentWallet: takes an object; write initAgentWallet({ path: 'wallet.json' }).`)
   const unknown = Object.keys(options).find((name) => !optionNames.includes(name))
-  if (unknown === undefined) return
-  const guess = nearest(unknown, optionNames)
-  throw new TypeError(`initAgentWallet: ${unknown} is not an option${guess ? ` (did you mean ${guess}?)` : ''}.`)
+  if (unknown !== undefined) {
+    const guess = nearest(unknown, optionNames)
+    throw new TypeError(`initAgentWallet: ${unknown} is not an option${guess ? ` (did you mean ${guess}?)` : ''}.`)
+  }
+  const { path, create, passphrase } = options as AgentWalletOptions
+  if (path !== undefined && (typeof path !== 'string' || path === ''))
+    throw new TypeError('initAgentWallet: path must be the name of a file.')
+  if (create !== undefined && typeof create !== 'boolean')
+    throw new TypeError('initAgentWallet: create must be true or false.')
+  if (passphrase !== undefined && typeof passphrase !== 'string')
+    throw new TypeError('initAgentWallet: passphrase must be a text.')
 }
 
 export function agentWalletPath(): string {
@@ -52,10 +60,21 @@ export function agentWalletPath(): string {
 export async function initAgentWallet(options: AgentWalletOptions = {}): Promise<AgentWallet> {
   checkOptions(options)
   const path = options.path ?? agentWalletPath()
-  const created = options.create !== false && makeKeyFile(path, options.passphrase)
+  const created = options.create !== false && createKeyFile(path, options.passphrase)
   const wallet = await withKeyFile(path, createWallet, options.passphrase).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : error
     throw new PaystileError('key_unusable', `The key file ${path} cannot be used: ${why}.`)
   })
   return { ...wallet, path, created }
+}
+
+function createKeyFile(path: string, passphrase: string | undefined): boolean {
+  try {
+    return makeKeyFile(path, passphrase)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    const why = `The key file ${path} cannot be created (${code}). Choose another path.`
+    throw new PaystileError('key_unusable', why, { cause: error })
+  }
 }

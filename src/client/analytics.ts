@@ -1,11 +1,12 @@
 /** `getAnalytics`: the summary of a service's revenue, for its owner. Signs in with the wallet if the service requires it. */
 
+import { isFields } from '../core/encoding/fields.ts'
 import { parseUrl } from '../core/encoding/url.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { nearest } from '../core/errors/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import type { Clock } from '../core/runtime.ts'
-import { readJson } from './read-json.ts'
+import { readJson, readRefusal } from './read-json.ts'
 import { type SignedIn, signInWith } from './sign-in.ts'
 import type { WalletSource } from './wallet.ts'
 
@@ -112,6 +113,7 @@ function checkNames(options: AnalyticsOptions): void {
 function summaryAddress(service: URL, { from, to }: AnalyticsOptions): URL {
   const address = new URL('/api/analytics', service)
   for (const [name, value] of Object.entries({ from, to })) {
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw new AnalyticsError(`${name} is not a valid Date.`)
     if (value !== undefined) address.searchParams.set(name, value instanceof Date ? value.toISOString() : value)
   }
   return address
@@ -142,19 +144,16 @@ async function ask(address: URL, session: SignedIn | undefined, signal: AbortSig
 }
 
 function isSummary(body: unknown): body is AnalyticsSummary {
-  if (typeof body !== 'object' || body === null) return false
-  const { totalRevenue, currencyBreakdown, topEndpoints } = body as Partial<AnalyticsSummary>
-  return typeof totalRevenue === 'string' && typeof currencyBreakdown === 'object' && Array.isArray(topEndpoints)
+  if (!isFields(body)) return false
+  const { totalRevenue, currencyBreakdown, topEndpoints } = body
+  return typeof totalRevenue === 'string' && isFields(currencyBreakdown) && Array.isArray(topEndpoints)
 }
 
 function refused(service: URL, { status, body }: Extract<Asked, { kind: 'refused' }>): AnalyticsError {
-  const { code, detail } = (typeof body === 'object' && body !== null ? body : {}) as {
-    code?: unknown
-    detail?: unknown
-  }
-  if (typeof code !== 'string')
+  const { code, detail = code } = readRefusal(body)
+  if (code === undefined)
     return new AnalyticsError(
       `${service.host} is not a paystile service with analytics (status ${status}). Check the address.`,
     )
-  return new AnalyticsError(`The service refused. ${typeof detail === 'string' ? detail : code}`, code)
+  return new AnalyticsError(`The service refused. ${detail}`, code)
 }

@@ -6,7 +6,7 @@ import { type ClientOptions, readCall } from './options.ts'
 import { listCandidates } from './policy.ts'
 import { createHints, shareOrBuy, useKnown } from './request/allowances.ts'
 import { buyForeign, resumeForeign } from './request/foreign-purchase.ts'
-import { type ClientParts, type PaidRequest, prepare } from './request/paid-request.ts'
+import { type ClientParts, isOnEndedChain, type PaidRequest, prepare } from './request/paid-request.ts'
 import { recover } from './request/recover.ts'
 import { redeem } from './request/redeem.ts'
 import { type ChallengeReading, payChallenge, requestChallenge } from './request/request-challenge.ts'
@@ -28,12 +28,12 @@ export function createFetchWith402(parts: ClientParts): FetchWith402 {
       const asked = await requestChallenge(parts, paidRequest)
       if (!('kind' in asked)) return asked
       if (asked.kind === 'foreign') return buyForeign(parts, paidRequest, asked)
-      const { scope, url } = asked
+      const { scope, skewMs, url } = asked
       if (scope === undefined) return buy(parts, paidRequest, asked)
       await asked.response.body?.cancel()
       const response = await shareOrBuy(parts, paidRequest, asked, scope)
       if (!response) continue
-      if (url.href === paidRequest.url.href) hints.set(paidRequest, scope)
+      if (url.href === paidRequest.url.href) hints.set(paidRequest, { scope, skewMs })
       return response
     }
   }
@@ -59,6 +59,9 @@ async function resume(parts: ClientParts, paidRequest: PaidRequest): Promise<Res
     for (let intent = await journal.adopt(key); intent; intent = await journal.adopt(key)) {
       const { tx = '', requestId } = intent
       others.push(requestId)
+      // The server alone redeems a landed payment. For the others, only their chain shows the outcome.
+      const needsNode = intent.state === 'signed' || intent.protocol !== undefined
+      if (needsNode && isOnEndedChain(parts, paidRequest, intent)) continue
       tell({ kind: 'resumed', tx, requestId })
       if (intent.protocol !== undefined) {
         const response = await resumeForeign(parts, paidRequest, intent)

@@ -30,6 +30,8 @@ export interface Nodes {
     genesis: string | undefined,
     rpc: string | readonly string[] | undefined,
   ): Promise<Connection>
+  /** Whether the chain was a local one that ended, such as that of a server which was restarted. */
+  hasEnded(network: Network, genesis: string, rpc: string | readonly string[] | undefined): boolean
 }
 
 export function createNodes({ transport, findLocalnet, openNotices }: NodesParts): Nodes {
@@ -47,7 +49,13 @@ export function createNodes({ transport, findLocalnet, openNotices }: NodesParts
       connections.set(name, connection)
       return connection
     },
+    hasEnded: (network, genesis, given) =>
+      network === 'localnet' && listGiven(given).length === 0 && findLocalnet(genesis) === undefined,
   }
+}
+
+function listGiven(given: string | readonly string[] | undefined): readonly string[] {
+  return typeof given === 'string' ? [given] : (given ?? [])
 }
 
 function listUrls(
@@ -56,7 +64,7 @@ function listUrls(
   given: string | readonly string[] | undefined,
   findLocalnet: NodesParts['findLocalnet'],
 ): readonly string[] {
-  const chosen = typeof given === 'string' ? [given] : (given ?? [])
+  const chosen = listGiven(given)
   if (chosen.length > 0) return chosen
   if (network !== 'localnet') return publicNodes[network]
   const url = findLocalnet(genesis)

@@ -1,4 +1,5 @@
 /** The options of `fetchWith402`. */
+import { parseUrl } from '../core/encoding/url.ts'
 import { nearest } from '../core/errors/suggest.ts'
 import type { TokenCode } from '../core/money/tokens.ts'
 import { type AllowanceLeft, mostBytesAhead, type Offered } from '../core/payment/allowance.ts'
@@ -160,21 +161,66 @@ export function readCall(first: RequestInit | ClientOptions | undefined, second:
   const init = second
     ? ((first as RequestInit | undefined) ?? {})
     : Object.fromEntries(entries.filter(([name]) => !isOption(name)))
-  const problems = [...checkPolicy(options)]
+  const problems = listProblems(options)
   for (const [name] of entries) {
     if (isOption(name) || (!second && initNames.includes(name))) continue
     const guess = nearest(name, [...optionNames, ...(second ? [] : initNames)])
     problems.push(`${name} is not an option${guess ? ` (did you mean ${guess}?)` : ''}`)
   }
-  const { prepayBytes } = options
-  if (prepayBytes !== undefined && !(Number.isInteger(prepayBytes) && prepayBytes > 0 && prepayBytes <= mostBytesAhead))
-    problems.push(`prepayBytes must be a whole number from 1 to ${mostBytesAhead}`)
-  if (options.protocols !== undefined && !isProtocolList(options.protocols))
-    problems.push(`protocols must be a list of ${protocols.join(', ')}`)
+  // Without this check, a limit beside the options of `fetch` would have no effect.
+  for (const name of Object.keys(second ? init : {}))
+    if (isOption(name)) problems.push(`${name} belongs to the last argument, with wallet`)
   if (options.wallet === undefined)
     problems.push('wallet is missing; pass initAgentWallet(), a kit signer or a Keypair')
   if (problems.length > 0) throw new TypeError(`fetchWith402: ${problems.join('; ')}.`)
   return { init, options }
+}
+
+/** The longest delay of a timer. */
+const longestTimeoutMs = 2_147_483_647
+
+/** Values of a wrong type could fail after the payment, or lift a limit. */
+export function listProblems(options: Omit<ClientOptions, 'wallet'>): string[] {
+  const { prepayBytes, timeoutMs, proof, rpc, journal } = options
+  const problems = [...checkPolicy(options)]
+  if (prepayBytes !== undefined && !(Number.isInteger(prepayBytes) && prepayBytes > 0 && prepayBytes <= mostBytesAhead))
+    problems.push(`prepayBytes must be a whole number from 1 to ${mostBytesAhead}`)
+  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0 && timeoutMs <= longestTimeoutMs))
+    problems.push(`timeoutMs must be a number of milliseconds above 0, up to ${longestTimeoutMs}`)
+  if (options.protocols !== undefined && !isProtocolList(options.protocols))
+    problems.push(`protocols must be a list of ${protocols.join(', ')}`)
+  if (proof !== undefined && proof !== 'claim' && proof !== 'sig') problems.push(`proof must be 'claim' or 'sig'`)
+  // An empty list would select the public nodes.
+  if (rpc !== undefined && !([rpc].flat().length > 0 && [rpc].flat().every(isNodeAddress)))
+    problems.push('rpc must be the http or https address of a node, or a list of them')
+  if (journal !== undefined && !isJournal(journal))
+    problems.push('journal must be an object such as createMemoryJournal(), with all of its methods')
+  for (const name of ['approve', 'onEvent', 'fetch'] as const)
+    if (options[name] !== undefined && typeof options[name] !== 'function') problems.push(`${name} must be a function`)
+  for (const name of ['allowHttp', 'dryRun'] as const)
+    if (options[name] !== undefined && typeof options[name] !== 'boolean')
+      problems.push(`${name} must be true or false`)
+  return problems
+}
+
+function isNodeAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:$/.test(parseUrl(value)?.protocol ?? '')
+}
+
+const journalMethods: readonly (keyof Journal)[] = [
+  'reserve',
+  'change',
+  'adopt',
+  'release',
+  'find',
+  'share',
+  'passTurn',
+  'begin',
+  'end',
+]
+
+function isJournal(value: Partial<Journal> | null): boolean {
+  return journalMethods.every((name) => typeof value?.[name] === 'function')
 }
 
 function isProtocolList(value: unknown): boolean {

@@ -34,7 +34,7 @@ export interface PolicyOptions {
   /**
    * Tokens to pay with, the preferred one first.
    *
-   * @defaultValue the tokens that the server accepts, in its order
+   * @defaultValue the tokens that the server accepts, in its order; with a `budget`, those that it names
    */
   readonly tokens?: readonly TokenCode[]
   /**
@@ -133,12 +133,14 @@ export function checkChallenge(challenge: Challenge, url: URL, options: PolicyOp
 /** Lists the ways to pay within the policy, the preferred one first. Throws with the reason if there is none. */
 export function listCandidates(challenge: Challenge, network: Network, options: PolicyOptions): readonly Candidate[] {
   const { requestId, acceptedMints } = challenge
-  const wanted = options.tokens ?? acceptedMints
-  const tokens = wanted.filter((token) => acceptedMints.includes(token))
+  const wanted = options.tokens ?? listBudgeted(options) ?? acceptedMints
+  const tokens = options.tokens
+    ? wanted.filter((token) => acceptedMints.includes(token))
+    : acceptedMints.filter((token) => wanted.includes(token))
   if (tokens.length === 0) {
     throw new PaymentError(
       'token_not_allowed',
-      `The server accepts ${acceptedMints.join(', ')}, but only ${wanted.join(', ')} may be used. Allow one with tokens.`,
+      `The server accepts ${acceptedMints.join(', ')}, but only ${wanted.join(', ')} may be used. Allow one with ${options.tokens ? 'tokens' : 'tokens or budget'}.`,
       { requestId },
     )
   }
@@ -156,6 +158,12 @@ export function listCandidates(challenge: Challenge, network: Network, options: 
   const [problem] = readings
   if (allowed.length === 0 && problem instanceof PaymentError) throw problem
   return allowed
+}
+
+/** A token without an amount in the budget would have no limit of a day. */
+function listBudgeted({ budget = {} }: PolicyOptions): readonly TokenCode[] | undefined {
+  const tokens = Object.keys({ ...budget.perDay, ...budget.perHost }).filter(isTokenCode)
+  return tokens.length > 0 ? tokens : undefined
 }
 
 function readCandidate(challenge: Challenge, network: Network, token: TokenCode, options: PolicyOptions) {
@@ -223,7 +231,7 @@ export function checkPolicy(options: PolicyOptions): readonly string[] {
   if (recipients !== undefined && !(Array.isArray(recipients) && recipients.every(isAddress)))
     problems.push('recipients must be a list of addresses')
   problems.push(...checkAmounts('maxPrice', maxPrice))
-  if (!isFields(budget)) return [...problems, 'budget must be { perDay, perHost }, such as { perDay: { USDC: "5" } }']
+  if (!isTable(budget)) return [...problems, 'budget must be { perDay, perHost }, such as { perDay: { USDC: "5" } }']
   for (const [name, amounts] of Object.entries(budget)) {
     if (name === 'perDay' || name === 'perHost') problems.push(...checkAmounts(`budget.${name}`, amounts))
     else problems.push(`budget.${name} is not an option: it has perDay and perHost`)
@@ -233,13 +241,18 @@ export function checkPolicy(options: PolicyOptions): readonly string[] {
 
 function checkAmounts(name: string, amounts: TokenAmounts | undefined): readonly string[] {
   if (amounts === undefined) return []
-  if (!isFields(amounts)) return [`${name} must be amounts by token, such as { USDC: "1" }`]
+  if (!isTable(amounts)) return [`${name} must be amounts by token, such as { USDC: "1" }`]
   return Object.entries(amounts).flatMap(([token, amount]) => {
     const text = amountText(amount)
     if (!isTokenCode(token)) return [`${name}.${token} is not a token code`]
     const isPlain = text !== undefined && parseDecimal(text, finestDecimals) !== undefined
     return isPlain ? [] : [`${name}.${token} must be a plain decimal such as "0.05"`]
   })
+}
+
+/** A `Map` has entries that the client does not read, so it would set no limit. */
+function isTable(value: unknown): boolean {
+  return isFields(value) && !(Symbol.iterator in value)
 }
 
 /** More decimal places than a number can have. */

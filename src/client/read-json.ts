@@ -1,4 +1,6 @@
 /** Reads a server's JSON with limits on size and time. */
+import { isFields } from '../core/encoding/fields.ts'
+import { toOneLine } from '../core/encoding/one-line.ts'
 
 const mostBytes = 65_536
 
@@ -27,4 +29,11 @@ export async function readJson(response: Response, patienceMs: number): Promise<
     clearTimeout(timer)
     reader.cancel().catch(() => {})
   }
+}
+
+/** The code of a refusal and its words, as far as the body has them. Both are texts of the server. */
+export function readRefusal(body: unknown): { readonly code: string | undefined; readonly detail: string | undefined } {
+  const { code, detail } = isFields(body) ? body : {}
+  const readLine = (value: unknown) => (typeof value === 'string' ? toOneLine(value) : undefined)
+  return { code: readLine(code), detail: readLine(detail) }
 }

@@ -1,8 +1,10 @@
 /** Signs in to a service with a wallet, for data that only its owner or the payer may see. */
 import { encodeBase58 } from '../core/encoding/base58.ts'
+import { type Fields, isFields } from '../core/encoding/fields.ts'
+import { toOneLine } from '../core/encoding/one-line.ts'
 import { PaystileError } from '../core/errors/paystile-error.ts'
 import { parseSignIn } from '../core/protocol/sign-in-text.ts'
-import { readJson } from './read-json.ts'
+import { readJson, readRefusal } from './read-json.ts'
 import { toWallet, type WalletSource } from './wallet.ts'
 
 export interface SignedIn {
@@ -53,7 +55,7 @@ export async function signInWith(
     throw new SignInError('The service requested a signature for a text that is not a sign-in. Nothing was signed.')
   if (facts.host !== service.host || facts.origin !== service.origin)
     throw new SignInError(
-      `The service at ${service.host} requested a sign-in for ${facts.host}. Nothing was signed. Sign in there instead.`,
+      `The service at ${service.host} requested a sign-in for ${toOneLine(facts.host)}. Nothing was signed. Sign in there instead.`,
     )
   if (facts.address !== wallet.address)
     throw new SignInError('The service requested a sign-in by another wallet. Nothing was signed.')
@@ -69,7 +71,7 @@ export async function signInWith(
   return { token, expiresAt: until, wallet: wallet.address, isOwner: owner === true }
 }
 
-async function postJson(ask: typeof fetch, url: URL, body: object): Promise<Record<string, unknown>> {
+async function postJson(ask: typeof fetch, url: URL, body: object): Promise<Fields> {
   let response: Response
   try {
     response = await ask(url, {
@@ -83,14 +85,11 @@ async function postJson(ask: typeof fetch, url: URL, body: object): Promise<Reco
   } catch {
     throw new SignInError(`The service at ${url.host} cannot be reached. Try again.`)
   }
-  const answer = (await readJson(response, patienceMs)) as Record<string, unknown> | null | undefined
+  const answer = await readJson(response, patienceMs)
   await response.body?.cancel()
-  if (response.ok && answer) return answer
-  const detail = typeof answer?.['detail'] === 'string' ? answer['detail'] : `It returned status ${response.status}.`
-  throw new SignInError(
-    `The service refused the sign-in. ${detail}`,
-    typeof answer?.['code'] === 'string' ? answer['code'] : undefined,
-  )
+  if (response.ok && isFields(answer)) return answer
+  const { code, detail = `It returned status ${response.status}.` } = readRefusal(answer)
+  throw new SignInError(`The service refused the sign-in. ${detail}`, code)
 }
 
 function isLoopback(name: string): boolean {

@@ -171,6 +171,7 @@ function createParts(
     outgoing: readOutgoing(ledger),
     publicUrl,
     linkTtlSeconds,
+    isOwner,
     sheets,
   })
   return { ...common, signIn, exports }

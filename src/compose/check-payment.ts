@@ -66,7 +66,9 @@ export type CheckOptions = Omit<VerifyOptions, 'recipient' | 'amount' | 'mint'> 
  * await verifyPayment(tx, requestId, { recipient, amount: 0.01, mint: 'USDC', network: 'devnet' })
  */
 export async function verifyPayment(txHash: string, requestId: string, options: VerifyOptions): Promise<boolean> {
-  const missing = (['recipient', 'amount', 'mint'] as const).filter((name) => options[name] === undefined)
+  // Programs in JavaScript may leave out the options.
+  const given: Partial<VerifyOptions> = options ?? {}
+  const missing = (['recipient', 'amount', 'mint'] as const).filter((name) => given[name] === undefined)
   if (missing.length > 0) throw new ConfigurationError(missing.map((name) => `${name}: is missing`))
   return (await checkPayment(txHash, requestId, options)).valid
 }

@@ -48,14 +48,14 @@ export function createPayoutContext(
   service: Runtime,
   { mints, rates }: Pick<PayoutsConfig, 'mints' | 'rates'>,
 ): PayoutContext {
-  const { chain, clock, log, meter, sealer, pseudonyms, leads } = service
+  const { chain, clock, clockCheck, log, meter, sealer, pseudonyms, leads } = service
   const { rewards, outgoing, books } = service.ledger
   const createPseudonym = (wallet: Uint8Array): string => pseudonyms.wallet(wallet)
   const feed = service.openRates(rates, mints, 'rewards')
   const decimals = () => decimalsIn(readMints(service, mints))
   const addresses = createAddresses({ chain, nameOf: createPseudonym })
   return {
-    ...{ rewards, outgoing, books, addresses, nameOf: createPseudonym, clock, log, meter, sealer, leads },
+    ...{ rewards, outgoing, books, addresses, nameOf: createPseudonym, clock, clockCheck, log, meter, sealer, leads },
     rates: () => {
       const table = feed.current()
       if (table.NATIVE === undefined) return undefined

@@ -227,6 +227,7 @@ async function start(config: ServiceConfig, { http, meter, context }: OpenNetwor
         log,
         readStates: submitter.readStates,
         leads: service.leads,
+        clockCheck,
       })
       return submitter.start()
     }

@@ -27,7 +27,7 @@ export function openWebhooks({ handle, webhooks, mints, log }: WebhooksWorkerPar
 }
 
 function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: MintTable, log: Log): Attached {
-  const { ledger, config, clock, meter, leads } = service
+  const { ledger, config, clock, clockCheck, meter, leads } = service
   const poster = createWebhookPoster({ network: config.network })
   const worker = startWebhooks({
     ...createMessageParts(service, mints),
@@ -35,6 +35,7 @@ function startTelling(service: Runtime, webhooks: readonly Webhook[], mints: Min
     webhooks,
     post: poster.post,
     clock,
+    clockCheck,
     log,
     meter,
     leads,

@@ -4,7 +4,6 @@
  * Three kinds are never forwarded: headers of one connection (RFC 9110, 7.6.1), headers of paystile, and headers with
  * which a client could impersonate another user at the upstream.
  */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import { foldName } from '../core/http/repeated-names.ts'
 import type { PaymentFacts } from '../paywall/delivery/receipt.ts'

@@ -4,10 +4,12 @@ import type { PriceEdit, PriceEditor, PriceFile } from '../api/screens/prices.ts
 import { ConfigurationError } from '../core/errors/configuration-error.ts'
 import { formatUnits } from '../core/money/money.ts'
 import type { Environment } from '../paywall/config/config.ts'
-import { nameVersion, readPlanText, readText } from './config/file.ts'
+import { readText } from './config/file.ts'
 import type { Plan } from './config/plan.ts'
+import { readPlanText } from './config/plan-text.ts'
 import { editPrices, listPrices } from './config/prices.ts'
 import { replaceFile } from './config/replace-file.ts'
+import { nameVersion } from './config/source.ts'
 
 export interface PriceEditorParts {
   readonly path: string

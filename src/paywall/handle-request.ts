@@ -371,7 +371,7 @@ async function openForPage(
   const before = findAdmitting(incoming.request)
   if (before === served) return { kind: 'admitted', pass: undefined }
   if (before) return refuseRival(served, incoming, requestId)
-  if (!visits.mayEnter(incoming)) return dialects.refusal(refuse('rate_limited'))
+  if (!(await visits.mayEnter(incoming))) return dialects.refusal(refuse('rate_limited'))
   const proof = (await visits.find(incoming)).find(({ ticket }) => ticket.requestId === requestId)?.proof
   if (!proof) return dialects.refusal(refuse('claim_required'), { requestId })
   if (!served.open) return turnAway(served, incoming, refuse('shutting_down'), { requestId })

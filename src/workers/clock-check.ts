@@ -68,7 +68,7 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
   /** The time of the last question, by the monotonic clock. */
   let askedAt = 0
   let startOfClock = 0
-  /** The last reading that proved something. */
+  /** The last reading that measured the clock. */
   let measured: { readonly at: number; readonly startOfClock: number } | undefined
   const look = async (): Promise<void> => {
     const asked = clock.now()
@@ -80,7 +80,10 @@ export function startClockCheck(parts: ClockCheckParts): RunningClockCheck {
     measured = { at: askedAt, startOfClock }
     judge(aheadMs)
   }
-  /** Whether the clock was set since its start was this time, by the monotonic clock. */
+  /**
+   * Whether the clock was set after a reading. `start` is the time at which, by that reading, the monotonic
+   * clock was 0.
+   */
   const wasSet = (start: number): boolean => Math.abs(clock.now() - clock.monotonic() - start) > jumpMs
   const isDue = (): boolean => {
     if (!hasVerdict || wrongByMs !== undefined || contradictions > 0) return true

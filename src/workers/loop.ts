@@ -1,5 +1,5 @@
 /** Repeats background work beside the requests. It never runs twice at the same time, and stops cleanly. */
-import type { Log } from '../core/runtime.ts'
+import type { ClockCheck, Log } from '../core/runtime.ts'
 
 export interface LoopParts {
   /** The name of the work in log messages about failures. */
@@ -9,14 +9,21 @@ export interface LoopParts {
   readonly log: Log
   /** False while another process of the gateway does this work. */
   readonly leads?: (() => boolean) | undefined
+  /** Set for work that decides by the time: its decisions stay, so it waits until the clock is known to be right. */
+  readonly clockCheck?: Pick<ClockCheck, 'why' | 'isConfirmed'> | undefined
 }
 
-export function startLoop({ name, everyMs, work, log, leads = () => true }: LoopParts) {
+export function isTimeSure(clockCheck: LoopParts['clockCheck']): boolean {
+  return clockCheck === undefined || (clockCheck.why() === undefined && clockCheck.isConfirmed())
+}
+
+export function startLoop({ name, everyMs, work, log, leads = () => true, clockCheck }: LoopParts) {
   let running: Promise<void> = Promise.resolve()
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
   const run = (): Promise<void> => {
-    running = running.then(work).catch((error) => {
+    const turn = async (): Promise<void> => (isTimeSure(clockCheck) ? work() : undefined)
+    running = running.then(turn).catch((error) => {
       log.warn(`${name}.failed`, { why: error instanceof Error ? error.message : String(error) })
     })
     return running

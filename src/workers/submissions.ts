@@ -6,7 +6,7 @@ import type { Submission, Submissions, Submitter } from '../core/ports/sponsor.t
 import type { Clock, Log } from '../core/runtime.ts'
 import { type Loop, type LoopParts, startLoop } from './loop.ts'
 
-export interface SubmissionsParts extends Pick<Submitter, 'readStates'>, Pick<LoopParts, 'leads'> {
+export interface SubmissionsParts extends Pick<Submitter, 'readStates'>, Pick<LoopParts, 'leads' | 'clockCheck'> {
   readonly submissions: Submissions
   readonly sealer: Sealer
   readonly clock: Clock
@@ -30,6 +30,7 @@ export function startSubmissionOutcomes({
   log,
   readStates,
   leads,
+  clockCheck,
 }: SubmissionsParts): Loop {
   let forgottenAt = Number.NEGATIVE_INFINITY
   const openSealed = ({ tx, sealed }: Submission): SealedSubmission | undefined => {
@@ -55,5 +56,5 @@ export function startSubmissionOutcomes({
     forgottenAt = clock.monotonic()
     await submissions.forget(now - keptMs)
   }
-  return startLoop({ name: 'submissions', everyMs, work, log, leads })
+  return startLoop({ name: 'submissions', everyMs, work, log, leads, clockCheck })
 }

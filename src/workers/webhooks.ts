@@ -14,6 +14,7 @@ import type { Books } from '../core/ports/reports.ts'
 import type { SponsorNotice } from '../core/ports/sponsor.ts'
 import { formatWebhook, retryDelay, type Webhook, type WebhookMessage } from '../core/ports/webhooks.ts'
 import type { Clock, Log } from '../core/runtime.ts'
+import { isTimeSure, type LoopParts } from './loop.ts'
 
 /** The parts that write the data of a message. */
 export interface MessageParts {
@@ -24,7 +25,7 @@ export interface MessageParts {
   readonly describeDispatch?: (id: string) => Promise<object | undefined>
 }
 
-export interface WebhooksParts extends MessageParts {
+export interface WebhooksParts extends MessageParts, Pick<LoopParts, 'clockCheck'> {
   readonly notices: LedgerEvents
   readonly webhooks: readonly Webhook[]
   /** Signs a message and posts it. */
@@ -50,7 +51,7 @@ const leaseMs = 60_000
 const usualGraceMs = 2_000
 
 export function startWebhooks(parts: WebhooksParts) {
-  const { notices, webhooks, clock, log, graceMs = usualGraceMs, leads = () => true } = parts
+  const { notices, webhooks, clock, clockCheck, log, graceMs = usualGraceMs, leads = () => true } = parts
   const gone = new AbortController()
   const timers = new Set<ReturnType<typeof setTimeout>>()
   const queues = new Map<string, Promise<void>>()
@@ -71,7 +72,8 @@ export function startWebhooks(parts: WebhooksParts) {
   const collect = async (): Promise<void> => {
     if (!isListening) await notices.start()
     isListening = true
-    if (clock.monotonic() - sweptAt >= sweepEveryMs) {
+    // A sweep reports each expiry once, so it must not run by a wrong clock.
+    if (clock.monotonic() - sweptAt >= sweepEveryMs && isTimeSure(clockCheck)) {
       while (!isStopped && (await notices.sweep(spreadAtOnce)) >= spreadAtOnce);
       sweptAt = clock.monotonic()
     }

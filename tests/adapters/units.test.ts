@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
+import { openLedger } from '../../src/ledger/open.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
 import { adapters, type Handler } from '../harness/adapters.ts'
 import { cells } from '../harness/length.ts'
@@ -10,6 +12,7 @@ import { createLocalnetFixture, type LocalnetFixture, proofOf } from '../harness
 import { sendRaw } from '../harness/raw.ts'
 import type { Shop } from '../harness/shop.ts'
 import { codeOf, eventually, openShop, readAndReset, useTemporaryHome } from '../harness/shop.ts'
+import { txOf } from '../harness/shop-fixture.ts'
 
 const secret = 'a-secret-of-the-client-0123456789'
 const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
@@ -126,7 +129,7 @@ describe.each(cells(adapters, 3, 2))('%s', (_name, serve) => {
     expect(await asAt(host, '/other?/data')).toMatch(/^HTTP\/1.1 403 /)
   })
 
-  it('T55: a window also ends for responses that began in it', async () => {
+  describe('responses that began in a window', () => {
     async function* forever() {
       for (;;) {
         yield new Uint8Array(10)
@@ -134,13 +137,33 @@ describe.each(cells(adapters, 3, 2))('%s', (_name, serve) => {
       }
     }
     const handler: Handler = () => ({ body: forever() })
-    const shop = await open({ price: 0.5, per: { seconds: 600 }, leaseSeconds: 1 }, handler)
-    const proof = await buy(shop)
-    const streams = [await shop.claim(proof), await shop.claim(proof)]
-    const seen = streams.map(readAll)
-    world.localnet.advance(605)
-    for (const { whole } of await Promise.all(seen)) expect(whole).toBe(false)
-    expect(await codeOf(await shop.claim(proof))).toBe('409 payment_replay')
+    const window = { price: 0.5, per: { seconds: 600 } }
+
+    it('T55: end with it', async () => {
+      const shop = await open({ ...window, leaseSeconds: 1 }, handler)
+      const proof = await buy(shop)
+      const streams = [await shop.claim(proof), await shop.claim(proof)]
+      const seen = streams.map(readAll)
+      world.localnet.advance(605)
+      for (const { whole } of await Promise.all(seen)) expect(whole).toBe(false)
+      expect(await codeOf(await shop.claim(proof))).toBe('409 payment_replay')
+    })
+
+    it('T208: end soon after the chain reverted the payment', async () => {
+      const clock = { now: world.localnet.now, monotonic: () => performance.now() }
+      const identity = { network: 'localnet', service: 'default', fingerprint: 'any', reportToken: 'USDC' } as const
+      const ledger = await openLedger('memory:', { clock, identity })
+      onTestFinished(() => ledger.close())
+      // Otherwise the payment may become final first.
+      const journal = { ...ledger.journal, unfinal: async () => [] }
+      const shop = await open({ ...window, leaseSeconds: 0.3, ledger: { ...ledger, journal } }, handler)
+      const proof = await buy(shop)
+      const streams = [await shop.claim(proof), await shop.claim(proof)]
+      const seen = streams.map(readAll)
+      const tx = decodeSignature(txOf(proof)) ?? new Uint8Array()
+      expect(await journal.conclude([{ tx, finality: 'reverted' }])).toHaveLength(1)
+      for (const { whole } of await Promise.all(seen)) expect(whole).toBe(false)
+    })
   })
 
   describe('bytes ahead', () => {

@@ -60,7 +60,11 @@ export async function openHouse(
   const { rpc = shared.rpc, ledger = shared.ledger, watch = shared.watch, reportToken = 'USDC' } = options
   const config = readRoutesConfig({ ...shared, rpc, ledger, watch, reportToken }, {})
   const handle = openHandle(config.service, log)
-  const service = await handle.get()
+  // A server that cannot start would ask the chain during later tests.
+  const service = await Promise.resolve(handle.get()).catch(async (error) => {
+    await Promise.all([paid.close(), handle.release()])
+    throw error
+  })
   const routes = createRoutes({
     service,
     mints: {},

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { address, type KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CheckoutFacts, CheckoutReceipt, CheckoutView } from '../../src/core/checkout/messages.ts'
+import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import { deriveReference } from '../../src/core/payment/solana-pay.ts'
+import { formatRefund, formatRefundLockKey } from '../../src/core/payouts/refunds.ts'
 import { readKeyring } from '../../src/core/protocol/keyring.ts'
 import { isReceiptGenuine, parseReceipt } from '../../src/core/protocol/receipt.ts'
 import { createIdentity, createVerifier } from '../../src/host/keys/ed25519.ts'
@@ -14,6 +16,7 @@ import { codeOf, eventually } from '../harness/shop.ts'
 import type { ShopFixture } from '../harness/shop-fixture.ts'
 import { createShopFixture } from '../harness/shop-fixture.ts'
 import { createVisitor, plainName } from '../harness/visitor.ts'
+import { openHouse } from './api-fixture.ts'
 
 let shop: ShopFixture
 beforeAll(async () => {
@@ -307,6 +310,29 @@ describe('a payment from a phone', () => {
     expect([told.requestId, told.standing.state]).toEqual([facts.requestId, 'late'])
     const fresh = (await visitor.go()).facts()
     expect([fresh.requestId === facts.requestId, fresh.standing.state]).toEqual([false, 'waiting'])
+  })
+
+  it('that was refunded is not called ready, and then there is a new price', async () => {
+    const house = await openHouse(shop, { watch: true })
+    const visitor = createVisitor(house.url)
+    const facts = (await visitor.go()).facts()
+    const tx = await payFrom(shop.payer, facts)
+    await visitor.until(facts.requestId, 'paid')
+    const bytes = decodeSignature(tx) ?? new Uint8Array()
+    const about = formatRefund({ payment: tx, token: 'USDC', units: 10_000n, reason: 'unclaimed' })
+    const refund = {
+      id: 'r1',
+      kind: 'refund',
+      lockKey: formatRefundLockKey(tx),
+      about,
+      lines: [],
+      voids: bytes,
+    } as const
+    const planning = await house.service.ledger.outgoing.plan({ ...refund, refunds: { tx: bytes, units: 10_000n } })
+    expect([planning.kind, (await visitor.status(facts.requestId)).state]).toEqual(['planned', 'used'])
+    const fresh = (await visitor.go()).facts()
+    expect([fresh.requestId === facts.requestId, fresh.standing.state, fresh.isAgain]).toEqual([false, 'waiting', true])
+    await house.close()
   })
 
   it('that was made in time is found although the price has been replaced since', async () => {

@@ -35,7 +35,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
   const exportsOf = () => {
     const { ledger, clock } = fixture
     const parts = { books: fixture.books(), outgoing: readOutgoing(ledger), kv: createShelf(clock), clock, log, key }
-    return createExports({ ...parts, decimalsOf })
+    return createExports({ ...parts, decimalsOf, isOwner: () => true })
   }
   const refunded = async ({ tx }: PaymentRecord, until: 'planned' | 'signed' | 'landed' | 'dropped') => {
     const outgoing = dispatchesOf(fixture.ledger)
@@ -126,7 +126,16 @@ describe('outgoing transactions', () => {
     }
     const clock = createHandClock()
     const { books } = createBooks(count)
-    const exports = createExports({ books, outgoing, kv: createShelf(clock), clock, log, key, decimalsOf })
+    const exports = createExports({
+      books,
+      outgoing,
+      kv: createShelf(clock),
+      clock,
+      log,
+      key,
+      decimalsOf,
+      isOwner: () => true,
+    })
     return { asked, outgoing, ask: () => exports.handle(new Request(address), 'owner') }
   }
 

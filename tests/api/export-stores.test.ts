@@ -46,6 +46,7 @@ describe.each(stores)('an export of the %s ledger', (_name, open) => {
       log: silent,
       key: new Uint8Array(32),
       decimalsOf,
+      isOwner: () => true,
     })
     const ask = (format: string) =>
       exports.handle(new Request(`http://localhost/api/analytics/export?format=${format}`), 'owner')

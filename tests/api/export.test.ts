@@ -27,6 +27,7 @@ function setUp(count: number, make: (index: number) => PaymentListItem = capture
     log: { info: note, warn: note, error: note },
     key: new Uint8Array(32).fill(9),
     decimalsOf,
+    isOwner: () => true,
   })
   const ask = (query: string, method = 'GET', owner = 'owner') =>
     exports.handle(new Request(`https://api.example/api/analytics/export${query}`, { method }), owner)

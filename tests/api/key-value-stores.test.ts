@@ -37,6 +37,7 @@ describe.each(stores)('the shelf of the %s ledger', (_name, open) => {
       log: { info: () => {}, warn: () => {}, error: () => {} },
       key: new Uint8Array(32),
       decimalsOf: () => 6,
+      isOwner: () => true,
     })
     const ask = (path: string, method = 'GET') => new Request(`${base}/api/analytics/${path}`, { method })
     const { url, id } = (await (await exports.handle(ask('export?format=sheets&token=SOL'), '')).json()) as Record<

@@ -200,6 +200,8 @@ describe('getAnalytics', () => {
   it('takes no option that it does not know for nothing', async () => {
     const misspelt = { url: 'http://127.0.0.1:1', form: '2026-01-01' }
     await expect(getAnalytics(misspelt)).rejects.toThrow('form is not an option of getAnalytics; did you mean from?')
+    const from = new Date(Number.NaN)
+    await expect(getAnalytics({ url: 'http://127.0.0.1:1', from })).rejects.toThrow('from is not a valid Date.')
   })
 
   it('tells a service that is none from one that refuses', async () => {

@@ -28,6 +28,7 @@ function setUp(count: number, more: Partial<ExportParts> = {}) {
     log: { info: note, warn: note, error: note },
     key: new Uint8Array(32).fill(9),
     decimalsOf: () => 6,
+    isOwner: () => true,
     ...more,
   }
   const exports = createExports(parts)
@@ -120,6 +121,22 @@ describe('a link for a spreadsheet', () => {
     clock.pass(1)
     expect((await follow(url)).status).toBe(403)
     expect(await (await links()).json()).toEqual({ links: [] })
+  })
+
+  it('T244: ends when the wallet that created it is no longer an owner, also during a download', async () => {
+    let owners = ['owner-wallet']
+    const { follow, makeLink } = setUp(3_000, { isOwner: (wallet) => owners.includes(wallet) })
+    const { url } = await makeLink()
+    const reader = (await follow(url)).body?.getReader() ?? expect.fail()
+    await reader.read()
+    owners = []
+    const rest = async () => {
+      while (!(await reader.read()).done);
+    }
+    await expect(rest()).rejects.toThrow('the link was revoked')
+    expect((await follow(url)).status).toBe(403)
+    owners = ['owner-wallet']
+    expect((await follow(url)).status).toBe(200)
   })
 
   it('T140: is kept as a hash only, and the list has nothing that opens it', async () => {
@@ -328,6 +345,24 @@ describe('rows written into a Google spreadsheet', () => {
     release()
     expect((await first).status).toBe(200)
     expect((await ask('?format=sheets', 'POST')).status).toBe(200)
+  })
+
+  it('T245: are written by one server at a time also if each page takes long', async () => {
+    const statuses: number[] = []
+    const slow: SheetsPort = {
+      clear: async () => ({ kind: 'done' }),
+      append: async () => {
+        made.clock.pass(55_000)
+        const ordered = new Request(`${base}/api/analytics/export?format=sheets`, { method: 'POST' })
+        statuses.push((await other.handle(ordered, '')).status)
+        return { kind: 'done' }
+      },
+    }
+    const made = setUp(20_000, { sheets: slow })
+    const other = createExports({ ...made.parts, sheets: { ...slow, append: async () => ({ kind: 'done' }) } })
+    expect((await made.ask('?format=sheets', 'POST')).status).toBe(502)
+    expect(statuses.length).toBeGreaterThan(5)
+    expect(new Set(statuses)).toEqual(new Set([409]))
   })
 
   it('T140: need a usable key, and report problems without it', () => {

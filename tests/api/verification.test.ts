@@ -1,7 +1,8 @@
 /** `POST /verify-payment` on a real chain: right answers, nothing used up, nothing told to those it does not concern. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as publicAnswers from '../../src/api/public/answers.ts'
-import { encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { decodeSignature, encodeBase58 } from '../../src/core/encoding/base58.ts'
+import { formatRefund, formatRefundLockKey } from '../../src/core/payouts/refunds.ts'
 import { bend, type FakeNode } from '../harness/fake-node.ts'
 import { memo } from '../harness/localnet-fixture.ts'
 import { eventually } from '../harness/shop.ts'
@@ -126,10 +127,9 @@ describe('POST /verify-payment', () => {
     fakeNode.asked.length = 0
     const forged = `${requestId.slice(0, -2)}${requestId.endsWith('AA') ? 'BB' : 'AA'}`
     for (const bad of [forged, 'made-up', 'A'.repeat(70)]) {
-      for (let times = 0; times < 50; times += 1) {
-        const verdict = await verdictOf(house.verify({ tx, requestId: bad }))
+      const verdicts = Array.from({ length: 50 }, () => verdictOf(house.verify({ tx, requestId: bad })))
+      for (const verdict of await Promise.all(verdicts))
         expect(verdict).toMatchObject({ valid: false, status: 'expired', code: 'unknown_request' })
-      }
     }
     expect(fakeNode.asked.filter((method) => method === 'getTransaction')).toEqual([])
   })
@@ -193,6 +193,23 @@ describe('POST /verify-payment', () => {
         expect(verdict).toMatchObject({ valid: false, code: 'payment_replay', status: 'confirmed' })
         expect(verdict.checks.unused).toBe('failed')
       }
+    })
+
+    it('T210: is told of a payment that was refunded before a proof came, as its proof is refused', async () => {
+      const { tx, requestId, proof } = await house.pay(shop.payer)
+      const [lockKey, bytes] = [formatRefundLockKey(tx), decodeSignature(tx)]
+      if (!bytes) throw new Error('the payment has no signature')
+      const about = formatRefund({ payment: tx, token: 'USDC', units: 10_000n, reason: 'unclaimed' })
+      const { outgoing } = house.service.ledger
+      const refund = { id: 'r1', kind: 'refund', lockKey, about, lines: [], voids: bytes } as const
+      expect((await outgoing.plan({ ...refund, refunds: { tx: bytes, units: 10_000n } })).kind).toBe('planned')
+      const asOwner = { ...someone(), ...asWallet(shop.world.recipient.address) }
+      const verdict = await verdictOf(house.verify({ tx, requestId }, asOwner))
+      expect(verdict).toMatchObject({ valid: false, code: 'payment_replay', checks: { unused: 'failed' } })
+      expect((await house.claim(proof)).status).toBe(409)
+      expect((await outgoing.drop('r1', 1, 'a test'))?.state).toBe('dropped')
+      expect(await verdictOf(house.verify({ tx, requestId }, asOwner))).toMatchObject({ valid: true })
+      expect((await house.claim(proof)).status).toBe(200)
     })
 
     it('is not told to others: used and unused look the same', async () => {

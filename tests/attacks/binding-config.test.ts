@@ -259,6 +259,7 @@ describe('T95: verifyPayment', () => {
     expect(await verifyPayment('1'.repeat(64), 'x', dead)).toBe(false)
     expect(await verifyPayment('nonsense', 'x', dead)).toBe(false)
     await expect(verifyPayment('x', 'x', { ...dead, recipient: 'nobody' })).rejects.toThrow(/recipient/)
+    await expect(verifyPayment('x', 'x', undefined as never)).rejects.toThrow(/recipient: is missing/)
   })
 
   it.each([

@@ -235,7 +235,9 @@ describe('another request than the one that was paid for', () => {
       const other = letter === 'A' ? 'B' : 'A'
       return { ...challenge, requestId: `${requestId.slice(0, at)}${other}${requestId.slice(at + 1)}` }
     })
-    for (const forged of changed) await expectRefused(shop.claim(proofOf(tx, forged, payer)), 'unknown_request')
+    // At once: each waits for the next reading of splits that another server may have quoted.
+    const attempts = changed.map((forged) => expectRefused(shop.claim(proofOf(tx, forged, payer)), 'unknown_request'))
+    await Promise.all(attempts)
     await expectServed(shop.claim(proofOf(tx, challenge, payer)))
     expect(
       new Set(await Promise.all(Array.from({ length: 50 }, async () => (await shop.challenge()).requestId))).size,

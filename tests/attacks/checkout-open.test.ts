@@ -100,6 +100,18 @@ describe('T187: the page opens a purchase', () => {
   })
 })
 
+it("T214: limits each client's requests to open a purchase from the checkout page", async () => {
+  const { url } = await open()
+  const visitor = createVisitor(url)
+  const { requestId } = (await visitor.go('/json')).facts()
+  const codes = new Set<string>()
+  for (let turn = 0; turn < 20; turn += 1) {
+    const answers = Array.from({ length: 10 }, () => openHere(url, '/json', visitor, requestId))
+    for (const answer of answers) codes.add(await codeOf(await answer))
+  }
+  expect(codes).toEqual(new Set(['403 claim_required', '429 rate_limited']))
+})
+
 describe('a person who comes back', () => {
   const coming = (site: string) => ({ 'Sec-Fetch-Site': site })
 

@@ -2,6 +2,7 @@
 import type { KeyPairSigner } from '@solana/kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CheckoutFacts } from '../../src/core/checkout/messages.ts'
+import { notFinal } from '../harness/fake-node.ts'
 import { memo } from '../harness/localnet-fixture.ts'
 import { payFromPhone, signDraft } from '../harness/purchase.ts'
 import { eventually } from '../harness/shop.ts'
@@ -174,4 +175,25 @@ it('a payment is found however much dust strangers send after it under its memo'
   await payFrom(stranger, last, 1n)
   await other.until(last.requestId, 'short')
   expect((await visitor.go()).status).toBe(200)
+})
+
+it('T211: a transaction that never landed hides no payment that is not final yet', async () => {
+  const fakeNode = await shop.fakeNode()
+  const { url } = await shop.open({ rpc: fakeNode.url, challengeTtlSeconds: 3_600, finalizedFrom: 0 })
+  const visitor = createVisitor(url)
+  const facts = (await visitor.go()).facts()
+  const { world, payer } = shop
+  const { requestId } = facts
+  fakeNode.behave((question, ask) => (question.method === 'sendTransaction' ? { status: 503, body: '' } : ask()))
+  await visitor.submit(requestId, await signDraft(await visitor.prepare(requestId, payer.address), payer))
+  expect(await visitor.status(requestId)).toMatchObject({ state: 'confirming' })
+  world.localnet.advance(240, 600)
+  await visitor.until(requestId, 'waiting')
+  fakeNode.behave(notFinal)
+  const tx = await payFrom(payer, facts)
+  const hint = { kind: 'status', requestId, tx } as const
+  expect(await visitor.order(hint)).toEqual({ state: 'confirming', tx })
+  expect(await visitor.prepare(requestId, payer.address)).toEqual({ kind: 'state', state: 'confirming', tx })
+  fakeNode.behave(undefined)
+  expect(await visitor.until(requestId, 'paid')).toEqual({ state: 'paid', tx })
 })

@@ -1,7 +1,9 @@
 /** A server whose clock is wrong sells nothing, and honours what was paid. The chain is right, and the server's clock is not. */
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/next.ts'
 import { createPayRoute } from '../../src/api/public/pay.ts'
+import { decodeSignature } from '../../src/core/encoding/base58.ts'
 import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import type { Clock } from '../../src/core/runtime.ts'
 import type { ProviderOptions } from '../../src/paywall/config/options.ts'
@@ -9,7 +11,7 @@ import { openHouse } from '../api/api-fixture.ts'
 import { type AttackedShop, type AttackFixture, signedBy } from '../harness/attacker-program.ts'
 import { timeOff } from '../harness/fake-node.ts'
 import { proofOf } from '../harness/localnet-fixture.ts'
-import { eventually } from '../harness/shop.ts'
+import { eventually, type Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
 import { createReferenceLedger } from '../ledger/reference/ledger.ts'
 
@@ -152,5 +154,63 @@ describe('while it runs', () => {
     set(0)
     for (const one of claims) await expectServed(house.claim(one))
     await house.close()
+  })
+
+  const buyWithClaim = async (shop: Shop): Promise<string> => {
+    const { world, payer } = fixture
+    const secret = 'a-secret-of-the-client-0123456789'
+    const accept = `claim=${createHash('sha256').update(secret).digest('base64url')}`
+    const challenge = await shop.challenge('/data', { 'Payment-Accept': accept })
+    return `${proofOf(await world.pay(challenge, payer), challenge, payer)}; claim=${secret}`
+  }
+  const isReady = async (shop: Shop) => (await shop.readiness()).ready
+
+  it('T213: a window does not begin by a clock that is behind', async () => {
+    const { ledger, set } = ledgerOff(0)
+    const shop = await fixture.open({ per: { seconds: 600 }, ledger })
+    const proof = await buyWithClaim(shop)
+    set(-7_200)
+    await eventually(
+      () => isReady(shop),
+      (ready) => !ready,
+    )
+    await expectRefused(shop.claim(proof), 'chain_unavailable')
+    set(0)
+    await eventually(() => isReady(shop), Boolean)
+    const served = await shop.claim(proof)
+    expect(served.headers.get('payment-allowance')).toContain('remaining=600;')
+    await expectServed(shop.claim(proof))
+  })
+
+  it('T249: a bundle that is first used by a clock that is weeks behind keeps its whole life', async () => {
+    const { ledger, set } = ledgerOff(0)
+    const shop = await fixture.open({ per: { requests: 5 }, ledger })
+    const proof = await buyWithClaim(shop)
+    set(-40 * 86_400)
+    await expectServed(shop.claim(proof))
+    const [, tx = ''] = /tx=(\w+)/.exec(proof) ?? []
+    const { usableUntil = 0 } = (await ledger.peek(decodeSignature(tx) ?? new Uint8Array())) ?? {}
+    expect(usableUntil - fixture.world.localnet.now()).toBeGreaterThan(29 * 86_400_000)
+    set(0)
+    await expectServed(shop.claim(proof))
+  })
+
+  it.each([
+    ['bundle', { requests: 5 }],
+    ['window', { seconds: 600 }],
+  ])('T213: a clock that is set far ahead ends no %s for good', async (_what, per) => {
+    const { ledger, set } = ledgerOff(0)
+    const shop = await fixture.open({ per, ledger })
+    const proof = await buyWithClaim(shop)
+    await expectServed(shop.claim(proof))
+    set(40_000_000)
+    await expectRefused(shop.claim(proof), 'chain_unavailable')
+    await eventually(
+      () => isReady(shop),
+      (ready) => !ready,
+    )
+    await expectRefused(shop.claim(proof), 'chain_unavailable')
+    set(0)
+    await expectServed(shop.claim(proof))
   })
 })

@@ -268,6 +268,46 @@ describe('limits for payments that are not final', () => {
   })
 })
 
+/** A shop with a slow database and a limit that has room for one more payment. */
+async function openCapped(scope: string) {
+  const { ledger } = fixture
+  const slow: Ledger = {
+    ...ledger,
+    take: (order) => new Promise((resolve) => setTimeout(() => resolve(ledger.take(order)), 50)),
+  }
+  const capped = await fixture.open({ maxUnfinalized: 0.025, scope, ledger: slow })
+  const first = (await confirmed(capped)).attempt
+  await eventually(
+    () => capped.present(first),
+    ({ status }) => status === 200,
+  )
+  return capped
+}
+
+it('T212: proofs at the same moment do not exceed the limit for payments that are not final', async () => {
+  untilFinal()
+  await conclude()
+  const capped = await openCapped('parallel')
+  const others = await Promise.all(Array.from({ length: 8 }, () => signed(capped)))
+  for (const { transaction } of others) await post(world, transaction)
+  nextSlot()
+  const outcomes = await Promise.all(others.map(({ attempt }) => capped.present(attempt)))
+  expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(outcomes.filter(({ code }) => code === 'tx_not_final')).toHaveLength(7)
+})
+
+it('T212: a proof sent many times at the same moment counts once against the limit', async () => {
+  untilFinal()
+  await conclude()
+  const capped = await openCapped('copies')
+  const { transaction, attempt } = await signed(capped)
+  await post(world, transaction)
+  nextSlot()
+  const outcomes = await Promise.all(Array.from({ length: 8 }, () => capped.present(attempt)))
+  expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(outcomes.filter(({ status }) => status === 409)).toHaveLength(7)
+})
+
 describe('the worker that follows payments to their end', () => {
   it('T62: lets a payment rest when it is final', async () => {
     const { attempt } = await confirmed()

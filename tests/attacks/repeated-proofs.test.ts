@@ -4,6 +4,7 @@ import { signBytes } from '@solana/kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeBase58 } from '../../src/core/encoding/base58.ts'
 import { parseProof, proofText } from '../../src/core/protocol/proof.ts'
+import { notFinal } from '../harness/fake-node.ts'
 import { proofOf } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import { createShopFixture, expectRefused, expectServed, type ShopFixture } from '../harness/shop-fixture.ts'
@@ -54,7 +55,9 @@ describe('T191: receipts of a bundle', () => {
 describe('T191: a bundle that was used a moment ago', () => {
   it('is refused as soon as the chain has taken its payment back', async () => {
     const ledger = createLedger()
-    const shop = await fixture.open({ ...bundle, ledger })
+    const fakeNode = await fixture.fakeNode()
+    fakeNode.behave(notFinal)
+    const shop = await fixture.open({ ...bundle, ledger, rpc: fakeNode.url })
     const proof = await buy(shop)
     await serveTwice(shop, proof)
     await ledger.journal?.conclude([{ tx: readProof(proof).txBytes, finality: 'reverted' }])

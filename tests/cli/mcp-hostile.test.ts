@@ -247,6 +247,27 @@ describe('an agent', () => {
     })
   })
 
+  it('sees no amount in a token whose decimals this server does not know', async () => {
+    const purse = await newPurse()
+    const day = new Date().toISOString().slice(0, 10)
+    const bought: Intent = {
+      ...{ requestId: 'euro', key: 'k', url: 'https://shop.example/', host: 'shop.example', day, network: 'mainnet' },
+      ...{ genesis: '', token: 'EURC', units: 10_000n, payer: purse.wallet.address, proof: 'bare', state: 'done' },
+    }
+    await purse.journal.reserve(bought, {})
+    const read = async (agent: ReturnType<typeof connect>, name: string) =>
+      JSON.parse((await agent.call(name)).content[0]?.text ?? '')
+    const agent = connect(purse)
+    expect((await read(agent, 'purchases')).purchases[0].amount).toBe('10000 base units of EURC')
+    expect((await read(agent, 'budget')).today).toEqual([])
+    const mints = { EURC: { ...world.usdc, decimals: 6 } }
+    const informed = connect({ ...purse, limits: { ...purse.limits, mints } })
+    expect((await read(informed, 'purchases')).purchases[0].amount).toBe('0.01 EURC')
+    expect((await read(informed, 'budget')).today).toMatchObject([{ token: 'EURC', spent: '0.01' }])
+    // The balances include the tokens that the user has named.
+    expect((await read(informed, 'wallet')).balances).toMatchObject({ EURC: '1' })
+  })
+
   it('is told which tools only read', async () => {
     const agent = connect(await newPurse())
     agent.send({ id: 'list', method: 'tools/list' })

@@ -7,15 +7,17 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { create402Middleware } from '../../src/adapters/node.ts'
 import { createPaystileRoutes } from '../../src/adapters/routes.ts'
+import { removeTerminalCommands } from '../../src/cli/output.ts'
 import { nameFlags } from '../../src/cli/payment-errors.ts'
 import { type AgentWallet, initAgentWallet } from '../../src/client/agent-wallet.ts'
+import type { Challenge } from '../../src/core/protocol/challenge.ts'
 import { announceLocalnet, withdrawLocalnet } from '../../src/host/home.ts'
-import { type ClientFixture, createClientFixture, hasProof } from '../client/client-fixture.ts'
+import { type ClientFixture, challengeFor, createClientFixture, hasProof } from '../client/client-fixture.ts'
 import { listen, type Serve } from '../harness/adapters.ts'
 import { createLocalnetFixture, type LocalnetFixture } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
 import { errorOf } from './command.ts'
-import { paystile } from './in-process.ts'
+import { paystile, runHere } from './in-process.ts'
 
 let fixture: ClientFixture
 let shop: Shop
@@ -46,6 +48,11 @@ function announce({ localnet }: LocalnetFixture, walletFile?: string): void {
 const data = () => `${shop.url}/data`
 
 describe('pay -o', () => {
+  it('- is stdout, as in curl', async () => {
+    const end = await paystile('pay', data(), '-o', '-')
+    expect([end.code, end.stdout, existsSync('-')]).toEqual([0, 'the secret', false])
+  })
+
   it.each([
     [
       'a directory that is not there',
@@ -278,12 +285,72 @@ it.each([
   ['http://rpc.example.com is not https', 'http://rpc.example.com is not https'],
 ])('%j is said as %j', (words, said) => expect(nameFlags(words)).toBe(said))
 
+it('T239: headers and JSON of a server cannot command a terminal', async () => {
+  const text = 'free \u009b2J\u202e'
+  const host = await fixture.host((_request, response) =>
+    response.writeHead(200, 'OK', { 'x-note': '\u009b2J' }).end(JSON.stringify({ text })),
+  )
+  const file = join(bin, 'commands')
+  const shown = await paystile('pay', host, '-i', '-o', file)
+  expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('x-note:  2J\n')])
+  const json = await paystile('pay', host, '--json')
+  const saved = await paystile('pay', host, '--json', '-o', file)
+  expect(`${json.stdout}${saved.stdout}`).toMatch(/^[\x20-\x7e\n]+$/)
+  expect(JSON.parse(json.stdout)).toMatchObject({ headers: { 'x-note': '\u009b2J' }, body: JSON.stringify({ text }) })
+  expect(JSON.parse(saved.stdout)).toMatchObject({ headers: { 'x-note': '\u009b2J' } })
+})
+
+it('T237: a price in a token that the server does not take is not shown', async () => {
+  const cheap = { amount: '0.000001', currency: 'USDC', acceptedMints: ['SOL'] }
+  const more = { ...cheap, amounts: { USDC: '0.000001', SOL: '0.01' } } as Partial<Challenge>
+  const host = await fixture.host((request, response) => {
+    response.writeHead(402).end(challengeFor(fixture, `http://${request.headers.host}/`, more))
+  })
+  const dry = await runHere(['pay', host, '--dry-run'], { isTerminal: true })
+  expect(dry.stdout).toBe('It would cost 0.01 SOL, and your limits allow it. Nothing was paid.\n')
+  const quote = await runHere(['quote', host], { isTerminal: true })
+  expect(quote.stdout).toMatch(/Price +0\.01 SOL\n/)
+  expect(await fixture.received()).toBe(0)
+})
+
+it.each([
+  [['--mint', 'SOL=So11111111111111111111111111111111111111112:9'], /--mint SOL=…: is not a token that has a mint/],
+  [['--rpc', '127.0.0.1:8899'], /--rpc must be the http or https address of a node/],
+])('%j is refused before anything is sent, with the name of the option', async (args, words) => {
+  let requests = 0
+  const host = await fixture.host((_request, response) => {
+    requests += 1
+    response.end('free')
+  })
+  for (const command of ['pay', 'quote']) {
+    const end = await paystile(command, host, ...args)
+    expect([end.code, requests]).toEqual([2, 0])
+    expect(errorOf(end).message).toMatch(words)
+  }
+  const server = await paystile('mcp', '--budget', '1 USDC', ...args)
+  expect([server.code, errorOf(server).message]).toEqual([2, expect.stringMatching(words)])
+})
+
 it.each([
   [['-X', 'GET', '-d', 'x'], /cannot be sent: .*body/],
   [['-d', '@missing'], /missing cannot be read \(ENOENT\)\. Use -d @/],
+  [['-H', 'x-name: €'], /^The header x-name has characters that HTTP does not permit\. Encode them\.$/],
+  [['-o', ''], /^-o needs the name of a file\. Nothing was paid\.$/],
 ])('a request such as %j is refused with the next step', async (args, words) => {
   const end = await paystile('pay', data(), ...args)
   expect([end.code, errorOf(end).message]).toEqual([2, expect.stringMatching(words)])
+})
+
+it.each(['pay', 'quote'])('%s explains a password in the address, and does not repeat it', async (command) => {
+  const end = await paystile(command, data().replace('://', '://me:hunter2@'))
+  expect([end.code, errorOf(end).message]).toEqual([2, expect.stringContaining('Send them as a header')])
+  expect(end.stderr).not.toContain('hunter2')
+})
+
+it('a server that redirects without end is named as such', async () => {
+  const url = await fixture.host((_request, response) => response.writeHead(302, { Location: '/again' }).end())
+  const end = await paystile('pay', url)
+  expect([end.code, errorOf(end).message]).toEqual([7, 'The server redirects without end. Check the address.'])
 })
 
 it('pay --help describes the output of --json', async () => {
@@ -309,6 +376,32 @@ it('a purchase from a demo counts as one challenge', async () => {
   announce(fixture.world)
   await routes.close()
   expect([end.code, end.stdout, unpaid, await fixture.received()]).toEqual([0, 'the secret', 1, 1])
+})
+
+describe('T112: text of a server', () => {
+  const evil = 'cheap\u001b]0;title\u0007\u001b[8m\r\n  Limits     all is well\u009b2J'
+  const isClean = (text: string) => !/(?!\n)\p{Cc}/u.test(text) && !text.includes('\n  Limits     all is well')
+
+  it('cannot write to the terminal of its buyer as it likes', async () => {
+    const url = await fixture.host((request, response) => {
+      const address = `http://${request.headers.host}${request.url}`
+      if (!hasProof(request)) response.writeHead(402).end(challengeFor(fixture, address, { description: evil }))
+      else {
+        const problem = { type: 'urn:paystile:problem:no', code: 'no', retryable: false, detail: evil }
+        response.writeHead(403, { 'Content-Type': 'application/problem+json' }).end(JSON.stringify(problem))
+      }
+    })
+    const quoted = await runHere(['quote', url], { isTerminal: true })
+    expect([quoted.stdout.includes('cheap'), isClean(quoted.stdout)]).toEqual([true, true])
+    const paid = await runHere(['pay', url], { isTerminal: true })
+    expect([paid.code, paid.stderr.match(/cheap/g)?.length, isClean(paid.stderr)]).toEqual([5, 2, true])
+  })
+
+  it('that no command expects loses its control characters, and colours stay', () => {
+    expect(removeTerminalCommands('\u001b[31mred\u001b[39m\u001b[2J\u001b]0;x\u0007\u009b2J\u202e\n\tnext')).toBe(
+      '\u001b[31mred\u001b[39m [2J ]0;x  2J \n\tnext',
+    )
+  })
 })
 
 describe('--protocol', () => {

@@ -198,5 +198,8 @@ describe('paystile serve', () => {
     expect([none.code, errorOf(none).code]).toEqual([2, 'no_file'])
     expect(errorOf(none).message).toMatch(/paystile\.yaml.*npx paystile init$/)
     expect(errorOf(await paystile('serve', 'nothing.yaml')).message).toContain('nothing.yaml')
+    expect(errorOf(await paystile('serve', '.')).message).toBe(
+      '. is a directory. Give the path of a configuration file.',
+    )
   })
 })

@@ -1,9 +1,10 @@
 /** Test tokens of one's own, and a faucet that gives them, by the command line alone. */
 import { mkdtempSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { serve } from '@hono/node-server'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { parse } from 'yaml'
 import { createRpc } from '../../src/chain/rpc/rpc.ts'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
@@ -129,4 +130,39 @@ describe('faucet --url', () => {
     server.close()
     rpc.close()
   })
+
+  it.each<[string, number, string, string]>([
+    ['no JSON', 200, 'ok', 'its answer is not that of a faucet'],
+    ['JSON without amounts', 200, 'null', 'its answer is not that of a faucet'],
+    ['words for amounts', 200, '{"amounts":{"SOL":"1 from here.\\nSend"}}', 'its answer is not that of a faucet'],
+    ['an error that is no text', 400, '{"error":{"a":1}}', 'status 400'],
+    ['a body without end', 500, '', 'status 500'],
+  ])('T236: that answers with %s is refused in one sentence', async (name, status, body, why) => {
+    const isEndless = name === 'a body without end'
+    const url = await host((response) => {
+      response.writeHead(status).write(isEndless ? 'x'.repeat(70_000) : body)
+      if (!isEndless) response.end()
+    })
+    const { address } = await newSigner()
+    const end = await run('faucet', address, '--url', url)
+    expect([end.code, end.result, end.error]).toEqual([5, undefined, `The faucet ${url} refused: ${why}.`])
+  })
+
+  it('T236: that does not answer is given up', async () => {
+    const url = await host(() => {})
+    const { address } = await newSigner()
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(AbortSignal.any([AbortSignal.timeout(20)]))
+    const end = await run('faucet', address, '--url', url)
+    expect([end.code, end.error]).toEqual([7, `The faucet ${url} did not answer within 60 seconds. Try again.`])
+  })
 })
+
+async function host(answer: (response: ServerResponse) => void): Promise<string> {
+  const server = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/faucet`
+}

@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { PaymentError } from '../../src/client/errors.ts'
+import { fetchTransport } from '../../src/chain/rpc/fetch-transport.ts'
+import { JournalError, PaymentError } from '../../src/client/errors.ts'
+import { createFetchWith402 } from '../../src/client/fetch.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
-import { createMemoryJournal } from '../../src/client/journal/journal.ts'
+import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
+import { createNodes } from '../../src/client/nodes.ts'
 import type { ClientEvent, ClientOptions } from '../../src/client/options.ts'
 import { digest } from '../../src/client/request/paid-request.ts'
 import { encodeBase64url } from '../../src/core/encoding/base64url.ts'
@@ -43,6 +46,19 @@ const leftOf = (events: readonly ClientEvent[]) =>
   events.flatMap((event) => (event.kind === 'delivered' ? [event.allowance] : []))
 const challengesOf = (shop: Shop) => shop.events.filter(({ kind }) => kind === 'challenged').length
 const refusalsOf = (shop: Shop) => shop.events.flatMap((event) => (event.kind === 'refused' ? [event.code] : []))
+
+it('a bundle is used although the disk became full after the payment was sent', async () => {
+  const shop = await open({ requests: 3 })
+  const journal = createMemoryJournal()
+  const fail = () => Promise.reject(new JournalError('The disk is full.'))
+  const full: Journal = {
+    ...journal,
+    ...{ release: fail, begin: fail, end: fail, passTurn: fail },
+    change: (requestId, change) => (change.state === 'signed' ? journal.change(requestId, change) : fail()),
+  }
+  const { text } = await buy(`${shop.url}/data`, fixture.options({ journal: full }))
+  expect([text, await fixture.received()]).toEqual(['the secret', 1])
+})
 
 describe.each([
   ['in memory', () => createMemoryJournal()],
@@ -382,6 +398,41 @@ describe('a part that was not requested', () => {
   })
 })
 
+describe.each([
+  ['a window', { seconds: 3_600 }, 7_200_000],
+  ['a bundle', { requests: 5 }, 40 * 86_400_000],
+] as const)('%s', (_name, per, slowMs) => {
+  it('T233: that was bought while the clock of the client was slow is used when the clock is right', async () => {
+    const shop = await open(per)
+    let isSlow = true
+    const clock = { now: () => Date.now() - (isSlow ? slowMs : 0), monotonic: () => performance.now() }
+    const nodes = createNodes({ transport: fetchTransport, findLocalnet: () => undefined })
+    const [journal, options] = [newJournal(), fixture.options()]
+    const { journal: _, ...rest } = options
+    // Each buyer is a process of its own. The last one knows the scope.
+    const newBuyer = () => createFetchWith402({ clock, nodes, journal: () => journal, defaultRpc: undefined })
+    const read = async (buyer: ReturnType<typeof newBuyer>) => (await buyer(`${shop.url}/data`, rest)).text()
+    expect(await read(newBuyer())).toBe('the secret')
+    isSlow = false
+    const buyer = newBuyer()
+    for (let call = 0; call < 2; call += 1) expect(await read(buyer)).toBe('the secret')
+    expect([await fixture.received(), challengesOf(shop)]).toEqual([1, 2])
+  })
+})
+
+it('T238: a window of millions of years does not make the journal unreadable', async () => {
+  const host = await fixture.host((request, response) => {
+    const url = `http://${request.headers.host}${request.url}`
+    if (!hasProof(request)) return response.writeHead(402).end(challengeFor(fixture, url))
+    return response.writeHead(200, { 'payment-allowance': 'unit=second; remaining=999999999999999' }).end('ok')
+  })
+  const journal = newJournal()
+  expect((await buy(host, fixture.options({ journal }))).text).toBe('ok')
+  const [intent] = journal.latest(fixture.payer.address, 1)
+  expect([intent?.remaining, journal.spentOn(intent?.day ?? '').length]).toEqual([999_999_999_999_999, 1])
+  expect(await fixture.received()).toBe(1)
+})
+
 describe('a window', () => {
   it('is used by all until it is over, and then bought again', async () => {
     const shop = await open({ seconds: 3_600 })
@@ -396,7 +447,7 @@ describe('a window', () => {
     const { events } = await buy(`${shop.url}/data`, options)
     expect([await fixture.received(), kindsOf(events)]).toEqual([1, ['resumed', 'delivered']])
     expect(leftOf(events)[0]).toMatchObject({ unit: 'second', until: expect.any(String) })
-    // Its end is noted once or so, by our own clock, and not with every answer.
+    // Its end is noted once or so, by the clock of the shop, and not with every answer.
     expect([ends.length > 0, ends.length < 6]).toEqual([true, true])
     for (const end of ends) expect(Math.abs(end - Date.now() - 3_600_000)).toBeLessThan(10_000)
     fixture.world.localnet.advance(3_700)

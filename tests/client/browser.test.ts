@@ -34,7 +34,7 @@ beforeAll(async () => {
     response.end(isScript ? bundle : html)
   })
   chromium = await launchChromium()
-  page = await chromium.browser.newPage({ locale: 'en-US' })
+  page = await (await chromium.newContext()).newPage()
   await page.goto(site)
 })
 beforeEach(async () => {

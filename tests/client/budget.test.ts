@@ -67,7 +67,20 @@ describe('T162: a budget', () => {
     expect(await fixture.received()).toBe(2)
   })
 
-  it('of one token says nothing about another', async () => {
+  it.each(['perDay', 'perHost'])(
+    '%s of one token excludes others, unless they are allowed explicitly',
+    async (name) => {
+      const both = await fixture.open({ waitSeconds: 5, acceptedMints: ['SOL'] })
+      const options = fixture.options({ budget: { [name]: { USDC: '0.01' } } })
+      await expectError(
+        fetchWith402(`${both.url}/data`, options),
+        'token_not_allowed',
+        /accepts SOL, but only USDC may be used\. Allow one with tokens or budget\./,
+      )
+    },
+  )
+
+  it('of one token says nothing about another that tokens allows', async () => {
     const both = await fixture.open({ waitSeconds: 5, acceptedMints: ['USDC', 'SOL'] })
     const options = fixture.options({ budget: { perDay: { USDC: '0.01' } } })
     for (let time = 0; time < 3; time += 1) {

@@ -431,6 +431,19 @@ it('a pipe or a directory is not replaced, and nothing is asked for', async () =
   expect([statSync(path).isFIFO(), filesHere(), volume.asked]).toEqual([true, ['file'], []])
 })
 
+it.each<[string, readonly unknown[]]>([
+  ['"/data" is not a full address, such as https://data.example.com/set.', ['/data', 'file', {}]],
+  ['the path of the file is missing.', ['https://data.example.com/set', undefined, {}]],
+  ['the options are missing; pass at least { wallet }.', ['https://data.example.com/set', 'file']],
+  ['buyMore must be true or false.', ['https://data.example.com/set', 'file', { buyMore: 'false' }]],
+  ['onProgress must be a function.', ['https://data.example.com/set', 'file', { onProgress: true }]],
+  ['overflow must be a function.', ['https://data.example.com/set', 'file', { overflow: 'stdout' }]],
+  ['onEvent must be a function.', ['https://data.example.com/set', 'file', { onEvent: 'log' }]],
+])('wrong arguments are named: %s', async (words, given) => {
+  const call = downloadWith402 as unknown as (...all: readonly unknown[]) => Promise<unknown>
+  await expect(call(...given)).rejects.toThrow(new TypeError(`downloadWith402: ${words}`))
+})
+
 it('a Range of the caller is not for downloads, and a place that cannot be written costs nothing', async () => {
   const { url } = await stock(createVolume(1_000))
   await expect(download(url, { headers: { Range: 'bytes=1-' } })).rejects.toThrow(/sets Range itself/)

@@ -1,6 +1,7 @@
 /** `fetch` that pays: every way of calling it, every token, and what the caller hears on the way. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createWallet } from '../../src/chain/keys/keypair.ts'
 import { fetchTransport } from '../../src/chain/rpc/fetch-transport.ts'
 import { createFetchWith402 } from '../../src/client/fetch.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
@@ -95,6 +96,10 @@ describe('a purchase', () => {
     const request = new Request(`${echo}/data`, { method: 'POST', body: '{"a":1}' })
     expect((await fetchWith402(request, fixture.options())).status).toBe(200)
     expect(bodies).toEqual([...Array(6).fill('{"a":1}'), 'a=1', 'a=1', '{"a":1}', '{"a":1}'])
+    const form = new FormData()
+    form.set('a', '1')
+    const response = await fetchWith402(`${echo}/data`, { method: 'POST', body: form }, fixture.options())
+    expect([response.status, bodies.length, bodies.at(-1)]).toEqual([200, 12, bodies.at(-2)])
     await expectError(
       fetchWith402(
         `${echo}/data`,
@@ -103,7 +108,37 @@ describe('a purchase', () => {
       ),
       'body_not_replayable',
     )
-    expect(await fixture.received()).toBe(5)
+    expect(await fixture.received()).toBe(6)
+  })
+
+  it.each([
+    [
+      'a form',
+      () => {
+        const form = new FormData()
+        form.set('a', '1')
+        return form
+      },
+    ],
+    ['a blob', () => new Blob(['a=1'])],
+  ] as const)('redeems a payment for %s that was not delivered with the next call', async (_name, body) => {
+    let isDown = true
+    const flaky = await fixture.front(shop.url, (request, response) => {
+      if (!isDown || !request.headers['payment-proof']) return false
+      response.writeHead(502).end()
+      return true
+    })
+    const journal = createMemoryJournal()
+    const post = () =>
+      fetchWith402(
+        `${flaky}/data`,
+        { method: 'POST', body: body() },
+        { ...fixture.options(), journal, timeoutMs: isDown ? 2_000 : 20_000 },
+      )
+    await expectError(post(), 'paid_not_delivered')
+    isDown = false
+    expect((await post()).status).toBe(200)
+    expect(await fixture.received()).toBe(1)
   })
 
   it('signs by the clock of the server when its own is slow', async () => {
@@ -257,6 +292,34 @@ describe('before paying', () => {
     expect(await fixture.received()).toBe(1)
   })
 
+  it.each(['approves the payment', 'signs it'])(
+    'T232: pays nothing if its caller aborts while a person %s',
+    async (moment) => {
+      const abort = new AbortController()
+      const own = await createWallet(fixture.payer)
+      const wallet = {
+        ...own,
+        signTransaction: (transaction: Uint8Array) => {
+          abort.abort(new Error('too late'))
+          return own.signTransaction(transaction)
+        },
+      }
+      const approve = async () => {
+        abort.abort(new Error('too late'))
+        return true
+      }
+      const options = fixture.options({ budget: { perDay: { USDC: '0.01' } } })
+      const more = moment === 'signs it' ? { wallet } : { approve }
+      await expect(fetchWith402(`${shop.url}/data`, { ...options, ...more, signal: abort.signal })).rejects.toThrow(
+        'too late',
+      )
+      expect(await fixture.received()).toBe(0)
+      // The budget is as it was.
+      expect((await buy(`${shop.url}/data`, options)).text).toBe('the secret')
+      expect(await fixture.received()).toBe(1)
+    },
+  )
+
   it.each<[string, bigint, bigint, RegExp]>([
     ['no token', 1_000_000_000n, 0n, /holds 0 USDC and needs 0\.01/],
     ['too little of it', 1_000_000_000n, 9_999n, /holds 0\.009999 USDC and needs 0\.01/],
@@ -293,6 +356,16 @@ describe('before paying', () => {
     ['a budget that is text', { budget: 'x' as never }, /^fetchWith402: budget must be \{ perDay, perHost \}[^;]*$/],
     ['a budget that is a number', { budget: 5 as never }, /budget must be \{ perDay, perHost \}/],
     ['no budget at all', { budget: null as never }, /budget must be \{ perDay, perHost \}/],
+    [
+      'a Map as budget',
+      { budget: new Map([['perDay', { USDC: 1 }]]) as never },
+      /budget must be \{ perDay, perHost \}/,
+    ],
+    [
+      'a Map of a day',
+      { budget: { perDay: new Map([['USDC', 1]]) as never } },
+      /budget\.perDay must be amounts by token/,
+    ],
     ['a list of prices', { maxPrice: ['1', '2'] as never }, /^fetchWith402: maxPrice must be amounts by token[^;]*$/],
     [
       'a mint without its program',
@@ -304,6 +377,25 @@ describe('before paying', () => {
     ['a recipient that is no list', { recipients: 'nobody' }, /recipients must be a list of addresses/],
     ['a recipient that is no address', { recipients: ['nobody'] }, /recipients must be a list of addresses/],
     ['a price that is no table', { maxPrice: 5 }, /maxPrice must be amounts by token/],
+    ['a timeout without end', { timeoutMs: Number.POSITIVE_INFINITY }, /timeoutMs must be a number of milliseconds/],
+    ['a timeout that is text', { timeoutMs: '5000' as never }, /timeoutMs must be a number of milliseconds/],
+    ['a timeout of nothing', { timeoutMs: 0 }, /timeoutMs must be a number of milliseconds/],
+    ['a proof that is none', { proof: 'signature' as never }, /proof must be 'claim' or 'sig'/],
+    ['a node that is none', { rpc: 8899 as never }, /rpc must be the http or https address of a node/],
+    ['a node without its scheme', { rpc: ['127.0.0.1:8899'] }, /rpc must be the http or https address of a node/],
+    ['a WebSocket as node', { rpc: 'wss://node.example' }, /rpc must be the http or https address of a node/],
+    ['a list without nodes', { rpc: [] }, /rpc must be the http or https address of a node/],
+    [
+      'half a journal',
+      { journal: { ...createMemoryJournal(), change: undefined } as never },
+      /journal must be an object such as createMemoryJournal\(\), with all of its methods/,
+    ],
+    ['the path of a journal', { journal: 'payments.sqlite' as never }, /journal must be an object/],
+    ['an approval that is no function', { approve: true as never }, /approve must be a function/],
+    ['a listener that is none', { onEvent: 'log' as never }, /onEvent must be a function/],
+    ['a fetch that is none', { fetch: {} as never }, /fetch must be a function/],
+    ['a permission that is text', { allowHttp: 'false' as never }, /allowHttp must be true or false/],
+    ['a dry run that is text', { dryRun: 'false' as never }, /dryRun must be true or false/],
     ['a wallet that cannot sign', { wallet: {} }, /wallet must be the result of initAgentWallet\(\)/],
   ])('%s is said before anything is sent', async (_name, more, words) => {
     seen = []
@@ -311,6 +403,15 @@ describe('before paying', () => {
     await expect(fetchWith402(`${shop.url}/data`, fixture.options(more))).rejects.toBeInstanceOf(TypeError)
     expect(seen).toEqual([])
   })
+})
+
+it('a limit beside the options of fetch is refused, because it would have no effect', async () => {
+  seen = []
+  const init = { method: 'POST', maxPrice: { USDC: '0.001' } }
+  await expect(fetchWith402(`${shop.url}/data`, init, fixture.options())).rejects.toThrow(
+    'fetchWith402: maxPrice belongs to the last argument, with wallet.',
+  )
+  expect(seen).toEqual([])
 })
 
 describe('on the way', () => {

@@ -279,6 +279,37 @@ describe('a server that', () => {
     expect([shop.credentials.length, await spent()]).toEqual([1, 10_000n])
     shop.close()
   })
+
+  it('T231: answers 404 before it settles gets the same credential again, although the caller did not read the error', async () => {
+    const shop = await open(async (response, transaction, count) => {
+      if (count === 1) return void response.writeHead(404).end('not yet')
+      await settle(transaction)
+      response.end('ok')
+    })
+    const { options, spent } = await newBuyer()
+    expect((await fetchWith402(shop.url, options)).status).toBe(404)
+    expect(await (await fetchWith402(shop.url, options)).text()).toBe('ok')
+    expect([shop.credentials.length, new Set(shop.credentials).size, await spent()]).toEqual([2, 1, 10_000n])
+    shop.close()
+  })
+
+  it('answers 400 to a payment that can no longer land gets a new one with the call after that', async () => {
+    let expired = ''
+    const shop = await open(async (response, transaction) => {
+      expired ||= transaction
+      if (transaction === expired) return void response.writeHead(400).end('the transaction is too old')
+      await settle(transaction)
+      response.end('ok')
+    })
+    const { options, spent } = await newBuyer()
+    const text = async () => (await fetchWith402(shop.url, options)).text()
+    expect(await text()).toBe('the transaction is too old')
+    localnet.advanceSlots(200)
+    expect(await text()).toBe('the transaction is too old')
+    expect(await text()).toBe('ok')
+    expect([new Set(shop.credentials).size, await spent()]).toEqual([2, 10_000n])
+    shop.close()
+  })
 })
 
 describe('an offer is refused before anything is signed if', () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
+import { JournalError } from '../../src/client/errors.ts'
 import { openFileJournal, withoutFlush } from '../../src/client/journal/file.ts'
 import { createMemoryJournal, type Intent, type Journal } from '../../src/client/journal/journal.ts'
 import { processName } from '../../src/host/alive.ts'
@@ -318,6 +319,37 @@ describe('a journal in a file', () => {
     )
     expect(message).toContain(path)
   })
+})
+
+it('names the file and the reason in one sentence if a write fails later, and works again after that', async () => {
+  const path = newPath()
+  const journal = openFileJournal(path)
+  await signed(journal, 'a')
+  const other = new DatabaseSync(path)
+  // SQLite also rolls a transaction back itself if the disk is full.
+  for (const event of ['insert', 'update'])
+    other.exec(
+      `create trigger full_${event} before ${event} on intents begin select raise(rollback, 'disk is full'); end`,
+    )
+  const sentence = /^The payment journal .* cannot be used now \(disk is full\)\. Free disk space .*\.$/
+  const failing = [
+    () => journal.reserve(intentOf('b'), {}),
+    () => journal.change('a', { state: 'signed' }),
+    () => journal.change('a', { state: 'landed' }),
+    () => journal.adopt('key'),
+    () => journal.release('a'),
+    () => journal.begin('a'),
+    () => journal.end('a', {}),
+  ]
+  for (const call of failing) {
+    const error = await call().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(JournalError)
+    expect((error as JournalError).message).toMatch(sentence)
+    expect((error as JournalError).message).toContain(path)
+  }
+  other.exec('drop trigger full_insert; drop trigger full_update')
+  expect((await journal.adopt('key'))?.requestId).toBe('a')
+  expect(await journal.reserve(intentOf('b'), {})).toEqual({ kind: 'reserved' })
 })
 
 it('writes reservations without a flush of the disk, and flushes again after that, whatever happens', () => {

@@ -144,6 +144,15 @@ describe('T160: a paid answer that points elsewhere', () => {
     },
   )
 
+  it('is returned or refused if the caller follows no redirects', async () => {
+    ;[status, location] = [302, '/elsewhere']
+    const moved = await fetchWith402(`${pointing}/data`, { redirect: 'manual' }, fixture.options())
+    expect([moved.status, moved.headers.get('location')]).toEqual([302, '/elsewhere'])
+    const refused = fetchWith402(`${pointing}/data`, { redirect: 'error' }, fixture.options())
+    await expectError(refused, 'redirect_refused', /redirects to http:\S+\/elsewhere, but redirect is 'error'/)
+    expect([seen.filter((line) => line?.includes('/elsewhere')), await fixture.received()]).toEqual([[], 2])
+  })
+
   it('to an address that closes the connection is named, with the payment that was made', async () => {
     ;[status, location] = [302, '/gone']
     await expectError(

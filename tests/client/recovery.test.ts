@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { JournalError } from '../../src/client/errors.ts'
 import { fetchWith402 } from '../../src/client/index.ts'
 import { openFileJournal } from '../../src/client/journal/file.ts'
 import { createMemoryJournal, type Journal } from '../../src/client/journal/journal.ts'
@@ -40,6 +41,15 @@ describe('a resource that says 4xx', () => {
     const options = fixture.options({ journal: newJournal() })
     const first = await fetchWith402(`${shop.url}/late`, options)
     expect([first.status, await first.text()]).toEqual([404, 'the secret'])
+    const second = await fetchWith402(`${shop.url}/late`, options)
+    expect([second.status, await second.text()]).toEqual([200, 'the secret'])
+    expect(await fixture.received()).toBe(1)
+  })
+
+  it('T231: has given the payment back although the caller does not read the body of the error', async () => {
+    missing = 1
+    const options = fixture.options({ journal: newJournal() })
+    expect((await fetchWith402(`${shop.url}/late`, options)).status).toBe(404)
     const second = await fetchWith402(`${shop.url}/late`, options)
     expect([second.status, await second.text()]).toEqual([200, 'the secret'])
     expect(await fixture.received()).toBe(1)
@@ -187,6 +197,20 @@ describe('T159: a server that has the proof and', () => {
     })
     const response = await fetchWith402(`${front}/data`, fixture.options())
     expect([response.status, await response.text()]).toEqual([422, own])
+    expect(await fixture.received()).toBe(1)
+  })
+
+  it('delivers although the disk became full after the payment was sent', async () => {
+    const journal = createMemoryJournal()
+    const full: Journal = {
+      ...journal,
+      change: async (requestId, change) => {
+        if (change.state !== 'signed') throw new JournalError('The disk is full.')
+        await journal.change(requestId, change)
+      },
+    }
+    const { text } = await buy(`${shop.url}/data`, fixture.options({ journal: full }))
+    expect(text).toBe('the secret')
     expect(await fixture.received()).toBe(1)
   })
 

@@ -21,7 +21,7 @@ import { createVerifier } from '../../src/host/keys/ed25519.ts'
 import { makeKeyFile } from '../../src/host/keys/key-file.ts'
 import { newSigner } from '../harness/localnet-fixture.ts'
 import type { Shop } from '../harness/shop.ts'
-import { type ClientFixture, createClientFixture } from './client-fixture.ts'
+import { type ClientFixture, challengeFor, createClientFixture, expectError } from './client-fixture.ts'
 
 let fixture: ClientFixture
 let shop: Shop
@@ -191,6 +191,34 @@ describe('a wallet', () => {
     expect(await fixture.received()).toBe(2)
   })
 
+  it.each(['by the caller', 'by the server'])(
+    'T234: that cannot sign messages pays nothing if its signature is required %s',
+    async (byWhom) => {
+      const secret = secretOf()
+      const { account, wallet } = extension(secret)
+      const { 'solana:signTransaction': signer } = wallet.features
+      const signers = [
+        { account, wallet: { features: { 'solana:signTransaction': signer } } },
+        { address: account.address, signTransaction: () => expect.fail('it signed') },
+      ] as never[]
+      await fixture.world.localnet.fund(account.address, { SOL: 1_000_000_000n, USDC: 1_000_000n })
+      const host = await fixture.host((request, response) => {
+        const url = `http://${request.headers.host}${request.url}`
+        response.writeHead(402).end(challengeFor(fixture, url, { proof: ['sig'] }))
+      })
+      for (const signing of signers) {
+        const options = fixture.options({ wallet: signing })
+        if (byWhom === 'by the server')
+          await expectError(fetchWith402(host, options), 'declined', /cannot sign messages/)
+        else
+          await expect(fetchWith402(host, { ...options, proof: 'sig' })).rejects.toThrow(
+            new TypeError("fetchWith402: this wallet cannot sign messages; set proof to 'claim'."),
+          )
+      }
+      expect(await fixture.received()).toBe(0)
+    },
+  )
+
   it.each<[string, () => unknown, RegExp]>([
     ['a name', () => 'me', /wallet must be the result of initAgentWallet/],
     ['null', () => null, /wallet must be the result of initAgentWallet/],
@@ -202,6 +230,8 @@ describe('a wallet', () => {
       () => ({ secretKey: secretOf(), publicKey: Keypair.generate().publicKey }),
       /public half/,
     ],
+    ['a browser wallet without its features', () => ({ account: { address: 'x' } }), /cannot sign Solana transactions/],
+    ['an address that is none', () => ({ address: 'x', signTransaction: () => {} }), /has no Solana address/],
     [
       'a browser wallet of another chain',
       () => ({ account: { address: 'x', publicKey: [] }, wallet: { features: {} } }),

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { endpoints } from '../../src/api/http/paths.ts'
-import { readYaml } from '../../src/gateway/config/file.ts'
 import { readPlan } from '../../src/gateway/config/plan.ts'
+import { readYaml } from '../../src/gateway/config/plan-text.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

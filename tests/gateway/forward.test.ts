@@ -81,6 +81,29 @@ describe('a paid route', () => {
     expect(await result.json()).toEqual({ result: expect.any(String), data: { sky: 'clear' } })
   })
 
+  it('wraps the whole response for a client that requests a part', async () => {
+    fixture.upstream.answer((request, response) => {
+      response.writeHead(request.headers.range ? 206 : 200, { 'Content-Type': 'application/json', ETag: '"v1"' })
+      response.end(request.headers.range ? 'clear"}' : '{"sky":"clear"}')
+    })
+    const headers = { Range: 'bytes=8-' }
+    const answer = await gate.claim(await gate.buy('/api/result'), '/api/result', { headers })
+    expect([answer.status, await answer.json()]).toEqual([200, { result: expect.any(String), data: { sky: 'clear' } }])
+    // With a validator, the client would continue the original body in the wrapped one.
+    expect(answer.headers.get('etag')).toBeNull()
+  })
+
+  it('continues a body that is not wrapped', async () => {
+    fixture.upstream.answer((request, response) => {
+      const isPart = request.headers.range === 'bytes=2-' && request.headers['if-range'] === '"v1"'
+      response.writeHead(isPart ? 206 : 200, { 'Content-Type': 'application/octet-stream', ETag: '"v1"' })
+      response.end(isPart ? 'cd' : 'abcd')
+    })
+    const headers = { Range: 'bytes=2-', 'If-Range': '"v1"' }
+    const answer = await gate.claim(await gate.buy('/api/result'), '/api/result', { headers })
+    expect([answer.status, await answer.text(), answer.headers.get('etag')]).toEqual([206, 'cd', '"v1"'])
+  })
+
   it.each(['0', undefined])('wraps an answer without a body as null, with a length of %s', async (length) => {
     fixture.upstream.answer((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json', ...(length && { 'Content-Length': length }) })

@@ -31,12 +31,12 @@ export interface BrowserPages {
 }
 
 const reducedMotion = 'reduce'
-const settings = { locale: 'en-US', timezoneId: 'UTC', colorScheme: 'light', reducedMotion } as const
+const settings = { timezoneId: 'UTC', colorScheme: 'light', reducedMotion } as const
 
 export async function openBrowserPages(): Promise<BrowserPages> {
   const chromium = await launchChromium()
   const open = async (script?: string, options: BrowserContextOptions = {}): Promise<Page> => {
-    const context = await chromium.browser.newContext({ ...settings, ...options })
+    const context = await chromium.newContext({ ...settings, ...options })
     if (script !== undefined) await context.addInitScript(script)
     return context.newPage()
   }

@@ -21,9 +21,8 @@ export interface Browser {
 }
 
 export async function openBrowser(): Promise<Browser> {
-  const { browser, close } = await launchChromium()
-  const open = async (options: BrowserContextOptions = {}): Promise<Page> =>
-    (await browser.newContext({ locale: 'en-US', ...options })).newPage()
+  const { newContext, close } = await launchChromium()
+  const open = async (options: BrowserContextOptions = {}): Promise<Page> => (await newContext(options)).newPage()
   const pages = createLeftPages(() => open({ permissions: ['clipboard-read', 'clipboard-write'] }), {
     reducedMotion: 'no-preference',
   })

@@ -130,6 +130,13 @@ export function bend<Result>(method: string, change: (result: Result) => unknown
   }
 }
 
+/** No transaction is final yet. */
+export const notFinal: Behaviour = ({ id, method, params }, ask) => {
+  const { commitment } = (params[1] ?? {}) as { readonly commitment?: unknown }
+  if (method !== 'getTransaction' || commitment !== 'finalized') return ask()
+  return { body: JSON.stringify({ jsonrpc: '2.0', id, result: null }) }
+}
+
 /** The chain's time is so many seconds later than it is; before it where negative, as at a node that lags. */
 export function timeOff(seconds: number): Behaviour {
   return async ({ method, params }, ask) => {

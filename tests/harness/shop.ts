@@ -47,7 +47,11 @@ export async function openShop(
     },
     handler,
   )
-  await untilReady(served.ready)
+  // A server that cannot start would ask the chain during later tests.
+  await untilReady(served.ready).catch(async (error) => {
+    await served.close()
+    throw error
+  })
   const challenge: Shop['challenge'] = async (path = '/data', headers = {}) => {
     const response = await fetch(`${served.url}${path}`, { headers })
     if (response.status !== 402) throw new Error(`expected a challenge, got ${response.status}`)

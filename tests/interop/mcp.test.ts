@@ -215,7 +215,7 @@ describe('an agent', () => {
     ['more than the limit', { max: ['0.0005 USDC'] }, {}, 'price_too_high'],
     ['more than the limit, whatever it asks for', { max: ['0.0005 USDC'] }, { maxPrice: '9 USDC' }, 'price_too_high'],
     ['more than its own limit', {}, { maxPrice: '0.0009 USDC' }, 'price_too_high'],
-    ['in a token without a budget', { budget: '1 SOL' }, {}, 'price_too_high'],
+    ['in a token without a budget', { budget: '1 SOL' }, {}, 'token_not_allowed'],
   ])('does not pay %s', async (_name, setting, input, error) => {
     const agent = await startAgent(setting)
     const result = await agent.call('pay_fetch', { url: `${shop.url}/data`, ...input })

@@ -143,7 +143,8 @@ async function play(
       const paidAt = startOfTests + step.hour * hourMs
       const finality = step.final ? 'finalized' : 'confirmed'
       const worth = step.worth ? 10n ** 20n + BigInt(step.hour + 30) : undefined
-      const record = paymentOf(step.which, turn, { paidAt, finality, worth, slot: step.hour + 100 })
+      const received = payment.received + BigInt(Math.abs(step.hour) % 3)
+      const record = paymentOf(step.which, turn, { paidAt, finality, worth, received, slot: step.hour + 100 })
       const taken = await ask(({ ledger }) => ledger.take({ tx, request, payment: record, amount: 1n, leaseMs }))
       if (taken.kind === 'granted') grants.set(step.which, taken.grant)
       return

@@ -89,6 +89,19 @@ describe.each(stores)('the books of the %s ledger', (_name, open) => {
       expect(await books().audit()).toEqual([])
     })
 
+    it('T241: count a payment that lands again with the amounts of the block that stayed', async () => {
+      const split = { recipient: 'wallet-1', units: 5n }
+      const payment = await registered({ received: 9n, worth: 9n, splits: [split] })
+      await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
+      const splits = [{ ...split, units: 4n }]
+      const landed = { ...payment, received: 7n, worth: 7n, splits, finality: 'finalized' as const }
+      await desk.ledger.take(takeOf(landed))
+      expect(await books().sums({})).toMatchObject([{ payments: 1, received: 7n, worth: 7n }])
+      expect(await books().findPayment(payment.tx)).toMatchObject({ units: 7n, worth: 7n, splits })
+      expect(await desk.ledger.peek(payment.tx)).toMatchObject({ received: 7n })
+      expect(await books().audit()).toEqual([])
+    })
+
     it('T62: lose a payment once, also where its end is told twice in one breath', async () => {
       const payment = await registered({ received: 7n, worth: 7n })
       await registered({ received: 7n, worth: 7n })

@@ -126,9 +126,19 @@ describe.each(stores)('the journal of the %s ledger', (_name, open) => {
       const payment = createPayment()
       const grant = await desk.grantOf(takeOf(payment))
       await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
-      expect(await desk.ledger.renew(grant, 1000)).toBe(true)
       expect(await desk.ledger.end(grant, 'delivered', 1n)).toBe(true)
       expect(await desk.kindOf(takeOf({ ...payment, finality: 'finalized' }))).toBe('spent')
+    })
+
+    it('T208: renews no lease, and gives no more bytes to a response that is running', async () => {
+      const payment = createPayment({ allowance: { unit: 'byte', amount: 1_000n } })
+      const grant = await desk.grantOf(takeOf(payment, { amount: 100n }))
+      await journal().conclude([{ tx: payment.tx, finality: 'reverted' }])
+      expect(await desk.ledger.renew(grant, 1000)).toBe(false)
+      expect(await desk.ledger.advance(grant, 100n, 100n)).toBeUndefined()
+      expect(await desk.ledger.end(grant, 'delivered', 100n)).toBe(true)
+      const landed = { ...payment, finality: 'finalized' as const }
+      expect(await desk.grantOf(takeOf(landed, { amount: 1_000n }))).toMatchObject({ amount: 900n })
     })
   })
 })

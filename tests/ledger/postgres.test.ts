@@ -12,6 +12,7 @@ import { startPostgres } from '../harness/postgres.mjs'
 import { eventually, standStill } from '../harness/shop.ts'
 import { createWire } from '../harness/wire.ts'
 import { granted } from './grants-fixture.ts'
+import { planOf } from './payables-fixture.ts'
 import { againOf, createPayment, createTestClock, identity, takeOf } from './payments.ts'
 
 async function newPlace(): Promise<string> {
@@ -51,6 +52,15 @@ describe('a database that must not be used', () => {
         return as(url, 'reader')
       },
       /cannot be written to \(default_transaction_read_only=on\): set it off for this user and database/,
+    ],
+    [
+      'T240: shows a transaction the state before its locks',
+      async (url) => {
+        const role = 'CREATE ROLE repeater SUPERUSER LOGIN; ALTER ROLE repeater'
+        await sql(`${role} SET default_transaction_isolation = 'repeatable read'`)
+        return as(url, 'repeater')
+      },
+      /default_transaction_isolation='repeatable read' and could both refund and serve a payment: set it to 'read committed'/,
     ],
     [
       'gives too few rights',
@@ -160,6 +170,42 @@ describe('many servers on one database', () => {
     await Promise.all([use(one, payments), use(two, payments.toReversed())])
     for (const { tx } of payments) expect((await one.peek(tx))?.remaining).toBe(980n)
   })
+
+  it.each(['read committed', 'serializable'])(
+    'T240: refund a payment or serve it, in either order, with %s as the usual isolation',
+    async (level) => {
+      const place = await newPlace()
+      const url = `${place}%20-c%20default_transaction_isolation%3D${level.replace(' ', '%5C%20')}`
+      const [server, one, two] = [postgresServer(), await open(url), await open(url)]
+      const waiting = (count: number) =>
+        eventually(
+          () =>
+            server.sql(
+              `SELECT FROM pg_locks WHERE NOT granted AND relation::regclass::text LIKE '${schemaOf(place)}.%'`,
+            ),
+          ({ length }) => length === count,
+        )
+      const other = openDatabase(place, 2_000)
+      onTestFinished(other.close)
+      const outcomes = async (held: string, first: 'refund' | 'take') => {
+        const payment = createPayment()
+        const plan = planOf({ kind: 'refund', lockKey: `refund/${first}`, voids: payment.tx })
+        const calls = { refund: () => one.outgoing.plan(plan), take: () => two.take(takeOf(payment)) }
+        const second = first === 'refund' ? 'take' : 'refund'
+        const begun = await other.transact(async (query) => {
+          await query(`LOCK TABLE ${held} MODE`)
+          const earlier = calls[first]()
+          await waiting(1)
+          const later = calls[second]()
+          await waiting(2)
+          return [earlier, later]
+        })
+        return (await Promise.all(begun)).map(({ kind }) => kind)
+      }
+      expect(await outcomes('paystile_gate IN ROW SHARE', 'refund')).toEqual(['planned', 'spent'])
+      expect(await outcomes('paystile_rollups IN EXCLUSIVE', 'take')).toEqual(['granted', 'in_use'])
+    },
+  )
 
   it("T168: go by the database's clock, not by their own", async () => {
     const url = await newPlace()

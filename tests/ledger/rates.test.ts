@@ -84,6 +84,17 @@ describe.each(stores)('the rates of the %s ledger', (_name, open) => {
     expect((await find(at(2), ['SOL'], 'prices/gone'))?.table).toEqual(low)
   })
 
+  it('T246: outlive a clock that is far ahead for a moment, except the oldest', async () => {
+    const tables = Array.from({ length: 40 }, (_, index): RateTable => ({ USDC: '1', SOL: `${100 + index}` }))
+    await tell(...tables.map((table): [RateTable] => [table]))
+    desk.clock.advance(400 * 86_400_000)
+    await tell([low], [high])
+    desk.clock.advance(-400 * 86_400_000)
+    for (const [index, table] of tables.entries()) {
+      if (index >= 20) expect(await find(at(index))).toMatchObject({ at: at(index), table })
+    }
+  })
+
   it('T62: of a payment that lands again are those of its new block', async () => {
     const first = createPayment({ token: 'SOL', worth: 5n })
     await desk.ledger.take(takeOf(first))

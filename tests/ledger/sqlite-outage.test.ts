@@ -1,9 +1,10 @@
 /** Outages of a SQLite ledger: nothing is half done, nothing is acknowledged that is not kept, and they pass. */
-import { renameSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { PaymentRecord } from '../../src/core/ports/ledger.ts'
 import { LedgerUnavailable } from '../../src/core/ports/ledger.ts'
+import { inspectLedger } from '../../src/ledger/inspect.ts'
 import { openSqliteFile } from '../../src/ledger/sqlite/file.ts'
 import { createSqliteLedger } from '../../src/ledger/sqlite/ledger.ts'
 import { clock, newPath, open } from './files.ts'
@@ -62,6 +63,30 @@ describe('an outage', () => {
     await expect(ledger.take(takeOf(payment))).rejects.toThrow(LedgerUnavailable)
     renameSync(`${path}.away`, path)
     expect(await ledger.peek(payment.tx)).toBeDefined()
+  })
+
+  it.each<[string, (path: string) => void]>([
+    ['log that was removed', (path) => rmSync(`${path}-wal`)],
+    ['log that was replaced', (path) => writeFileSync(`${path}-new`, '') ?? renameSync(`${path}-new`, `${path}-wal`)],
+    ['log whose index was removed', (path) => rmSync(`${path}-shm`)],
+  ])('T247: of a write-ahead %s acknowledges nothing that the next start may not find', async (_, act) => {
+    const path = newPath()
+    const ledger = await open(path)
+    const [before, after] = [createPayment(), createPayment()]
+    granted(await ledger.take(takeOf(before)))
+    act(path)
+    await expect(ledger.take(takeOf(after))).rejects.toThrow(LedgerUnavailable)
+    await expect(ledger.peek(before.tx)).rejects.toThrow(/no longer exists/)
+  })
+
+  it('is none where the file is behind a link', async () => {
+    const path = newPath()
+    await (await open(path)).close()
+    symlinkSync(path, `${path}.link`)
+    const ledger = await open(`${path}.link`)
+    granted(await ledger.take(takeOf(createPayment())))
+    const inspection = await inspectLedger(`sqlite:${path}.link`, identity, clock.now())
+    expect(inspection).toMatchObject({ kind: 'good', facts: { payments: 1 } })
   })
 
   it('leaves the books with the committed changes if one of several jobs fails', async () => {

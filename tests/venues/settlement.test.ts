@@ -125,6 +125,16 @@ describe('a conversion', () => {
     expect(await all()).toHaveLength(1)
   })
 
+  it('T242: waits while the clock is not known to be right, and its worker counts as running', async () => {
+    let isConfirmed = false
+    const { turn } = openWorker({ parts: { clockCheck: { why: () => undefined, isConfirmed: () => isConfirmed } } })
+    await turn()
+    expect([await all(), (await ledger.kv.list(settlementBeats(wallet.address))).length]).toEqual([[], 1])
+    isConfirmed = true
+    await turn()
+    expect(await all()).toHaveLength(1)
+  })
+
   it('ignores tokens below their threshold, and tokens that are not converted', async () => {
     const { turn } = openWorker({ rules: { thresholds: { NATIVE: 1_000_000_000_001n } } })
     await turn()

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Fields, growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
+import { type Fields, listFields, readLength, setHeaders, setPaidHeader, wrapHeaders } from './headers.ts'
 
 const names = [
   'Vary',
@@ -41,7 +41,7 @@ it('changes a list as it changes headers that were set', () => {
         for (const fields of [response, list]) {
           for (const [name, value] of ours) setPaidHeader(fields, name, value)
           fields.removeHeader('X-ONE')
-          growLength(fields, { prefix: '{', suffix: '}' })
+          wrapHeaders(fields, { prefix: '{', suffix: '}' })
         }
         expect(said(list)).toEqual(said(response))
         expect(readLength(list)).toBe(readLength(response))
@@ -58,7 +58,7 @@ it('tells one length that is said twice, and corrects both', () => {
   for (const fields of [response, listFields(newResponse(), twice)]) {
     if (!fields) throw new Error('a list of texts was not taken')
     expect(readLength(fields)).toBe(2)
-    growLength(fields, { prefix: '{', suffix: '}' })
+    wrapHeaders(fields, { prefix: '{', suffix: '}' })
     expect(String(fields.getHeader('content-length'))).toBe('4')
   }
 })

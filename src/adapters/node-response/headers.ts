@@ -1,6 +1,6 @@
 /** The headers of Node's response, as handlers set them and as a paid response changes them. */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { emptyBody, type Wrapping } from '../../core/payment/envelope.ts'
+import { emptyBody, unwrappedHeaders, type Wrapping } from '../../core/payment/envelope.ts'
 
 /** Headers that can still be changed: those of a response, or a list that is sent with its head. */
 export interface Fields {
@@ -55,14 +55,13 @@ export function setPaidHeader(fields: Fields, name: string, value: string): void
   }
 }
 
-export function growLength(fields: Fields, { prefix, suffix }: Wrapping): void {
+export function wrapHeaders(fields: Fields, { prefix, suffix }: Wrapping): void {
+  for (const name of unwrappedHeaders) fields.removeHeader(name)
   const said = readLength(fields)
   if (said === undefined) return
   // An empty body is replaced by `null`.
   const length = said === 0 ? emptyBody.length : said
   fields.setHeader('content-length', length + Buffer.byteLength(prefix) + Buffer.byteLength(suffix))
-  // The ETag of the original body would be wrong for the wrapped one.
-  fields.removeHeader('etag')
 }
 
 /** Names and values in turn, ready to be sent. */

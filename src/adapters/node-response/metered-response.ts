@@ -11,7 +11,7 @@ import type { Beginning, Delivery } from '../../paywall/delivery/delivery.ts'
 import { breakOff, tearDown } from './abort.ts'
 import { awaitArrival, readSession } from './arrival.ts'
 import { byteLength, type Chunk, callbackIn, encodingIn, isChunk, joinChunks, readBytes } from './chunk.ts'
-import { type Fields, growLength, listFields, readLength, setHeaders, setPaidHeader } from './headers.ts'
+import { type Fields, listFields, readLength, setHeaders, setPaidHeader, wrapHeaders } from './headers.ts'
 import { addLines, endWithWhole, takesLines } from './one-write.ts'
 import { awaitClose } from './pipeline.ts'
 import { createQuotaWriter, type QuotaWriter } from './quota-writer.ts'
@@ -154,7 +154,7 @@ function begin(metered: MeteredResponse, given: unknown, fields: Fields, length?
   if (pass.envelope !== 'none') {
     const encoding = fields.getHeader('content-encoding')?.toString()
     metered.wrapping = findWrapping(pass.envelope, { status, type, encoding })
-    if (metered.wrapping) growLength(fields, metered.wrapping)
+    if (metered.wrapping) wrapHeaders(fields, metered.wrapping)
   }
   response.statusCode = beginning.status
   return beginning.status

@@ -82,6 +82,14 @@ const visits: readonly (readonly [string, Visit])[] = [
   ],
   ['a header of the application', { request: get, prepare: (response) => void response.setHeader('X-Own', 'yes') }],
   ['its own type', { request: get, prepare: (response) => void response.setHeader('Content-Type', 'text/plain') }],
+  ['its own length', { request: get, prepare: (response) => void response.setHeader('Content-Length', '99') }],
+  ['its own date', { request: get, prepare: (response) => void response.setHeader('Date', 'today') }],
+  [
+    'its own encoding',
+    { request: get, prepare: (response) => void response.setHeader('Transfer-Encoding', 'chunked') },
+  ],
+  ['its own cookies', { request: get, prepare: (response) => void response.setHeader('Set-Cookie', ['a=1', 'b=2']) }],
+  ['a header that it removed', { request: get, prepare: (response) => setAndRemove(response) }],
   ['its own connection', { request: get, prepare: (response) => void response.setHeader('Connection', 'close') }],
   ['a removed connection', { request: get, prepare: (response) => response.removeHeader('Connection') }],
   ['no date', { request: get, prepare: (response) => void Object.assign(response, { sendDate: false }) }],
@@ -91,6 +99,10 @@ const visits: readonly (readonly [string, Visit])[] = [
   ],
   ['no keep-alive', { request: get, prepare: (response) => void Object.assign(response, { shouldKeepAlive: false }) }],
 ]
+
+function setAndRemove(response: ServerResponse): void {
+  response.setHeader('X-Own', 'yes').removeHeader('X-Own')
+}
 
 function ignoreExpect(server: Server): void {
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
@@ -121,6 +133,24 @@ it('lets Node write a head once in half a second, on every supported version of 
   vi.advanceTimersByTime(500)
   await exchange({ request: get }, write)
   expect(store).toHaveBeenCalledTimes(2 + 6)
+})
+
+it('repeats a head with headers of the application, and tells them all afterwards', async () => {
+  const store = vi.spyOn(ServerResponse.prototype as ServerResponse & { _storeHeader: () => void }, '_storeHeader')
+  const answer = answerWith(402)
+  const told: unknown[] = []
+  const exchangeWith = (own: string) =>
+    exchange({ request: get, prepare: (response) => void response.setHeader('X-Own', own) }, (response) => {
+      writeAnswerHead(response, answer)
+      told.push(response.getHeaders())
+    })
+  const all = { 'x-own': 'yes', 'content-type': 'application/json', vary: 'Accept', 'content-length': '16' }
+  for (const text of await exchangeWith('yes')) expect(text).toContain('X-Own: yes')
+  expect(told).toEqual(Array(6).fill(all))
+  // Of two requests on a connection, the last one ends it and has a head of its own.
+  expect(store).toHaveBeenCalledTimes(1 + 3)
+  for (const text of await exchangeWith('no')) expect(text).toContain('X-Own: no')
+  expect(told.slice(6)).toEqual(Array(6).fill({ ...all, 'x-own': 'no' }))
 })
 
 it('states the status, its reason and the length', async () => {

@@ -6,7 +6,7 @@ import { openRequest } from '../../core/protocol/request-id.ts'
 import type { Cursors } from './cursor.ts'
 
 export interface SearchParts {
-  readonly books: Pick<Books, 'listPayments' | 'findPayers' | 'findTransactions'>
+  readonly books: Pick<Books, 'listPayments' | 'findPayers' | 'findPayment' | 'findTransactions'>
   readonly cursors: Pick<Cursors, 'read'>
   /** Returns the pseudonym of a requestId. */
   readonly nameOf: (requestId: string) => string
@@ -57,19 +57,23 @@ function interpretExactly(parts: SearchParts, q: string): readonly Names[] {
   return wallet ? [{ payer: parts.payerOf(wallet) }] : [{ request: q }, { payer: q }]
 }
 
-async function interpretStart({ books }: SearchParts, q: string, mayNameTransactions: boolean) {
+async function interpretStart(
+  { books }: SearchParts,
+  q: string,
+  mayNameTransactions: boolean,
+): Promise<readonly Names[]> {
   const [start = '', end = ''] = q.split(/…|\.\.\./)
   if (start.length < shortestStart) return []
   // '~' follows all characters of a pseudonym.
   const payers = await books.findPayers(start, `${start}~`, mostCompared)
   const ranges = mayNameTransactions ? listSignatureRanges(start) : []
   const found = await Promise.all(ranges.map(([from, to]) => books.findTransactions(from, to, mostCompared)))
-  const transactions = found.flat().map((tx) => ({ tx, text: encodeBase58(tx) }))
-  const names: readonly Names[] = [
-    ...payers.filter((payer) => payer.endsWith(end)).map((payer) => ({ payer })),
-    ...transactions.filter(({ text }) => text.endsWith(end)).map(({ tx }) => ({ tx })),
-  ]
-  return names.slice(0, mostCombined)
+  const transactions = found.flat().filter((tx) => encodeBase58(tx).endsWith(end))
+  const byPayer = payers.filter((payer) => payer.endsWith(end)).slice(0, mostCombined)
+  const others = await Promise.all(transactions.slice(0, mostCombined).map((tx) => books.findPayment(tx)))
+  // The sums would count a payment of these payers twice.
+  const byTransaction = others.flatMap((payment) => (payment && !byPayer.includes(payment.payer) ? [payment] : []))
+  return [...byPayer.map((payer) => ({ payer })), ...byTransaction.map(({ tx }) => ({ tx }))].slice(0, mostCombined)
 }
 
 /** The payments with any of these names, in the order of the query. A payer in the query excludes the others. */

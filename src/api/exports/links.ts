@@ -24,14 +24,21 @@ export interface LinkParts {
   readonly clock: Clock
   readonly key: Uint8Array
   readonly ttlSeconds: number
+  /** Whether a wallet is an owner now. */
+  readonly isOwner: (wallet: string) => boolean
 }
 
 export const usualLinkSeconds = 7 * 24 * 3_600
 const mostLinks = 100
 const prefix = 'link:'
 
-export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts) {
+export function createLinks({ kv, clock, key, ttlSeconds, isOwner }: LinkParts) {
   const bearers = createBearers(key, 'link')
+  /** A link ends with the ownership of the wallet that created it. */
+  const read = async (id: string) => {
+    const kept = readKept((await kv.get(`${prefix}${id}`)) ?? '')
+    return kept && (kept.owner === '' || isOwner(kept.owner)) ? kept : undefined
+  }
   const list = async (): Promise<readonly Link[]> =>
     (await kv.list(prefix)).flatMap(({ name, value, until }) => {
       const kept = readKept(value)
@@ -52,12 +59,12 @@ export function createLinks({ kv, clock, key, ttlSeconds }: LinkParts) {
     /** The filter that the token may read; undefined for an invalid or expired token. */
     open: async (token: string) => {
       const id = bearers.nameOf(token)
-      const kept = id === undefined ? undefined : readKept((await kv.get(`${prefix}${id}`)) ?? '')
+      const kept = id === undefined ? undefined : await read(id)
       if (id === undefined || !kept) return undefined
       const reading = readPaymentFilter(new URLSearchParams(kept.query))
       return reading.kind === 'input' ? { id, filter: reading.input } : undefined
     },
-    isOpen: async (id: string) => (await kv.get(`${prefix}${id}`)) !== undefined,
+    isOpen: async (id: string) => (await read(id)) !== undefined,
     revoke: (id: string) => kv.remove(`${prefix}${id}`),
   }
 }

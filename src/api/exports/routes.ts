@@ -29,6 +29,8 @@ export interface ExportParts extends RecordParts {
   /** The public address of the service. Default: the address of the request. */
   readonly publicUrl?: string | undefined
   readonly linkTtlSeconds?: number | undefined
+  /** Whether a wallet may read the analytics now. */
+  readonly isOwner: (wallet: string) => boolean
   readonly sheets?: SheetsPort | undefined
 }
 
@@ -39,8 +41,8 @@ const mostAtOnce = { owner: 4, link: 2 } as const
 type Kind = keyof typeof mostAtOnce
 
 export function createExports(parts: ExportParts) {
-  const { books, decimalsOf, outgoing, kv, clock, key, linkTtlSeconds = usualLinkSeconds } = parts
-  const links = createLinks({ kv, clock, key, ttlSeconds: linkTtlSeconds })
+  const { books, decimalsOf, outgoing, kv, clock, key, isOwner, linkTtlSeconds = usualLinkSeconds } = parts
+  const links = createLinks({ kv, clock, key, isOwner, ttlSeconds: linkTtlSeconds })
   const downloads: Readonly<Record<Kind, Downloads>> = {
     owner: createDownloads(mostAtOnce.owner, parts.log),
     link: createDownloads(mostAtOnce.link, parts.log),

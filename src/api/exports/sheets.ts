@@ -11,8 +11,10 @@ export type Pushed =
   | { readonly kind: 'failed'; readonly rows: number; readonly why: string }
 
 const turn = 'sheets:turn'
-/** Expiry of the lock of a process that died. */
+/** The longest export. */
 const turnMs = 10 * 60_000
+/** The lock also covers a page that begins just before that. It ends the lock of a process that died, too. */
+const lockMs = turnMs + 2 * 60_000
 
 /** A lock lets one server write at a time. Otherwise the rows of two exports could mix. */
 export async function pushRows(
@@ -21,7 +23,7 @@ export async function pushRows(
   columns: readonly (keyof PaymentReport)[],
 ): Promise<Pushed> {
   const { sheets, kv, clock } = parts
-  if (!(await kv.put(turn, '', clock.now() + turnMs))) return { kind: 'busy' }
+  if (!(await kv.put(turn, '', clock.now() + lockMs))) return { kind: 'busy' }
   const end = clock.monotonic() + turnMs
   let rows = 0
   try {

@@ -157,7 +157,7 @@ async function judgeWithin(
   }
   let wasUseful = true
   try {
-    const found = await judgeBy({ isDoubtful: credit.isDoubtful, isAnew: isSeen })
+    const found = await judgeBy({ isDoubtful: credit.isDoubtful, isEnough: () => false })
     if (found.slot !== undefined) shown.add(body.tx)
     // A reported verdict stands: a lagging node does not make the payment pending again.
     const isLag = found.code === 'tx_not_found' && (isSeen || shown.has(body.tx))

@@ -34,6 +34,11 @@ it('comes from the environment, or only its secret does', () => {
   expect(read(undefined)).toEqual({ webhooks: [], problems: [] })
 })
 
+it.each(['example.com/hook', 'ftp://example.com', '/hook'])('refuses %s as PAYSTILE_WEBHOOK_URL', (text) => {
+  const { problems } = read(undefined, 'mainnet', { PAYSTILE_WEBHOOK_URL: text, PAYSTILE_WEBHOOK_SECRET: secret })
+  expect(problems).toEqual(['webhooks.0.url: must be an address such as https://example.com/hook'])
+})
+
 it.each<[string, unknown, Network, RegExp]>([
   ['no list', { url, secret }, 'mainnet', /^webhooks: must be a list/],
   ['no address', [{ secret }], 'mainnet', /^webhooks\.0\.url: is missing/],

@@ -6,11 +6,12 @@ import { ledgerEventKinds } from '../../core/ports/outbox.ts'
 import { isWebhookSecret, nameWebhook, type Webhook } from '../../core/ports/webhooks.ts'
 import { flag, list, text } from '../../paywall/config/kinds.ts'
 
+const notUrl = 'must be an address such as https://example.com/hook'
 const notKinds = `must be a list of ${ledgerEventKinds.join(', ')}`
 const webhook = z.strictObject(
   {
     /** The receiver of the messages: https, or http on this machine and on test networks. */
-    url: text.refine(isHttpUrl, 'must be an address such as https://example.com/hook'),
+    url: text.refine(isHttpUrl, notUrl),
     /**
      * `whsec_…`, or several separated by spaces during a replacement: each of them signs the messages. Default:
      * `PAYSTILE_WEBHOOK_SECRET`.
@@ -63,6 +64,8 @@ function readOne(
 }
 
 function whyUnusable(url: string, network: Network, allowPrivate: boolean): string | undefined {
+  // The environment and the command line are not parsed by the schema.
+  if (!isHttpUrl(url)) return notUrl
   const { protocol, username, password, hostname } = new URL(url)
   if (username !== '' || password !== '') return 'must not contain a password; the signature identifies the sender'
   const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)

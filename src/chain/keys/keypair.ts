@@ -26,6 +26,12 @@ export interface Wallet {
   signTransaction(transaction: Uint8Array): Promise<Uint8Array>
   /** Signs a text, such as that of a proof. */
   signMessage(text: Uint8Array): Promise<Uint8Array>
+  /**
+   * Whether `signMessage` works.
+   *
+   * @defaultValue `true`
+   */
+  readonly canSignMessages?: boolean
 }
 
 /** The used part of a web3.js 1.x `Keypair`. */
@@ -73,7 +79,7 @@ async function signAtPlace(
   const place = decoding.kind === 'transaction' ? readAccountIndex(decoding.transaction, address) : undefined
   if (decoding.kind === 'malformed' || decoding.transaction.version === 1 || place === undefined)
     throw new TypeError("the transaction does not need this wallet's signature")
-  const signed = transaction.slice()
+  const signed = Uint8Array.from(transaction)
   signed.set(await sign(decoding.transaction.message), 1 + place * signatureBytes)
   return signed
 }

@@ -13,6 +13,7 @@ export function walletFromSigner(signer: KitSigner): Wallet {
   const { address } = signer
   return {
     address,
+    canSignMessages: 'signMessages' in signer,
     signTransaction: async (bytes) => {
       const draft = getTransactionDecoder().decode(bytes)
       const [signed] =

@@ -50,11 +50,11 @@ export function createChain(parts: ChainParts): Chain {
   }
   return {
     read: async (signature, waitMs, options = {}) => {
-      const { commitment = 'confirmed', isDoubtful = false, isAnew = false, isOld = false } = options
+      const { commitment = 'confirmed', isDoubtful = false, isOld = false, isEnough = () => true } = options
       const effect = commitment === 'confirmed' ? watcher?.seen(signature) : undefined
-      if (effect && !isAnew) return { kind: 'found', effect }
+      if (effect && isEnough(effect)) return { kind: 'found', effect }
       // A transaction that was seen exists, and a current watcher has heard of every existing one.
-      const isSure = !isDoubtful && (isAnew || commitment === 'finalized' || !watcher?.isCurrent())
+      const isSure = !isDoubtful && (effect !== undefined || commitment === 'finalized' || !watcher?.isCurrent())
       const trust = isSure ? 'sure' : isDoubtful ? 'doubtful' : 'usual'
       return reads.join(signature, waitMs, commitment, trust, isOld && !isDoubtful)
     },

@@ -9,11 +9,15 @@ export function parseJson(text: string): unknown {
     const value: unknown = JSON.parse(text)
     // The second parse is rare. It is safe only on valid JSON, because its pattern could take quadratic time on other
     // text.
-    return /[[:,\s]\d{16}/.test(text) ? JSON.parse(text.replace(stringsAndNumbers, keepDigits)) : value
+    const isLong = /[[:,\s]\d{16}/.test(text.replaceAll(unread, ''))
+    return isLong ? JSON.parse(text.replace(stringsAndNumbers, keepDigits)) : value
   } catch {
     return undefined
   }
 }
+
+/** In every account that pays no rent. Its value is never read. */
+const unread = '"rentEpoch":18446744073709551615'
 
 const stringsAndNumbers = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 

@@ -84,7 +84,7 @@ export async function signUnchanged(transaction: Uint8Array, wallet: Wallet, ver
   if (before.version === 1 || place === undefined)
     throw new WalletFault("the transaction does not need this wallet's signature")
   if (isLocalWallet(wallet)) return wallet.signTransaction(transaction)
-  const decoding = decodeTransaction(await wallet.signTransaction(transaction.slice()))
+  const decoding = decodeTransaction(await wallet.signTransaction(Uint8Array.from(transaction)))
   if (decoding.kind === 'malformed') throw new WalletFault('the wallet did not return a transaction')
   const after = decoding.transaction
   if (!equalBytes(after.message, before.message)) throw new WalletFault('the wallet changed the transaction')
@@ -136,7 +136,7 @@ export async function attachSignature(
     ? verify(key, decoded.message, signature)
     : await verifyWithWebCrypto(signer, decoded.message, signature)
   if (!isSigned) throw new WalletFault(`${signer} did not sign the transaction`)
-  const signed = transaction.slice()
+  const signed = Uint8Array.from(transaction)
   signed.set(signature, 1 + place * signatureBytes)
   return signed
 }

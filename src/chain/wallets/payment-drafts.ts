@@ -125,7 +125,7 @@ function ordersPrice(transaction: Transaction, options: readonly DraftOption[]):
 
 /** A copy without signatures, which no node can send. */
 export function withoutSignatures(bytes: Uint8Array, { signatures }: Transaction): Uint8Array {
-  const unsigned = bytes.slice()
+  const unsigned = Uint8Array.from(bytes)
   for (const { byteOffset, length } of signatures) {
     const start = byteOffset - bytes.byteOffset
     unsigned.fill(0, start, start + length)

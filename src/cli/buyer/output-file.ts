@@ -6,6 +6,7 @@ import { CommandError, type Terminal, usage } from '../output.ts'
 
 /** Called before the payment. It does not change an existing file. */
 export function checkWritable(path: string): void {
+  if (path === '') throw usage('-o needs the name of a file. Nothing was paid.')
   try {
     const file = statSync(path, { throwIfNoEntry: false })
     if (file?.isDirectory()) throw usage(`${path} is a directory. Choose a file for -o. Nothing was paid.`)

@@ -4,13 +4,14 @@ import type { DownloadOptions } from '../../client/download/download.ts'
 import { PaymentError } from '../../client/errors.ts'
 import { downloadWith402, fetchWith402 } from '../../client/index.ts'
 import type { ClientOptions } from '../../client/options.ts'
-import { defaultMaxPrice, isLoopback } from '../../client/policy.ts'
+import { defaultMaxPrice, isLoopback, listCandidates, type PolicyOptions } from '../../client/policy.ts'
 import { readForeignOffers } from '../../client/protocols/choose.ts'
 import { readJson } from '../../client/read-json.ts'
+import { formatUnits } from '../../core/money/money.ts'
 import { type Challenge, readChallenge } from '../../core/protocol/challenge.ts'
 import { findLocalnet, findLocalnets } from '../../host/home.ts'
 import { readMegabytes, readWhole } from '../numbers.ts'
-import { type ExitCode, exitCodes, paint, type Terminal, usage } from '../output.ts'
+import { type ExitCode, exitCodes, formatJson, paint, removeTerminalCommands, type Terminal, usage } from '../output.ts'
 import { type BuyerOptions, openPurse, readLimits, readRequest, readUrl } from '../payment-options.ts'
 import type { Flags } from '../run.ts'
 import { type Body, canHaveParts, checkWritable, writeResource } from './output-file.ts'
@@ -25,7 +26,10 @@ interface PayOptions
   readonly max: readonly string[]
 }
 
-export async function pay(terminal: Terminal, address: string, options: PayOptions): Promise<ExitCode> {
+export async function pay(terminal: Terminal, address: string, given: PayOptions): Promise<ExitCode> {
+  const { output: file, ...rest } = given
+  // As in curl, the file "-" is stdout.
+  const options: PayOptions = file === '-' ? rest : given
   const url = readUrl(address)
   const limits = readLimits(options, options.max)
   const request = readRequest(options)
@@ -114,7 +118,7 @@ async function save(
   const { response, bytes } = download
   if (options.json) {
     const head = { status: response?.status ?? 200, headers: Object.fromEntries(response?.headers ?? []) }
-    terminal.write(`${JSON.stringify({ ok: true, ...head, payment: describePayment(paid), file: { path, bytes } })}\n`)
+    terminal.write(`${formatJson({ ok: true, ...head, payment: describePayment(paid), file: { path, bytes } })}\n`)
     return exitCodes.ok
   }
   if (response) {
@@ -128,9 +132,9 @@ async function save(
 async function tell(terminal: Terminal, response: Response, paid: Paid, options: PayOptions): Promise<ExitCode> {
   const { status } = response
   const body = options.dryRun && status === 402 ? await readJson(response, 10_000) : undefined
-  const limits = readLimits(options)
+  const limits = readLimits(options, options.max)
   const challenge = limits.protocols?.includes('paystile') === false ? undefined : readChallenge(body)
-  if (challenge) return tellDryRun(terminal, response, challenge)
+  if (challenge) return tellDryRun(terminal, response, challenge, limits)
   const [offer] = options.dryRun && status === 402 ? readForeignOffers(response, body, limits) : []
   if (offer) {
     await response.body?.cancel()
@@ -166,10 +170,18 @@ function noteUnpaid(terminal: Terminal, { status, statusText }: Response): void 
   terminal.note(paint.dim(`${status} ${statusText}: ${unpaid}`))
 }
 
-async function tellDryRun(terminal: Terminal, response: Response, challenge: Challenge): Promise<ExitCode> {
+async function tellDryRun(
+  terminal: Terminal,
+  response: Response,
+  challenge: Challenge,
+  limits: PolicyOptions,
+): Promise<ExitCode> {
   await response.body?.cancel()
+  // The currency of the challenge need not be a token in which the server takes a payment.
+  const candidates = listCandidates(challenge, challenge.network ?? limits.network ?? 'mainnet', limits)
+  const prices = candidates.map(({ units, decimals, token }) => `${formatUnits(units, decimals)} ${token}`)
   return terminal.result({ ok: true, dryRun: true, challenge }, [
-    `It would cost ${challenge.amount} ${challenge.currency}, and your limits allow it. Nothing was paid.`,
+    `It would cost ${prices.join(' or ')}, and your limits allow it. Nothing was paid.`,
   ])
 }
 
@@ -188,7 +200,7 @@ async function tellJson(terminal: Terminal, response: Response, paid: Paid): Pro
   const isText = Buffer.from(text, 'utf8').equals(bytes)
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
   terminal.write(
-    `${JSON.stringify({
+    `${formatJson({
       ok: response.status < 400 && !cut,
       status: response.status,
       headers: Object.fromEntries(response.headers),
@@ -226,5 +238,7 @@ async function writeOut(terminal: Terminal, response: Response, options: PayOpti
 
 function writeHead(terminal: Terminal, response: Response): void {
   const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`)
-  terminal.write([`HTTP ${response.status} ${response.statusText}`, ...headers, '', ''].join('\n'))
+  terminal.write(
+    removeTerminalCommands([`HTTP ${response.status} ${response.statusText}`, ...headers, '', ''].join('\n')),
+  )
 }

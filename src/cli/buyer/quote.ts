@@ -92,9 +92,12 @@ export function describeUnpriced(status: number): string {
   return status < 400 ? 'it is free' : 'it requires no payment'
 }
 
-/** The price in each accepted token. */
-export function listPrices({ amounts, currency, amount }: Challenge): readonly string[] {
-  return Object.entries(amounts ?? { [currency]: amount }).map(([token, price]) => `${price} ${token}`)
+/** The price in each accepted token. A server can state amounts in others too, in which it takes no payment. */
+export function listPrices({ acceptedMints, amounts, currency, amount }: Challenge): readonly string[] {
+  return acceptedMints.flatMap((token) => {
+    const price = amounts?.[token] ?? (token === currency ? amount : undefined)
+    return price === undefined ? [] : [`${price} ${token}`]
+  })
 }
 
 /** The part of another wallet, which is included in the price. */

@@ -4,6 +4,7 @@
  */
 import { relative } from 'node:path'
 import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { toOneLine } from '../../core/encoding/one-line.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import { createRedact } from '../../core/observability/redact.ts'
 import type { SponsoredSums } from '../../core/ports/sponsor.ts'
@@ -26,14 +27,12 @@ import { checkStore } from './store.ts'
 import { findService, readSubject, type Subject } from './subject.ts'
 import { checkPort, checkPublicUrl, checkUpstreams, type ServiceMark } from './web.ts'
 
-/** A finding is one line. Control characters in texts of nodes and databases are removed. */
-const controls = /\p{Cc}+/gu
-
 export async function doctor(terminal: Terminal, file: string | undefined): Promise<ExitCode> {
   const subject = await readSubject(file, process.env)
   const { findings, isServing } = await examine(subject)
   const hide = createRedact({ environment: subject.environment, ...listSecrets(subject), showPaths: true })
-  const redact = (text: string): string => hide(text).replace(controls, ' ')
+  // A finding is one line. Texts of nodes and databases can contain control characters.
+  const redact = (text: string): string => toOneLine(hide(text))
   const told = findings.map((one) => ({
     ...one,
     finding: redact(one.finding),

@@ -4,14 +4,13 @@ import { z } from 'zod'
 import { agentWalletPath } from '../../client/agent-wallet.ts'
 import { loadFileJournal } from '../../client/journal/binary.ts'
 import type { PaymentOffer } from '../../client/options.ts'
-import { checkPolicy } from '../../client/policy.ts'
 import { isFields } from '../../core/encoding/fields.ts'
 import { parseUrl } from '../../core/encoding/url.ts'
 import { createWallClock } from '../../host/clock.ts'
 import { homeDirectory } from '../../host/home.ts'
 import { readVersion } from '../../host/version.ts'
 import { type ExitCode, exitCodes, type Terminal, usage } from '../output.ts'
-import { openWallet, readMint } from '../payment-options.ts'
+import { checkLimits, openWallet, readMint } from '../payment-options.ts'
 import type { Flags, NodeFlags } from '../run.ts'
 import { type Ask, connect, RpcError, type Streams } from './connection.ts'
 import type { Content } from './foreign-text.ts'
@@ -52,8 +51,7 @@ async function openPurse(options: McpOptions): Promise<Purse> {
     ...(options.mint.length > 0 && { mints: Object.fromEntries(options.mint.map(readMint)) }),
     ...(options.allowHttp && { allowHttp: true }),
   }
-  const [problem] = checkPolicy(limits)
-  if (problem !== undefined) throw usage(`This does not work: ${problem}.`)
+  checkLimits(limits)
   const wallet = await openWallet(options.wallet ?? (process.env['PAYSTILE_WALLET'] || agentWalletPath()), false)
   const { openFileJournal } = await loadFileJournal()
   const journal = openFileJournal(join(homeDirectory(), 'client.sqlite'))

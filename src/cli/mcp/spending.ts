@@ -63,7 +63,10 @@ export interface Today {
   readonly left: string
 }
 
-/** The day's spending by network and token. Every purchase of this user counts, also those of other programs. */
+/**
+ * The day's spending by network and token. Every purchase of this user counts, also those of other programs, except in
+ * tokens whose decimals are unknown here: no purchase in them is possible.
+ */
 export function readToday(
   journal: FileJournal,
   clock: Clock,
@@ -75,8 +78,9 @@ export function readToday(
     const name = `${network} ${token}`
     sums.set(name, { network, token, units: units + (sums.get(name)?.units ?? 0n) })
   }
-  return [...sums.values()].map(({ network, token, units }) => {
-    const decimals = findDecimals(token, { ...knownMints[network], ...mints }) ?? 0
+  return [...sums.values()].flatMap(({ network, token, units }) => {
+    const decimals = findDecimals(token, { ...knownMints[network], ...mints })
+    if (decimals === undefined) return []
     const { perDay: most = 0n } = readLimits({ token, decimals }, { budget: { perDay } })
     const left = most > units ? most - units : 0n
     return { network, token, spent: formatUnits(units, decimals), left: formatUnits(left, decimals) }

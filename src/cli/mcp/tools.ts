@@ -141,7 +141,9 @@ async function fetchPaid(
 ): Promise<readonly Content[]> {
   const { wallet, journal, clock, spending } = purse
   const paid: Paid = {}
-  const response = await fetchWith402(url, init, {
+  // A paid response may redirect within its origin. `fetchListed` follows no other redirect.
+  const request = { ...init, redirect: 'follow' } as const
+  const response = await fetchWith402(url, request, {
     timeoutMs,
     ...purse.limits,
     ...limits,
@@ -182,7 +184,8 @@ async function wallet(_input: object, { purse }: Call): Promise<readonly Content
   const { address } = purse.wallet
   const network = chooseNetwork(purse.limits.network)
   const nodes = listNodes(network, [purse.limits.rpc ?? []].flat())
-  return [json({ address, network, balances: await readBalances(address, network, nodes) })]
+  const mints = { ...knownMints[network], ...purse.limits.mints }
+  return [json({ address, network, balances: await readBalances(address, network, nodes, mints) })]
 }
 
 async function budget(_input: object, { purse }: Call): Promise<readonly Content[]> {
@@ -212,8 +215,8 @@ const states: Readonly<Record<Intent['state'], string>> = {
 /** Without the secrets that the journal keeps. */
 function describePurchase(intent: Intent, { limits }: Purse) {
   const { requestId, url, day, network, token, units, state, tx, protocol = 'paystile', remaining } = intent
-  const decimals = findDecimals(token, { ...knownMints[network], ...limits.mints }) ?? 0
-  const amount = `${formatUnits(units, decimals)} ${token}`
+  const decimals = findDecimals(token, { ...knownMints[network], ...limits.mints })
+  const amount = decimals === undefined ? `${units} base units of ${token}` : `${formatUnits(units, decimals)} ${token}`
   return { day, url, amount, network, protocol, state: states[state], tx, requestId, remaining }
 }
 

@@ -1,6 +1,6 @@
 /** `paystile serve`: runs the gateway from a file. */
 import cluster from 'node:cluster'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { endpoints } from '../../api/http/paths.ts'
@@ -154,7 +154,10 @@ function formatCount(routes: number): string {
 
 export function findFile(given: string | undefined): string {
   if (given !== undefined) {
-    if (existsSync(given)) return given
+    const stats = statSync(given, { throwIfNoEntry: false })
+    if (stats?.isDirectory())
+      throw new CommandError('usage', 'no_file', `${given} is a directory. Give the path of a configuration file.`)
+    if (stats) return given
     throw new CommandError('usage', 'no_file', `The file ${given} does not exist. Create one with: npx paystile init`)
   }
   const found = fileNames.find((name) => existsSync(name))

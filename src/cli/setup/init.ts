@@ -97,7 +97,9 @@ async function write(directory: string, given: Answers, force: boolean): Promise
     const answers = { ...given, recipient: given.recipient ?? (await makeRecipient(directory)) }
     return { answers, files: writeFiles(directory, configText(answers), answers, force) }
   } catch (error) {
-    const { code, path = directory } = error as NodeJS.ErrnoException
+    // The error of a key file has the one of the file system as its cause.
+    const { cause = error } = error as Error
+    const { code, path = directory } = cause as NodeJS.ErrnoException
     if (code === undefined) throw error
     throw new CommandError(
       'usage',

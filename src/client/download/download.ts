@@ -3,6 +3,8 @@
  */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { isFields } from '../../core/encoding/fields.ts'
+import { parseUrl } from '../../core/encoding/url.ts'
 import { PaymentError } from '../errors.ts'
 import type { FetchWith402 } from '../fetch.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -65,13 +67,13 @@ type Delivered = Extract<ClientEvent, { kind: 'delivered' }>
 
 export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
   return async (url, target, options) => {
+    const address = checkArguments(url, target, options)
     const { buyMore = false, onProgress, overflow, ...init } = options
     const headers = new Headers(init.headers)
     if (headers.has('range')) throw new TypeError('downloadWith402: sets Range itself; use fetchWith402 for a part.')
     // Bytes are counted and joined as they are on the server.
     headers.set('accept-encoding', 'identity')
     const place = await choosePlace(target)
-    const address = new URL(url)
     const file = await openPartFile(place, address.href)
     let paid: Delivered | undefined
     const onEvent: DownloadOptions['onEvent'] = (event) => {
@@ -110,6 +112,25 @@ export function createDownloadWith402(parts: DownloadParts): DownloadWith402 {
       await file.close()
     }
   }
+}
+
+function checkArguments(url: unknown, target: unknown, options: unknown): URL {
+  const address = parseUrl(String(url))
+  if (!address)
+    throw new TypeError(
+      `downloadWith402: ${JSON.stringify(String(url))} is not a full address, such as https://data.example.com/set.`,
+    )
+  if (typeof target !== 'string' || target === '')
+    throw new TypeError('downloadWith402: the path of the file is missing.')
+  if (!isFields(options)) throw new TypeError('downloadWith402: the options are missing; pass at least { wallet }.')
+  const { buyMore } = options
+  // Any text, even 'false', would permit further payments.
+  if (buyMore !== undefined && typeof buyMore !== 'boolean')
+    throw new TypeError('downloadWith402: buyMore must be true or false.')
+  for (const name of ['onProgress', 'overflow', 'onEvent'])
+    if (options[name] !== undefined && typeof options[name] !== 'function')
+      throw new TypeError(`downloadWith402: ${name} must be a function.`)
+  return address
 }
 
 /** Resolves a path to one canonical name, so that two downloads into the same file detect each other. */

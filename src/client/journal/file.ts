@@ -37,17 +37,26 @@ export function openFileJournal(path: string): FileJournal {
   const held = new Set<string>()
   const turns = new Set<string>()
   const queries = prepare(database)
-  const atomically = <Result>(work: () => Result): Result => {
-    database.exec('begin immediate')
+  const guard = <Result>(work: () => Result): Result => {
     try {
-      const result = work()
-      database.exec('commit')
-      return result
+      return work()
     } catch (error) {
-      database.exec('rollback')
-      throw error
+      throw createJournalError(path, error)
     }
   }
+  const atomically = <Result>(work: () => Result): Result =>
+    guard(() => {
+      database.exec('begin immediate')
+      try {
+        const result = work()
+        database.exec('commit')
+        return result
+      } catch (error) {
+        // A full disk has already rolled it back.
+        if (database.isTransaction) database.exec('rollback')
+        throw error
+      }
+    })
   const isTaken = (scope: string): boolean => {
     const turn = queries.turn.get(scope) as { holder: string } | undefined
     return turn !== undefined && (turns.has(scope) || isHeldElsewhere(turn.holder))
@@ -76,8 +85,7 @@ export function openFileJournal(path: string): FileJournal {
       const values = [state, tx, wire, slot, credential, remaining, until].map((value) => value ?? null)
       const write = () => queries.update.run(...values, requestId)
       // A signed payment may be sent next. The loss of a later state costs some requests: the chain shows it again.
-      if (state === undefined || state === 'signed') write()
-      else withoutFlush(database, write)
+      guard(() => (state === undefined || state === 'signed' ? write() : withoutFlush(database, write)))
     },
     adopt: async (key) =>
       atomically(() => {
@@ -90,9 +98,9 @@ export function openFileJournal(path: string): FileJournal {
       }),
     release: async (requestId) => {
       held.delete(requestId)
-      withoutFlush(database, () => queries.hold.run(null, requestId))
+      guard(() => withoutFlush(database, () => queries.hold.run(null, requestId)))
     },
-    find: async (scope, now) => (isTaken(scope) ? undefined : find(scope, now)),
+    find: async (scope, now) => guard(() => (isTaken(scope) ? undefined : find(scope, now))),
     share: async (scope, now) =>
       atomically(() => {
         if (isTaken(scope)) return { kind: 'busy' } as const
@@ -104,20 +112,21 @@ export function openFileJournal(path: string): FileJournal {
         return signed ? ({ kind: 'unfinished', intent: toIntent(signed) } as const) : ({ kind: 'turn' } as const)
       }),
     passTurn: async (scope) => {
-      if (turns.delete(scope)) queries.passTurn.run(scope, ownName)
+      if (turns.delete(scope)) guard(() => queries.passTurn.run(scope, ownName))
     },
     begin: async (requestId) => {
-      queries.begin.run(requestId)
+      guard(() => queries.begin.run(requestId))
     },
     end: async (requestId, { remaining, until }) => {
-      queries.end.run(remaining ?? null, until ?? null, requestId)
+      guard(() => queries.end.run(remaining ?? null, until ?? null, requestId))
     },
-    spentOn: (day) => (queries.day.all(day) as unknown as Row[]).map(toIntent),
-    latest: (payer, count) => (queries.latest.all(payer, count) as unknown as Row[]).map(toIntent),
-    findPurchase: (payer, id) => {
-      const row = queries.purchase.get(payer, id, id) as unknown as Row | undefined
-      return row && toIntent(row)
-    },
+    spentOn: (day) => guard(() => (queries.day.all(day) as unknown as Row[]).map(toIntent)),
+    latest: (payer, count) => guard(() => (queries.latest.all(payer, count) as unknown as Row[]).map(toIntent)),
+    findPurchase: (payer, id) =>
+      guard(() => {
+        const row = queries.purchase.get(payer, id, id) as unknown as Row | undefined
+        return row && toIntent(row)
+      }),
   }
 }
 
@@ -181,6 +190,15 @@ function open(path: string): DatabaseSyncInstance {
       `The payment journal ${path} cannot be used (${why}); move the file (it may contain unused payments), or set PAYSTILE_HOME.`,
     )
   }
+}
+
+/** A failure while the journal is in use, such as a full disk. The payments in it stay valid. */
+function createJournalError(path: string, error: unknown): JournalError {
+  const why = error instanceof Error ? error.message : String(error)
+  return new JournalError(
+    `The payment journal ${path} cannot be used now (${why}). Free disk space or repair the file, then call again: a recorded payment is not made twice.`,
+    { cause: error },
+  )
 }
 
 /** A payment held by another process is left alone while that process runs. */

@@ -53,7 +53,10 @@ export interface Intent {
   readonly scope?: string
   /** The rest of the allowance, as last reported. */
   readonly remaining?: number
-  /** The end of the allowance by the local clock, in milliseconds since 1970. */
+  /**
+   * The end of the allowance by the server's clock, in milliseconds since 1970. The local clock can be wrong now, and
+   * right later.
+   */
   readonly until?: number
 }
 
@@ -97,7 +100,7 @@ export interface Journal {
   release(requestId: string): Promise<void>
   /**
    * A landed shared purchase that is not known to be used up or expired, the oldest first. None while another caller
-   * has the turn, because the buyer uses it first.
+   * has the turn, because the buyer uses it first. `now` is the time of the server.
    */
   find(scope: string, now: number): Promise<Intent | undefined>
   /** Like `find`, or assigns the turn to buy. One call at a time, over all processes, has the turn. */

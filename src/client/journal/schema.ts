@@ -53,7 +53,7 @@ export function migrate(database: DatabaseSyncInstance): void {
     database.exec(`pragma user_version = ${versions.length}`)
     database.exec('commit')
   } catch (error) {
-    database.exec('rollback')
+    if (database.isTransaction) database.exec('rollback')
     throw error
   }
 }

@@ -9,7 +9,15 @@ import { asciiJson } from '../../core/http/http.ts'
 import { knownMints, type Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { mppChallengeHeader } from '../../core/protocol/mpp.ts'
-import { createVariation, type ForeignOffer, readText, readTx, readUnits, type Split } from './offer.ts'
+import {
+  createVariation,
+  type ForeignOffer,
+  readDescription,
+  readText,
+  readTx,
+  readUnits,
+  type Split,
+} from './offer.ts'
 
 const longestHeader = 65_536
 const mostChallenges = 20
@@ -101,7 +109,7 @@ function readCharge(challenge: AuthParameters, wanted: Network | undefined): For
     memo,
     computeUnits: mostUnits - variation.units,
     microLamports: variation.microLamports,
-    description: readText(description) ?? challenge['description'],
+    description: readDescription(description) ?? readDescription(challenge['description']),
     expiresAt,
     credential: (transaction) => {
       const copy = Object.fromEntries(echoed.filter((name) => name in challenge).map((name) => [name, challenge[name]]))

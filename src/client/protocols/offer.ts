@@ -1,5 +1,6 @@
 /** An offer of a server that speaks another payment protocol, in the terms that all of them share. */
 import { decodeSignature } from '../../core/encoding/base58.ts'
+import { toOneLine } from '../../core/encoding/one-line.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { ForeignProtocol } from '../../core/protocol/protocols.ts'
 
@@ -77,6 +78,12 @@ export function readUnits(value: unknown): bigint | undefined {
 
 export function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** Reads a text that people read before they pay. */
+export function readDescription(value: unknown): string | undefined {
+  const text = readText(value)
+  return text === undefined ? undefined : toOneLine(text)
 }
 
 /** Reads the signature of a transaction. Other text is left out: the journal and its readers take it for a signature. */

@@ -12,7 +12,15 @@ import type { Network } from '../../core/money/tokens.ts'
 import { parseJsonObject } from '../../core/protocol/credential.ts'
 import { x402Networks, x402RequiredHeader, x402ResponseHeader, x402SignatureHeader } from '../../core/protocol/x402.ts'
 import { x402V1Networks, x402V1PaymentHeader, x402V1ResponseHeader } from '../../core/protocol/x402-v1.ts'
-import { createVariation, type ForeignOffer, noVariation, readText, readTx, readUnits } from './offer.ts'
+import {
+  createVariation,
+  type ForeignOffer,
+  noVariation,
+  readDescription,
+  readText,
+  readTx,
+  readUnits,
+} from './offer.ts'
 
 const longestHeader = 65_536
 const mostEntries = 20
@@ -28,7 +36,7 @@ export function readX402Offers(headers: Headers, wanted: Network | undefined): r
   const required = parseJsonObject(decodeBase64(header))
   if (required?.['x402Version'] !== 2 || !Array.isArray(required['accepts'])) return []
   const { resource, extensions } = required
-  const description = isFields(resource) ? readText(resource['description']) : undefined
+  const description = isFields(resource) ? readDescription(resource['description']) : undefined
   return required['accepts'].slice(0, mostEntries).flatMap((accepted: unknown): ForeignOffer | readonly [] => {
     const network = isFields(accepted) ? findNetwork(accepted['network'], x402Networks, wanted) : undefined
     if (!isFields(accepted) || network === undefined) return []
@@ -61,7 +69,7 @@ export function readX402V1Offers(body: unknown, wanted: Network | undefined): re
     return {
       ...offer,
       protocol: 'x402-v1',
-      description: readText(accepted['description']),
+      description: readDescription(accepted['description']),
       credential: (transaction) => ({
         header: x402V1PaymentHeader,
         value: toBase64({ x402Version: 1, scheme: 'exact', network: accepted['network'], payload: { transaction } }),

@@ -7,28 +7,35 @@ import type { Intent } from '../journal/journal.ts'
 import { readTimeout } from '../options.ts'
 import { checkChallenge } from '../policy.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
+import { ignoreJournalError } from './pay.ts'
 import { recover } from './recover.ts'
 import { type Redeemed, redeem } from './redeem.ts'
 import { type ChallengeReading, payChallenge } from './request-challenge.ts'
 
-/** The known scopes of addresses, for the lifetime of the process. */
+/** The known scope of an address. */
+interface Hint {
+  readonly scope: string
+  readonly skewMs: number
+}
+
+/** The known scopes, for the lifetime of the process. */
 export interface Hints {
-  get(paidRequest: PaidRequest): string | undefined
-  set(paidRequest: PaidRequest, scope: string): void
+  get(paidRequest: PaidRequest): Hint | undefined
+  set(paidRequest: PaidRequest, hint: Hint): void
   forget(paidRequest: PaidRequest): void
 }
 
 const mostHints = 1_000
 
 export function createHints(): Hints {
-  const scopes = new Map<string, string>()
+  const scopes = new Map<string, Hint>()
   const nameScope = ({ method, url, wallet }: PaidRequest) =>
     [method, url.origin, url.pathname, wallet.address].join('\n')
   return {
     get: (paidRequest) => scopes.get(nameScope(paidRequest)),
-    set: (paidRequest, scope) => {
+    set: (paidRequest, { scope, skewMs }) => {
       if (scopes.size >= mostHints) scopes.clear()
-      scopes.set(nameScope(paidRequest), scope)
+      scopes.set(nameScope(paidRequest), { scope, skewMs })
     },
     forget: (paidRequest) => void scopes.delete(nameScope(paidRequest)),
   }
@@ -40,8 +47,8 @@ export async function useKnown(
   paidRequest: PaidRequest,
   hints: Hints,
 ): Promise<Response | undefined> {
-  const scope = hints.get(paidRequest)
-  const intent = scope === undefined ? undefined : await paidRequest.journal.find(scope, parts.clock.now())
+  const hint = hints.get(paidRequest)
+  const intent = hint && (await paidRequest.journal.find(hint.scope, parts.clock.now() + hint.skewMs))
   if (!intent) return undefined
   const brought = await use(parts, paidRequest, intent, paidRequest.url, ['binding_mismatch', 'unknown_request'])
   if (brought.kind === 'elsewhere') hints.forget(paidRequest)
@@ -68,7 +75,7 @@ async function useNow(
   url: URL,
   elsewhere: readonly string[] = [],
 ): Promise<Redeemed> {
-  if (intent.unit !== 'second') await paidRequest.journal.begin(intent.requestId)
+  if (intent.unit !== 'second') await paidRequest.journal.begin(intent.requestId).catch(ignoreJournalError)
   return redeem(parts, paidRequest, intent, url, elsewhere)
 }
 
@@ -92,7 +99,7 @@ export async function shareOrBuy(
   const deadline = clock.monotonic() + readTimeout(paidRequest.options)
   let hasBought = false
   for (let pause = pollMs; ; ) {
-    const share = await journal.share(scope, clock.now())
+    const share = await journal.share(scope, clock.now() + asked.skewMs)
     switch (share.kind) {
       case 'landed': {
         const brought = await use(parts, paidRequest, share.intent, asked.url)
@@ -129,7 +136,7 @@ async function holding<Result>({ journal }: PaidRequest, scope: string, work: ()
   try {
     return await work()
   } finally {
-    await journal.passTurn(scope)
+    await journal.passTurn(scope).catch(ignoreJournalError)
   }
 }
 
@@ -140,7 +147,7 @@ async function buy(parts: ClientParts, paidRequest: PaidRequest, asked: Challeng
   return holding(paidRequest, scope, async () => {
     if (isTooOld(() => checkChallenge(challenge, url, options, parts.clock.now()))) return undefined
     const intent = await payChallenge(parts, paidRequest, asked)
-    await journal.release(intent.requestId)
+    await journal.release(intent.requestId).catch(ignoreJournalError)
     const bringing = useNow(parts, paidRequest, intent, url)
     await Promise.race([bringing, new Promise((resolve) => setTimeout(resolve, headStartMs))])
     return { bringing }

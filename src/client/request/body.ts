@@ -115,7 +115,8 @@ function readAhead(reader: ReadableStreamDefaultReader<Uint8Array>, limit: numbe
   const readOne = async (): Promise<ReadableStreamReadResult<Uint8Array>> => {
     const result = await reader.read()
     arrived += result.value?.byteLength ?? 0
-    if (!result.done && limit - arrived < nearMiss) add()
+    // Beyond the limit, only the caller's pace limits the size of what waits here.
+    if (!result.done && limit - arrived < nearMiss && arrived <= limit) add()
     return result
   }
   const add = (): void => {

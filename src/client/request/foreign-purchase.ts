@@ -70,7 +70,7 @@ function pickNetwork(permitted: readonly PermittedOffer[]): readonly [Network, r
 
 /** The credential is in the journal before it is sent anywhere. */
 async function sign(
-  { journal, wallet }: PayParts,
+  parts: PayParts,
   intent: Intent,
   { offer, candidate }: PermittedOffer,
   lifetime: Lifetime,
@@ -80,10 +80,10 @@ async function sign(
   const own = offer.units - splits.reduce((sum, { units }) => sum + units, 0n)
   const legs = [{ recipient: offer.recipient, units: own, memo: offer.memo }, ...splits]
   const order = { lifetime, feePayer, mint: candidate.mint, legs, computeUnits, microLamports }
-  const { wire, slot } = await signOrDrop(journal, requestId, signCosigned(order, wallet))
+  const { wire, slot } = await signOrDrop(parts, requestId, signCosigned(order, parts.wallet))
   const { header, value } = offer.credential(wire)
   const change = { state: 'signed', wire, slot, credential: `${header}: ${value}` } as const
-  await journal.change(requestId, change)
+  await parts.journal.change(requestId, change)
   return { ...intent, ...change }
 }
 

@@ -1,5 +1,4 @@
 /** One request of the caller, which can be sent repeatedly. */
-
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { Wallet } from '../../chain/keys/keypair.ts'
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
@@ -7,10 +6,11 @@ import { parseUrl } from '../../core/encoding/url.ts'
 import type { Network } from '../../core/money/tokens.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { PaymentError } from '../errors.ts'
-import type { Journal } from '../journal/journal.ts'
+import type { Intent, Journal } from '../journal/journal.ts'
 import type { Connection, Nodes } from '../nodes.ts'
 import { type ClientEvent, type ClientOptions, readTimeout } from '../options.ts'
-import { toWallet } from '../wallet.ts'
+import { canSignMessages, toWallet } from '../wallet.ts'
+import { type ReplayableBody, readRequestBody } from './request-body.ts'
 
 export interface ClientParts {
   readonly clock: Clock
@@ -33,6 +33,8 @@ export interface PaidRequest {
   readonly redirect: RequestRedirect
   /** Whether the caller has aborted. */
   readonly isCancelled: () => boolean
+  /** Throws the caller's reason if the caller has aborted. */
+  readonly throwIfCancelled: () => void
   /** Waits. Throws the caller's reason if the caller has aborted. */
   readonly pause: (ms: number) => Promise<void>
   readonly tell: (event: ClientEvent) => void
@@ -54,18 +56,16 @@ export async function prepare(
   options: ClientOptions,
 ): Promise<PaidRequest> {
   const wallet = await toWallet(options.wallet)
+  if (options.proof === 'sig' && !canSignMessages(wallet))
+    throw new TypeError("fetchWith402: this wallet cannot sign messages; set proof to 'claim'.")
   const given = target instanceof Request ? target : undefined
   const url = readUrl(given?.url ?? String(target))
   const method = (init.method ?? given?.method ?? 'GET').toUpperCase()
-  const body = init.body ?? (given?.body ? await given.arrayBuffer() : undefined)
-  if (body instanceof ReadableStream) {
-    throw new PaymentError(
-      'body_not_replayable',
-      'A stream can be sent only once, but a paid request is sent twice. Pass the body as text or bytes.',
-    )
-  }
+  const { content: body, type } = await readRequestBody(init.body ?? (given?.body ? await given.arrayBuffer() : null))
   const headers = new Headers(init.headers ?? given?.headers)
+  if (type && !headers.has('content-type')) headers.set('content-type', type)
   const callerSignal = init.signal ?? given?.signal
+  const throwIfCancelled = () => callerSignal?.throwIfAborted()
   const doFetch = options.fetch ?? fetch
   return {
     url,
@@ -77,9 +77,10 @@ export async function prepare(
     hasHeader: (name) => headers.has(name),
     redirect: init.redirect ?? given?.redirect ?? 'follow',
     isCancelled: () => callerSignal?.aborted === true,
+    throwIfCancelled,
     pause: async (ms) => {
       await new Promise((resolve) => setTimeout(resolve, ms))
-      callerSignal?.throwIfAborted()
+      throwIfCancelled()
     },
     tell: createListener(options),
     send: async (to, more, redirect, as) => {
@@ -90,7 +91,7 @@ export async function prepare(
       const limit = new AbortController()
       const timer = setTimeout(() => limit.abort(noAnswer()), readTimeout(options) / 2)
       const signal = callerSignal ? AbortSignal.any([callerSignal, limit.signal]) : limit.signal
-      const content = as || body === undefined || body === null ? { body: null } : { body }
+      const content = { body: as ? null : (body ?? null) }
       const credentials = given && !init.credentials ? { credentials: given.credentials } : {}
       try {
         const request = { ...init, ...credentials, ...content, method: as ?? method, headers: all, redirect, signal }
@@ -138,10 +139,18 @@ export function connect(
   return nodes.connect(network, genesis, options.rpc ?? defaultRpc)
 }
 
-/** Equal for equal requests of one wallet. A body that cannot be compared makes every request unique. */
-function createKey(method: string, url: URL, body: unknown, wallet: string): string {
-  const bytes = readBytes(body)
-  return digest([method, url.href, bytes ? encodeBase64url(sha256(bytes)) : crypto.randomUUID(), wallet])
+/** Whether a payment was on a local chain that ended, so that no node can show its outcome. */
+export function isOnEndedChain(
+  { nodes, defaultRpc }: ClientParts,
+  { options }: PaidRequest,
+  { network, genesis }: Pick<Intent, 'network' | 'genesis'>,
+): boolean {
+  return nodes.hasEnded(network, genesis, options.rpc ?? defaultRpc)
+}
+
+/** Equal for equal requests of one wallet. */
+function createKey(method: string, url: URL, body: ReplayableBody['content'], wallet: string): string {
+  return digest([method, url.href, encodeBase64url(sha256(readBytes(body))), wallet])
 }
 
 /** Computes one name from these texts. */
@@ -153,9 +162,9 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-function readBytes(body: unknown): Uint8Array | undefined {
-  if (body === undefined || body === null) return new Uint8Array()
-  if (typeof body === 'string' || body instanceof URLSearchParams) return encode(String(body))
+function readBytes(body: ReplayableBody['content']): Uint8Array {
+  if (body === undefined) return new Uint8Array()
   if (body instanceof ArrayBuffer) return new Uint8Array(body)
-  return ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : undefined
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+  return encode(String(body))
 }

@@ -17,7 +17,7 @@ async function approveAfter(ms: number, payableUntil = Number.POSITIVE_INFINITY)
         return true
       },
     },
-    ...{ journal, wallet: { address: 'payer' }, tell: () => {}, payableUntil },
+    ...{ journal, wallet: { address: 'payer' }, tell: () => {}, throwIfCancelled: () => {}, payableUntil },
     lifetime: lifetimeOf('before'),
     read: async () => lifetimeOf('after'),
   }

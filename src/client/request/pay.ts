@@ -14,7 +14,7 @@ import { sumParts } from '../../core/payment/splits.ts'
 import type { Posting } from '../../core/payouts/outgoing-wallet.ts'
 import type { Challenge } from '../../core/protocol/challenge.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { PaymentError } from '../errors.ts'
+import { JournalError, PaymentError } from '../errors.ts'
 import type { Intent, Journal } from '../journal/journal.ts'
 import type { Connection } from '../nodes.ts'
 import { type ClientOptions, type PaymentOffer, readTimeout } from '../options.ts'
@@ -22,15 +22,15 @@ import { type Candidate, readExpiry, readLimits, shortestRemainingMs } from '../
 import type { ClientParts, PaidRequest } from './paid-request.ts'
 
 export interface PayParts
-  extends Pick<PaidRequest, 'journal' | 'wallet' | 'options' | 'tell'>,
+  extends Pick<PaidRequest, 'journal' | 'wallet' | 'options' | 'tell' | 'throwIfCancelled'>,
     Pick<Connection, 'rpc' | 'notices'> {
   readonly clock: Clock
 }
 
 export function payParts({ clock }: ClientParts, paidRequest: PaidRequest, connection: Connection): PayParts {
-  const { journal, wallet, options, tell } = paidRequest
+  const { journal, wallet, options, tell, throwIfCancelled } = paidRequest
   const { rpc, notices } = connection
-  return { rpc, clock, journal, wallet, options, tell, ...(notices && { notices }) }
+  return { rpc, clock, journal, wallet, options, tell, throwIfCancelled, ...(notices && { notices }) }
 }
 
 export interface Purchase {
@@ -108,9 +108,9 @@ const quickMs = 5_000
 const firstPauseMs = 100
 const longestPauseMs = 1_000
 
-/** Asks the caller, and reserves the amount. */
+/** Asks the caller, and reserves the amount. Throws the caller's reason if the caller has aborted meanwhile. */
 export async function approve(
-  { clock, journal, wallet, options, tell, ...times }: PayParts & ApprovalTimes,
+  { clock, journal, wallet, options, tell, throwIfCancelled, ...times }: PayParts & ApprovalTimes,
   candidate: Candidate,
   url: URL,
   { description, allowance, ...terms }: Terms,
@@ -140,6 +140,7 @@ export async function approve(
       requestId,
     })
   const lifetime = isSlow ? requireLifetime(await times.read()) : times.lifetime
+  throwIfCancelled()
   const day = new Date(clock.now()).toISOString().slice(0, 10)
   const place = { url: url.href, host: url.host, network }
   const intent: Intent = { requestId, ...place, day, token, units, payer: wallet.address, state: 'reserved', ...more }
@@ -148,27 +149,31 @@ export async function approve(
   return { intent, lifetime }
 }
 
-/** Records a payment that the wallet does not sign as dead. */
+/** Records a payment that the wallet does not sign, or that the caller no longer wants, as dead. */
 export async function signOrDrop<Signed>(
-  journal: Journal,
+  { journal, throwIfCancelled }: Pick<PayParts, 'journal' | 'throwIfCancelled'>,
   requestId: string,
   signing: Promise<Signed>,
 ): Promise<Signed> {
   try {
-    return await signing
+    const signed = await signing
+    // The wallet may have asked a person. Nothing was sent yet.
+    throwIfCancelled()
+    return signed
   } catch (error) {
     await journal.change(requestId, { state: 'dead' })
+    throwIfCancelled()
     const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
     throw new PaymentError('declined', `The wallet did not sign: ${why}.`, { requestId })
   }
 }
 
 /** The signature is in the journal before it is sent anywhere. */
-async function sign({ journal, wallet }: PayParts, intent: Intent, order: PaymentOrder): Promise<Intent> {
+async function sign(parts: PayParts, intent: Intent, order: PaymentOrder): Promise<Intent> {
   const { requestId } = intent
-  const { wire, signature: tx, slot } = await signOrDrop(journal, requestId, signPayment(order, wallet))
+  const { wire, signature: tx, slot } = await signOrDrop(parts, requestId, signPayment(order, parts.wallet))
   const change = { state: 'signed', tx, wire, slot } as const
-  await journal.change(requestId, change)
+  await parts.journal.change(requestId, change)
   return { ...intent, ...change }
 }
 
@@ -183,7 +188,7 @@ export async function land(parts: PayParts, intent: Intent): Promise<Intent> {
   switch (fate.kind) {
     case 'landed':
       tell({ kind: 'confirmed', tx })
-      await journal.change(requestId, { state: 'landed' })
+      await journal.change(requestId, { state: 'landed' }).catch(ignoreJournalError)
       return { ...intent, state: 'landed' }
     case 'failed':
       await journal.change(requestId, { state: 'dead' })
@@ -208,6 +213,11 @@ export async function land(parts: PayParts, intent: Intent): Promise<Intent> {
       )
     }
   }
+}
+
+/** The chain shows that a payment landed, so its buyer gets the resource although the journal cannot record it. */
+export function ignoreJournalError(error: unknown): void {
+  if (!(error instanceof JournalError)) throw error
 }
 
 async function sendAndFollow(

@@ -96,29 +96,34 @@ async function deliver(parts: PresentParts, intent: Intent, response: Response, 
   const { paidRequest, journal, tell } = parts
   const { requestId } = intent
   const { status, headers } = response
-  // An error of the resource can mean that the server did not take the payment. The next call finds out.
-  const isError = status >= 400
   const tx = readX402Report(headers).tx ?? readMppReceipt(headers) ?? ''
   tell({ kind: 'delivered', tx, requestId, status })
-  const end = async (isWhole: boolean): Promise<void> => {
+  const close = async (state: 'done' | 'dead' | undefined): Promise<void> => {
     try {
-      const isDone = isWhole && (!isError || (await readFate(parts, intent)).kind === 'landed')
-      if (isDone) await journal.change(requestId, { state: 'done', ...(tx !== '' && { tx }) })
+      if (state) await journal.change(requestId, { state, ...(tx !== '' && { tx }) })
       await journal.release(requestId)
     } catch {
       // The resource is here. A failure of the journal costs one request to the server at the next call.
     }
   }
+  // An error of the resource can mean that the server did not take the payment. Many callers do not read its body.
+  if (status >= 400) {
+    await close(endStates[(await readFate(parts, intent)).kind])
+    return response
+  }
   if (isRedirect(response)) {
-    await end(true)
+    await close('done')
     return followRedirect(paidRequest, response, url)
   }
   return watchBody(response, {
     extent: { ...readExtent(response, true, undefined), isCut: false },
-    end: (ending) => end(ending !== 'broken'),
+    end: (ending) => close(ending === 'broken' ? undefined : 'done'),
     exhausted: () => new TypeError('a response without an allowance cannot exceed it'),
   })
 }
+
+/** While the payment may still land, the next call sends the same credential. */
+const endStates = { landed: 'done', failed: 'dead', expired: 'dead', unknown: undefined } as const
 
 function readFate({ rpc, genesis }: PresentParts, intent: Intent): Promise<CosignedFate> {
   const { payer, wire = '', slot = Number.MAX_SAFE_INTEGER, memo } = intent

@@ -3,6 +3,7 @@
  * payment is made.
  */
 
+import { toOneLine } from '../../core/encoding/one-line.ts'
 import { type AllowanceLeft, allowanceHeader, parseAllowanceLeft } from '../../core/payment/allowance.ts'
 import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { formatProof, proofHeader, proofText } from '../../core/protocol/proof.ts'
@@ -136,7 +137,7 @@ async function readProblem(response: Response, timeoutMs: number) {
   const { code, retryable, detail, type } = value as Record<string, unknown>
   if (typeof code !== 'string' || typeof retryable !== 'boolean' || type !== `urn:paystile:problem:${code}`)
     return undefined
-  return { code, retryable, detail: typeof detail === 'string' ? detail : code }
+  return { code: toOneLine(code), retryable, detail: toOneLine(typeof detail === 'string' ? detail : code) }
 }
 
 function retryAfterMs(response: Response): number {

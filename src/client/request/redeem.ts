@@ -6,6 +6,7 @@ import type { Intent, Left } from '../journal/journal.ts'
 import { readTimeout } from '../options.ts'
 import { type Ending, readExtent, watchBody } from './body.ts'
 import type { ClientParts, PaidRequest } from './paid-request.ts'
+import { ignoreJournalError } from './pay.ts'
 import { redeemProof } from './redeem-proof.ts'
 import { readReason } from './unreachable.ts'
 
@@ -40,11 +41,15 @@ export async function redeem(
   const now = clock.now()
   const extent = readExtent(response, hasHeader('range'), left)
   if (left?.unit === 'second') await noteWindow(paidRequest, intent, leftAfter(left, response, 0, now))
+  const isUsed = isCounted(paidRequest, response)
+  // Many callers do not read the body of an error. The next call uses the payment all the same.
+  if (!isUsed && intent.scope === undefined) await journal.release(intent.requestId).catch(ignoreJournalError)
   const end = async (ending: Ending, bytes: number): Promise<void> => {
+    if (!isUsed) return
     try {
       if (intent.scope === undefined)
-        await endOwn(paidRequest, intent, response, ending, left ? leftAfter(left, response, bytes, now) : {})
-      else if (isCounted(paidRequest, response) && isOver(left, ending))
+        await endOwn(paidRequest, intent, ending, left ? leftAfter(left, response, bytes, now) : {})
+      else if (isOver(left, ending))
         await journal.end(intent.requestId, left ? leftAfter(left, response, bytes, now) : {})
     } catch {
       // The resource is here. A failure of the journal costs one request to the server at the next call, and no
@@ -71,13 +76,7 @@ function isOver(left: AllowanceLeft | undefined, ending: Ending): boolean {
   return ending === 'whole' || (ending === 'cut' && left?.unit === 'byte')
 }
 
-async function endOwn(
-  paidRequest: PaidRequest,
-  intent: Intent,
-  response: Response,
-  ending: Ending,
-  { remaining }: Left,
-): Promise<void> {
+async function endOwn(paidRequest: PaidRequest, intent: Intent, ending: Ending, { remaining }: Left): Promise<void> {
   const { journal, hasHeader } = paidRequest
   // If the caller asked for a part of a file, the rest can still be requested; the server reports when all has arrived.
   // Bytes that were not needed remain for the same request.
@@ -85,7 +84,7 @@ async function endOwn(
     intent.unit === 'file'
       ? ending === 'whole' && !hasHeader('range')
       : ending !== 'broken' && (intent.unit !== 'byte' || remaining === 0)
-  if (isDone && isCounted(paidRequest, response)) await journal.change(intent.requestId, { state: 'done' })
+  if (isDone) await journal.change(intent.requestId, { state: 'done' })
   await journal.release(intent.requestId)
 }
 
@@ -95,17 +94,20 @@ async function noteWindow({ journal }: PaidRequest, { requestId, until }: Intent
     await journal.change(requestId, left).catch(() => {})
 }
 
-/** The rest after a response with this many bytes, with its end by the local clock. */
+/** The rest after a response with this many bytes, with its end by the server's clock. */
 function leftAfter({ unit, remaining, until }: AllowanceLeft, response: Response, bytes: number, now: number): Left {
-  if (unit === 'second') return { remaining, until: now + remaining * 1000 }
-  const end = until === undefined ? Number.NaN : Date.parse(until) - readSkew(response, now)
+  if (unit === 'second')
+    return { remaining, until: Math.min(now + readSkew(response, now) + remaining * 1000, latestTime) }
   const isDecoded = (response.headers.get('content-encoding') ?? 'identity') !== 'identity'
   const rest = unit === 'byte' ? Math.max(0, remaining - (isDecoded ? 0 : bytes)) : remaining
-  return { remaining: rest, ...(Number.isFinite(end) && { until: end }) }
+  return { remaining: rest, ...(until !== undefined && { until: Date.parse(until) }) }
 }
 
+/** The latest time of a `Date`. The journal could not return a much larger number. */
+const latestTime = 8.64e15
+
 /** The lead of the server's clock over the local one, with a precision of one second. */
-function readSkew(response: Response, now: number): number {
+export function readSkew(response: Response, now: number): number {
   const skew = Date.parse(response.headers.get('date') ?? '') - now
   return Math.abs(skew) > 2_000 ? skew : 0
 }
@@ -123,14 +125,26 @@ export function isRedirect({ type, status }: Response): boolean {
   return type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)
 }
 
-/** A proof is never sent to the target of a redirect. A redirect is followed without it, and only within the origin. */
-export async function followRedirect({ send, method }: PaidRequest, response: Response, url: URL): Promise<Response> {
+/**
+ * A proof is never sent to the target of a redirect. A redirect is followed without it, only within the origin, and
+ * only if the caller follows redirects.
+ */
+export async function followRedirect(paidRequest: PaidRequest, response: Response, url: URL): Promise<Response> {
+  const { send, method, redirect } = paidRequest
+  if (redirect === 'manual') return response
   const location = response.headers.get('location')
   const to = location === null ? undefined : parseUrl(location, url)
+  const place = to?.href ?? 'another place'
   if (to?.origin !== url.origin) {
     throw new PaymentError(
       'redirect_refused',
-      `The paid response redirects to ${to?.origin ?? 'another place'}, which was not paid. Fetch it yourself if you trust it.`,
+      `The paid response redirects to ${place}, which was not paid. Fetch it yourself if you trust it.`,
+    )
+  }
+  if (redirect === 'error') {
+    throw new PaymentError(
+      'redirect_refused',
+      `The paid response redirects to ${place}, but redirect is 'error'. Fetch that address yourself: the next call makes a new payment.`,
     )
   }
   const { status } = response

@@ -11,9 +11,11 @@ import { readTimeout } from '../options.ts'
 import { checkChallenge, listCandidates, readExpiry } from '../policy.ts'
 import { listPermitted, readForeignOffers } from '../protocols/choose.ts'
 import { readJson } from '../read-json.ts'
+import { canSignMessages } from '../wallet.ts'
 import type { ForeignReading } from './foreign-purchase.ts'
 import { type ClientParts, connect, digest, type PaidRequest } from './paid-request.ts'
 import { pay, payParts } from './pay.ts'
+import { readSkew } from './redeem.ts'
 import { explainUnreachable } from './unreachable.ts'
 
 /** A challenge that passed the policy's first checks. */
@@ -32,6 +34,8 @@ export interface ChallengeReading {
   readonly allowance: Offered | undefined
   /** Identifies its scope, if it is for more than one request. */
   readonly scope: string | undefined
+  /** The lead of the server's clock over the local one. */
+  readonly skewMs: number
 }
 
 /** Sends the unpaid request. A response other than 402 is the result. */
@@ -62,7 +66,8 @@ export async function requestChallenge(
     allowance && isShared(allowance) && challenge.scope !== undefined
       ? digest([url.origin, challenge.scope, wallet.address, network, challenge.genesis ?? ''])
       : undefined
-  return { kind: 'asked', response, challenge, url, network, announced: kind.kind, secret, allowance, scope }
+  const skewMs = readSkew(response, parts.clock.now())
+  return { kind: 'asked', response, challenge, url, network, announced: kind.kind, secret, allowance, scope, skewMs }
 }
 
 /**
@@ -100,6 +105,12 @@ export async function payChallenge(
   const { challenge, url, network, allowance, scope } = asked
   const candidates = listCandidates(challenge, network, paidRequest.options)
   const proof = chooseProofKind(challenge, asked.announced)
+  if (proof === 'sig' && !canSignMessages(paidRequest.wallet))
+    throw new PaymentError(
+      'declined',
+      'The server requires a signature as proof, and this wallet cannot sign messages. Nothing was paid.',
+      { requestId: challenge.requestId },
+    )
   const connection = await connect(parts, paidRequest, network, challenge.genesis)
   const { genesis } = connection
   const claim = proof === 'claim' ? asked.secret : undefined

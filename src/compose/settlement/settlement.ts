@@ -128,10 +128,10 @@ export async function startConversion(
 
 async function openConverting(service: Runtime, route: Converting, conversion: ConversionConfig) {
   const converter = await openConverter(service, route, conversion)
-  const { clock, log, meter, sealer, leads } = service
+  const { clock, clockCheck, log, meter, sealer, leads } = service
   const { outgoing, kv } = service.ledger
   const { isPaused } = createPauseSwitch(kv, clock)
-  const parts = { outgoing, kv, converters: [converter], isPaused, sealer, clock, log, meter, leads }
+  const parts = { outgoing, kv, converters: [converter], isPaused, sealer, clock, clockCheck, log, meter, leads }
   return { converter, loop: startSettlement(parts) }
 }
 

@@ -21,7 +21,7 @@ export type CheckoutState =
   | { readonly state: 'confirming'; readonly tx?: string }
   /** Paid. A reload shows the purchased resource. */
   | { readonly state: 'paid'; readonly tx: string }
-  /** Paid and used up. */
+  /** Paid, and used up or refunded. */
   | { readonly state: 'used'; readonly tx: string }
   /** Paid, but this browser lacks the cookie that unlocks the purchase. Whether it was used is not revealed. */
   | { readonly state: 'stranded'; readonly tx: string }

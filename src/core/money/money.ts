@@ -49,6 +49,14 @@ export function formatNumber(value: number): string | undefined {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
+/** The number of decimal digits that a float preserves. */
+const exactDigits = 15
+
+/** Whether the decimal text of a number is the one that was written. */
+export function isExactNumber(text: string): boolean {
+  return text.replace('.', '').replace(/^0+/, '').length <= exactDigits
+}
+
 /** Latin digits in every language, so that whole and fraction match. */
 const plainDigits = { numberingSystem: 'latn' } as const
 

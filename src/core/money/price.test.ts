@@ -8,6 +8,8 @@ describe('readPrice', () => {
     [1, 1_000_000n],
     [1e-6, 1n],
     [0.07, 70_000n],
+    [123_456_789.123456, 123_456_789_123_456n],
+    ['18446744073709.551615', 18_446_744_073_709_551_615n],
   ])('T48: reads %s USDC exactly', (price, units) => {
     expect(readPrice(price, 'USDC', 6)).toEqual({ kind: 'price', units })
   })
@@ -27,6 +29,7 @@ describe('readPrice', () => {
     [null, 'a number or decimal text'],
     [1n, 'a number or decimal text'],
     ['20000000000000', 'can express'],
+    [18_446_744_073_709.55, 'more digits than a number keeps'],
   ])('T49, T50: refuses %s with a reason', (price, reason) => {
     expect(readPrice(price, 'USDC', 6)).toEqual({ kind: 'problem', why: expect.stringContaining(reason) })
   })

@@ -2,7 +2,7 @@
  * Reads prices from the configuration, and computes the price of bytes. A price that cannot be charged exactly is
  * refused, never rounded.
  */
-import { formatNumber, maxUnits, parseUnits } from './money.ts'
+import { formatNumber, isExactNumber, maxUnits, parseUnits } from './money.ts'
 import type { TokenCode } from './tokens.ts'
 
 export type PriceReading =
@@ -17,6 +17,8 @@ export function readPrice(value: unknown, token: TokenCode, decimals: number): P
     return problem(`must be a plain decimal such as 0.01, not ${JSON.stringify(String(value))}`)
   if (text.startsWith('-') || /^0(\.0+)?$/.test(text)) return problem(`must be more than zero, not ${text}`)
   const units = parseUnits(text, decimals)
+  if (units !== undefined && typeof value === 'number' && !isExactNumber(text))
+    return problem(`${text} has more digits than a number keeps; write it as text, in quotes`)
   if (units !== undefined) return { kind: 'price', units }
   if ((text.split('.')[1]?.length ?? 0) > decimals)
     return problem(`${text} has more decimals than ${token} (${decimals}); round it`)

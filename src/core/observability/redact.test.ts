@@ -128,7 +128,7 @@ describe('secrets of an environment and of addresses', () => {
     'chmod 600 ./keys/account.json',
     'http://127.0.0.1:8899 does not answer',
     'postgres://db.example/shopping',
-    '/home/somebody/paystile.yaml: abc',
+    '/srv/shop/paystile.yaml: abc',
   ])('%j stays as it is', (text) => {
     expect(hide(text)).toBe(text)
   })

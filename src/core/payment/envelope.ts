@@ -9,6 +9,20 @@ export interface Wrapping {
   readonly suffix: string
 }
 
+/**
+ * Headers of the original body that are wrong for the wrapped one. With a validator, a client would continue a broken
+ * download in the original body, at a position of the wrapped one.
+ */
+export const unwrappedHeaders = [
+  'accept-ranges',
+  'content-digest',
+  'content-md5',
+  'digest',
+  'etag',
+  'last-modified',
+  'repr-digest',
+]
+
 /** The wrapped value if the resource sent no body. */
 export const emptyBody = 'null'
 

@@ -36,8 +36,8 @@ export interface ReadOptions {
    * read.
    */
   readonly isDoubtful?: boolean
-  /** Ignores the watcher's result and asks the nodes now. */
-  readonly isAnew?: boolean
+  /** Whether the watcher's result is enough. If not, the nodes are asked. */
+  readonly isEnough?: (effect: Effect) => boolean
   /** The payment may have been read and forgotten, so it is not left to the watcher. */
   readonly isOld?: boolean
 }

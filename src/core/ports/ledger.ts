@@ -151,12 +151,12 @@ export interface Ledger {
   peek(tx: Uint8Array): Promise<PaymentStatus | undefined>
   /** Registers a payment and takes a grant in one atomic step. */
   take(take: Take): Promise<Taken>
-  /** Extends a lease. False if it was lost. */
+  /** Extends a lease. False if it was lost, or its payment was reverted. */
   renew(grant: Grant, leaseMs: number): Promise<boolean>
   /**
    * Consumes the used bytes of a grant permanently, `used` in total since its start, and holds up to `more` further
-   * ones. Returns the number held, 0 if nothing is left, or undefined without a change if the lease was lost. Repeating
-   * a call, for example after a lost response, consumes nothing more.
+   * ones. Returns the number held, 0 if nothing is left, or undefined without a change if the lease was lost or its
+   * payment was reverted. Repeating a call, for example after a lost response, consumes nothing more.
    */
   advance(grant: Grant, used: bigint, more: bigint): Promise<bigint | undefined>
   /**

@@ -129,6 +129,18 @@ describe('challenge', () => {
     expect(JSON.parse(write(parts)).instructions).not.toContain('This buys')
   })
 
+  it('T112: has no text that a terminal obeys, when a client reads it', () => {
+    const evil = 'a\u001b[8m\r\nb\u009b31m\u202ec\u2066'
+    const odd = {
+      ...JSON.parse(write(parts)),
+      ...{ recipient: evil, instructions: evil, description: evil, resource: evil, expiresAt: evil, payUrl: evil },
+      ...{ proof: [evil], genesis: evil, scope: evil, splits: [{ recipient: evil, amounts: { USDC: '1' } }] },
+    }
+    const read = readChallenge(odd)
+    expect(read?.description).toBe('a [8m b 31m c ')
+    expect(JSON.stringify(read)).not.toMatch(/\\u00|\\r|\\n|\u009b|\u202e|\u2066/)
+  })
+
   it('omits fields with the wrong form', () => {
     const odd = {
       ...JSON.parse(write(parts)),

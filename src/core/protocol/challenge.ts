@@ -5,6 +5,7 @@
  * each challenge joins it with these three.
  */
 import { isFields } from '../encoding/fields.ts'
+import { toOneLine } from '../encoding/one-line.ts'
 import { asciiJson, type HeaderPairs } from '../http/http.ts'
 import { formatUnits, parseDecimal } from '../money/money.ts'
 import type { ByToken, Mint, MintTable, Network, TokenCode } from '../money/tokens.ts'
@@ -229,6 +230,7 @@ function splToken(token: TokenCode, mints: MintTable): string {
  * Reads the body of a 402. Undefined if the body is not a challenge of this protocol.
  *
  * The required fields must be present. Optional fields are taken if they are well-formed, and left out otherwise.
+ * Texts are reduced to one line, because people read them on a terminal before they pay.
  */
 export function readChallenge(value: unknown): Challenge | undefined {
   if (!isFields(value)) return undefined
@@ -239,15 +241,15 @@ export function readChallenge(value: unknown): Challenge | undefined {
   if (!Array.isArray(acceptedMints) || acceptedMints.length === 0 || !acceptedMints.every(isTokenCode)) return undefined
   const splits = readSplits(value['splits'])
   if (!splits) return undefined
-  const text = (key: string) => (typeof value[key] === 'string' ? { [key]: value[key] } : {})
+  const text = (key: string) => (typeof value[key] === 'string' ? { [key]: toOneLine(value[key]) } : {})
   return {
     status: 402,
     requestId,
-    recipient,
+    recipient: toOneLine(recipient),
     amount,
     currency,
     acceptedMints,
-    instructions,
+    instructions: toOneLine(instructions),
     ...readAmounts(value['amounts']),
     ...splits,
     ...readMints(value['mints']),
@@ -279,7 +281,7 @@ function readSplits(value: unknown): Pick<Challenge, 'splits'> | undefined {
     if (!isFields(split) || typeof split['recipient'] !== 'string' || !isFields(split['amounts'])) return []
     const { amounts = {} } = readAmounts(split['amounts'])
     const isWhole = Object.keys(amounts).length === Object.keys(split['amounts']).length
-    return isWhole ? [{ recipient: split['recipient'], amounts }] : []
+    return isWhole ? [{ recipient: toOneLine(split['recipient']), amounts }] : []
   })
   return splits.length === value.length ? { splits } : undefined
 }
@@ -298,7 +300,7 @@ function readMints(value: unknown): Pick<Challenge, 'mints'> {
 }
 
 function readList(value: unknown): Pick<Challenge, 'proof'> {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? { proof: value } : {}
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? { proof: value.map(toOneLine) } : {}
 }
 
 function readAllowance(value: unknown): Pick<Challenge, 'allowance'> {

@@ -54,6 +54,22 @@ describe('a YAML file', () => {
     ])
   })
 
+  it.each(['KEY', 'KEY:-none}', '}', '1KEY}'])('tells where a variable is misspelt: ${%s', async (rest) => {
+    expect(
+      await problemsOf(
+        good.replace('KEY}', () => rest),
+        { KEY: 'k' },
+      ),
+    ).toEqual([
+      `paystile.yaml:6:18: headers.Authorization: has \${ without a name and }; write \${NAME} for a variable, or $\${ for a literal \${`,
+    ])
+    const plan = await read(
+      good.replace('{KEY}', () => `\${${rest}`),
+      { KEY: 'k' },
+    )
+    expect(plan.routes[0]?.upstream.headers).toEqual({ authorization: `Bearer \${${rest}` })
+  })
+
   it.each([
     ['0x52908400098527886E0F7030069857D2E4169EE7', 'is not a Solana address but an Ethereum address'],
     ['0x10', 'is not a Solana address'],
@@ -106,6 +122,17 @@ describe('a YAML file', () => {
     ['a text with a colon', 'seller: Shop: cheap\n', /paystile\.yaml:1:9: .* put a text that contains ": " in quotes/],
     ['a reserved character', 'seller: @shop\n', /paystile\.yaml:1:9: .*put the text in quotes/],
     ['a tag of a program', 'routes: !!js/function "x"\n', /paystile\.yaml:1:9: /],
+    ['two documents', 'token: USDC\n---\ntoken: SOL\n', /paystile\.yaml:2:1: a second document begins here/],
+    [
+      'an alias of itself',
+      'routes: &r\n  - *r\n',
+      /paystile\.yaml:2:3: routes: is nested too deeply, or an alias contains itself; flatten it, or remove the alias$/,
+    ],
+    [
+      'a password with a %',
+      `${good.replace(/headers:\n.*\n/, '').replace('http://', 'http://u:50%off@')}`,
+      /^paystile\.yaml:4:11: upstream: has a user name or password with a single %; write %25 for it$/,
+    ],
     ['text', 'just text', /paystile\.yaml:1:1: must be an object of names and values/],
     ['nothing', '', /routes: is missing/],
     ['a prototype', '__proto__:\n  polluted: 1\nroutes: []\n', /__proto__: is not an option/],

@@ -1,6 +1,7 @@
 /** Converts a configuration into a plan: every route with its paywall's options and its upstream, or all problems. */
 import { createHash } from 'node:crypto'
 import { type RoutesOptions, readRoutesConfig } from '../../api/options.ts'
+import { attempt } from '../../core/errors/attempt.ts'
 import { ConfigurationError } from '../../core/errors/configuration-error.ts'
 import { parseEndpoint } from '../../core/http/endpoint.ts'
 import { bindsBody } from '../../paywall/config/binding.ts'
@@ -224,7 +225,12 @@ function readUpstream(
   const url = new URL(address)
   const lower = (headers: Readonly<Record<string, string>> = {}) =>
     Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  const credentials = attempt(() => `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`)
+  if (credentials === undefined) {
+    const place = route.upstream === undefined ? ['upstream'] : at('upstream')
+    problems.push({ place, why: 'has a user name or password with a single %; write %25 for it' })
+    return undefined
+  }
   const basic = credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
   const { connectSeconds = 10, answerSeconds = 60, idleSeconds = 300 } = { ...data.timeouts, ...route.timeouts }
   const probe = { ...data.probe, ...route.probe }

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isMap, isScalar, isSeq, type Scalar } from 'yaml'
-import { parseYaml } from './file.ts'
+import { parseYaml } from './plan-text.ts'
 
 /** The price of a route as the file has it. */
 export interface WrittenPrice {

@@ -9,6 +9,7 @@ const explanations: Readonly<Partial<Record<ErrorCode, string>>> = {
   BLOCK_AS_IMPLICIT_KEY:
     'an option begins inside the value of another one: indent both equally, and put a text that contains ": " in quotes',
   BAD_SCALAR_START: 'a text cannot begin with this character: put the text in quotes',
+  MULTIPLE_DOCS: 'a second document begins here: remove the line ---',
   DUPLICATE_KEY: 'the option is set twice: remove one of them',
   TAB_AS_INDENT: 'a tab indents the line: use spaces',
 }

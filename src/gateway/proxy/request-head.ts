@@ -20,7 +20,10 @@ export function createOutgoing(plan: Plan, { upstream, config }: RoutePlan): Out
   return (request, target, facts) => {
     const { headers, rawHeaders, socket } = request
     const said = (name: string): string | undefined => (trustsProxy ? headers[name]?.toString() : undefined)
-    const outgoing = passingHeaders(rawHeaders, facts ? passesWithKey : passes)
+    const keep = facts ? passesWithKey : passes
+    // A wrapped body must be whole. It has no validator, so only a client that continues another body sends `If-Range`.
+    const isWhole = isPlain && headers.range !== undefined && headers['if-range'] === undefined
+    const outgoing = passingHeaders(rawHeaders, isWhole ? (name) => name.toLowerCase() !== 'range' && keep(name) : keep)
     if (upstream.preserveHost && headers.host !== undefined && !('host' in upstream.headers))
       outgoing.push('host', headers.host)
     const before = said('x-forwarded-for')

@@ -103,7 +103,7 @@ function failed(why: string): Posted {
 /** Messages contain hosts and paths, so only codes are reported. */
 function describeReason(error: unknown): string {
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown }
-  if (name === 'TimeoutError') return 'it did not respond in time'
+  if (name === 'TimeoutError' || /TIMEOUT/.test(String(code))) return 'it did not respond in time'
   if (name === 'ForbiddenAddress') return 'its address is in a private network'
   return `it cannot be reached (${typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(code) ? code : 'no connection'})`
 }

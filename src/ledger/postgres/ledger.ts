@@ -20,12 +20,14 @@ import {
   checkTake,
   checkTx,
   checkUsed,
+  isReverted,
   judgeTake,
   type Lease,
   openAccount,
   readStatus,
   readTime,
   renewed,
+  restoreRecord,
   tallyAfter,
 } from '../rules/grants.ts'
 import { reckoned } from '../rules/revaluation.ts'
@@ -195,7 +197,7 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
       checkLease(leaseMs)
       const { entry, answer } = await change(tx, unknown, (before) => {
         const lease = before?.leases.get(fence)
-        if (!before || !lease) return { answer: false }
+        if (!before || !lease || isReverted(before.account)) return { answer: false }
         const deadline = renewed(lease.deadline, leaseMs + slack, readTime(clock))
         const leases = new Map([...before.leases, [fence, { ...lease, deadline }] as const])
         return { entry: { ...before, leases, version: before.version + 1n }, answer: true }
@@ -208,7 +210,7 @@ function createGrants({ rows, clock, slack, change, reckon }: GrantParts): Grant
       checkAdvance(used, more)
       const { entry, answer } = await change<bigint | undefined>(tx, unknown, (before) => {
         const lease = before?.leases.get(fence)
-        if (!before || !lease) return { answer: undefined }
+        if (!before || !lease || isReverted(before.account)) return { answer: undefined }
         const now = readTime(clock)
         const next = advanced(readHolding(before, now), lease, used, more, now)
         const live = [...before.leases].filter(([, { deadline }]) => deadline > now)
@@ -290,11 +292,11 @@ function replacing(before: LedgerRow | undefined, record: PaymentRecord, now: nu
 function next(before: LedgerRow, restores: PaymentRecord | undefined, now: number): LedgerRow {
   const version = before.version + 1n
   if (!restores) return { ...before, version }
-  const { slot, paidAt, finality, worth, rates } = restores
+  const { token, required, received, finality } = restores
   return {
     ...before,
     version,
-    record: { ...before.record, slot, paidAt, worth, rates },
-    account: { ...before.account, finality, concludedAt: now },
+    record: restoreRecord(before.record, restores),
+    account: { ...before.account, token, required, received, finality, concludedAt: now },
   }
 }

@@ -191,6 +191,7 @@ const meta = 'CREATE TABLE IF NOT EXISTS paystile_meta (key text PRIMARY KEY, va
 /** Settings that could lose an acknowledged grant if they are off. */
 const durability = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 const readOnly = 'default_transaction_read_only'
+const isolation = 'default_transaction_isolation'
 /** If another server may take over, every commit must wait for it. */
 const standbys = 'synchronous_standby_names'
 
@@ -231,7 +232,7 @@ export async function readMeta(
 
 export async function checkDurability(database: Database): Promise<void> {
   const rows = await database.query('SELECT name, setting FROM pg_settings WHERE name = ANY ($1)', [
-    [...durability, standbys, readOnly],
+    [...durability, standbys, readOnly, isolation],
   ])
   const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
   for (const name of durability) {
@@ -245,6 +246,14 @@ export async function checkDurability(database: Database): Promise<void> {
     throw new LedgerConfigurationError(
       `The ledger ${database.name} cannot be written to (${readOnly}=on)`,
       'set it off for this user and database',
+    )
+  }
+  // Its transactions read the state before they waited for a lock, so a refund would not see a registration, and vice
+  // versa.
+  if (settings.get(isolation) === 'repeatable read') {
+    throw new LedgerConfigurationError(
+      `The ledger ${database.name} runs with ${isolation}='repeatable read' and could both refund and serve a payment`,
+      "set it to 'read committed' for this user and database",
     )
   }
   if (!database.hasStandby) return

@@ -33,7 +33,7 @@ export const settlingMs = 10_000
 const longestHoldMs = hourMs
 /** The retention of delivered events. */
 export const keptMs = 30 * dayMs
-/** The number of old events that are deleted at once. */
+/** The number of old events, values or rates that are deleted at once. */
 export const clearedAtOnce = 10
 
 /** A payment that expired without a delivery. */

@@ -161,6 +161,14 @@ function granted(
 }
 
 /**
+ * A running response for a reverted payment gets neither a longer lease nor more bytes. Its end is recorded, because the
+ * payment can land again.
+ */
+export function isReverted({ finality }: Pick<PaymentAccount, 'finality'>): boolean {
+  return finality === 'reverted'
+}
+
+/**
  * Updates a grant whose holder has used a part and needs more. A repeated call has the same effect.
  *
  * The grant may receive parts that other grants let lapse. So, like a take, it voids every other grant with a passed
@@ -290,6 +298,15 @@ export function openAccount(payment: PaymentRecord, now: number, late = false): 
   const trace = readTimeline(payment, now)
   const terms = { request, payer, scope, token, required, received, allowance, usableUntil }
   return { ...terms, finality, ...fresh, ...trace }
+}
+
+/**
+ * The record of a reverted payment that landed again. In another block, a program or a token fee can move other amounts.
+ * The purchase stays as it was registered.
+ */
+export function restoreRecord(before: PaymentRecord, again: PaymentRecord): PaymentRecord {
+  const { scope, recipient, allowance, usableUntil, endpoint } = before
+  return { ...again, scope, recipient, allowance, usableUntil, endpoint }
 }
 
 /** The ledger's time in whole milliseconds. Throws without a valid time, because no lease could be judged. */

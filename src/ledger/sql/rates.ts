@@ -3,6 +3,7 @@ import { hasRates, type JournaledRates, type RateTable } from '../../core/money/
 import { isKnownCode, isTokenCode, type TokenCode } from '../../core/money/tokens.ts'
 import { type RateJournal, type RateQuery, ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Clock } from '../../core/runtime.ts'
+import { clearedAtOnce } from '../rules/events.ts'
 import { readTime } from '../rules/grants.ts'
 import { first, type Query, raw, type SqlStore, sql, type Whole, type Work } from './work.ts'
 
@@ -35,10 +36,13 @@ export function createRateJournal(store: SqlStore, clock: Clock): RateJournal {
               AND last.sol IS NOT DISTINCT FROM ${isSol} AND last.others IS NOT DISTINCT FROM ${isOthers})
           ON CONFLICT (feed, at) DO UPDATE SET source = excluded.source, usdc = excluded.usdc, native = excluded.native,
             sol = excluded.sol, others = excluded.others`
-        // The rates that were in force at the oldest kept time stay.
+        // The rates that were in force at the oldest kept time stay. A wrong clock may show this time, so few are deleted
+        // at once, the oldest first.
         const oldest = now - ratesKeptMs
-        yield sql`DELETE FROM {rates} AS old WHERE at < ${oldest} AND EXISTS (SELECT 1 FROM {rates} AS next
-          WHERE next.feed = old.feed AND next.at > old.at AND next.at <= ${oldest})`
+        yield sql`DELETE FROM {rates} WHERE (feed, at) IN (SELECT feed, at FROM {rates} AS old
+          WHERE at < ${oldest} AND EXISTS (SELECT 1 FROM {rates} AS next
+            WHERE next.feed = old.feed AND next.at > old.at AND next.at <= ${oldest})
+          ORDER BY at LIMIT ${raw(String(clearedAtOnce))} ${store.dialect.skipLocked})`
       }),
     find: (query) => store.read(() => findRates(query)),
   }

@@ -1,5 +1,5 @@
 /** A SQLite database: a file with durable commits, or a database in the memory of this process. */
-import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
+import { type BigIntStats, closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { attempt } from '../../core/errors/attempt.ts'
@@ -80,10 +80,14 @@ function makePrivately(path: string): void {
 }
 
 function useFile(db: DatabaseSyncInstance, path: string, busyTimeoutMs: number): SqliteFile {
-  const place = placeOf(path)
+  // The log and its index stay as they are while a connection is open. They are beside the file, not beside a link to it.
+  const real = realpathSync(path)
+  const readPlaces = () => [path, `${real}-wal`, `${real}-shm`].map(placeOf).join()
+  const places = readPlaces()
   /** A file that was moved or replaced may be missing after a restart, so no commit to it is acknowledged. */
   const checkInPlace = () => {
-    if (placeOf(path) !== place) throw new LedgerUnavailable(`The ledger ${path} no longer exists.`)
+    if (readPlaces() !== places)
+      throw new LedgerUnavailable(`The ledger ${path} no longer exists, or its log does not.`)
   }
   return useDatabase({ db, path, isInMemory: false, busyTimeoutMs, checkInPlace })
 }

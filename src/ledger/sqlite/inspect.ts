@@ -1,5 +1,5 @@
 /** Inspects a SQLite ledger without changes, even while a server uses it. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
@@ -50,7 +50,9 @@ export function inspectFile(given: string, identity: KnownIdentity, now: number)
  * in use already has them.
  */
 function openUntouched(path: string): DatabaseSyncInstance {
-  const isInUse = existsSync(`${path}-wal`) && existsSync(`${path}-shm`)
+  // They are beside the file itself, not beside a link to it.
+  const real = realpathSync(path)
+  const isInUse = existsSync(`${real}-wal`) && existsSync(`${real}-shm`)
   if (isInUse) return new DatabaseSync(path, { readOnly: true })
   const url = pathToFileURL(path)
   url.searchParams.set('immutable', '1')

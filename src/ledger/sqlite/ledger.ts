@@ -19,6 +19,7 @@ import {
   checkTake,
   checkTx,
   checkUsed,
+  isReverted,
   judgeTake,
   readStatus,
   readTime,
@@ -107,7 +108,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     async renew(grant, leaseMs) {
       checkTx(grant.tx)
       checkLease(leaseMs)
-      const isRenewed = await changeGrant(grant, ({ id, lease }, now) => {
+      const isRenewed = await changeGrant(grant, ({ id, lease, finality }, now) => {
+        if (isReverted({ finality })) return false
         rows.setDeadline.run(BigInt(renewed(lease.deadline, leaseMs, now)), id, grant.fence)
         return true
       })
@@ -116,7 +118,8 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     async advance(grant, used, more) {
       checkTx(grant.tx)
       checkAdvance(used, more)
-      return changeGrant(grant, ({ id, account: before, lease }, now) => {
+      return changeGrant(grant, ({ id, account: before, lease, finality }, now) => {
+        if (isReverted({ finality })) return undefined
         const live = rows.find(grant.tx, now)?.live ?? []
         const next = advanced({ account: before, live }, lease, used, more, now)
         rows.lapseOthers.run(id, BigInt(now), grant.fence)
@@ -150,9 +153,7 @@ export function createSqliteLedger(file: SqliteFile, clock: Clock, reportToken?:
     },
     storage: { kind: 'sqlite', version: steps.length },
     ...createPorts(createSqliteStore(file), clock),
-    async close() {
-      await file.close()
-    },
+    close: file.close,
   }
 }
 

@@ -49,7 +49,7 @@ interface HoldingRow extends PaymentRow {
 
 type UseRow = Pick<PaymentRow, 'unit' | 'amount' | 'used' | 'deliveries' | 'free_uses' | 'positions'>
 
-interface GrantRow extends UseRow, TraceRow, Pick<PaymentRow, 'id'> {
+interface GrantRow extends UseRow, TraceRow, Pick<PaymentRow, 'id' | 'finality'> {
   readonly held: bigint
   readonly deadline: bigint
   readonly first: bigint
@@ -67,6 +67,7 @@ export interface FoundGrant {
   readonly id: bigint
   readonly account: UsedAllowance & PaymentTimeline
   readonly lease: Lease
+  readonly finality: Finality
 }
 
 const accountColumns = [
@@ -93,7 +94,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
     FROM payments WHERE tx = ?2`)
   const findGrant = prepare(`
     SELECT id, unit, payments.amount AS amount, used, deliveries, free_uses, positions, delivered_at, delivered_last,
-      undelivered_at, concluded_at, grants.amount AS held, deadline, first
+      undelivered_at, concluded_at, finality, grants.amount AS held, deadline, first
     FROM payments JOIN grants ON grants.payment = payments.id AND grants.fence = ?2 WHERE tx = ?1`)
   // A new payment, or one that replaces its late record. The rules allow no other case.
   const register = prepare(`
@@ -105,7 +106,8 @@ export function prepareRows(db: DatabaseSyncInstance) {
   const booked = prepare(`SELECT ${bookedColumns(sqliteDialect).sql} FROM payments AS paid WHERE id = ?`)
 
   const restore = prepare(`
-    UPDATE payments SET slot = ?, paid_at = ?, finality = ?, concluded_at = ?, worth = ?, rates = ? WHERE id = ?`)
+    UPDATE payments SET token = ?, required = ?, received = ?, splits = ?, slot = ?, paid_at = ?, finality = ?,
+      concluded_at = ?, worth = ?, rates = ? WHERE id = ?`)
   const setTally = prepare(`
     UPDATE payments SET used = ?, deliveries = ?, free_uses = ?, positions = ?, delivered_at = ?, delivered_last = ?,
       undelivered_at = ? WHERE id = ?`)
@@ -123,7 +125,7 @@ export function prepareRows(db: DatabaseSyncInstance) {
       const row = findGrant.get(tx, fence) as GrantRow | undefined
       if (!row) return undefined
       const lease = { amount: row.held, deadline: Number(row.deadline), from: row.first }
-      return { id: row.id, account: { ...readUse(row), ...readTrace(row) }, lease }
+      return { id: row.id, account: { ...readUse(row), ...readTrace(row) }, lease, finality: row.finality }
     },
     register: (payment: PaymentRecord, now: number, state: PaymentRow['state'], fence: bigint): bigint => {
       const { tx, request, payer, recipient, token, required, received, allowance, worth } = payment
@@ -138,10 +140,12 @@ export function prepareRows(db: DatabaseSyncInstance) {
     },
     reportToken: (): TokenCode | undefined => (reportToken.get() as { readonly value: TokenCode } | undefined)?.value,
     booked: (id: bigint): Booked => readBooked(booked.get(id) as unknown as BookedRow),
-    /** The payment landed again in another block, so the rates of that block apply. */
-    restore: (id: bigint, { slot, paidAt, finality, worth, rates }: PaymentRecord, now: number): void => {
+    /** As `restoreRecord`: the payment landed again in another block, so its amounts and rates apply. */
+    restore: (id: bigint, payment: PaymentRecord, now: number): void => {
+      const { token, required, received, slot, paidAt, finality, worth, rates } = payment
+      const money = [token, String(required), String(received), formatParts(payment)] as const
       const value = worth === undefined ? null : String(worth)
-      restore.run(BigInt(slot), BigInt(paidAt), finality, BigInt(now), value, formatRates(rates), id)
+      restore.run(...money, BigInt(slot), BigInt(paidAt), finality, BigInt(now), value, formatRates(rates), id)
     },
     /** A new payment has no grants yet, and was written with its first fence. */
     hold: (id: bigint, fence: bigint, lease: Lease, now: number, isNew: boolean): void => {

@@ -70,6 +70,16 @@ describe('a planted account', () => {
   })
 })
 
+describe('a transaction with an older blockhash', () => {
+  it('stays as it was signed', () => {
+    const sent = transaction()
+    const before = [...sent.bytes]
+    wall += 800
+    expect(submit(sent, core)).toMatchObject({ kind: 'landed', record: { failure: undefined } })
+    expect([...sent.bytes]).toEqual(before)
+  })
+})
+
 describe('slots', () => {
   it('are over at their own time, also after a jump within one', () => {
     expect([untilNextSlot(core), core.open]).toEqual([400, 10])

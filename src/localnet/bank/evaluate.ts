@@ -173,7 +173,7 @@ function notRun(failure: Failure): Execution {
  * verified over the original bytes.
  */
 function withBlockhash({ bytes, message }: Transaction, blockhash: string): Uint8Array {
-  const copy = bytes.slice()
+  const copy = Uint8Array.from(bytes)
   copy.set(decodeKey(blockhash), message.bytes.byteOffset - bytes.byteOffset + message.blockhashOffset)
   return copy
 }

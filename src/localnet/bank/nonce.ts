@@ -59,7 +59,7 @@ export function nonceAdmits(
 }
 
 export function advanceNonce(account: Account, next: string): Account {
-  const data = account.data.slice()
+  const data = Uint8Array.from(account.data)
   data.set(decodeAddress(next) ?? new Uint8Array(32), 40)
   new DataView(data.buffer).setBigUint64(72, lamportsPerSignature, true)
   return { ...account, data }

@@ -254,11 +254,11 @@ function readAddress(reader: Reader): string {
 }
 
 function readU32(reader: Reader): number {
-  return new DataView(readBytes(reader, 4).slice().buffer).getUint32(0, true)
+  return new DataView(Uint8Array.from(readBytes(reader, 4)).buffer).getUint32(0, true)
 }
 
 function readU64(reader: Reader): bigint {
-  return new DataView(readBytes(reader, 8).slice().buffer).getBigUint64(0, true)
+  return new DataView(Uint8Array.from(readBytes(reader, 8)).buffer).getBigUint64(0, true)
 }
 
 /** A length in one to three bytes of seven bits. Only the shortest encoding is accepted. */

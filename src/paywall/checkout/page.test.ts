@@ -182,6 +182,7 @@ describe('the checkout document', () => {
     ['paid', 'reload', false],
     ['paid', 'return', true],
     ['used', 'return', true],
+    ['used', 'reload', true],
     ['late', 'reload', true],
     ['expired', 'reload', true],
   ])('is as small as its text once nothing follows: %s, %s', (state, after, isSmall) => {

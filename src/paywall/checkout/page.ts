@@ -2,7 +2,6 @@
  * The checkout document: everything that a person needs to pay, in one document, readable without a script and without
  * loading anything. The script only makes it interactive.
  */
-
 import type { PageTexts } from '../../core/checkout/languages/en.ts'
 import { fill } from '../../core/checkout/languages/fill.ts'
 import type { Language } from '../../core/checkout/languages/language.ts'
@@ -75,8 +74,9 @@ function isHeldBack({ standing, isKept }: CheckoutFacts, { script }: CheckoutPar
 }
 
 /** Whether the page stays as it is: it waits for nothing, and has no receipt to show. */
-function isFinal({ standing: { state }, after }: CheckoutFacts): boolean {
-  if (state === 'paid' || state === 'used') return after === 'return'
+function isFinal({ standing: { state }, after, bought }: CheckoutFacts): boolean {
+  if (state === 'paid') return after === 'return'
+  if (state === 'used') return bought === undefined
   return state === 'expired' || state === 'late' || state === 'stranded'
 }
 

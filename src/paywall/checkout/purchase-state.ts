@@ -17,7 +17,8 @@ import { type Effect, judge, type Paid, type Quote } from '../../core/payment/ve
 import type { SignedDraft } from '../../core/ports/payment-drafts.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import { type OpenedRequest, openRequest } from '../../core/protocol/request-id.ts'
-import { readFinally, readWithin } from '../claim/verify-on-chain.ts'
+import { isRefunded } from '../claim/refunded.ts'
+import { readFinally, readForQuote, readWithin } from '../claim/verify-on-chain.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 import type { TransactionSlots } from './transaction-slot.ts'
 
@@ -125,17 +126,20 @@ export function createPurchaseStates(routeRuntime: RouteRuntime, slots: Transact
       if (hint !== undefined && (await isTrue(look, hint))) await remember(purchase, hint)
       const candidates = await candidatesOf(purchase, sent)
       const all = await Promise.all(candidates.map((tx) => readTransactionState(look, tx)))
-      const best = order.flatMap((name) => all.find(({ state }) => state.state === name) ?? [])[0]
-      if (best?.state.state === 'confirming' && sent && best.state.tx === sent.signature) {
+      const own = sent && all.find(({ state }) => 'tx' in state && state.tx === sent.signature)
+      let best = findBest(all)
+      let isGone = false
+      if (sent && best && best === own && best.state.state === 'confirming') {
+        isGone = await slots.isOver(sent)
         // A transaction that can no longer land counts as never sent.
-        if (await slots.isOver(sent)) return { state: idle(purchase) }
+        if (isGone) best = findBest(all.filter((one) => one !== own))
         // After this time the transaction would be late, so it is not sent again.
-        if (clock.now() < window.notAfter * 1000) await slots.sendAgain(sent)
+        else if (clock.now() < window.notAfter * 1000) await slots.sendAgain(sent)
       }
-      const outcome = sent && all.find(({ state }) => 'tx' in state && state.tx === sent.signature)
-      const isVain = outcome !== undefined && isPayable(outcome.state)
+      const isVain = own !== undefined && isPayable(own.state)
       if (best) return isVain ? { ...best, vain: sent?.signature ?? '' } : best
-      const isAwaited = hint !== undefined && clock.now() < purchase.expiresAt + hintMs
+      const mayLand = hint !== undefined && !(isGone && hint === sent?.signature)
+      const isAwaited = mayLand && clock.now() < purchase.expiresAt + hintMs
       return { state: isAwaited ? { state: 'confirming', tx: hint } : idle(purchase) }
     },
   }
@@ -156,12 +160,7 @@ async function readTransactionState(
   const { chain, ledger } = routeRuntime.runtime
   const txBytes = decodeSignature(tx)
   if (!txBytes) return { state: { state: 'wrong', tx, why: refusals.proof_malformed.title } }
-  const seen = chain.seen(tx)
-  // The watcher's data is enough to accept a payment. To ask for another one, the nodes are asked again.
-  const isEnough = seen !== undefined && judge(seen, quote).kind !== 'refused'
-  const reading = isEnough
-    ? ({ kind: 'found', effect: seen } as const)
-    : await chain.read(tx, 0, { isAnew: seen !== undefined })
+  const reading = await readForQuote(chain, tx, quote, { waitMs: 0 })
   if (reading.kind !== 'found') return { state: { state: 'confirming', tx } }
   const verdict = judge(reading.effect, quote)
   if (verdict.kind === 'refused') return { state: refusedState(tx, verdict, incoming) }
@@ -171,7 +170,9 @@ async function readTransactionState(
   const proof = { tx, txBytes, requestId, payer, payerBytes }
   const known = await ledger.peek(txBytes)
   const paid = readPaidPrice(verdict.kind === 'late' ? verdict.paid : verdict, reading.effect)
-  if (known?.state === 'spent') return { state: { state: 'used', tx }, proof, paid }
+  const isRegistered = known !== undefined && known.state !== 'late'
+  if (known?.state === 'spent' || (!isRegistered && (await isRefunded(ledger, txBytes))))
+    return { state: { state: 'used', tx }, proof, paid }
   if (known?.state === 'open' || known?.state === 'busy') return { state: { state: 'paid', tx }, proof, paid }
   if (verdict.kind === 'late') return { state: { state: 'late', tx }, proof }
   const final = await readFinally({ routeRuntime, incoming, proof }, quote, {}, known?.state === 'reverted')
@@ -189,10 +190,13 @@ function readPaidPrice({ option, received, splits = [] }: Paid, { blockTime }: E
 async function isTrue({ routeRuntime, incoming, quote, requestId }: Look, tx: string): Promise<boolean> {
   const txBytes = decodeSignature(tx)
   if (!txBytes) return false
+  const { chain } = routeRuntime.runtime
+  const seen = chain.seen(tx)
+  if (seen && judge(seen, quote).kind === 'paid') return true
   let isOurs = false
   const proof = { tx, txBytes, requestId, payer: '', payerBytes: new Uint8Array(32) }
   await readWithin({ routeRuntime, incoming, proof }, quote, async () => {
-    const reading = await routeRuntime.runtime.chain.read(tx, 0)
+    const reading = await readForQuote(chain, tx, quote, { waitMs: 0 })
     if (reading.kind !== 'found') return refuse('tx_not_found')
     isOurs = judge(reading.effect, quote).kind === 'paid'
     return refuse(isOurs ? 'tx_not_final' : 'memo_mismatch')
@@ -202,6 +206,10 @@ async function isTrue({ routeRuntime, incoming, quote, requestId }: Look, tx: st
 
 /** The order of precedence of several payments. */
 const order: readonly CheckoutState['state'][] = ['paid', 'confirming', 'used', 'late', 'short', 'wrong']
+
+function findBest(all: readonly PurchaseState[]): PurchaseState | undefined {
+  return order.flatMap((name) => all.find(({ state }) => state.state === name) ?? [])[0]
+}
 
 const mayChange: readonly RefusalCode[] = ['tx_not_found', 'tx_not_final', 'chain_unavailable', 'chain_disagreement']
 

@@ -68,8 +68,7 @@ export function admit(claim: Claim, earlier?: Admission): Promise<Admission | Re
 
 async function decideOrRefuse(claim: Claim, earlier: Admission | undefined): Promise<Admission | Refusal> {
   try {
-    const again = earlier && (await takeAgain(claim, earlier))
-    return again ?? (await decide(claim))
+    return (earlier && (await takeAgain(claim, earlier))) ?? (await decide(claim))
   } catch (error) {
     if (!(error instanceof LedgerUnavailable)) throw error
     claim.routeRuntime.runtime.log.error('ledger.unavailable', { why: error.message })
@@ -115,7 +114,14 @@ async function decide(claim: Claim): Promise<Admission | Refusal> {
     return (await checkSigner(claim, request, recipientSets)) ?? take(claim, { ...status, passedOn, ...identity })
   }
   if (!recipientSet) return refuse('unknown_request')
-  return register(claim, request, recipientSet, identity, status?.state === 'reverted', submission)
+  let isRegistered = false
+  try {
+    const admission = await register(claim, request, recipientSet, identity, status?.state === 'reverted', submission)
+    isRegistered = admission.kind === 'admitted'
+    return admission
+  } finally {
+    runtime.exposure.release(claim, proof.tx, isRegistered)
+  }
 }
 
 /**
@@ -165,6 +171,14 @@ function isRecent(runtime: Pick<Runtime, 'clock' | 'clockCheck'>, ts: number): b
   return Math.abs(presentMs(runtime) / 1000 - ts) <= signatureAgeSeconds
 }
 
+const claimExpired = refuse('payment_expired', { detail: 'The time to claim this payment has ended.' })
+
+/** A refusal that may be due to the time is retryable if `end` has passed only by a clock that is wrong or unchecked. */
+function refuseAfter(runtime: Pick<Runtime, 'clock' | 'clockCheck'>, end: number, refusal: Refusal): Refusal {
+  if (runtime.clock.now() < end) return refusal
+  return presentMs(runtime) > end && runtime.clockCheck.isConfirmed() ? refusal : clockUnsure
+}
+
 /** The chain's time while this server's clock is wrong, because a wrong clock must not refuse a payment for good. */
 function presentMs({ clock, clockCheck }: Pick<Runtime, 'clock' | 'clockCheck'>): number {
   return clock.now() - clockCheck.aheadMs()
@@ -177,7 +191,7 @@ function judgeStatus({ routeRuntime, proof }: Claim, status: PaymentStatus, name
   if (status.state === 'reverted' && status.request === name) return { kind: 'unregistered' }
   if (status.request !== name) return refuse('payment_replay')
   if (status.payer !== routeRuntime.runtime.pseudonyms.wallet(proof.payerBytes)) return refuse('payer_mismatch')
-  if (status.state === 'spent') return refuse('payment_replay')
+  if (status.state === 'spent') return refuseAfter(routeRuntime.runtime, status.usableUntil, refuse('payment_replay'))
   // A part of a large bundle may be in a slice that returns soon. The take waits for it.
   return status.state === 'busy' && !isSliced(status) ? refuse('payment_in_progress') : { kind: 'usable' }
 }
@@ -234,10 +248,9 @@ async function register(
   const { runtime, route } = routeRuntime
   const { request: name } = identity
   const claimable = claimableUntil(request, route.config.proofTtlSeconds)
-  if (runtime.clock.now() > claimable) {
-    if (presentMs(runtime) <= claimable || !runtime.clockCheck.isConfirmed()) return clockUnsure
-    return refuse('payment_expired', { detail: 'The time to claim this payment has ended.' })
-  }
+  if (runtime.clock.now() > claimable) return refuseAfter(runtime, claimable, claimExpired)
+  // The window starts by this clock, so a wrong clock starts none.
+  if (request.allowance.unit === 'second' && runtime.clockCheck.why() !== undefined) return clockUnsure
   // Its data is public as soon as it lands, but it belongs to the request that submitted it.
   if (submission && submission.heldUntil > runtime.clock.now()) return refuse('payment_in_progress')
   const { notAfter, ...terms } = await quoteFor(claim, request, recipientSet)
@@ -264,7 +277,7 @@ async function register(
     slot: verdict.slot,
     finality: verdict.finality,
     paidAt: verdict.paidAt,
-    usableUntil: usableUntilOf(claim, request.allowance, claimable),
+    usableUntil: usableUntilOf(claim, request.allowance, verdict.paidAt, claimable),
     endpoint: nameEndpoint(route.config.endpoint, incoming),
     ...(await appraise(claim, paid.option, paid.received, verdict.paidAt)),
   }
@@ -275,10 +288,7 @@ async function register(
     })
   }
   const passedOn = computePassedOn(request, payment)
-  const admission = await take(claim, { ...payment, passedOn, ...identity }, payment)
-  if (admission.kind === 'admitted' && payment.finality === 'confirmed')
-    runtime.exposure.add({ ...payment, units: payment.received })
-  return admission
+  return take(claim, { ...payment, passedOn, ...identity }, payment)
 }
 
 /**
@@ -308,13 +318,13 @@ async function appraise({ routeRuntime }: Claim, { token, decimals }: PaymentOpt
   return { worth: computeValue({ token, units, decimals }, reportToken, found.table), rates }
 }
 
-/** A payment for one request is used once, within the claim period. Other allowances stay usable for longer. */
-function usableUntilOf({ routeRuntime }: Claim, allowance: Allowance, claimable: number): number {
+/** A payment for one request is used within the claim period. Others last longer, also by a clock that is behind. */
+function usableUntilOf({ routeRuntime }: Claim, allowance: Allowance, paidAt: number, claimable: number): number {
   if (isOneRequest(allowance)) return claimable
   const { runtime, route } = routeRuntime
   const windowSeconds = allowance.unit === 'second' ? Number(allowance.amount) : 0
   const lifeMs = Math.max(route.config.allowanceTtlSeconds, windowSeconds) * 1000
-  return Math.max(claimable, Math.floor(runtime.clock.now() + lifeMs))
+  return Math.max(claimable, Math.floor(Math.max(runtime.clock.now(), paidAt) + lifeMs))
 }
 
 type PaymentFacts = Pick<PaymentStatus, 'token' | 'received' | 'payer' | 'allowance' | 'usableUntil'> &
@@ -356,7 +366,8 @@ async function take(
   }
   // The chain has just reverted the payment. It may land again.
   if (taken.kind === 'unknown') return refuse('tx_not_final')
-  return refuse(taken.kind === 'busy' ? 'payment_in_progress' : 'payment_replay')
+  if (taken.kind === 'busy') return refuse('payment_in_progress')
+  return refuseAfter(runtime, facts.usableUntil, refuse('payment_replay'))
 }
 
 function isSliced({ allowance: { unit, amount } }: Pick<PaymentStatus, 'allowance'>): boolean {

@@ -17,6 +17,7 @@ import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
 import { createPseudonyms } from '../../core/protocol/pseudonyms.ts'
 import { isAuthentic, type OpenedRequest, openRequest, sealContext } from '../../core/protocol/request-id.ts'
 import type { Clock } from '../../core/runtime.ts'
+import { isRefunded } from './refunded.ts'
 import { nameFacilitated } from './submit.ts'
 
 export type Check = 'passed' | 'failed' | 'unchecked'
@@ -213,7 +214,10 @@ async function judgeUse(parts: VerdictParts, tx: Uint8Array, requestId: string, 
   const registered = status !== undefined && status.state !== 'late'
   const name = keyring && createPseudonyms(keyring.pseudonymKey).request(requestId)
   const isForeign = name !== undefined && status?.request !== name
-  const isUsed = (registered && (status.state === 'spent' || isForeign)) || (await hasPaidElsewhere(parts, tx))
+  const isSpent = registered
+    ? status.state === 'spent' || isForeign
+    : ledger !== undefined && (await isRefunded(ledger, tx))
+  const isUsed = isSpent || (await hasPaidElsewhere(parts, tx))
   const unused: Check = !ledger ? 'unchecked' : isUsed ? 'failed' : 'passed'
   // For a registered payment, the ledger's own deadline applies, and its state is 'spent' afterwards.
   const isOver = !registered && request !== undefined && clock.now() > claimableUntil(request, proofTtlSeconds)

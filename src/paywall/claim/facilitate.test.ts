@@ -3,6 +3,7 @@ import { createLimits } from '../../core/collections/limits.ts'
 import { createTurns } from '../../core/collections/turns.ts'
 import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { token2022Program } from '../../core/money/tokens.ts'
+import type { Effect } from '../../core/payment/verify.ts'
 import { type Ledger, LedgerUnavailable } from '../../core/ports/ledger.ts'
 import type { SentState, SubmittedTransaction } from '../../core/ports/sponsor.ts'
 import { createPseudonyms } from '../../core/protocol/pseudonyms.ts'
@@ -60,7 +61,7 @@ async function begin({ network = 'localnet', leastPrice = 0n } = {}) {
     inspection: { kind: 'unknown', why: 'silence' } as object,
   }
   const send = vi.fn(async () => chain.posting)
-  const read = vi.fn(async () => chain.reading)
+  const read = vi.fn(async (..._call: Parameters<Runtime['chain']['read']>): Promise<object> => chain.reading)
   const simulate = vi.fn(async () => ({ kind: 'succeeds' }))
   const sign = vi.fn(async () => ({ kind: 'signed', wire: new Uint8Array(100), signature: tx }))
   const faults = { put: false, close: false }
@@ -138,6 +139,18 @@ describe('a transaction with an open outcome', () => {
     chain.reading = landed
     expect(await facilitator.settle(call)).toEqual(settled)
     expect(await ledger.submissions.sums(0)).toEqual({ spent: fee, lost: 0n, open: 0n })
+  })
+
+  it.each([
+    ['paid another wallet', effectOf(payer, 10n)],
+    ['paid too little', effectOf(payTo, 9n)],
+    ['failed', { ...effectOf(payTo, 0n), failed: true }],
+  ])('T206: is not refused because an old reading says that it %s', async (_name, old) => {
+    const { facilitator, read } = await begin()
+    read.mockImplementationOnce(async (...[, , { isEnough } = {}]: Parameters<Runtime['chain']['read']>) =>
+      isEnough?.(old as unknown as Effect) === false ? landed : { kind: 'found', effect: old },
+    )
+    expect(await facilitator.settle(call)).toEqual(settled)
   })
 
   it('is pending if no node answers, or the nodes contradict each other', async () => {

@@ -9,7 +9,7 @@ import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { type Mint, type MintTable, type TokenCode, token2022Program } from '../../core/money/tokens.ts'
 import { computeGross } from '../../core/money/transfer-fee.ts'
 import { type Refusal, type RefusalCode, refuse } from '../../core/payment/refusals.ts'
-import { computeCredit } from '../../core/payment/verify.ts'
+import { computeCredit, type Effect } from '../../core/payment/verify.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { RecordedSubmission, SubmittedTransaction } from '../../core/ports/sponsor.ts'
@@ -350,7 +350,9 @@ async function concludePayment(
   }
   try {
     const stop = followTransaction(runtime, sent)
-    const reading = await chain.read(tx, waitMs).finally(stop)
+    const isPaid = (effect: Effect): boolean => computeCredit(effect, payTo, asset, payer) >= units
+    const isEnough = (effect: Effect): boolean => !effect.failed && isPaid(effect)
+    const reading = await chain.read(tx, waitMs, { isEnough }).finally(stop)
     if (reading.kind !== 'found')
       return refused((await isExpired(runtime, sent)) ? 'payment_expired' : 'settlement_pending')
     // On another fork it can still land, so the worker records the failure when it is final.
@@ -359,7 +361,7 @@ async function concludePayment(
       .close(sent.tx, 'landed', sent.lamports)
       .catch((error) => log.error('ledger.unavailable', { why: String(error) }))
     // For example, the account belongs to another wallet now, or the mint has introduced a fee.
-    if (computeCredit(reading.effect, payTo, asset, payer) < units) return refused('underpaid')
+    if (!isPaid(reading.effect)) return refused('underpaid')
     if ((await reportOnce(runtime, tx, key)) || (await isReportedTo(runtime, tx, key)))
       return { answer: { kind: 'settled', payer, tx }, recorded }
     return refused('payment_replay')

@@ -8,6 +8,7 @@ import type { RefusalCode } from '../../core/payment/refusals.ts'
 import { claimableUntil, paymentWindow } from '../../core/payment/requirements.ts'
 import { dividePrice, type RecipientSet } from '../../core/payment/splits.ts'
 import { computeCredit, type Effect, isSignedByOwner, type Transfer } from '../../core/payment/verify.ts'
+import { readOwnIds } from '../../core/payouts/outgoing-memo.ts'
 import type { Journal, Mark, Sighting } from '../../core/ports/journal.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import { usualProofTtlSeconds } from '../../core/protocol/proof.ts'
@@ -41,12 +42,14 @@ export async function recordObservations(
   read?: { readonly address: string; readonly mark: Mark },
 ): Promise<void> {
   const submitted = await findSubmitted(runtime, effects)
+  const outgoing = await findOutgoing(runtime, effects)
   if (effects.some((effect) => hasUnknownMemo(runtime, effect))) await runtime.splits.refresh()
   await runtime.tokens.completeFor(listArrivedTokens(runtime, effects), {})
   const sightings = effects.flatMap((effect) => {
     const requestId = submitted.get(effect.signature)
     // It paid another server, so it is neither a sale of this service nor a payment without a purpose.
     if (requestId === undefined && submitted.has(effect.signature)) return []
+    if (outgoing.has(effect.signature)) return []
     return sightingOf(runtime, effect, requestId) ?? []
   })
   const isNew = new Set(
@@ -89,6 +92,20 @@ async function findSubmitted({ ledger, sealer }: Runtime, effects: readonly Effe
     const record = await ledger.submissions.find(tx)
     const submission = record && openSubmission(sealer, record.sealed, signature)
     if (submission) found.set(signature, submission.requestId)
+  }
+  return found
+}
+
+/**
+ * The service's own payouts and refunds. Their payee may be a recipient, such as a treasury. They are no payments that
+ * could be refunded. Anyone can copy a memo, so the ledger must know the transaction.
+ */
+async function findOutgoing({ ledger, sealer }: Runtime, effects: readonly Effect[]): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (const { memos, signature } of effects) {
+    const [id] = readOwnIds(memos.join(), sealer)
+    const own = id === undefined ? undefined : await ledger.outgoing.get(id)
+    if (own?.signed?.signature === signature) found.add(signature)
   }
   return found
 }

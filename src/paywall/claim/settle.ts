@@ -13,7 +13,6 @@ import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, type RefusalCode, refuse } from '../../core/payment/refusals.ts'
 import { routeOptions } from '../../core/payment/requirements.ts'
 import { judge, type Quote } from '../../core/payment/verify.ts'
-import type { ReadOptions } from '../../core/ports/chain.ts'
 import { LedgerUnavailable } from '../../core/ports/ledger.ts'
 import { checkSubmitter, openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { RecordedSubmission, SubmittedTransaction } from '../../core/ports/sponsor.ts'
@@ -39,7 +38,7 @@ import {
   turnPauseMs,
   waitForOther,
 } from './submit.ts'
-import type { Claim } from './verify-on-chain.ts'
+import { type Claim, readForQuote } from './verify-on-chain.ts'
 
 /** A request in another protocol. */
 export interface ForeignRequest {
@@ -132,11 +131,7 @@ async function settleSent(
   const visit = await runtime.rateLimit.enter(address, requestId)
   if (!visit) return { kind: 'refused', refusal: refuse('rate_limited'), facts }
   const { isDoubtful } = visit
-  const isSeen = runtime.chain.seen(tx) !== undefined
-  const known = await judgeSent(request, tx, quote, { isDoubtful })
-  // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again.
-  const mustRepeat = isSeen && known.kind === 'refused'
-  const verdict = mustRepeat ? await judgeSent(request, tx, quote, { isDoubtful, isAnew: true }) : known
+  const verdict = await judgeSent(request, tx, quote, isDoubtful)
   visit.leave(verdict.kind !== 'refused')
   if (verdict.kind === 'refused') return { kind: 'refused', refusal: verdict, facts }
   const { payer } = verdict.kind === 'late' ? verdict.paid : verdict
@@ -148,9 +143,10 @@ async function settleSent(
   return { kind: 'refused', refusal: admission, facts }
 }
 
-async function judgeSent({ routeRuntime }: ForeignRequest, tx: string, quote: Quote, options: ReadOptions) {
+async function judgeSent({ routeRuntime }: ForeignRequest, tx: string, quote: Quote, isDoubtful: boolean) {
   const { runtime, route } = routeRuntime
-  const reading = await runtime.chain.read(tx, route.config.waitMs, options).catch(() => undefined)
+  const { waitMs } = route.config
+  const reading = await readForQuote(runtime.chain, tx, quote, { waitMs, isDoubtful }).catch(() => undefined)
   if (reading?.kind !== 'found') return refuse(reading?.kind === 'missing' ? 'tx_not_found' : 'chain_unavailable')
   return judge(reading.effect, quote)
 }

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
 import { prepareHmac } from '../../core/encoding/hmac.ts'
-import { refuse } from '../../core/payment/refusals.ts'
-import type { Quote } from '../../core/payment/verify.ts'
-import type { ReadOptions } from '../../core/ports/chain.ts'
+import type { Effect, Quote } from '../../core/payment/verify.ts'
+import type { Chain, ReadOptions } from '../../core/ports/chain.ts'
 import { sealRequest } from '../../core/protocol/request-id.ts'
 import { type Claim, readPayment, readWithin } from './verify-on-chain.ts'
 
@@ -32,26 +31,33 @@ it.each([
   }
   const claim = { routeRuntime, proof: { tx: 'tx', requestId } } as unknown as Claim
   expect(await readPayment(claim, {} as Quote, {})).toMatchObject({ code: 'tx_not_found' })
-  expect(asked).toEqual([{ isOld }])
+  expect(asked).toEqual([{ isOld, isEnough: expect.any(Function) }])
 })
 
 it.each([
-  ['seen', true, [undefined, true]],
-  ['not seen', false, [false]],
+  ['failed', { failed: true }],
+  ['landed too late', { failed: false, blockTime: issuedAt + 1 }],
 ])(
-  'T206: a payment that the service sent and the watcher has %s is refused by a new reading',
-  async (_name, isSeen, readings) => {
-    const asked: (boolean | undefined)[] = []
-    const routeRuntime = {
-      runtime: { chain: { seen: () => (isSeen ? {} : undefined) } },
-      route: { config: { verifyOnChain: true } },
+  'T206: a payment that the service sent, and that the watcher has read as %s, is refused by a new reading only',
+  async (_name, read) => {
+    const transfers = [{ asset: 'SOL', destination: 'shop', destinationOwner: 'shop', authority: 'payer', units: 5n }]
+    const holdings = [{ asset: 'SOL', account: 'shop', ownerBefore: 'shop', ownerAfter: 'shop', before: 0n, after: 5n }]
+    const old = { memos: [], transfers, holdings, slot: 1, ...read } as unknown as Effect
+    const landed = { ...old, failed: false, blockTime: issuedAt }
+    const option = { token: 'SOL', asset: 'SOL', decimals: 9, units: 5n, destination: 'shop' }
+    const quote = { requestId: '', recipient: 'shop', options: [option], notAfter: issuedAt, isRecorded: true }
+    const chain = {
+      seen: () => old,
+      read: async (...[, , { isEnough } = {}]: Parameters<Chain['read']>) => {
+        return { kind: 'found', effect: isEnough?.(old) === false ? landed : old }
+      },
     }
-    const claim = { routeRuntime, proof: { tx: 'tx' }, via: {} } as unknown as Claim
-    const verdict = await readWithin(claim, {} as Quote, async (_claim, _quote, { isAnew }) => {
-      asked.push(isAnew)
-      return refuse('underpaid')
-    })
-    expect(verdict).toMatchObject({ code: 'underpaid' })
-    expect(asked).toEqual(readings)
+    const routeRuntime = {
+      runtime: { chain, clock: { now: () => issuedAt * 1000 } },
+      route: { config: { verifyOnChain: true, waitMs: 1 } },
+    }
+    const proof = { tx: 'tx', requestId: '', payer: 'payer' }
+    const claim = { routeRuntime, proof, via: {} } as unknown as Claim
+    expect(await readWithin(claim, quote as Quote, readPayment)).toMatchObject({ kind: 'paid', received: 5n })
   },
 )

@@ -2,13 +2,15 @@
 import { readClientAddress } from '../../core/http/client-address.ts'
 import type { Incoming } from '../../core/http/http.ts'
 import { type Refusal, refusals, refuse } from '../../core/payment/refusals.ts'
-import { computeWhole, judge, type Late, type Paid, type Quote } from '../../core/payment/verify.ts'
-import { type Commitment, type ReadOptions, rememberedMs } from '../../core/ports/chain.ts'
+import type { Effect, Late, Paid, Payer, Quote } from '../../core/payment/verify.ts'
+import { computeWhole, judge } from '../../core/payment/verify.ts'
+import { type Chain, type Commitment, type Reading, type ReadOptions, rememberedMs } from '../../core/ports/chain.ts'
+import type { Exposure } from '../../core/ports/journal.ts'
 import { openSubmission } from '../../core/ports/sealed-submission.ts'
 import type { Proof } from '../../core/protocol/proof.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { ForeignDialect } from '../../dialects/dialect.ts'
-import { mustBeFinal } from '../config/finality.ts'
+import { mustBeFinal, type RiskLimit } from '../config/finality.ts'
 import type { Route } from '../quote/route.ts'
 import type { RouteRuntime } from '../quote/route-runtime.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -47,19 +49,18 @@ export async function readWithin(
   const { routeRuntime, incoming, proof } = claim
   const { runtime, route } = routeRuntime
   if (!route.config.verifyOnChain) return readPayment(claim, quote, {})
-  const isSeen = runtime.chain.seen(proof.tx) !== undefined
-  const known = isSeen ? await read(claim, quote, {}) : undefined
-  // The watcher's data is enough to accept a payment. To refuse it, the nodes are asked again, now or later.
+  const seen = runtime.chain.seen(proof.tx)
+  const known = seen && isAccepted(seen, quote, readPayer(proof)) ? await read(claim, quote, {}) : undefined
   if (known && isUseful(known)) return known
   // The service sent it, so the lookup is no guess of the client.
-  if (claim.via) return read(claim, quote, { isAnew: isSeen })
+  if (claim.via) return read(claim, quote, {})
   const address = readClientAddress(incoming.peer(), incoming.header('x-forwarded-for'), route.config.trustProxy)
   const credit = await runtime.rateLimit.enter(address, proof.requestId)
   if (!credit) return refuse('rate_limited')
   let wasUseful = true
   try {
     const { isDoubtful } = credit
-    const verdict = await read(claim, quote, { isDoubtful, isAnew: isSeen })
+    const verdict = await read(claim, quote, { isDoubtful })
     wasUseful = isUseful(verdict)
     return verdict
   } finally {
@@ -73,25 +74,74 @@ function isUseful(verdict: LandedPayment<Paid | Late> | Refusal): boolean {
   return refusals[verdict.code].status === 503 && !verdict.isCostly
 }
 
-/** Reads a payment before its grant, within the rate limit. Large payments must be final. */
+/**
+ * Reads a payment before its grant, within the rate limit. Large payments must be final. Others count among those that are
+ * not final until the claim is released.
+ */
 export function readForGrant(claim: Claim, quote: Quote, wasReverted: boolean) {
-  return readWithin(claim, quote, (...call) => readFinally(...call, wasReverted))
+  const { exposure } = claim.routeRuntime.runtime
+  const reserve: ExposureCheck = (limit, payment) => exposure.reserve(claim, claim.proof.tx, limit, payment)
+  return readWithin(claim, quote, (...call) => readFinally(...call, wasReverted, reserve))
 }
 
+/** Whether a payment that is not final fits the limit. For a grant, it also reserves the amount. */
+type ExposureCheck = (limit: RiskLimit, payment: Exposure) => boolean
+
 /** Reads a payment. If the amount or the exposure is large, reads it again when it is final. */
-export async function readFinally(claim: Claim, quote: Quote, options: ReadOptions, wasReverted: boolean) {
+export async function readFinally(
+  claim: Claim,
+  quote: Quote,
+  options: ReadOptions,
+  wasReverted: boolean,
+  fits: ExposureCheck = (limit, payment) => !claim.routeRuntime.runtime.exposure.exceeds(limit, payment),
+) {
   const { runtime, route } = claim.routeRuntime
   const verdict = await readPayment(claim, quote, options)
-  if (verdict.kind !== 'paid') return verdict
+  if (verdict.kind !== 'paid' || verdict.finality === 'finalized') return verdict
   const { token } = verdict.option
   const price = computeWhole(verdict.option)
   const finality = route.config.finality(route.rates.current())
   const payer = runtime.pseudonyms.wallet(claim.proof.payerBytes)
   const exposure = { recipient: quote.recipient, payer, token, units: verdict.received }
   const isSmall = !wasReverted && !mustBeFinal(finality, token, price)
-  if (isSmall && !runtime.exposure.exceeds(finality.risk, exposure)) return verdict
+  if (isSmall && fits(finality.risk, exposure)) return verdict
   const final = await readPayment(claim, quote, { commitment: 'finalized' })
   return final.kind === 'refused' && final.code === 'tx_not_found' ? refuse('tx_not_final') : final
+}
+
+interface QuoteReading extends Omit<ReadOptions, 'isEnough'> {
+  readonly waitMs: number
+  /** Undefined if any payer of the transaction counts. */
+  readonly payer?: Payer | undefined
+}
+
+/**
+ * Reads a transaction that should pay a quote. Uses the watcher's reading only if it pays the quote. Otherwise asks the
+ * nodes, because that reading can be old or wrong, and a refusal can be final.
+ */
+export function readForQuote(
+  { read }: Pick<Chain, 'read'>,
+  tx: string,
+  quote: Quote,
+  { waitMs, payer, ...options }: QuoteReading,
+): Promise<Reading> {
+  return read(tx, waitMs, { ...options, isEnough: (effect) => isAccepted(effect, quote, payer) })
+}
+
+function isAccepted(effect: Effect, quote: Quote, payer?: Payer): boolean {
+  return judgeOnce(effect, quote, payer).kind === 'paid'
+}
+
+/** The last verdict about a quote. The steps of one claim ask for the same one. */
+const verdicts = new WeakMap<Quote, { effect: Effect; payer: Payer | undefined; verdict: ReturnType<typeof judge> }>()
+
+function judgeOnce(effect: Effect, quote: Quote, payer: Payer | undefined): ReturnType<typeof judge> {
+  const last = verdicts.get(quote)
+  const isSame = last?.effect === effect && last.payer?.address === payer?.address
+  if (isSame && last.payer?.signer === payer?.signer) return last.verdict
+  const verdict = judge(effect, quote, payer)
+  verdicts.set(quote, { effect, payer, verdict })
+  return verdict
 }
 
 /** Clients of other protocols send a credential once, so their requests wait until a payment is final. */
@@ -104,7 +154,8 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof, via }, quote
   const isPatient = via !== undefined && options.commitment === 'finalized'
   const maxWaitMs = isPatient ? Math.max(waitMs, finalWaitMs) : waitMs
   const isOld = runtime.clock.now() - issuedMs(proof) > rememberedMs
-  const reading = await runtime.chain.read(proof.tx, maxWaitMs, { ...options, isOld })
+  const payer = readPayer(proof)
+  const reading = await readForQuote(runtime.chain, proof.tx, quote, { ...options, waitMs: maxWaitMs, isOld, payer })
   if (reading.kind === 'missing') return refuse('tx_not_found')
   if (reading.kind !== 'found') {
     runtime.log.warn('chain.unreadable', { kind: reading.kind, why: reading.why })
@@ -112,8 +163,7 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof, via }, quote
     return refuse('chain_unavailable', { isCostly: reading.isUnreadable ?? false })
   }
   const { effect } = reading
-  const signer = proof.sig && proof.signer
-  const verdict = judge(effect, quote, { address: proof.payer, ...(signer && { signer }) })
+  const verdict = judgeOnce(effect, quote, payer)
   if (verdict.kind === 'refused') {
     if (verdict.code === 'wrong_recipient' && verdict.detail)
       runtime.log.error('token_account.lost', { recipient: quote.recipient })
@@ -123,6 +173,10 @@ export const readPayment: ChainRead = async ({ routeRuntime, proof, via }, quote
     return refuse('payment_replay')
   const finality = options.commitment ?? 'confirmed'
   return { ...verdict, slot: effect.slot, paidAt: effect.blockTime * 1000, finality }
+}
+
+function readPayer({ payer, sig, signer }: Proof): Payer {
+  return { address: payer, ...(sig && signer && { signer }) }
 }
 
 function issuedMs({ requestId }: Proof): number {

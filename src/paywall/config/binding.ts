@@ -40,6 +40,21 @@ export interface BodyFacts {
 
 const noBody: BodyFacts = { digest: '', length: 0, fields: [] }
 
+/** Headers that a browser sets by itself, with other values when it opens the same address again. */
+const changedByBrowsers = /^(?:cache-control|cookie|origin|pragma|referer|sec-.*)$/
+
+/**
+ * Reports bound headers that browsers change: a person would pay on the checkout page and could not open the purchase.
+ */
+export function checkBind(bind: Bind, hasCheckout: boolean, problems: string[]): void {
+  if (!hasCheckout || typeof bind !== 'object') return
+  for (const name of bind.headers ?? [])
+    if (changedByBrowsers.test(name))
+      problems.push(
+        `bind.headers: browsers change ${name} between the checkout page and the purchase; set checkout: false`,
+      )
+}
+
 export function bindsBody(bind: Bind): boolean {
   return typeof bind === 'object' && bind.body === true
 }

@@ -60,6 +60,31 @@ describe('readConfig', () => {
     expect(problemsOf({ ...local, ...more, reopen })).toEqual([expect.stringMatching(problem)])
   })
 
+  it.each(['Payment-Proof', 'payment-accept', 'Payment-Authorization', 'PAYMENT-SIGNATURE', 'X-PAYMENT'])(
+    'does not bind payments to the header %s',
+    (name) => {
+      expect(problemsOf({ ...local, bind: { headers: [name] } })).toEqual([
+        `bind.headers.0: "${name}" carries the payment, so it differs on the paid request; remove it`,
+      ])
+    },
+  )
+
+  it.each(['Cookie', 'referer', 'Sec-Fetch-Site'])('binds payments to the header %s only without a page', (name) => {
+    const bound = { ...local, bind: { headers: [name, 'x-model'] } }
+    const why = `browsers change ${name.toLowerCase()} between the checkout page and the purchase; set checkout: false`
+    expect(problemsOf(bound)).toEqual([`bind.headers: ${why}`])
+    expect(problemsOf({ ...bound, checkout: false })).toEqual([])
+  })
+
+  it('binds payments to Authorization only if clients of MPP do not pay in it', () => {
+    const bound = { ...local, checkout: false, bind: { headers: ['Authorization'] } }
+    expect(problemsOf({ ...bound, mpp: true })).toEqual([
+      "bind.headers: clients of MPP pay in Authorization, so it differs on the paid request; set mpp: { header: 'Payment-Authorization' } or mpp: false",
+    ])
+    for (const mpp of [undefined, false, { header: 'Payment-Authorization' }])
+      expect(problemsOf({ ...bound, mpp })).toEqual([])
+  })
+
   it('requires finality from 1 USDC on, or the equivalent in other tokens', () => {
     expect(readConfig(local, {}).route.finality(testRates)).toEqual({
       finalizedFrom: { USDC: 1_000_000n, SOL: 6_666_667n, NATIVE: 10_000_000_000n },

@@ -14,7 +14,7 @@ import { type Keyring, readKeyring } from '../../core/protocol/keyring.ts'
 import type { Log } from '../../core/runtime.ts'
 import { checkHeaderSize } from '../../dialects/header-size.ts'
 import type { MppParts } from '../../dialects/mpp.ts'
-import type { Bind } from './binding.ts'
+import { type Bind, checkBind } from './binding.ts'
 import { type ConversionConfig, readConversion } from './conversion.ts'
 import type { PaywallEvent } from './events.ts'
 import { type FinalityAt, readFinality } from './finality.ts'
@@ -189,6 +189,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
   checkTokens(read, pricing, acceptedMints, mints, rates, problems)
   const splits = readSplits(read, pricing, acceptedMints, problems)
   const free = readFree(read.free)
+  checkBind(read.bind, read.checkout, problems)
   const reopen = readReopen(read.reopen, pricing, read.bind, problems)
   const finality = readFinality(read, mints, problems)
   const keyring = read.secret === undefined ? undefined : openKeyring(read.secret, problems)
@@ -196,6 +197,11 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
   const sponsor = readSponsor(read.sponsor, read.network, problems)
   if (read.x402 !== undefined && read.x402 !== false && !sponsor)
     problems.push('x402: needs a wallet that pays the network fees (option sponsor)')
+  const mpp = readMpp(read.mpp, sponsor !== undefined)
+  if (mpp && mpp.header !== 'Payment-Authorization' && bindsAuthorization(read.bind))
+    problems.push(
+      "bind.headers: clients of MPP pay in Authorization, so it differs on the paid request; set mpp: { header: 'Payment-Authorization' } or mpp: false",
+    )
   const conversion = readConversion(read, { acceptedMints, mints, rates }, problems)
   if (problems.length > 0) return { kind: 'problems', problems }
   const { recipient, retired } = read
@@ -212,7 +218,7 @@ export function completeConfig(parsed: ParsedOptions): ConfigReading {
       accountKey: read.accountKey,
       sponsor,
       x402: readX402(read.x402, sponsor !== undefined),
-      mpp: readMpp(read.mpp, sponsor !== undefined),
+      mpp,
       conversion,
       verifyOnChain: read.verifyOnChain,
       waitMs: read.waitSeconds * 1000,
@@ -264,6 +270,10 @@ export function nameRealm(publicUrl: string | undefined, service: string): strin
 function readX402(option: ParsedOptions['x402'], isSponsored: boolean): RouteConfig['x402'] {
   if (option === false || !isSponsored) return undefined
   return { v1: typeof option === 'object' && option.v1 === true }
+}
+
+function bindsAuthorization(bind: Bind): boolean {
+  return typeof bind === 'object' && bind.headers?.includes('authorization') === true
 }
 
 function readMpp(option: ParsedOptions['mpp'], isSponsored: boolean): RouteConfig['mpp'] {

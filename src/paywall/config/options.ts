@@ -30,6 +30,11 @@ import { freeOption, perOption, prepayOption, priceOption, reopenOption, sizeOpt
 import { type ServiceOptions, type SharedOptions, serviceShape, sharedShape } from './service-options.ts'
 import { splitsOption } from './splits.ts'
 
+/** The headers in which clients announce and prove a payment. */
+function isPaymentHeader(name: string): boolean {
+  return /^(?:x-payment$|payment-)/i.test(name)
+}
+
 const bind = z
   .union(
     [
@@ -37,7 +42,12 @@ const bind = z
       z.strictObject({
         query: list(z.string(), 'must be a list of names').optional(),
         headers: list(
-          headerName.transform((name) => name.toLowerCase()),
+          headerName
+            .refine(
+              (name) => !isPaymentHeader(name),
+              'carries the payment, so it differs on the paid request; remove it',
+            )
+            .transform((name) => name.toLowerCase()),
           'must be a list of names',
         ).optional(),
         body: flag.optional(),

@@ -46,6 +46,11 @@ describe('a fixed table', () => {
     },
   )
 
+  it('refuses a rate of USDC other than 1', () => {
+    expect(problemsOf({ USDC: 2 })).toEqual(['rates.USDC: is always 1, because rates are in USDC; remove it'])
+    expect(good({ USDC: '1.0' })).toMatchObject({ kind: 'fixed' })
+  })
+
   it.each([
     [150, '150'],
     [0.5, '0.5'],

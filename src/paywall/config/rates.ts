@@ -2,7 +2,7 @@
 
 import { nearest } from '../../core/errors/suggest.ts'
 import { isHttpUrl } from '../../core/http/http.ts'
-import { formatNumber } from '../../core/money/money.ts'
+import { formatNumber, isExactNumber } from '../../core/money/money.ts'
 import { type FeedIds, type RateLimits, type RateSource, usualRateLimits } from '../../core/money/rate-feed.ts'
 import { parseRate, type RateTable, testRates } from '../../core/money/rates.ts'
 import { type ByToken, listTokens, type MintTable, type Network, type TokenCode } from '../../core/money/tokens.ts'
@@ -81,20 +81,19 @@ function readTable(given: Given, network: Network, codes: readonly TokenCode[], 
   const table: Record<string, string> = { ...(network === 'mainnet' ? { USDC: '1' } : testRates) }
   for (const [code, rate] of entries(given, codes, ['source', 'read'], 'rates', problems)) {
     const text = typeof rate === 'number' ? exactText(rate) : rate
-    if (typeof text === 'string' && parseRate(text) !== undefined) table[code] = text
+    const parsed = typeof text === 'string' ? parseRate(text) : undefined
+    if (code === 'USDC' && parsed !== undefined && parsed !== parseRate('1'))
+      problems.push('rates.USDC: is always 1, because rates are in USDC; remove it')
+    else if (typeof text === 'string' && parsed !== undefined) table[code] = text
     else problems.push(`rates.${code}: must be a decimal above zero, such as "150.25"; with many digits, in quotes`)
   }
   return { kind: 'fixed', table: Object.freeze(table) }
 }
 
-/** The number of decimal digits that a float preserves. */
-const exactDigits = 15
-
 /** The decimal text of a number, if it is unambiguous. */
 function exactText(value: number): string | undefined {
   const text = formatNumber(value)
-  const digits = text?.replace('.', '').replace(/^0+/, '') ?? ''
-  return digits.length <= exactDigits ? text : undefined
+  return text !== undefined && isExactNumber(text) ? text : undefined
 }
 
 const limitNames = Object.keys(usualRateLimits) as (keyof RateLimits)[]

@@ -108,6 +108,6 @@ describe('of bytes', () => {
     const { quota, lost } = gaugeOver(10n, 30n, [undefined])
     quota.take(10)
     expect(await quota.more()).toBe(false)
-    expect(lost).toEqual(['another request holds it'])
+    expect(lost).toEqual(['another request holds it, or its payment was reverted'])
   })
 })

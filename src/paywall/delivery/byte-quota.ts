@@ -61,7 +61,7 @@ export function createByteQuota(parts: ByteQuotaParts): ByteQuota {
       const next = Math.min(slice * growth, largest, Math.max(length - limit, 1))
       try {
         const held = await ledger.advance(grant, BigInt(used), BigInt(limit - used + next))
-        if (held === undefined) return lose('another request holds it')
+        if (held === undefined) return lose('another request holds it, or its payment was reverted')
         const reached = used + Number(held)
         isOver = reached <= limit
         limit = Math.max(limit, reached)

@@ -43,7 +43,7 @@ export function holdLease({ grant, takenAt, leaseMs, ledger, clock, log }: Lease
     const asked = clock.monotonic()
     if (asked >= deadline) return lose('it expired')
     try {
-      if (!(await ledger.renew(grant, leaseMs))) return lose('another request holds it')
+      if (!(await ledger.renew(grant, leaseMs))) return lose('another request holds it, or its payment was reverted')
       deadline = asked + leaseMs
     } catch (error) {
       log.warn('lease.renew_failed', { why: String(error) })

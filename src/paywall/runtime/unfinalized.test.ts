@@ -20,6 +20,13 @@ function create(read: () => Promise<readonly Exposure[]>) {
   return createUnfinalizedPayments({ exposure: read }, quiet)
 }
 
+/** Without a limit of its own. */
+function admit(book: ReturnType<typeof create>, payment: Exposure): void {
+  const claim = {}
+  expect(book.reserve(claim, 'tx', { recipient: undefined, payer: undefined }, payment)).toBe(true)
+  book.release(claim, 'tx', true)
+}
+
 describe('the exposure book', () => {
   it('reads no sum without a limit', () => {
     const book = create(() => Promise.reject(new Error('not asked for')))
@@ -47,7 +54,7 @@ describe('the exposure book', () => {
     await vi.advanceTimersByTimeAsync(1)
     expect(book.exceeds(limit, one({ units: 20n }))).toBe(false)
     expect(book.exceeds(limit, one({ units: 21n }))).toBe(true)
-    book.add(one({ units: 15n }))
+    admit(book, one({ units: 15n }))
     expect(book.exceeds(limit, one({ units: 6n }))).toBe(true)
     // The next sum holds what was added before it was asked for.
     await vi.advanceTimersByTimeAsync(1_000)
@@ -64,11 +71,46 @@ describe('the exposure book', () => {
         }),
     )
     book.exceeds(limit, one())
-    book.add(one({ units: 90n }))
+    admit(book, one({ units: 90n }))
     answer([])
     await vi.advanceTimersByTimeAsync(1)
     expect(book.exceeds(limit, one({ units: 10n }))).toBe(false)
     expect(book.exceeds(limit, one({ units: 11n }))).toBe(true)
+    book.stop()
+  })
+
+  it('T212: counts a payment from its check on, and no longer if it was not registered', async () => {
+    const book = create(async () => [])
+    book.exceeds(limit, one())
+    await vi.advanceTimersByTimeAsync(1)
+    const [first, second] = [{}, {}]
+    expect(book.reserve(first, 'a', limit, one({ units: 60n }))).toBe(true)
+    expect(book.reserve(second, 'b', limit, one({ units: 60n }))).toBe(false)
+    // The ledger has it later than the next sum.
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(book.reserve(second, 'b', limit, one({ units: 60n }))).toBe(false)
+    book.release(first, 'a', false)
+    book.release(first, 'a', false)
+    expect(book.reserve(second, 'b', limit, one({ units: 100n }))).toBe(true)
+    book.release(second, 'b', true)
+    expect(book.exceeds(limit, one({ units: 1n }))).toBe(true)
+    book.stop()
+  })
+
+  it.each([
+    [[true, false], 40n],
+    [[false, true], 40n],
+    [[false, false], 100n],
+  ])('T212: counts several claims of one transaction once: registered %j', async (registered, left) => {
+    const book = create(async () => [])
+    book.exceeds(limit, one())
+    await vi.advanceTimersByTimeAsync(1)
+    const claims = registered.map(() => ({}))
+    for (const claim of claims) expect(book.reserve(claim, 'a', limit, one({ units: 60n }))).toBe(true)
+    expect(book.exceeds(limit, one({ units: 40n }))).toBe(false)
+    for (const [index, claim] of claims.entries()) book.release(claim, 'a', registered[index] === true)
+    expect(book.exceeds(limit, one({ units: left }))).toBe(false)
+    expect(book.exceeds(limit, one({ units: left + 1n }))).toBe(true)
     book.stop()
   })
 

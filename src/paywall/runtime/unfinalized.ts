@@ -2,8 +2,8 @@
  * The amount that would be lost if the chain reverted all payments that are not final, per recipient and per payer, as
  * a fraction of the configured limit.
  *
- * The sum over all servers is read once a second, and each server adds its own admissions in between. So several
- * servers together can exceed the limit by the payments of one second.
+ * The sum over all servers is read once a second. In between, each server adds its own payments from their check on. One
+ * server therefore keeps the limit. Several servers together can exceed it by the payments of one second.
  */
 import type { Amounts, TokenCode } from '../../core/money/tokens.ts'
 import type { Exposure, Journal } from '../../core/ports/journal.ts'
@@ -23,16 +23,23 @@ interface Sums {
   readonly payers: Map<string, Sum>
 }
 
+interface Reservation {
+  readonly payment: Exposure
+  /** The claims that are about to register it. */
+  readonly claims: Set<object>
+  isRegistered: boolean
+}
+
 function sumUp(payments: readonly Exposure[]): Sums {
   const sums: Sums = { recipients: new Map(), payers: new Map() }
   for (const payment of payments) count(sums, payment)
   return sums
 }
 
-function count({ recipients, payers }: Sums, { recipient, payer, token, units }: Exposure): void {
+function count({ recipients, payers }: Sums, { recipient, payer, token, units }: Exposure, sign = 1n): void {
   for (const [sums, name] of [[recipients, recipient] as const, [payers, payer] as const]) {
     const sum: Sum = sums.get(name) ?? new Map()
-    sums.set(name, sum.set(token, (sum.get(token) ?? 0n) + units))
+    sums.set(name, sum.set(token, (sum.get(token) ?? 0n) + sign * units))
   }
 }
 
@@ -40,6 +47,8 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
   let sums: Sums | undefined
   /** Admissions of this server since the last query began. */
   let added: Exposure[] = []
+  /** Payments that were checked, and that the ledger may not have yet, by transaction. */
+  const reserved = new Map<string, Reservation>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let state: 'idle' | 'running' | 'stopped' = 'idle'
 
@@ -49,7 +58,7 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
       const known = await journal.exposure()
       // The result includes the payments that were added before the query.
       added = added.slice(before)
-      sums = sumUp([...known, ...added])
+      sums = sumUp([...known, ...added, ...[...reserved.values()].map(({ payment }) => payment)])
     } catch (error) {
       sums = undefined
       log.warn('exposure.unknown', { why: error instanceof Error ? error.message : String(error) })
@@ -76,21 +85,42 @@ export function createUnfinalizedPayments(journal: Pick<Journal, 'exposure'>, lo
     return part > whole
   }
 
+  const exceeds = ({ recipient, payer }: RiskLimit, payment: Exposure): boolean => {
+    if (!recipient && !payer) return false
+    start()
+    if (!sums) return true
+    return (
+      over(recipient, sums.recipients.get(payment.recipient), payment) ||
+      over(payer, sums.payers.get(payment.payer), payment)
+    )
+  }
   return {
     /** Whether one more payment would exceed the limit. True while the sum is unknown. */
-    exceeds: ({ recipient, payer }: RiskLimit, payment: Exposure) => {
-      if (!recipient && !payer) return false
-      start()
-      if (!sums) return true
-      return (
-        over(recipient, sums.recipients.get(payment.recipient), payment) ||
-        over(payer, sums.payers.get(payment.payer), payment)
-      )
-    },
-    add: (payment: Exposure) => {
-      if (state !== 'running') return
-      added.push(payment)
+    exceeds,
+    /**
+     * Counts the payment of a claim that is about to be registered, until `release`. False if it exceeds the limit.
+     * Several claims of one transaction count once.
+     */
+    reserve: (claim: object, tx: string, limit: RiskLimit, payment: Exposure): boolean => {
+      const known = reserved.get(tx)
+      if (known) {
+        known.claims.add(claim)
+        return true
+      }
+      if (exceeds(limit, payment)) return false
+      reserved.set(tx, { payment, claims: new Set([claim]), isRegistered: false })
       if (sums) count(sums, payment)
+      return true
+    },
+    /** Ends the reservation of a claim, if there is one. A registered payment counts on. */
+    release: (claim: object, tx: string, isRegistered: boolean): void => {
+      const reservation = reserved.get(tx)
+      if (!reservation?.claims.delete(claim)) return
+      reservation.isRegistered ||= isRegistered
+      if (reservation.claims.size > 0) return
+      reserved.delete(tx)
+      if (reservation.isRegistered && state === 'running') added.push(reservation.payment)
+      else if (sums) count(sums, reservation.payment, -1n)
     },
     stop: () => {
       state = 'stopped'

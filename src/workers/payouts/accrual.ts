@@ -11,9 +11,9 @@ import { findVerification } from '../../core/payouts/developers.ts'
 import type { Accrual, Rewards, Ripening, Verification } from '../../core/payouts/ports/rewards.ts'
 import { formatRules, type RewardRules, readHost, shareOut } from '../../core/payouts/rewards.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
-import { type Loop, type LoopParts, startLoop } from '../loop.ts'
+import { isTimeSure, type Loop, type LoopParts, startLoop } from '../loop.ts'
 
-export interface AccrualParts extends Pick<LoopParts, 'leads'> {
+export interface AccrualParts extends Pick<LoopParts, 'leads' | 'clockCheck'> {
   readonly rewards: Rewards
   readonly rules: RewardRules
   /** The current rates. Undefined while they are unknown. */
@@ -68,6 +68,8 @@ async function accrueOnce(parts: AccrualParts, rulesId: string): Promise<number>
   const { rewards, clock, meter, log } = parts
   const { payments, last } = await rewards.accruable(mostAtOnce)
   const now = Math.floor(clock.now())
+  // An accrual stays, so a wrong clock must not call a payment undelivered.
+  if (!isTimeSure(parts.clockCheck)) return 0
   const verifications = payments.length === 0 ? [] : await rewards.verifications()
   const accruals: Accrual[] = []
   for (const payment of payments) {

@@ -1,12 +1,12 @@
 /**
  * Takes over transactions that the chain has and the ledger does not, after the ledger was restored from a backup.
  *
- * Each payee is credited with the amount that arrived: its oldest accruals are settled until they cover it. Amounts
+ * Each payee is credited with the amount that was sent: its oldest accruals are settled until they cover it. Amounts
  * that this ledger does not owe, such as refunds, are only accepted, and reported for the operator.
  */
 import { decodeAddress } from '../../core/encoding/base58.ts'
 import type { Mint } from '../../core/money/tokens.ts'
-import { computeGain, type Effect } from '../../core/payment/verify.ts'
+import type { Effect } from '../../core/payment/verify.ts'
 import type {
   OutgoingTransaction,
   OutgoingTransactions,
@@ -18,7 +18,7 @@ import { rewardRoles } from '../../core/payouts/rewards.ts'
 import type { Chain } from '../../core/ports/chain.ts'
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock } from '../../core/runtime.ts'
-import { createTransactionId } from './outgoing-transactions.ts'
+import { createTransactionId, readSent } from './outgoing-transactions.ts'
 import { acceptTransaction, type UnknownTransaction } from './unknown-transactions.ts'
 
 export interface AdoptionParts {
@@ -71,7 +71,7 @@ export async function adoptTransaction(
 ): Promise<Adoption> {
   const { outgoing, sealer } = parts
   const { signature, slot, ids } = transaction
-  const reading = await parts.chain.read(signature, 0, { commitment: 'finalized', isAnew: true })
+  const reading = await parts.chain.read(signature, 0, { commitment: 'finalized' })
   if (reading.kind !== 'found') return { kind: 'later', why: 'no node returns the transaction' }
   const sent = readReceipts(reading.effect, wallet)
   const rows = await Promise.all(ids.map((id) => outgoing.get(id)))
@@ -129,7 +129,7 @@ function readReceipts(effect: Effect, wallet: string): readonly Omit<Receipt, 's
     )
   const unique = new Map(names.map((name) => [`${name.owner} ${name.asset}`, name]))
   return [...unique.values()]
-    .map(({ owner, asset }) => ({ owner, asset, units: computeGain(effect, owner, asset) }))
+    .map(({ owner, asset }) => ({ owner, asset, units: readSent(effect, wallet, owner, asset) }))
     .filter(({ units }) => units > 0n)
 }
 

@@ -6,6 +6,7 @@ import { decodeAddress, encodeBase58 } from '../../core/encoding/base58.ts'
 import type { FrozenRates, RateTable } from '../../core/money/rates.ts'
 import type { Mint, TokenCode } from '../../core/money/tokens.ts'
 import type { Effect } from '../../core/payment/verify.ts'
+import { formatMemo } from '../../core/payouts/outgoing-memo.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import type { NumberedAccrual, Rewards, Verification } from '../../core/payouts/ports/rewards.ts'
 import { formatRefundLockKey, parseRefund } from '../../core/payouts/refunds.ts'
@@ -15,7 +16,7 @@ import { type RateJournal, ratesKeptMs } from '../../core/ports/journal.ts'
 import type { Books } from '../../core/ports/reports.ts'
 import type { Clock } from '../../core/runtime.ts'
 import { cashbackWindowMs, findDeveloper, rewardTokens } from './accrual.ts'
-import { formatMemo } from './outgoing-transactions.ts'
+import { readSent } from './outgoing-transactions.ts'
 import { type Addresses, createPayment } from './payees.ts'
 
 export interface RewardAuditParts {
@@ -140,7 +141,7 @@ async function auditAccrual(parts: RewardAuditParts, audited: Audited, found: Fi
   }
   if (rates && !(await wereInForce(parts, accrual, rates)))
     found.problem(`${name}: its rates differ from those at the time of the payment`)
-  const reading = await parts.chain.read(tx, 0, { commitment: 'finalized', isAnew: true })
+  const reading = await parts.chain.read(tx, 0, { commitment: 'finalized' })
   if (reading.kind === 'missing') return found.unknown(`${name}: no node returns the payment any more`)
   if (reading.kind !== 'found') return found.unknown(`${name}: ${reading.why}`)
   const wrong = whyNotPaid(parts, accrual, reading.effect)
@@ -213,7 +214,7 @@ async function auditPayouts(parts: RewardAuditParts, found: Findings): Promise<n
 
 async function auditPayout(parts: RewardAuditParts, { id, signed }: OutgoingTransaction, found: Findings) {
   const name = `payout ${id} (transaction ${signed?.signature})`
-  const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized', isAnew: true })
+  const reading = await parts.chain.read(signed?.signature ?? '', 0, { commitment: 'finalized' })
   if (reading.kind !== 'found') return found.unknown(`${name}: no node returns the transaction`)
   const { effect } = reading
   if (!effect.transfers.some(({ memos }) => memos.includes(formatMemo(id))))
@@ -225,14 +226,9 @@ async function auditPayout(parts: RewardAuditParts, { id, signed }: OutgoingTran
     should.set(finding.address, (should.get(finding.address) ?? 0n) + line.units)
   }
   for (const [owner, units] of should) {
-    const got = computeGain(effect, owner, parts.native.address)
-    if (got !== units) found.problem(`${name}: ${owner} received ${got} instead of ${units}`)
+    const sent = readSent(effect, effect.feePayer, owner, parts.native.address)
+    if (sent !== units) found.problem(`${name}: ${owner} was sent ${sent} instead of ${units}`)
   }
-}
-
-function computeGain({ holdings }: Effect, owner: string, asset: string): bigint {
-  const own = holdings.filter((one) => one.asset === asset && (one.ownerAfter ?? one.ownerBefore) === owner)
-  return own.reduce((sum, { before, after }) => sum + after - before, 0n)
 }
 
 function isSame(one: readonly Share[], other: readonly Share[]): boolean {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { size } from '../../../tests/harness/length.ts'
 import { createMeter } from '../../core/observability/metrics.ts'
 import type { Effect } from '../../core/payment/verify.ts'
+import { formatMemo } from '../../core/payouts/outgoing-memo.ts'
 import type { Outcome, SignedBytes } from '../../core/payouts/outgoing-wallet.ts'
 import type { KeptBytes, OutgoingTransaction } from '../../core/payouts/ports/outgoing.ts'
 import {
   advance,
   createTransactionId,
-  formatMemo,
   type OutgoingTransactionParts,
   type OutgoingTransactionPlan,
 } from './outgoing-transactions.ts'

@@ -7,7 +7,7 @@
  */
 import { encodeBase64url } from '../../core/encoding/base64url.ts'
 import type { Meter } from '../../core/observability/metrics.ts'
-import type { Effect } from '../../core/payment/verify.ts'
+import type { Asset, Effect } from '../../core/payment/verify.ts'
 import type { OutgoingWallet, SignedBytes, Signing } from '../../core/payouts/outgoing-wallet.ts'
 import type {
   OutgoingTransaction,
@@ -21,7 +21,7 @@ import { writeNonce } from '../../core/protocol/nonce.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import type { LoopParts } from '../loop.ts'
 
-export interface OutgoingTransactionParts extends Pick<LoopParts, 'leads'> {
+export interface OutgoingTransactionParts extends Pick<LoopParts, 'leads' | 'clockCheck'> {
   readonly outgoing: Pick<OutgoingTransactions, 'sign' | 'unsign' | 'land' | 'drop'>
   readonly outgoingWallet: Pick<OutgoingWallet, 'send' | 'readOutcome' | 'read'>
   readonly sealer: Sealer
@@ -62,7 +62,6 @@ export type Step =
 export const feesSpent = 'the limit of fees for 24 hours is reached'
 
 const randomBytes = 10
-const idLength = 22
 
 /**
  * A new unique id. It begins with the tag of the service's secret, so that services with one wallet recognise their own
@@ -74,18 +73,11 @@ export function createTransactionId({ tag }: Pick<Sealer, 'tag'>): string {
   return `${tag}${encodeBase64url(bytes, randomBytes)}`
 }
 
-/** The memo by which a transaction is found on the chain. */
-export function formatMemo(id: string): string {
-  return `paystile:${id}`
-}
-
-/**
- * The ids in the memos of a transaction that may belong to this service. Ids of earlier versions are shorter and have
- * no tag.
- */
-export function readOwnIds(memos: string, { tag }: Pick<Sealer, 'tag'>): readonly string[] {
-  const ids = [...memos.matchAll(/paystile:([A-Za-z0-9_-]{1,64})/g)].map(([, id = '']) => id)
-  return ids.filter((id) => id.length !== idLength || id.startsWith(tag))
+/** The amount that a landed transaction sent from one wallet to another. A token with a fee keeps a part of it. */
+export function readSent({ transfers }: Effect, wallet: string, owner: string, asset: Asset): bigint {
+  return transfers
+    .filter((one) => one.asset === asset && one.sourceOwner === wallet && one.destinationOwner === owner)
+    .reduce((sum, { units = 0n }) => sum + units, 0n)
 }
 
 /** The open transactions of a kind. */

@@ -5,6 +5,7 @@
  * (`outgoing-transactions.ts`). The worker can therefore run in several processes and crash at any line.
  */
 import { mapLimit } from '../../core/collections/map-limit.ts'
+import { formatMemo } from '../../core/payouts/outgoing-memo.ts'
 import type { OutgoingTransfer } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransaction, PayoutLine } from '../../core/payouts/ports/outgoing.ts'
 import type { PayeeName } from '../../core/payouts/ports/rewards.ts'
@@ -13,7 +14,7 @@ import { createThrottledLog } from '../throttled-log.ts'
 import type { Memory, PayoutsParts } from './limits.ts'
 import { areFeesSpent, capReached, emit, feesSpent, findShortage, limit, readBudget } from './limits.ts'
 import type { OutgoingTransactionPlan, SigningResult } from './outgoing-transactions.ts'
-import { advance, alone, createTransactionId, formatMemo, readOpen } from './outgoing-transactions.ts'
+import { advance, alone, createTransactionId, readOpen } from './outgoing-transactions.ts'
 import { signUnlessPaused } from './pause.ts'
 import { createPayment } from './payees.ts'
 import { askedAtOnce, dayMs, hourMs, minuteMs, preview, splitIntoBatches } from './plan.ts'
@@ -47,7 +48,8 @@ export function startPayouts(given: PayoutsParts): Loop {
     if (planned === 'all') planAt = now + limits.everyMs
     if (planned === 'later') planAt = now + Math.min(minuteMs, limits.everyMs)
   }
-  return startLoop({ name: 'payouts', everyMs: Math.min(followMs, limits.everyMs), work, log, leads: given.leads })
+  const everyMs = Math.min(followMs, limits.everyMs)
+  return startLoop({ name: 'payouts', everyMs, work, log, leads: given.leads, clockCheck: given.clockCheck })
 }
 
 /** Takes the next step of all open transactions. Returns the number that remain open. */

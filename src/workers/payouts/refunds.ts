@@ -5,6 +5,7 @@
 import { decodeSignature, encodeBase58 } from '../../core/encoding/base58.ts'
 import { convert, type FrozenRates } from '../../core/money/rates.ts'
 import { type Mint, solDecimals, type TokenCode } from '../../core/money/tokens.ts'
+import { formatMemo } from '../../core/payouts/outgoing-memo.ts'
 import type { OutgoingWallet } from '../../core/payouts/outgoing-wallet.ts'
 import type { OutgoingTransaction, OutgoingTransactions } from '../../core/payouts/ports/outgoing.ts'
 import {
@@ -19,7 +20,7 @@ import type { Clock } from '../../core/runtime.ts'
 import { type Loop, startLoop } from '../loop.ts'
 import { createThrottledLog } from '../throttled-log.ts'
 import type { OutgoingTransactionParts, SigningResult, Step } from './outgoing-transactions.ts'
-import { advance, alone, createTransactionId, formatMemo, readOpen } from './outgoing-transactions.ts'
+import { advance, alone, createTransactionId, readOpen } from './outgoing-transactions.ts'
 import { paused, signUnlessPaused } from './pause.ts'
 import type { Addresses } from './payees.ts'
 
@@ -53,28 +54,34 @@ export async function planRefund(
   const { books, outgoing, clock } = parts
   const payment = encodeBase58(tx)
   const before = await outgoing.findByLockKey(formatRefundLockKey(payment))
-  if (before) return { kind: 'known', transaction: before }
+  if (before) return tellKnown(before, wish)
+  // The refund is booked on the day that the clock shows.
+  const wrong = parts.clockCheck?.why()
+  if (wrong !== undefined) return { kind: 'refused', why: wrong }
   if (await parts.isPaused()) return { kind: 'refused', why: paused }
   const history = await books.history(tx)
   if (!history) return { kind: 'unknown' }
   const ruling = judgeRefund(history, clock.now(), wish)
   if (ruling.kind === 'refused') return ruling
-  const { payer, token, recipient } = history.payment
+  const { payer, token, recipient, state } = history.payment
   const mint = parts.mintOf(token)
   if (mint === undefined) return { kind: 'refused', why: `this network has no ${token}` }
   // Read again from the nodes, because the stored value may come from a single node and from a block that was not
   // final.
   const sent = await parts.addresses.sent(payer, tx, { recipient, asset: mint?.address ?? 'SOL' })
   if (sent.kind !== 'sent') return { kind: 'refused', why: `the payer is unknown: ${sent.why}` }
-  if (sent.units < ruling.units) return { kind: 'refused', why: 'on chain the payer sent less than the refund' }
-  const facts = { payment, token, units: ruling.units, reason: ruling.reason }
+  // Of a payment that was never claimed, only the watcher's reading is stored. It is voided, so all of it goes back.
+  const units = state === 'unclaimed' ? sent.units : ruling.units
+  if (units === 0n || sent.units < units)
+    return { kind: 'refused', why: 'on chain the payer sent less than the refund' }
+  const facts = { payment, token, units, reason: ruling.reason }
   const planning = await outgoing.plan({
     id: createTransactionId(parts.sealer),
     kind: 'refund',
     lockKey: formatRefundLockKey(payment),
     about: formatRefund(facts),
     lines: [],
-    refunds: { tx, units: ruling.units },
+    refunds: { tx, units },
     ...(ruling.voids && { voids: tx, coversUse: ruling.coversUse }),
   })
   if (planning.kind === 'planned') return { kind: 'planned', transaction: planning.transaction }
@@ -84,9 +91,14 @@ export async function planRefund(
       why: 'a delivery is in progress; try again in a minute',
     }
   const other = await outgoing.findByLockKey(formatRefundLockKey(payment))
-  return other
-    ? { kind: 'known', transaction: other }
-    : { kind: 'refused', why: 'another process changed the payment; try again' }
+  return other ? tellKnown(other, wish) : { kind: 'refused', why: 'another process changed the payment; try again' }
+}
+
+/** A refund of the surplus does not fulfil the wish for a refund of the whole payment. */
+function tellKnown(transaction: OutgoingTransaction, { evenDelivered }: RefundWish): RefundPlanning {
+  return evenDelivered && parseRefund(transaction.about).reason === 'surplus'
+    ? { kind: 'refused', why: 'its surplus was refunded before, and each payment is refunded once' }
+    : { kind: 'known', transaction }
 }
 
 export async function advanceRefund(parts: RefundParts, transaction: OutgoingTransaction): Promise<Step> {
@@ -108,7 +120,8 @@ export function startRefunds(given: RefundParts): Loop {
       await alone(parts.log, { kind, id }, () => advanceRefund(parts, transaction))
     }
   }
-  return startLoop({ name: 'refunds', everyMs, work, log: parts.log, leads: parts.leads })
+  const { log, leads, clockCheck } = parts
+  return startLoop({ name: 'refunds', everyMs, work, log, leads, clockCheck })
 }
 
 async function sign(parts: RefundParts, { id, about, attempts }: OutgoingTransaction): Promise<SigningResult> {

@@ -8,6 +8,7 @@
  * longer land, because the lost ledger may have sent one a moment ago.
  */
 import type { Meter } from '../../core/observability/metrics.ts'
+import { readOwnIds } from '../../core/payouts/outgoing-memo.ts'
 import type {
   ListedTransaction,
   OutgoingWallet,
@@ -18,7 +19,6 @@ import type { OutgoingTransactions, Sealer } from '../../core/payouts/ports/outg
 import type { KeyValueStore } from '../../core/ports/kv.ts'
 import type { Clock, Log } from '../../core/runtime.ts'
 import { createThrottledLog } from '../throttled-log.ts'
-import { readOwnIds } from './outgoing-transactions.ts'
 
 export interface WalletCheckParts {
   readonly history: WalletHistory

@@ -16,11 +16,13 @@ import {
   checkTake,
   checkTx,
   checkUsed,
+  isReverted,
   judgeTake,
   openAccount,
   readStatus,
   readTime,
   renewed,
+  restoreRecord,
   tallyAfter,
 } from '../../../src/ledger/rules/grants.ts'
 import { reckoned } from '../../../src/ledger/rules/revaluation.ts'
@@ -102,7 +104,7 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
       checkLease(leaseMs)
       const time = now()
       const found = leaseOf(grant)
-      if (!found) return false
+      if (!found || isReverted(found.entry.account)) return false
       const lease = { ...found.lease, deadline: renewed(found.lease.deadline, leaseMs, time) }
       const leases = new Map([...found.entry.leases, [grant.fence, lease] as const])
       entries.set(formatKey(grant.tx), { ...found.entry, leases })
@@ -114,7 +116,7 @@ export function createReferenceLedger(parts: ReferenceParts): Ledger {
       const time = now()
       const found = leaseOf(grant)
       const held = found && holdingOf(found.entry, time)
-      if (!found || !held) return undefined
+      if (!found || !held || isReverted(found.entry.account)) return undefined
       const next = advanced(held, found.lease, used, more, time)
       const leases = new Map([...live(found.entry, time), [grant.fence, next.lease] as const])
       const moved = { ...found.entry.account, used: next.used }
@@ -164,14 +166,11 @@ function opened(record: PaymentRecord, time: number, late = false): ReferenceEnt
   return { record, account: openAccount(record, time, late), leases: new Map() }
 }
 
-/** In another block, and so by the rates of that. */
-function restored(
-  entry: ReferenceEntry,
-  { slot, paidAt, finality, worth, rates }: PaymentRecord,
-  time: number,
-): ReferenceEntry {
-  const account = { ...entry.account, finality, concludedAt: time }
-  return { ...entry, record: { ...entry.record, slot, paidAt, worth, rates }, account }
+/** In another block, and so with the amounts and by the rates of that. */
+function restored(entry: ReferenceEntry, again: PaymentRecord, time: number): ReferenceEntry {
+  const { token, required, received, finality } = again
+  const account = { ...entry.account, token, required, received, finality, concludedAt: time }
+  return { ...entry, record: restoreRecord(entry.record, again), account }
 }
 
 function holdingOf(entry: ReferenceEntry | undefined, time: number): Holding | undefined {

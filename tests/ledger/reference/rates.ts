@@ -3,6 +3,7 @@ import type { JournaledRates } from '../../../src/core/money/rates.ts'
 import { hasRates } from '../../../src/core/money/rates.ts'
 import type { RateJournal } from '../../../src/core/ports/journal.ts'
 import { ratesKeptMs } from '../../../src/core/ports/journal.ts'
+import { clearedAtOnce } from '../../../src/ledger/rules/events.ts'
 
 export function createReferenceRates(now: () => number): RateJournal {
   /** By time. */
@@ -16,7 +17,8 @@ export function createReferenceRates(now: () => number): RateJournal {
       if (last && JSON.stringify(inOrder(last)) === JSON.stringify(inOrder(rates))) return
       const others = entries.filter((one) => one.feed !== rates.feed || one.at !== at)
       entries = [...others, { ...rates, at }].sort((one, other) => one.at - other.at)
-      entries = entries.filter((one) => !isForgotten(one, at - ratesKeptMs))
+      const forgotten = entries.filter((one) => isForgotten(one, at - ratesKeptMs)).slice(0, clearedAtOnce)
+      entries = entries.filter((one) => !forgotten.includes(one))
     },
     async find({ feed, time, tokens }) {
       now()

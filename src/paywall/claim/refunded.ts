@@ -1,0 +1,8 @@
+import { encodeBase58 } from '../../core/encoding/base58.ts'
+import { formatRefundLockKey } from '../../core/payouts/refunds.ts'
+import type { Ledger } from '../../core/ports/ledger.ts'
+
+/** Whether a refund voids a payment that no proof has registered. Every such refund returns the whole payment. */
+export async function isRefunded({ outgoing }: Pick<Ledger, 'outgoing'>, tx: Uint8Array): Promise<boolean> {
+  return (await outgoing.findByLockKey(formatRefundLockKey(encodeBase58(tx)))) !== undefined
+}
