@@ -68,6 +68,21 @@ it('on a phone the receipt of an earlier purchase is below the payment', async (
   expect(await bottomOf('#wallets button')).toBeLessThanOrEqual(844)
 })
 
+it('breaks no amount of a choice, and is no wider than a small phone', async () => {
+  const long = [
+    { token: 'USDC', amount: '123456789.123456', mint: tokens[0].mint },
+    { token: 'SOL', amount: '1234567.123456789', dollars: '123456789.12' },
+    { token: 'NATIVE', amount: '0.000000001', dollars: '0.01' },
+  ] as const
+  await open({ tokens: long }, { viewport: { width: 360, height: 740 } })
+  const read = () => {
+    const heights = [...document.querySelectorAll<HTMLElement>('#tokens small')].map((amount) => amount.offsetHeight)
+    const { scrollWidth, clientWidth } = document.documentElement
+    return { lines: new Set(heights).size, more: scrollWidth - clientWidth }
+  }
+  expect(await page.evaluate(read)).toEqual({ lines: 1, more: 0 })
+})
+
 describe('nothing moves', () => {
   const widths = [1440, 768, 390].flatMap((width) => [
     [width, 'waiting', {}],

@@ -161,7 +161,7 @@ describe('each step has its words', () => {
       /not connected to Solana devnet. Switch it to devnet/,
     ],
     ['asking', { signs: 'never' }, 'Approve it in Testwallet', /You pay 0\.01 USDC/],
-    ['declined', { signs: 'no' }, 'You declined', /Nothing was paid. You can try again/],
+    ['declined', { signs: 'no' }, 'You declined', /Nothing was paid. Try again/],
     ['a wallet that fails', { signs: 'fails' }, 'Testwallet could not pay', /Nothing was paid/],
     ['one that may have sent', { signs: 'fails', isSender: true }, 'Testwallet reported a problem', /wait here/],
   ])('%s', async (_name, wallet, title, words) => {

@@ -31,7 +31,7 @@ export async function contractAnswers(page: Page, name = '/api/weather'): Promis
     revenue: '0.2',
   }
   const lateRecord = { ...record, id: 'r2', status: 'Expired', state: 'late', delivery: 'none' }
-  const records = [record, { ...lateRecord, token: 'SOL', amount: '0.000006667' }]
+  const records = [record, { ...lateRecord, token: 'SOL', amount: '0.000006667', refunded: '0.000006667' }]
   const usage = {
     endpoint: name,
     calls: 9,

@@ -119,9 +119,9 @@ describe('rewards', () => {
     await page.getByRole('alert').getByText('Send at least 77.50 NATIVE to this wallet').waitFor()
     await page.getByRole('alert').getByText('The SOL balance is low.').waitFor()
     const rules = await page.getByRole('region', { name: 'The rules' }).textContent()
-    expect(rules).toContain('gets 90 % of /api/weather and /api/*')
-    expect(rules).toContain('Verified developers get 4 %')
-    expect(rules).toContain('Payers get back 1 % and 5 % from 100 USDC on that they spent within 7 days.')
+    expect(rules).toContain('gets 90% of /api/weather and /api/*')
+    expect(rules).toContain('Verified developers get 4%')
+    expect(rules).toContain('Payers get back 1% and 5% from 100 USDC on that they spent within 7 days.')
     expect(rules).toMatch(/treasury .*, buyback .* and incentives .* by 2 : 1 : 1\./)
   })
 
@@ -371,6 +371,10 @@ describe('refunds', () => {
     await expect.poll(isDone, { interval: 50 }).toBe(1)
     expect((await balanceOf(payer.address, world.usdc)) - before).toBe(100_000_000n)
     expect(revenue - (await readRevenue())).toBeCloseTo(100)
+    const listed = page.locator('tbody tr').filter({ hasText: '100.00' }).first().locator('.badge')
+    await expect.poll(() => listed.innerText()).toBe('Refunded')
+    // One badge of the panel says so, also after the payment has been loaded again.
+    expect(await panel.locator('.badge').allInnerTexts()).toEqual(['Refunded'])
     expect(await panel.getByRole('button', { name: /^Refund/ }).count()).toBe(0)
     await panel.getByText('Raw JSON').click()
     await panel.locator('pre').getByText('"reason": "delivered"').waitFor()

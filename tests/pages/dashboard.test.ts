@@ -160,7 +160,7 @@ describe('payments', () => {
     await expect.poll(() => new URL(page.url()).searchParams.get('payment')).toBe(list[1]?.id)
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
-    expect(await focused()).toBe(list[0]?.id)
+    await expect.poll(focused).toBe(list[0]?.id)
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     await page.keyboard.press('Escape')

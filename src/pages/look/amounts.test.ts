@@ -40,7 +40,9 @@ describe('amounts', () => {
     [0, '0%'],
     [1, '100%'],
     [0.428, '42.8%'],
-    [0.0495, '5.0%'],
+    [0.05, '5%'],
+    [0.0004, '<0.1%'],
+    [0.9999, '100%'],
     [14.2, '1,420%'],
   ])('a share of %s is %s', (share, shown) => {
     expect(formatShare(share, 'en-US')).toBe(shown)
@@ -53,13 +55,13 @@ describe('amounts', () => {
 
 describe('changes', () => {
   it.each([
-    ['110', '100', { kind: 'up', text: '10.0%' }],
-    ['90', '100', { kind: 'down', text: '10.0%' }],
+    ['110', '100', { kind: 'up', text: '10%' }],
+    ['90', '100', { kind: 'down', text: '10%' }],
     ['100', '100.00', { kind: 'same', text: '0%' }],
     ['0', '0', { kind: 'same', text: '0%' }],
     ['5', '0', { kind: 'new' }],
     ['0', '5', { kind: 'down', text: '100%' }],
-    ['-5', '10', { kind: 'down', text: '150.0%' }],
+    ['-5', '10', { kind: 'down', text: '150%' }],
     ['5', '-10', { kind: 'none' }],
     ['-5', '0', { kind: 'none' }],
     ['5', undefined, { kind: 'none' }],

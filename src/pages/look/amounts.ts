@@ -22,16 +22,16 @@ function choosePlaces(text: string): number {
   return fraction === undefined ? 2 : Math.max(2, fraction.length + 3)
 }
 
-/** `0.1234` is 12.3 %. */
+/** `0.1234` is 12.3%, `0.1` is 10%, and `0.0001` is <0.1%. */
 export function formatShare(share: number | undefined, locale: string): string {
   if (share === undefined) return '–'
-  const isWhole = share === 0 || share === 1
-  const places = isWhole || Math.abs(share) > 9.99 ? 0 : 1
-  return openNumberFormat(locale, {
-    style: 'percent',
-    minimumFractionDigits: places,
-    maximumFractionDigits: places,
-  }).format(share)
+  if (share > 0 && share < 0.0005) return `<${formatPercent(0.001, locale)}`
+  return formatPercent(share, locale, Math.abs(share) > 9.99 ? 0 : 1)
+}
+
+/** A share with the sign and the space of its language. Zeros at the end are left out. */
+export function formatPercent(share: number, locale: string, maximumFractionDigits = 4): string {
+  return openNumberFormat(locale, { style: 'percent', maximumFractionDigits }).format(share)
 }
 
 export type Change =

@@ -4,7 +4,7 @@ import type { Texts } from './en.ts'
 export const de: Texts = {
   checkout: {
     againTitle: 'Das haben Sie schon gekauft',
-    againText: 'Es wurde geliefert. Zahlen Sie nur noch einmal, wenn Sie es noch einmal kaufen möchten.',
+    againText: 'Es wurde geliefert oder erstattet. Zahlen Sie nur noch einmal, wenn Sie es noch einmal kaufen möchten.',
     detectedTitle: 'Zahlung erkannt',
     detectedText: 'Die Bestätigung dauert einige Sekunden. Bitte zahlen Sie nicht noch einmal.',
     paidTitle: 'Bezahlt',
@@ -13,7 +13,7 @@ export const de: Texts = {
     open: 'Kauf öffnen',
     returnToSeller: 'Zurück zum Verkäufer',
     usedTitle: 'Diese Zahlung wurde schon verwendet',
-    usedText: 'Der Kauf wurde geliefert.',
+    usedText: 'Der Kauf wurde geliefert oder erstattet.',
     strandedTitle: 'Bezahlt, aber hier nicht zu öffnen',
     strandedText:
       'In diesem Browser fehlt das Cookie, das den Kauf öffnet. Zeigen Sie dem Verkäufer für eine Rückzahlung diese Transaktion.',

@@ -5,7 +5,7 @@
 export const en = {
   checkout: {
     againTitle: 'You have already bought this',
-    againText: 'It was delivered. Pay again only if you want to buy it again.',
+    againText: 'It was delivered or refunded. Pay only to buy it again.',
     detectedTitle: 'Payment detected',
     detectedText: 'Confirmation takes a few seconds. Please do not pay again.',
     paidTitle: 'Paid',
@@ -14,13 +14,13 @@ export const en = {
     open: 'Open your purchase',
     returnToSeller: 'Return to the seller',
     usedTitle: 'This payment has already been used',
-    usedText: 'The purchase was delivered.',
+    usedText: 'The purchase was delivered or refunded.',
     strandedTitle: 'Paid, but it cannot be opened here',
     strandedText:
       'The cookie that opens the purchase is missing in this browser. For a refund, show this transaction to the seller.',
     shortTitle: 'The amount is too low',
     shortText:
-      '{received} {token} arrived, but the price is {required} {token}. Partial payments do not count. Pay the full price in one payment. For a refund, show this transaction to the seller.',
+      '{received} {token} arrived, but the price is {required} {token}. Pay the full price in one payment. For a refund, show this transaction to the seller.',
     lateTitle: 'Paid too late',
     lateText:
       'The payment arrived after the price had expired and cannot be accepted. For a refund, show this transaction to the seller.',
@@ -38,7 +38,7 @@ export const en = {
     connectingTitle: 'Connecting to {wallet}',
     connectingText: 'Allow the connection in your wallet. This does not pay anything yet.',
     notConnectedTitle: 'Not connected',
-    notConnectedText: '{wallet} did not connect. Nothing was paid. You can try again.',
+    notConnectedText: '{wallet} did not connect. Nothing was paid. Try again.',
     accountTitle: 'Choose an account',
     accountText: 'Select the account that pays.',
     networkTitle: 'Wrong network',
@@ -53,7 +53,7 @@ export const en = {
     approveTitle: 'Approve it in {wallet}',
     approveText: 'You pay {amount} {token} plus the network fee.',
     declinedTitle: 'You declined',
-    declinedText: 'Nothing was paid. You can try again.',
+    declinedText: 'Nothing was paid. Try again.',
     failedTitle: '{wallet} could not pay',
     failedText: 'The wallet reported a problem. Nothing was paid. Try again, or pay with your phone.',
     unclearTitle: '{wallet} reported a problem',
@@ -69,7 +69,7 @@ export const en = {
     sendingAgainText:
       'You approved the payment. This page keeps sending it, and it can be charged only once. Please keep the page open.',
     confirmingTitle: 'Confirming your payment',
-    confirmingText: 'The payment was sent and arrives within a few seconds. You do not need to do anything.',
+    confirmingText: 'The payment was sent and arrives within a few seconds.',
     confirmingOverText: 'This price has expired, but the payment is on its way. This page keeps waiting for it.',
     declineIt: 'Decline the request in your wallet.',
     missingTitle: 'The payment has not arrived',

@@ -4,7 +4,7 @@ import type { Texts } from './en.ts'
 export const es: Texts = {
   checkout: {
     againTitle: 'Ya ha comprado esto',
-    againText: 'Se entregó. Pague de nuevo solo si quiere comprarlo otra vez.',
+    againText: 'Se entregó o se reembolsó. Pague de nuevo solo si quiere comprarlo otra vez.',
     detectedTitle: 'Pago detectado',
     detectedText: 'La confirmación tarda unos segundos. No pague de nuevo.',
     paidTitle: 'Pagado',
@@ -13,7 +13,7 @@ export const es: Texts = {
     open: 'Abrir la compra',
     returnToSeller: 'Volver al vendedor',
     usedTitle: 'Este pago ya se ha usado',
-    usedText: 'La compra se entregó.',
+    usedText: 'La compra se entregó o se reembolsó.',
     strandedTitle: 'Pagado, pero no se puede abrir aquí',
     strandedText:
       'En este navegador falta la cookie que abre la compra. Para un reembolso, muestre esta transacción al vendedor.',
@@ -103,7 +103,7 @@ export const es: Texts = {
     item: 'Artículo',
     address: 'Dirección',
     amount: 'Importe',
-    time: 'Hora',
+    time: 'Fecha y hora',
     transaction: 'Transacción',
     print: 'Imprimir',
     download: 'Descargar el recibo firmado',

@@ -4,7 +4,7 @@ import type { Texts } from './en.ts'
 export const ja: Texts = {
   checkout: {
     againTitle: '購入済みです',
-    againText: '商品は配信済みです。もう一度購入する場合にのみお支払いください。',
+    againText: '商品は配信済み、または返金済みです。もう一度購入する場合にのみお支払いください。',
     detectedTitle: 'お支払いを検出しました',
     detectedText: '確認には数秒かかります。もう一度支払わないでください。',
     paidTitle: '支払い済み',
@@ -13,7 +13,7 @@ export const ja: Texts = {
     open: '購入した内容を開く',
     returnToSeller: '販売者に戻る',
     usedTitle: 'このお支払いは使用済みです',
-    usedText: '商品は配信されました。',
+    usedText: '商品は配信または返金されました。',
     strandedTitle: '支払い済みですが、ここでは開けません',
     strandedText:
       '購入した内容を開くための Cookie がこのブラウザにありません。返金を希望する場合は、このトランザクションを販売者に提示してください。',
@@ -115,7 +115,7 @@ export const ja: Texts = {
     raw: '元のテキスト',
   },
   page: {
-    testNetwork: 'テストネットワーク ({network}): 実際のお金ではありません',
+    testNetwork: 'テストネット ({network}): 実際のお金ではありません',
     support: 'サポート',
     terms: '利用規約',
     paymentBy: 'paystile による Solana でのお支払い',

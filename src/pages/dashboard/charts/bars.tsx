@@ -85,9 +85,10 @@ export function TokenBars({
   readonly revenueToken: string
 }) {
   const locale = pageLocale()
+  const byValue = tokens.toSorted((one, other) => compareDecimals(other.revenue, one.revenue))
   return (
     <ul class="bars">
-      {tokens.map(({ token, payments, received, sentBack = '0', revenue, share }) => (
+      {byValue.map(({ token, payments, received, sentBack = '0', revenue, share }) => (
         <li key={token}>
           <span class="bars-name">
             <TokenLink token={token} />

@@ -7,6 +7,7 @@ import { news, useAnswer } from '../data/answer.ts'
 import type { PaymentDetail } from '../data/answers.ts'
 import type { Refund, Refunds } from '../data/outgoing.ts'
 import { usePulse } from '../data/pulse.ts'
+import { isRefunded } from '../elements/cells.tsx'
 import { Part } from '../elements/fact.tsx'
 import { OutBadge, sentence, Transaction } from '../elements/outgoing.tsx'
 import { isUnderWay, RefundDialog, type RefundSubject, refundWords } from './refund.tsx'
@@ -25,7 +26,9 @@ export function RefundPart({ payment }: { readonly payment: PaymentDetail }) {
     <Part title="Refund">
       {refund && (
         <p role="status">
-          <OutBadge one={refund} words={refundWords} /> {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
+          {/* The panel begins with the same word once the payment has been loaded again. */}
+          {!isRefunded(payment) && <OutBadge one={refund} words={refundWords} />}{' '}
+          {formatAmount(refund.amount, pageLocale())} {refund.token}{' '}
           {refund.state === 'dropped' ? sentence(refund.why) : <Transaction tx={refund.tx} />}
         </p>
       )}

@@ -1,5 +1,6 @@
 /** The common cells of tables: times, amounts, names, badges. */
 import { type Change, formatAmount, formatCount, formatRounded, shorten } from '../../look/amounts.ts'
+import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { formatExact, formatMoment, formatRelative } from '../../look/times.ts'
 import type { FeedRecord, State, Status } from '../data/answers.ts'
@@ -93,8 +94,22 @@ const stateWords: Readonly<Record<State, string>> = {
   reverted: 'Reverted by the chain.',
 }
 
+type StatusFacts = Pick<FeedRecord, 'status' | 'state' | 'amount' | 'refunded'>
+
+/** Whether the whole amount went back to the payer. An older service does not send `refunded`. */
+export function isRefunded({ amount, refunded = '' }: Pick<FeedRecord, 'amount' | 'refunded'>): boolean {
+  return amount !== '' && refunded !== '' && compareDecimals(refunded, amount) >= 0
+}
+
 /** The status, and the state if it says more. */
-export function Standing({ record: { status, state } }: { readonly record: Pick<FeedRecord, 'status' | 'state'> }) {
+export function Standing({ record }: { readonly record: StatusFacts }) {
+  if (isRefunded(record))
+    return (
+      <span class="badge" title="The whole amount was refunded.">
+        Refunded
+      </span>
+    )
+  const { status, state } = record
   const isTelling = state !== 'finalized' && state !== 'confirmed'
   return (
     <span class={`badge ${state === 'reverted' ? 'bad' : tones[status]}`} title={stateWords[state]}>
@@ -105,7 +120,8 @@ export function Standing({ record: { status, state } }: { readonly record: Pick<
 }
 
 /** The same, as a link that shows only the payments of this status. */
-export function StandingLink({ record }: { readonly record: Pick<FeedRecord, 'status' | 'state'> }) {
+export function StandingLink({ record }: { readonly record: StatusFacts }) {
+  if (isRefunded(record)) return <Standing record={record} />
   return (
     <Link href={filterAddress({ status: record.status })} class="cell-link">
       <Standing record={record} />

@@ -43,7 +43,7 @@ export function Transaction({ tx }: { readonly tx: string | null }) {
   )
 }
 
-/** The common columns of all lists of outgoing transactions. */
+/** The common columns of all lists of outgoing transactions. Their time is the one by which the service sorts them. */
 export function stateColumn(words: StateWords): Column<Outgoing> {
   return {
     name: 'State',
@@ -52,7 +52,7 @@ export function stateColumn(words: StateWords): Column<Outgoing> {
       <>
         <OutBadge one={one} words={words} />
         <span class="narrow">
-          <Moment at={one.changedAt} />
+          <Moment at={one.at} />
         </span>
       </>
     ),
@@ -61,7 +61,7 @@ export function stateColumn(words: StateWords): Column<Outgoing> {
 
 export const lastColumns: readonly Column<Outgoing>[] = [
   { name: 'Transaction', class: 'wide fill', cell: ({ tx }) => <Transaction tx={tx} /> },
-  { name: 'When', class: 'when wide', cell: ({ changedAt }) => <Moment at={changedAt} /> },
+  { name: 'When', class: 'when wide', cell: ({ at }) => <Moment at={at} /> },
 ]
 
 /** The address of a public explorer; undefined for a chain of this machine. */

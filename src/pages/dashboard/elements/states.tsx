@@ -34,10 +34,14 @@ export function firstCommand(): string {
   return `npx paystile pay ${location.origin}${path}`
 }
 
-export function NoPayments({ what = 'No payments yet' }: { readonly what?: string }) {
+/** `title` is the heading for an empty period. Without it, the service has no payments at all. */
+export function NoPayments({ title }: { readonly title?: string }) {
   return (
-    <Notice title={what}>
-      <p>Make the first payment from a terminal. It appears here within a second.</p>
+    <Notice title={title ?? 'No payments yet'}>
+      <p>
+        {title === undefined ? 'Make the first payment' : 'Choose a longer period, or make a payment'} from a terminal.
+        It appears here within a second.
+      </p>
       <Command text={firstCommand()} />
     </Notice>
   )

@@ -27,7 +27,7 @@ export function Endpoint() {
       <Sales
         {...sales}
         subject="endpoint"
-        none="No payments for this endpoint yet"
+        none="No payments for this endpoint in this period"
         figures={({ summary }) => <Totals summary={summary} period={period} />}
       >
         <Card id="price" title="Price">

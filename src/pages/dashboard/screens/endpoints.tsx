@@ -83,7 +83,7 @@ export function Endpoints() {
         <When loaded={loaded} lines={6}>
           {() =>
             lines.length === 0 ? (
-              <NoPayments what="No requests in this period" />
+              <NoPayments title="No requests in this period" />
             ) : (
               <EndpointsTable lines={lines} token={token} order={order} />
             )

@@ -21,7 +21,7 @@ export function Payer() {
       <Sales
         {...sales}
         subject="payer"
-        none="No payments by this payer"
+        none="No payments by this payer in this period"
         figures={({ summary, first, last }) => (
           <SalesTiles summary={summary} period={period}>
             <Tile name="First payment" value={first === null ? '–' : <Moment at={first} />}>

@@ -56,7 +56,7 @@ export function Payers() {
         <When loaded={loaded} lines={8}>
           {({ revenueToken, next }) =>
             payers.length === 0 ? (
-              <NoPayments what="No payers in this period" />
+              <NoPayments title="No payers in this period" />
             ) : (
               <>
                 <PayersTable payers={payers} token={revenueToken} order={order} />

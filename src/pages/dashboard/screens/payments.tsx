@@ -116,7 +116,7 @@ export function Payments() {
                 </p>
               </Notice>
             ) : (
-              <NoPayments what="No payments in this period" />
+              <NoPayments title="No payments in this period" />
             )
           }
         </When>

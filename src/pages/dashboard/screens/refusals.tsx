@@ -102,7 +102,7 @@ export function Refusals() {
               <div class="card-foot muted">
                 <p>
                   Since this server started, <Moment at={since} />. Equal refusals are one line, and each reason has at
-                  most 100. Nothing proves the payer that a proof names.
+                  most 100. The payer is the one that the proof names. It is not verified.
                 </p>
               </div>
             </>

@@ -222,13 +222,23 @@ const nodeColumns: readonly Column<NodeLine>[] = [
   },
   { name: 'Slot', class: 'number wide', cell: ({ slot }) => (slot === null ? '–' : <Count count={slot} />) },
   { name: 'Slots behind', class: 'number wide', cell: ({ lag }) => (lag === null ? '–' : <Count count={lag} />) },
-  { name: 'Responds in', class: 'number trail', cell: ({ latencyMs }) => `${latencyMs} ms` },
+  {
+    name: 'Responds in',
+    class: 'number trail',
+    cell: ({ latencyMs }) => (
+      <>
+        <Count count={latencyMs} /> ms
+      </>
+    ),
+  },
 ]
 
 const columns: readonly Column<Route>[] = [
   {
     name: 'Route',
     class: 'lead',
+    cellClass: 'endpoint',
+    title: ({ path }) => path ?? '',
     cell: (one) => {
       const path = one.path?.replace(/^[A-Z]+ /, '') ?? ''
       const name = `${one.methods.join(', ')} ${one.path ?? 'without a name'}`

@@ -1,6 +1,6 @@
 /** The conversion of received tokens into the settlement token: balances against thresholds, and conversions. */
 import type { ComponentProps } from 'preact'
-import { formatAmount, formatRounded } from '../../look/amounts.ts'
+import { formatAmount, formatPercent, formatRounded } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
 import { openNumberFormat } from '../../look/formats.ts'
 import { pageLocale } from '../../look/locale.ts'
@@ -148,7 +148,7 @@ function Wallet({ wallet: { wallet, settlementToken, venue, isServed, slippage, 
       </ul>
       <p class="card-note muted">
         {venue === null ? 'Another process converts' : `Through ${venue}`}, for at most{' '}
-        {formatAmount(slippage, locale, 0)} % less than quoted. Checked every few seconds.
+        {formatPercent(Number(slippage) / 100, locale)} less than quoted. Checked every few seconds.
       </p>
     </section>
   )

@@ -20,7 +20,7 @@ function computeSlippage({ quoted, received }: Conversion): number | undefined {
   return received === null ? undefined : computeRatio(subtractDecimal(quoted, received), quoted)
 }
 
-/** `as quoted`, `0.12 % less`, `0.3 % more`. */
+/** `as quoted`, `0.12% less`, `0.3% more`. */
 function Slippage({ one }: { readonly one: Conversion }) {
   const share = computeSlippage(one)
   if (share === undefined) return <span class="muted">–</span>
@@ -114,8 +114,8 @@ export function ConversionDrawer({ conversions }: { readonly conversions: readon
         {tx !== null && (
           <Part title="Check it by hand">
             <p class="muted">
-              Request the transaction from any node, with its address in <code>RPC</code>: what the wallet’s balances
-              rose and fell by is what stands above as received and sold.
+              Request the transaction from any node, with its address in <code>RPC</code>: the changes of the wallet’s
+              balances are the amounts received and sold above.
             </p>
             <Command text={checkCommand(tx)} />
           </Part>

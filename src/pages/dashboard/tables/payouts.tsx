@@ -162,9 +162,9 @@ function Check({ tx }: { readonly tx: string }) {
   return (
     <Part title="Check it by hand">
       <p class="muted">
-        Request the transaction from any node, with its address in <code>RPC</code>. Of every payee, the balance after (
-        <code>postTokenBalances</code>) less the balance before (<code>preTokenBalances</code>) is what stands above as
-        sent, and the memo is among the instructions.
+        Request the transaction from any node, with its address in <code>RPC</code>. For every payee, the balance after
+        (<code>postTokenBalances</code>) less the balance before (<code>preTokenBalances</code>) is the amount sent. The
+        memo is among the instructions.
       </p>
       <Command text={checkCommand(tx)} />
       <p class="muted">Recompute all payouts and compare them with the chain:</p>

@@ -1,12 +1,12 @@
 /** The rules of the rewards, in words. */
 import { type ComponentChildren, Fragment } from 'preact'
-import { formatAmount } from '../../look/amounts.ts'
+import { formatAmount, formatPercent } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { RewardsRules } from '../data/outgoing.ts'
 import { Name } from '../elements/cells.tsx'
 import { roleNames } from './roles.tsx'
 
-const percent = (share: string): string => `${formatAmount(share, pageLocale(), 0)} %`
+const percent = (share: string): string => formatPercent(Number(share) / 100, pageLocale())
 
 /** `a, b and c`. */
 function listed(items: readonly ComponentChildren[]): ComponentChildren {

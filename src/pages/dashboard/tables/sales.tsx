@@ -60,7 +60,7 @@ export function Sales<Page extends EndpointPage | PayerPage>(props: SalesProps<P
             <When loaded={loaded}>
               {({ records }) =>
                 records.length === 0 ? (
-                  <NoPayments what={none} />
+                  <NoPayments title={none} />
                 ) : (
                   <PaymentsTable caption={`Latest payments of this ${subject}`} records={records} without={subject} />
                 )
