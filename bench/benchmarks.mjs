@@ -26,7 +26,13 @@ export const benchmarks = [
     run: async (setting, { paid }) => (await import('./benchmarks/paid.mjs')).benchPaid(setting, paid),
   },
   {
-    names: ['known/sqlite-to-bare', 'known/sqlite-to-memory', 'known/postgres-to-bare', 'known/postgres-to-memory'],
+    names: [
+      'known/sqlite-to-bare',
+      'known/sqlite-to-memory',
+      'known/sqlite-to-least',
+      'known/postgres-to-bare',
+      'known/postgres-to-memory',
+    ],
     run: async (setting, { known }) => (await import('./benchmarks/known.mjs')).benchKnown(setting, known),
   },
   {

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
  *   export: typeof import('./parts/export.mjs'),
  *   facilitator: typeof import('./parts/facilitator.mjs'),
  *   'gateway-processes': typeof import('./parts/gateway-processes.mjs'),
+ *   least: typeof import('./parts/least.mjs'),
  *   localnet: typeof import('./parts/localnet.mjs'),
  *   'peer-server': typeof import('./parts/peer-server.mjs'),
  *   'payout-worker': typeof import('./parts/payout-worker.mjs'),

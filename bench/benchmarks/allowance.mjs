@@ -2,7 +2,8 @@
 // node is asked for any of it (`tests/attacks/allowances.test.ts`).
 import { join } from 'node:path'
 import { formatProof, parseProof, proofText } from '../../dist/core/protocol/proof.js'
-import { claimMeasured, createClaimSecret, openBare, openShop, readPaidHeaders } from '../shop.mjs'
+import { measureCpu } from '../rounds.mjs'
+import { claimAll, createClaimSecret, openBare, openShop, readPaidHeaders } from '../shop.mjs'
 import { row } from '../statistics.mjs'
 
 /** @typedef {NonNullable<import('../../dist/index.js').ProviderOptions['per']>} Per */
@@ -14,7 +15,7 @@ const bundle = { requests: 1_000_000 }
  * @param {import('../setting.mjs').Setting} setting
  * @param {import('../sizes.mjs').Rounds} size
  */
-export async function benchAllowance(setting, { warmUp, rounds, requests }) {
+export async function benchAllowance(setting, size) {
   const { home, say } = setting
   const localnet = await setting.localnet()
   const payer = await setting.payer()
@@ -40,18 +41,18 @@ export async function benchAllowance(setting, { warmUp, rounds, requests }) {
     { name: 'bundle-sig', server: bySignature, pay: payBySignature },
     { name: 'window-claim', server: window, pay: payByClaim },
     { name: 'bare', server: bare, pay: async () => 'none' },
-  ].map((kind) => ({ ...kind, proof: '', rates: /** @type {number[]} */ ([]) }))
-  for (const kind of kinds) kind.proof = await kind.pay(kind.server.facts.url)
-  for (let turn = -1; turn < rounds; turn += 1) {
-    for (const { server, proof, rates } of kinds) {
-      const rate = await claimMeasured(server, Array(turn < 0 ? warmUp : requests).fill(proof))
-      if (turn >= 0) rates.push(rate)
-    }
+  ]
+  const sides = []
+  for (const { server, pay } of kinds) {
+    const proof = await pay(server.facts.url)
+    await claimAll([server], [proof])
+    sides.push({ facts: server.facts, cpuSeconds: server.cpuSeconds, headers: { 'Payment-Proof': proof } })
   }
+  const rates = (await measureCpu(sides, size, { status: 200 })).map((times) => times.map((time) => 1e6 / time))
   await Promise.all(kinds.map(({ server }) => server.stop()))
-  const baselines = kinds.at(-1)?.rates ?? []
-  return kinds.slice(0, -1).map(({ name, rates }) => {
-    const result = row(`allowance/${name}-to-bare`, 'requests per CPU second', rates, baselines)
+  const baselines = rates.at(-1) ?? []
+  return kinds.slice(0, -1).map(({ name }, index) => {
+    const result = row(`allowance/${name}-to-bare`, 'requests per CPU second', rates[index] ?? [], baselines)
     say(`allowance/${name}: ${result.ratio} of the bare framework`)
     return result
   })

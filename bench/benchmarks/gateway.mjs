@@ -2,7 +2,7 @@
 // with the same client and the same upstream.
 import { join } from 'node:path'
 import { compareRounds } from '../rounds.mjs'
-import { createClaimSecret, waitFor } from '../shop.mjs'
+import { createClaimSecret, readPaidHeaders, waitFor } from '../shop.mjs'
 import { row } from '../statistics.mjs'
 
 /**
@@ -24,10 +24,14 @@ export async function benchGateway(setting, size) {
     const options = { kind: /** @type {const} */ ('gateway'), upstream, provider: { ...provider, ledger } }
     const ours = await processes.start('proxy', options, { as: 'gateway' })
     const { announced, secret } = createClaimSecret()
-    const headers = { 'Payment-Proof': `${await payer.payOnce(ours.facts.url, announced)}${secret}` }
+    const proof = `${await payer.payOnce(ours.facts.url, announced)}${secret}`
+    const headers = { 'Payment-Proof': proof }
     await waitFor(async () => (await readStatus(ours.facts.url, headers)) === 200, 'the payment opens the route')
-    const bare = await processes.start('proxy', { kind: 'bare', upstream }, { as: 'bare proxy' })
-    // Both carry the same header, which only the gateway reads.
+    // The upstream itself sends the type.
+    const { 'content-type': _type, ...added } = await readPaidHeaders(ours.facts.url, proof)
+    const least = { kind: /** @type {const} */ ('bare'), upstream, headers: added }
+    const bare = await processes.start('proxy', least, { as: 'bare proxy' })
+    // Both get the same header, which only the gateway reads, and send the same bytes.
     const measured = await compareRounds({ ours, bare }, size, { status: 200, headers })
     rates.push(...measured.rates)
     baselines.push(...measured.baselines)

@@ -1,5 +1,5 @@
-// Paid requests whose transaction the watcher has seen: the cost of a durable ledger, beside the bare framework and beside
-// a ledger in memory; and whether several servers on one database get in each other's way.
+// Paid requests whose transaction the watcher has seen: the cost of a durable ledger, beside the bare framework, a ledger in
+// memory, and the least that such a server does; and whether several servers on one database get in each other's way.
 import { join } from 'node:path'
 import { createLoad } from '../load.mjs'
 import { claimAll, claimMeasured, openBare, openShop, readPaidHeaders } from '../shop.mjs'
@@ -31,11 +31,15 @@ export async function benchKnown(setting, { warmUp, unpaid, rounds, requests }) 
     open('postgres', await setting.postgresPlace()),
   ])
   const buy = (/** @type {number} */ amount) => payer.buy([memory.server, sqlite.server, postgres.server], amount)
-  // The bare framework sends the same bytes.
+  // The others send the same bytes.
   const [proof = ''] = await buy(1)
-  const bare = await openBare(setting, { headers: await readPaidHeaders(memory.server.facts.url, proof) })
-  const sides = { memory, sqlite, postgres, bare: { server: bare, rates: createRates() } }
-  for (const { server } of Object.values(sides)) {
+  const headers = await readPaidHeaders(memory.server.facts.url, proof)
+  const bare = await openBare(setting, { headers })
+  const path = join(setting.home, 'least.sqlite')
+  const least = await setting.processes.start('least', { path, headers }, { as: 'the least' })
+  const others = { bare: { server: bare, rates: createRates() }, least: { server: least, rates: createRates() } }
+  const sides = { memory, sqlite, postgres, ...others }
+  for (const { server } of [memory, sqlite, postgres, others.bare]) {
     const load = createLoad(server.facts.url, { status: server === bare ? 200 : 402 })
     await load.run(unpaid)
     load.close()
@@ -51,6 +55,7 @@ export async function benchKnown(setting, { warmUp, unpaid, rounds, requests }) 
   const pairs = /** @type {const} */ ([
     ['sqlite', 'bare', 'the bare framework'],
     ['sqlite', 'memory', 'a ledger in memory'],
+    ['sqlite', 'least', 'a server that only writes two durable rows and signs a receipt'],
     ['postgres', 'bare', 'the bare framework'],
     ['postgres', 'memory', 'a ledger in memory'],
   ])

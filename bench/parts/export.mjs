@@ -67,7 +67,15 @@ async function readExport(file, format, count) {
   const { books, kv, close } = await openSqliteLedger(file, ledgerParts)
   if (!books || !kv) throw new Error('The ledger keeps no books.')
   const log = { info: () => {}, warn: () => {}, error: () => {} }
-  const parts = { books, kv, clock: ledgerParts.clock, log, key: new Uint8Array(32), decimalsOf: () => 9 }
+  const parts = {
+    books,
+    kv,
+    clock: ledgerParts.clock,
+    log,
+    key: new Uint8Array(32),
+    decimalsOf: () => 9,
+    isOwner: () => true,
+  }
   const to = new Date(exportedFrom + count * 1000).toISOString()
   const request = new Request(`http://localhost/api/analytics/export?format=${format}&to=${to}`)
   const response = await createExports(parts).handle(request, '')

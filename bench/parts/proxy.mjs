@@ -5,7 +5,7 @@ import { Pool } from 'undici'
 /**
  * @typedef {import('../../dist/index.js').ProviderOptions} ProviderOptions
  * @typedef {{ kind: 'gateway', upstream: string, provider: Partial<ProviderOptions> }
- *   | { kind: 'bare', upstream: string } | { kind: 'upstream' }} ProxyOptions
+ *   | { kind: 'bare', upstream: string, headers: Record<string, string> } | { kind: 'upstream' }} ProxyOptions
  * @typedef {{ url: string, close: () => unknown }} Running
  */
 
@@ -24,7 +24,7 @@ export async function open(options) {
  */
 function start(options) {
   if (options.kind === 'gateway') return startGateway(options)
-  return options.kind === 'bare' ? startBare(options.upstream) : startUpstream()
+  return options.kind === 'bare' ? startBare(options) : startUpstream()
 }
 
 /**
@@ -48,12 +48,14 @@ async function startGateway({ upstream, provider }) {
 }
 
 /**
- * The least that a proxy does: the same client, streams both ways, no headers of the connection.
+ * The least that a proxy does: the same client, streams both ways, no headers of the connection. It adds prepared headers
+ * to each answer, so that it sends the same bytes as the gateway.
  *
- * @param {string} upstream
+ * @param {{ upstream: string, headers: Record<string, string> }} options
  * @returns {Promise<Running>}
  */
-async function startBare(upstream) {
+async function startBare({ upstream, headers: added }) {
+  const prepared = Object.entries(added).flat()
   const pool = new Pool(upstream, { pipelining: 1 })
   const hopByHop = new Set(['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'host'])
   const passing = (/** @type {readonly (string | Buffer)[]} */ raw) => {
@@ -82,7 +84,7 @@ async function startBare(upstream) {
           control = controller
         },
         onResponseStart: (controller, status) => {
-          response.writeHead(status, passing(/** @type {Buffer[]} */ (controller.rawHeaders)))
+          response.writeHead(status, [...passing(/** @type {Buffer[]} */ (controller.rawHeaders)), ...prepared])
           response.on('drain', () => controller.resume())
         },
         onResponseData: (controller, chunk) => {
