@@ -11,16 +11,16 @@ const mebibyte = 2 ** 20
 /** Short rounds in turn, so that a disturbance of the machine hits both sides of a comparison. */
 const usual = {
   paid: { warmUp: 30, rounds: 40 },
-  known: { warmUp: 1_600, unpaid: 5_000, rounds: 5, requests: 240 },
+  known: { warmUp: 1_000, unpaid: 5_000, rounds: 5, requests: 240 },
   replicas: { warmUp: 120, rounds: 3, requests: 48 },
-  allowance: { warmUp: 16_000, rounds: 12, requests: 500 },
-  metered: { rounds: 4, bytes: 256 * mebibyte },
-  gateway: { starts: 2, warmUp: 12_000, rounds: 12, requests: 400 },
+  allowance: { warmUp: 12_000, rounds: 12, requests: 500 },
+  metered: { rounds: 4, bytes: 128 * mebibyte },
+  gateway: { starts: 2, warmUp: 8_000, rounds: 12, requests: 400 },
   processes: { warmUp: 5_000, rounds: 6, requests: 600 },
-  unpaid: { starts: 3, warmUp: 12_000, rounds: 12, requests: 400 },
+  unpaid: { starts: 3, warmUp: 8_000, rounds: 12, requests: 400 },
   reach: { warmUp: 60, rounds: 12, busyRounds: 5, purchases: 40 },
   reachSettle: { warmUp: 8, rounds: 18 },
-  reachUnpaid: { starts: 2, warmUp: 8_000, rounds: 10, requests: 400 },
+  reachUnpaid: { starts: 2, warmUp: 5_000, rounds: 10, requests: 400 },
   peers: {
     unpaid: { warmUp: 3_000, rounds: 8, requests: 400 },
     ...{ warmUp: 80, rounds: 12, busyRounds: 4, purchases: 40, trials: 5, copies: 20 },
