@@ -254,6 +254,22 @@ describe('a payment from a phone', () => {
     expect((await ask()).receipt).toBe(told.receipt)
   })
 
+  it('keeps its receipt in the browser although prices that are not paid expire', async () => {
+    const { url } = await open({ challengeTtlSeconds: 120 })
+    const visitor = createVisitor(url)
+    const { requestId } = (await visitor.go()).facts()
+    const tx = await payFrom(shop.payer, (await visitor.go()).facts())
+    await visitor.until(requestId, 'paid')
+    expect((await visitor.go()).text).toBe('the secret')
+    for (let visit = 0; visit < 3; visit += 1) {
+      const fresh = (await visitor.go()).facts()
+      const receipt = await visitor.order<CheckoutReceipt>({ kind: 'receipt', requestId })
+      expect([fresh.bought, receipt.tx]).toEqual([requestId, tx])
+      shop.world.localnet.advance(121)
+      await visitor.until(fresh.requestId, 'expired')
+    }
+  })
+
   it('is worth nothing to a client that saw it on chain', async () => {
     const { url } = await open()
     const visitor = createVisitor(url)

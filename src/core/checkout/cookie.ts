@@ -1,7 +1,7 @@
 /**
  * The ticket: the cookie that a browser keeps while a person pays. It holds the requestId and the claim secret, and
- * those of the previous price, because a payment for that price may still be on its way. Scripts cannot read the
- * cookie, and it is valid for one page address.
+ * those of the previous price, because a payment for that price may still be on its way. Those of a purchase that was
+ * delivered open its receipt. Scripts cannot read the cookie, and it is valid for one page address.
  *
  * On https its name has the prefix `__Host-`, which browsers accept only from this host. Otherwise a neighbouring host
  * under the same domain could plant its own ticket and claim the visitor's payment. Such a cookie has the path `/`, so
@@ -28,8 +28,8 @@ export interface TicketPlace {
 const hostPrefix = '__Host-'
 const cookiePattern = /^((?:__Host-)?paystile_[A-Za-z0-9_-]{16})=(.*)$/
 const secretPattern = /^[A-Za-z0-9_-]{32}$/
-/** The current ticket and the previous one. */
-const mostTickets = 2
+/** The current ticket, the previous one, and that of a delivered purchase. */
+const mostTickets = 3
 const mostCookies = 4
 const longestPath = 1_000
 
