@@ -171,7 +171,7 @@ it('tells a person on a page that a link is invalid, and leads back to the selle
   const person = { headers: { Accept: 'text/html' } }
   const wrong = await ask('/pay/wrong', person)
   expect([wrong.status, wrong.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
-  expect(await wrong.text()).toContain('This payment link is invalid.')
+  expect(await wrong.text()).toContain('the link is no longer valid')
   const challenge = await branded.challenge()
   expect(await (await ask(pathOf(challenge))).json()).toMatchObject({ label: seller.name })
   await fixture.world.pay(challenge, fixture.payer)

@@ -55,6 +55,8 @@ export async function openShop({ chain, port, recipient, economy, onEvent, log }
       scope: name,
       endpoint: `GET /api/${name}`,
       description,
+      // A page of its own, such as a game, is read for longer than once.
+      ...(type.startsWith('text/html') && { reopen: { minutes: 10 } }),
     })
     app.get(`/api/${name}`, paid, (context) => {
       const body = make({ now: localnet.now(), tx: paymentOf(context)?.tx ?? '' })

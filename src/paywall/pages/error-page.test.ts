@@ -45,6 +45,13 @@ describe('a problem', () => {
       expect(page.body).toContain(text)
   })
 
+  it('tells a person in the own language that an address does not exist', () => {
+    const headers = { ...browser, 'accept-language': 'de' }
+    const { body } = show(problem(404, { code: 'not_found', detail: '/openapi.json lists all endpoints.' }), headers)
+    expect(body).toContain('<p>Diese Adresse gibt es nicht')
+    expect(body).not.toContain('openapi')
+  })
+
   it.each([
     [429, true],
     [503, true],

@@ -55,6 +55,10 @@ function renderProblem({ status, body }: Answer, { seller, style, home, language
     `<a class="${style}" href="${escapeHtml(href)}">${escapeHtml(text)}</a>\n`
   const again = status >= 500 || status === 429 ? link('button', '', texts.tryAgain) : ''
   const front = home === undefined ? '' : link('button plain', home, texts.toFront)
+  const isNotFound = code === 'not_found'
+  const words = isNotFound
+    ? `<p>${escapeHtml(texts.notFoundText)}</p>`
+    : `<p lang="en">${escapeHtml(detail || title)}</p>`
   const shown = `<code>${escapeHtml(`${status} ${code}`.trim())}</code>`
   return renderDocument({
     ...{ nonce, style, seller, language },
@@ -63,7 +67,7 @@ function renderProblem({ status, body }: Answer, { seller, style, home, language
 ${renderSeller(seller, host)}
 <h1>${escapeHtml(heading)}</h1>
 </header>
-<p lang="en">${escapeHtml(detail || title)}</p>
+${words}
 ${again}${front}<p class="hint">${escapeHtml(texts.error).replace('{code}', () => shown)}</p>
 `,
   })

@@ -154,6 +154,7 @@ export const de: Texts = {
     signInNeeded: 'Anmeldung nötig',
     notAllowed: 'Nicht erlaubt',
     notFound: 'Seite nicht gefunden',
+    notFoundText: 'Diese Adresse gibt es nicht, oder der Link ist nicht mehr gültig.',
     tooMany: 'Zu viele Anfragen',
     unavailable: 'Zurzeit nicht verfügbar',
     didNotWork: 'Das hat nicht funktioniert',

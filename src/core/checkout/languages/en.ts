@@ -149,6 +149,7 @@ export const en = {
     signInNeeded: 'Sign-in needed',
     notAllowed: 'Not allowed',
     notFound: 'Page not found',
+    notFoundText: 'This address does not exist, or the link is no longer valid.',
     tooMany: 'Too many requests',
     unavailable: 'Not available at the moment',
     didNotWork: 'This did not work',

@@ -149,6 +149,7 @@ export const es: Texts = {
     signInNeeded: 'Hay que iniciar sesión',
     notAllowed: 'No permitido',
     notFound: 'Página no encontrada',
+    notFoundText: 'Esta dirección no existe o el enlace ya no es válido.',
     tooMany: 'Demasiadas solicitudes',
     unavailable: 'No disponible por el momento',
     didNotWork: 'Esto no ha funcionado',

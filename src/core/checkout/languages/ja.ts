@@ -151,6 +151,7 @@ export const ja: Texts = {
     signInNeeded: 'サインインが必要です',
     notAllowed: '許可されていません',
     notFound: 'ページが見つかりません',
+    notFoundText: 'このアドレスは存在しないか、リンクが無効になっています。',
     tooMany: 'リクエストが多すぎます',
     unavailable: '現在ご利用いただけません',
     didNotWork: 'うまくいきませんでした',

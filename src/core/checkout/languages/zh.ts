@@ -139,6 +139,7 @@ export const zh: Texts = {
     signInNeeded: '需要登录',
     notAllowed: '不允许',
     notFound: '页面不存在',
+    notFoundText: '此地址不存在，或链接已失效。',
     tooMany: '请求过多',
     unavailable: '暂时不可用',
     didNotWork: '操作未成功',
