@@ -24,6 +24,7 @@ const sizes = [
   ['a phone', 360],
   ['a tablet', 768],
 ] as const
+const longName = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
 /** What opens above a screen. */
 const drawers = [
   '/payments?payment=r1',
@@ -161,9 +162,24 @@ describe('the look', () => {
     expect(cut).toEqual([])
   })
 
+  it('shows small amounts beside the chart, and none is cut', async () => {
+    const prepare = (asking: Page) =>
+      asking.route('**/analytics/overview?*', async (route) => {
+        const answer = await (await route.fetch()).json()
+        const points = answer.points.slice(-1).map((point: object) => ({ ...point, revenue: '0.001' }))
+        return route.fulfill({ json: { ...answer, points } })
+      })
+    const { page } = await dashboard.visit('', { prepare })
+    await page.locator('.plot').getByText('0.00075').waitFor()
+    const cut = await page.locator('.plot text').evaluateAll((all) => {
+      const left = document.querySelector('.plot svg')?.getBoundingClientRect().left ?? 0
+      return all.filter((one) => one.getBoundingClientRect().left < left).map((one) => one.textContent)
+    })
+    expect(cut).toEqual([])
+  })
+
   it.each(sizes)('fits %s: nothing is wider than the window', async (_name, width) => {
-    const long = 'GET /a/very/long/endpoint/name/that/nobody/would/choose/if/they/had/to/type/it'
-    const prepare = (asking: Page) => contractAnswers(asking, long)
+    const prepare = (asking: Page) => contractAnswers(asking, longName)
     const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 740 }, prepare })
     for (const screen of cells([...screens, ...drawers], 3)) {
       await goTo(page, screen)
@@ -181,6 +197,26 @@ describe('the look', () => {
       )
       expect([screen, wide, cut]).toEqual([screen, 0, []])
     }
+  })
+
+  // A4 without margins, and with the usual margins of browsers.
+  it.each([794, 718])('shows all columns of a list on paper, and cuts nothing (%i px)', async (width) => {
+    const prepare = (asking: Page) => contractAnswers(asking, longName)
+    const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 1016 }, prepare })
+    await page.emulateMedia({ media: 'print' })
+    for (const screen of ['', '/endpoints', '/payers', '/settlement', '/webhooks', '/problems', '/payments']) {
+      await goTo(page, screen)
+      await page.locator('tbody tr').first().waitFor()
+      const wide = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      )
+      const cut = await page
+        .locator('.table-box, th, td')
+        .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent))
+      expect([screen, wide, cut]).toEqual([screen, 0, []])
+    }
+    for (const name of ['Payer', 'Delivery']) await page.getByRole('columnheader', { name, exact: true }).waitFor()
+    await page.getByRole('cell', { name: 'Delivered' }).first().waitFor()
   })
 
   it('has no fault that axe-core knows, on any screen', async () => {
@@ -224,8 +260,9 @@ describe('the frame', () => {
       expect([name, await isWhole(name)]).toEqual([name, true])
     await links.filter({ hasText: 'Rewards' }).tap()
     await page.getByRole('heading', { name: 'Rewards' }).first().waitFor()
-    // The menu names the screen that it opened.
-    await expect.poll(() => bar.locator('summary').innerText()).toBe('Rewards')
+    // The menu names the screen that it opened, and is still shown as a menu.
+    await expect.poll(() => bar.locator('summary').innerText()).toMatch(/^Rewards\s*, menu/)
+    await bar.locator('summary .way-open .icon').waitFor()
   })
 
   it('starts with the link to the content for the keyboard', async () => {
@@ -256,6 +293,26 @@ describe('the frame', () => {
     expect(await viewer.page.getByRole('navigation').count()).toBe(0)
   })
 
+  it('has the sign-in form in the middle of a wide window', async () => {
+    const { page } = await dashboard.visit('/sign-in', { viewport: { width: 1440, height: 900 } })
+    const box = await page.locator('.sign-in').boundingBox()
+    expect((box?.x ?? 0) + (box?.width ?? 0) / 2).toBe(720)
+    await page.locator('summary', { hasText: 'Settings' }).waitFor()
+  })
+
+  it.each<[string, object, readonly string[]]>([
+    ['Linux x86_64', {}, ['Ctrl K']],
+    ['MacIntel', {}, ['⌘K']],
+    ['iPhone', { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } }, []],
+  ])('shows the keys of %s', async (platform, device, keys) => {
+    const script = `Object.defineProperty(navigator, 'platform', { value: '${platform}' })`
+    const { page } = await dashboard.visit('/payments', { ...device, script })
+    await page.locator('tbody tr').first().waitFor()
+    await page.locator('summary', { hasText: 'Settings' }).click()
+    const shown = await page.getByRole('button', { name: 'Go to…' }).innerText()
+    expect(shown.split('\n')).toEqual(['Go to…', ...keys])
+  })
+
   it('says that a filter got no answer, and applies it when the service is back', async () => {
     const viewer = await dashboard.visit('/payments')
     viewer.forgive(/ERR_FAILED/)
@@ -264,6 +321,8 @@ describe('the frame', () => {
     await page.route('**/analytics?*token=SOL*', (route) => route.abort())
     await page.getByLabel('Token').selectOption('SOL')
     await page.getByRole('alert').getByText('your choice is not applied').waitFor()
+    const warning = page.locator('.is-loading > .stale')
+    expect(await warning.evaluate((one) => getComputedStyle(one).opacity)).toBe('1')
     await page.getByRole('alert').getByText('The server does not respond.').waitFor()
     await page.unroute('**/analytics?*token=SOL*')
     await page.getByRole('button', { name: 'Try again now' }).click()

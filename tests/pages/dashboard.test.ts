@@ -247,6 +247,49 @@ describe('the other screens', () => {
     expect(page.url()).toContain('sort=-endpoint')
   })
 
+  it('count and sum the endpoints and the payers, and sort them by any figure', async () => {
+    const { page } = await dashboard.visit('/endpoints', { prepare: contractAnswers })
+    const totals = page.locator('.list-totals')
+    const made = ['4 payments', '88.20 USDC revenue', '100.00 earned, 11.80 refunded']
+    await totals.waitFor()
+    expect(await totals.locator('> *').allInnerTexts()).toEqual(['1 endpoint', '9 calls', ...made])
+    await page.getByRole('button', { name: 'Earned' }).click()
+    await expect.poll(() => page.url()).toContain('sort=-gross')
+    await goTo(page, '/payers')
+    expect(await totals.locator('> *').allInnerTexts()).toEqual(['1 payer', ...made])
+    await page.getByRole('button', { name: 'Payments' }).click()
+    await expect.poll(() => page.url()).toContain('sort=-payments')
+  })
+
+  it('tell which payers are shown if there are more', async () => {
+    const prepare = async (asking: Page) => {
+      await contractAnswers(asking)
+      await asking.route('**/analytics/payers?*', async (route) => {
+        const { searchParams } = new URL(route.request().url())
+        const paid = { payments: 1, revenue: '0.1', received: { USDC: '0.1' }, sentBack: {} }
+        const at = new Date().toISOString()
+        const first = searchParams.has('cursor') ? 25 : 0
+        const payers = Array.from({ length: first === 0 ? 25 : 3 }, (_, index) => ({
+          ...{ ...paid, payer: `payer-${first + index}`, first: at, last: at },
+        }))
+        return route.fulfill({ json: { revenueToken: 'USDC', payers, next: first === 0 ? 'more' : null } })
+      })
+    }
+    const { page } = await dashboard.visit('/payers?sort=payments', { prepare })
+    const totals = page.locator('.list-totals')
+    await expect.poll(() => totals.innerText()).toBe('Payers 1 to 25, more on the next page')
+    const sortable = page.getByRole('columnheader').getByRole('button')
+    expect(await sortable.allInnerTexts()).toEqual([
+      expect.stringContaining('Revenue'),
+      expect.stringContaining('Last'),
+    ])
+    await page.getByRole('button', { name: 'Older' }).click()
+    await expect.poll(() => totals.innerText()).toBe('Payers 26 to 28')
+    await page.getByRole('button', { name: 'Last' }).click()
+    await expect.poll(() => page.url()).toContain('sort=-last')
+    await expect.poll(() => totals.innerText()).toBe('Payers 1 to 25, more on the next page')
+  })
+
   it('lead from an endpoint to its page, to a payer, and to the payments of a status', async () => {
     const sold = (await dashboard.service.list()).filter(({ endpoint }) => endpoint === '/api/moon').length
     const { page } = await dashboard.visit('/endpoints')
@@ -355,7 +398,7 @@ describe('the other screens', () => {
     for (const screen of ['', '/endpoints', '/payers']) {
       await page.goto(`${dashboard.service.url}/dashboard${screen}`)
       const table = page.getByRole('table').filter({ hasText: 'Refunded' }).first()
-      await expect.poll(() => table.getByRole('columnheader').allInnerTexts()).toContain('Earned')
+      await table.getByRole('columnheader', { name: 'Earned' }).waitFor()
       const row = table.locator('tbody tr').first()
       for (const figure of ['100.00', '11.80', '88.20']) await row.getByText(figure, { exact: true }).waitFor()
     }

@@ -181,10 +181,7 @@ export function createVisitors(routeRuntime: RouteRuntime, desk: CheckoutActions
       const scene: Scene = { incoming, state, ...earlier, isKept: shown !== undefined, after: 'reload' }
       const facts = factsOf(routeRuntime, desk, current.purchase, scene)
       const place = { ...placeOf(incoming), seconds: route.config.challengeTtlSeconds + route.config.proofTtlSeconds }
-      const open = [...(isGood ? [current] : []), ...others].slice(0, mostOpen)
-      // The ticket of a delivered purchase opens its receipt.
-      const kept = [...open, ...(used ? [used] : [])].map(({ ticket }) => ticket)
-      const cookie = formatTickets(kept, place)
+      const cookie = formatTickets(pickTickets([...(isGood ? [current] : []), ...others], used), place)
       const outworn = await findStaleCookies(runtime, incoming, place, cookie.indexOf(';'))
       const cookies = outworn.map((name) => formatTickets([], place, name))
       const page = pageOf(runtime, desk, current.purchase, { facts, incoming })
@@ -246,6 +243,12 @@ const rates: Readonly<Record<'page' | 'question' | 'payment', BucketRate>> = {
 
 /** The tickets that may still lead to a delivery: that of the price on the page, and the one before. */
 const mostOpen = 2
+
+/** The tickets to keep. That of a delivered purchase opens its receipt. */
+function pickTickets(open: readonly Pick<FoundPurchase, 'ticket'>[], used: FoundPurchase | undefined) {
+  return [...open.slice(0, mostOpen), ...(used ? [used] : [])].map(({ ticket }) => ticket)
+}
+
 /** States in which no payment is due, even if the price has expired. */
 const lasting: readonly CheckoutState['state'][] = ['paid', 'confirming']
 /** Payments that do not open the resource. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { readPeriod } from '../../look/periods.ts'
 import { hourMs } from '../../look/times.ts'
-import { listAmounts, listTicks } from './axis.ts'
+import { listAmounts, listTicks, measureEdge } from './axis.ts'
 
 const own = process.env['TZ']
 afterEach(() => {
@@ -72,5 +72,12 @@ describe('the amounts beside the axis', () => {
     [0, 0.0012, [0, 0.0005, 0.001, 0.0015]],
   ])('from %d to %d are round', (least, most, expected) => {
     expect(listAmounts(least, most).map((one) => Number(one.toPrecision(6)))).toEqual(expected)
+  })
+
+  it('have the room of the longest, and the same room if all are short', () => {
+    const measure = (label: string) => label.length * 6.6
+    expect(measureEdge(['0', '25', '50'], measure)).toBe(52)
+    expect(measureEdge(['0', '0.00025', '0.00075'], measure)).toBe(59)
+    expect(measureEdge([], measure)).toBe(52)
   })
 })

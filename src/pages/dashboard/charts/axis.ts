@@ -48,6 +48,14 @@ export function listTicks(axis: TimeAxis): readonly Tick[] {
   }))
 }
 
+const usualEdge = 52
+const edgeGaps = 12
+
+/** The room for the amounts at the left. All short amounts have the same, so that another period rarely moves the chart. */
+export function measureEdge(labels: readonly string[], measure: (label: string) => number): number {
+  return Math.max(usualEdge, ...labels.map((label) => Math.ceil(measure(label)) + edgeGaps))
+}
+
 /** Round amounts from the least to the most, including zero; about `count`. */
 export function listAmounts(least: number, most: number, count = 4): readonly number[] {
   const low = Math.min(0, least)

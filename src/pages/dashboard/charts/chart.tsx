@@ -1,7 +1,6 @@
 /** Revenue over time beside the period before: a chart, and the same data as a table. */
 import { useSignal } from '@preact/signals'
 import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
-import { addDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { dayOfHour, listSteps, type Period, periodWords, type Step } from '../../look/periods.ts'
 import { dayMs, formatDay, formatExact, hourMs } from '../../look/times.ts'
@@ -14,7 +13,7 @@ import { CsvButton } from '../elements/export.tsx'
 import { When } from '../elements/states.tsx'
 import { type Column, Table } from '../elements/table.tsx'
 import { Plot } from './plot.tsx'
-import { isRefunded, readGross, readRefunded, refundWords } from './revenue.tsx'
+import { addRevenue, isRefunded, readGross, readRefunded, refundWords } from './revenue.tsx'
 
 type Measure = 'revenue' | 'payments'
 
@@ -27,9 +26,7 @@ function addPoints(at: number, points: readonly (Revenue & { readonly payments: 
   return {
     at,
     payments: points.reduce((sum, { payments }) => sum + payments, 0),
-    revenue: addDecimals(points.map(({ revenue }) => revenue)),
-    gross: addDecimals(points.map(readGross)),
-    refunded: addDecimals(points.map(readRefunded)),
+    ...addRevenue(points),
   }
 }
 
@@ -142,12 +139,12 @@ function Figure({ points, before, step, measure, unit, than, isTable, onTable }:
   const locale = pageLocale()
   const formatTime = ({ at }: Drawn) =>
     step === 'day' ? formatDay(at, zone.value, locale) : formatExact(at, zone.value, locale).replace(/:00(?= |$)/, '')
-  const formatFigure = (point: Drawn) =>
+  const formatFigure = (point: Drawn, format = formatRounded) =>
     measure === 'revenue'
-      ? `${formatAmount(point.revenue, locale)} ${unit}`
+      ? `${format(point.revenue, locale)} ${unit}`
       : `${formatCount(point.payments, locale)} ${point.payments === 1 ? 'payment' : 'payments'}`
   const whole = addPoints(0, points)
-  const all = measure === 'revenue' ? `${formatRounded(whole.revenue, locale)} ${unit}` : formatFigure(whole)
+  const all = formatFigure(whole)
   const made = measure === 'revenue' ? refundWords(whole) : undefined
   const describe = (index: number) => {
     const [point, earlier] = [points[index], before[index]]
@@ -179,7 +176,10 @@ function Figure({ points, before, step, measure, unit, than, isTable, onTable }:
         {before.length > 0 && !isTable && <p class="legend muted">Previous {than}</p>}
       </div>
       {isTable ? (
-        <PointsTable {...{ points, before, measure, formatTime, formatFigure }} />
+        <PointsTable
+          {...{ points, before, measure, formatTime }}
+          formatFigure={(point) => formatFigure(point, formatAmount)}
+        />
       ) : (
         <Plot
           points={points.map((point) => ({ at: point.at, value: Number(point[measure]) }))}

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { openNumberFormat } from '../../look/formats.ts'
 import type { Step } from '../../look/periods.ts'
 import type { Zone } from '../../look/times.ts'
-import { listAmounts, listTicks } from './axis.ts'
+import { listAmounts, listTicks, measureEdge } from './axis.ts'
 
 export interface PlotPoint {
   readonly at: number
@@ -26,17 +26,26 @@ interface PlotProps {
 }
 
 const height = 232
-const edge = { top: 12, right: 6, bottom: 28, left: 52 }
+const margins = { top: 12, right: 6, bottom: 28 }
 const mostBars = 80
 const widestBar = 36
 const labelWidth = 64
 
+/** Measures texts in the type of the chart. The size is that of `.plot text`. */
+function openRuler(box: Element): (text: string) => number {
+  const context = document.createElement('canvas').getContext('2d')
+  if (context) context.font = `12px ${getComputedStyle(box).fontFamily}`
+  return (text) => context?.measureText(text).width ?? 0
+}
+
 export function Plot({ label, ...drawn }: PlotProps) {
   const place = useRef<HTMLDivElement>(null)
   const width = useSignal(0)
+  const measure = useRef<DrawingProps['measure']>(() => 0)
   useEffect(() => {
     const box = place.current
     if (!box) return
+    measure.current = openRuler(box)
     const watcher = new ResizeObserver(() => {
       width.value = box.clientWidth
     })
@@ -45,22 +54,25 @@ export function Plot({ label, ...drawn }: PlotProps) {
   }, [width])
   return (
     <div class="plot" ref={place} role="img" aria-label={label}>
-      {width.value > 0 && <Drawing {...drawn} width={width.value} />}
+      {width.value > 0 && <Drawing {...drawn} width={width.value} measure={measure.current} />}
     </div>
   )
 }
 
 interface DrawingProps extends Omit<PlotProps, 'label'> {
   readonly width: number
+  readonly measure: (text: string) => number
 }
 
-function Drawing({ points, before, step, zone, locale, describe, width }: DrawingProps) {
+function Drawing({ points, before, step, zone, locale, describe, width, measure }: DrawingProps) {
   const pointed = useSignal<number | undefined>(undefined)
-  const inner = { width: Math.max(1, width - edge.left - edge.right), height: height - edge.top - edge.bottom }
-  const slot = inner.width / Math.max(1, points.length)
   const values = [...points.map(({ value }) => value), ...before.slice(0, points.length)]
   const amounts = listAmounts(Math.min(...values, 0), Math.max(...values, 0))
   const [low = 0, high = 1] = [amounts[0], amounts.at(-1)]
+  const money = openNumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 })
+  const edge = { ...margins, left: measureEdge(amounts.map(money.format), measure) }
+  const inner = { width: Math.max(1, width - edge.left - edge.right), height: height - edge.top - edge.bottom }
+  const slot = inner.width / Math.max(1, points.length)
   const x = (index: number) => edge.left + (index + 0.5) * slot
   const y = (value: number) => edge.top + inner.height * (1 - (value - low) / (high - low))
   const trace = (line: readonly number[]) => line.map((value, index) => `${x(index).toFixed(1)} ${y(value).toFixed(1)}`)
@@ -68,7 +80,6 @@ function Drawing({ points, before, step, zone, locale, describe, width }: Drawin
     times: points.map(({ at }) => at),
     ...{ step, zone, locale, most: Math.floor(inner.width / labelWidth) },
   })
-  const money = openNumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 4 })
   const earlier = trace(before.slice(0, points.length))
   // Without the parts on the axis, where the edge would cut the bars.
   const edges = earlier.slice(1).map((end, index) => {
@@ -87,6 +98,7 @@ function Drawing({ points, before, step, zone, locale, describe, width }: Drawin
       <svg
         width={width}
         height={height}
+        viewBox={`0 0 ${width} ${height}`}
         aria-hidden="true"
         onPointerMove={point}
         onPointerDown={point}

@@ -1,6 +1,6 @@
 /** Revenue with its parts: earnings and refunds. */
 import { formatAmount, formatRounded } from '../../look/amounts.ts'
-import { compareDecimals } from '../../look/decimals.ts'
+import { addDecimals, compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Revenue } from '../data/answers.ts'
 import type { Column, Sorting } from '../elements/table.tsx'
@@ -12,6 +12,19 @@ export function readGross({ revenue, gross }: Revenue): string {
 
 export function readRefunded({ refunded }: Pick<Revenue, 'refunded'>): string {
   return refunded ?? '0'
+}
+
+const readers = { revenue: ({ revenue }: Revenue) => revenue, gross: readGross, refunded: readRefunded } as const
+export const revenueKeys = ['revenue', 'gross', 'refunded'] as const
+export type RevenueKey = (typeof revenueKeys)[number]
+
+export function compareRevenue(key: RevenueKey): (one: Revenue, other: Revenue) => number {
+  return (one, other) => compareDecimals(readers[key](one), readers[key](other))
+}
+
+export function addRevenue(lines: readonly Revenue[]): Required<Revenue> {
+  const add = (key: RevenueKey) => addDecimals(lines.map(readers[key]))
+  return { revenue: add('revenue'), gross: add('gross'), refunded: add('refunded') }
 }
 
 export function isRefunded(line: Pick<Revenue, 'refunded'>): boolean {
@@ -35,21 +48,22 @@ export function revenueColumns<Line extends Revenue>(
   lines: readonly Line[],
   token: string,
   where = 'number',
-  sorting?: Sorting,
+  sort: (key: RevenueKey) => Sorting | undefined = () => undefined,
 ): readonly Column<Line>[] {
   const locale = pageLocale()
-  const part = (name: string, read: (line: Revenue) => string): Column<Line> => ({
+  const part = (name: string, key: RevenueKey): Column<Line> => ({
     name,
+    sorting: sort(key),
     class: 'number wide',
-    cell: (line) => formatRounded(read(line), locale),
-    title: (line) => formatAmount(read(line), locale),
+    cell: (line) => formatRounded(readers[key](line), locale),
+    title: (line) => formatAmount(readers[key](line), locale),
   })
   return [
-    ...(lines.some(isRefunded) ? [part('Earned', readGross), part('Refunded', readRefunded)] : []),
+    ...(lines.some(isRefunded) ? [part('Earned', 'gross'), part('Refunded', 'refunded')] : []),
     {
       name: token ? `Revenue, ${token}` : 'Revenue',
       class: where,
-      sorting,
+      sorting: sort('revenue'),
       cell: ({ revenue }) => formatRounded(revenue, locale),
       title: (line) => exactRevenue(line, token),
     },

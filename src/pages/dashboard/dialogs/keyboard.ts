@@ -5,6 +5,8 @@ import { change, formatAddress, go, place } from '../data/route.ts'
 import { isReader } from '../data/session.ts'
 
 export const isHelpOpen = signal(false)
+/** The keys that open the palette. */
+export const paletteKey = /^(Mac|iP)/.test(navigator.platform) ? '⌘K' : 'Ctrl K'
 export const searchId = 'search'
 /** The search was requested, and its screen may still be loading. */
 const isSearchWanted = signal(false)

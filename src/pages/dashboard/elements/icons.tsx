@@ -21,6 +21,7 @@ const paths = {
   dash: 'M5 10h10',
   pause: 'M7 5v10M13 5v10',
   play: 'M7 4.5 15.5 10 7 15.5z',
+  up: 'M5 12l5-5 5 5',
   left: 'M12 5l-5 5 5 5',
   right: 'M8 5l5 5-5 5',
 } as const

@@ -5,7 +5,7 @@ import { Icon, type IconName } from './icons.tsx'
 
 interface MenuProps {
   readonly icon: IconName
-  readonly label: string
+  readonly label: ComponentChildren
   /** The class of the button. */
   readonly kind?: string
   readonly children: ComponentChildren

@@ -2,7 +2,7 @@
 import { formatShare } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
+import { compareRevenue, readGross, readRefunded, revenueColumns, revenueKeys } from '../charts/revenue.tsx'
 import { calmNews, useAnswer } from '../data/answer.ts'
 import type { Analytics, Revenue, RevenueLine, UsageLine } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
@@ -14,6 +14,7 @@ import { Link } from '../elements/link.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { NoPayments, When } from '../elements/states.tsx'
 import { type Column, type Sorting, Table } from '../elements/table.tsx'
+import { CountOf, ListTotals } from '../tables/totals.tsx'
 import { ScreenHead } from './shell.tsx'
 
 interface Line extends UsageLine, Revenue {
@@ -41,14 +42,15 @@ function joinLines(usage: readonly UsageLine[], revenue: readonly RevenueLine[])
     .sort((one, other) => compareDecimals(other.revenue, one.revenue) || other.calls - one.calls)
 }
 
-const keys = ['endpoint', 'challenged', 'payments', 'conversion', 'calls', 'delivered', 'revenue'] as const
+const keys = ['endpoint', 'challenged', 'payments', 'conversion', 'calls', 'delivered', ...revenueKeys] as const
 type Key = (typeof keys)[number]
 
 function compareLines(key: Key): (one: Line, other: Line) => number {
   if (key === 'endpoint') return (one, other) => one.endpoint.localeCompare(other.endpoint)
-  if (key === 'revenue') return (one, other) => compareDecimals(one.revenue, other.revenue)
+  const revenueKey = revenueKeys.find((one) => one === key)
+  if (revenueKey) return compareRevenue(revenueKey)
   // An endpoint without requests for payment has no conversion.
-  return (one, other) => (one[key] ?? -1) - (other[key] ?? -1)
+  return (one, other) => Number(one[key] ?? -1) - Number(other[key] ?? -1)
 }
 
 export function Endpoints() {
@@ -85,12 +87,38 @@ export function Endpoints() {
             lines.length === 0 ? (
               <NoPayments title="No requests in this period" />
             ) : (
-              <EndpointsTable lines={lines} token={token} order={order} />
+              <>
+                <EndpointsTotals lines={lines} token={token} />
+                <EndpointsTable lines={lines} token={token} order={order} />
+              </>
             )
           }
         </When>
       </section>
     </>
+  )
+}
+
+/** The service lists at most this many endpoints. */
+const mostLines = 100
+
+function EndpointsTotals({ lines, token }: Pick<EndpointsTableProps, 'lines' | 'token'>) {
+  const isWhole = lines.length < mostLines
+  // Other paths are one row without a name.
+  const count = lines.filter(({ endpoint }) => endpoint !== '').length
+  return (
+    <ListTotals
+      lines={isWhole ? lines : undefined}
+      token={token}
+      title={
+        <>
+          {!isWhole && 'At least '}
+          <CountOf count={count} one="endpoint" />
+        </>
+      }
+    >
+      <CountOf count={lines.reduce((sum, { calls }) => sum + calls, 0)} one="call" />
+    </ListTotals>
   )
 }
 
@@ -157,7 +185,7 @@ function EndpointsTable({ lines, token, order }: EndpointsTableProps) {
         </>
       ),
     },
-    ...revenueColumns(lines, token, 'number', sort('revenue')),
+    ...revenueColumns(lines, token, 'number', sort),
   ]
   return <Table class="many" caption="Endpoints" columns={columns} rows={lines} rowKey={({ endpoint }) => endpoint} />
 }

@@ -1,12 +1,14 @@
 /** Payers by pseudonym: the service stores wallets as keyed hashes only. */
+import { useRef } from 'preact/hooks'
 import { formatAmount } from '../../look/amounts.ts'
 import { compareDecimals } from '../../look/decimals.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
+import { compareRevenue, readGross, readRefunded, revenueColumns, revenueKeys } from '../charts/revenue.tsx'
 import { calmNews, useAnswer } from '../data/answer.ts'
 import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
 import { change, formatAddress, place } from '../data/route.ts'
+import { type Order, readOrder, sortRows, turnOrder, writeOrder } from '../data/sorting.ts'
 import { Count, Moment, Name } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
 import { Link } from '../elements/link.tsx'
@@ -14,18 +16,49 @@ import { Pages, useTurning } from '../elements/pager.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { NoPayments, When } from '../elements/states.tsx'
 import { type Column, type Sorting, Table } from '../elements/table.tsx'
+import { CountOf, ListTotals } from '../tables/totals.tsx'
 import { ScreenHead } from './shell.tsx'
 
-type Order = 'revenue' | 'latest'
+const pageSize = 25
+const keys = ['payer', 'payments', 'first', 'last', ...revenueKeys] as const
+type Key = (typeof keys)[number]
+
+function comparePayers(key: Key): (one: Payer, other: Payer) => number {
+  const revenueKey = revenueKeys.find((one) => one === key)
+  if (revenueKey) return compareRevenue(revenueKey)
+  if (key === 'payments') return (one, other) => one.payments - other.payments
+  return (one, other) => String(one[key]).localeCompare(String(other[key]))
+}
+
+/** The place of the shown payers in the list. It follows the loaded answer, and not the page that still loads. */
+interface Extent {
+  readonly first: number
+  /** Whether the service has no other payers. */
+  readonly isWhole: boolean
+}
 
 export function Payers() {
   const period = usePeriod(false)
   const { from, to } = period
-  const order: Order = place.value.query.get('order') === 'latest' ? 'latest' : 'revenue'
-  const { cursor, pages } = useTurning(JSON.stringify([from, to, order]))
-  const path = formatPath('/analytics/payers', { from, to, order, limit: 25, cursor })
+  const { query } = place.value
+  // Older addresses have `order`.
+  const usual = query.get('order') === 'latest' ? 'last' : 'revenue'
+  const chosen = readOrder(query.get('sort'), keys, { key: usual, isUp: false })
+  const asked = chosen.key === 'last' ? 'latest' : 'revenue'
+  const { cursor, pages } = useTurning(JSON.stringify([from, to, asked]))
+  const path = formatPath('/analytics/payers', { from, to, order: asked, limit: pageSize, cursor })
   const loaded = useAnswer<PayersAnswer>(path, { follows: cursor === undefined ? calmNews : undefined })
-  const payers = loaded.value?.payers ?? []
+  const extent = useRef<Extent>({ first: 1, isWhole: false })
+  if (loaded.value && !loaded.isStale)
+    extent.current = {
+      first: (pages(null).number - 1) * pageSize + 1,
+      isWhole: cursor === undefined && loaded.value.next === null,
+    }
+  const { isWhole } = extent.current
+  // The service sorts a page of the payers. The largest or the latest come first.
+  const order: Order<Key> = isWhole ? chosen : { key: asked === 'latest' ? 'last' : 'revenue', isUp: false }
+  const own = loaded.value?.payers ?? []
+  const payers = isWhole ? sortRows(own, comparePayers(order.key), order.isUp) : own
   const tokens = [...new Set(payers.flatMap(({ received }) => Object.keys(received)))]
   const cells = () => [
     ['payer', 'payments', 'revenue', 'revenueToken', ...tokens, 'first', 'last', 'gross', 'refunded'],
@@ -59,7 +92,8 @@ export function Payers() {
               <NoPayments title="No payers in this period" />
             ) : (
               <>
-                <PayersTable payers={payers} token={revenueToken} order={order} />
+                <PayersTotals {...extent.current} payers={payers} token={revenueToken} hasMore={next !== null} />
+                <PayersTable payers={payers} token={revenueToken} order={order} isWhole={isWhole} />
                 <Pages {...pages(next)} />
               </>
             )
@@ -75,22 +109,44 @@ function receivedWords({ received }: Payer): string {
   return given.map(([token, amount]) => `${formatAmount(amount, pageLocale())} ${token}`).join(', ')
 }
 
+interface PayersTotalsProps extends Extent {
+  readonly payers: readonly Payer[]
+  readonly token: string
+  readonly hasMore: boolean
+}
+
+function PayersTotals({ payers, token, first, isWhole, hasMore }: PayersTotalsProps) {
+  const part = `Payers ${first} to ${first + payers.length - 1}${hasMore ? ', more on the next page' : ''}`
+  return (
+    <ListTotals
+      lines={isWhole ? payers : undefined}
+      token={token}
+      title={isWhole ? <CountOf count={payers.length} one="payer" /> : part}
+    />
+  )
+}
+
 interface PayersTableProps {
   readonly payers: readonly Payer[]
   readonly token: string
-  readonly order: Order
+  readonly order: Order<Key>
+  readonly isWhole: boolean
 }
 
-function PayersTable({ payers, token, order }: PayersTableProps) {
-  // The service sorts, because a page has only some of the payers. The largest and the latest come first.
-  const sort = (key: Order): Sorting => ({
-    way: key === order ? 'descending' : 'none',
-    turn: () => change({ order: key }, { isReplacing: true }),
-  })
+function PayersTable({ payers, token, order, isWhole }: PayersTableProps) {
+  const sort = (key: Key): Sorting | undefined => {
+    if (!isWhole && key !== 'revenue' && key !== 'last') return undefined
+    const next = isWhole ? turnOrder(order, key, key === 'payer') : { key, isUp: false }
+    return {
+      way: key !== order.key ? 'none' : order.isUp ? 'ascending' : 'descending',
+      turn: () => change({ sort: writeOrder(next), order: undefined }, { isReplacing: true }),
+    }
+  }
   const columns: readonly Column<Payer>[] = [
     {
       name: 'Payer',
       class: 'lead',
+      sorting: sort('payer'),
       cell: (one) => (
         <Link href={formatAddress('payer', { name: one.payer })} class="row-link" row={one.payer || 'unknown'}>
           <Name text={one.payer} />
@@ -100,11 +156,16 @@ function PayersTable({ payers, token, order }: PayersTableProps) {
         </Link>
       ),
     },
-    { name: 'Payments', class: 'number', cell: ({ payments }) => <Count count={payments} /> },
+    {
+      name: 'Payments',
+      class: 'number',
+      sorting: sort('payments'),
+      cell: ({ payments }) => <Count count={payments} />,
+    },
     { name: 'Paid', class: 'number wide', cell: receivedWords },
-    ...revenueColumns(payers, token, 'number trail', sort('revenue')),
-    { name: 'First', class: 'when wide', cell: ({ first }) => <Moment at={first} /> },
-    { name: 'Last', class: 'when wide', sorting: sort('latest'), cell: ({ last }) => <Moment at={last} /> },
+    ...revenueColumns(payers, token, 'number trail', sort),
+    { name: 'First', class: 'when wide', sorting: sort('first'), cell: ({ first }) => <Moment at={first} /> },
+    { name: 'Last', class: 'when wide', sorting: sort('last'), cell: ({ last }) => <Moment at={last} /> },
   ]
   return <Table class="many" caption="Payers" columns={columns} rows={payers} rowKey={({ payer }) => payer} />
 }

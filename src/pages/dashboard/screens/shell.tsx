@@ -9,7 +9,7 @@ import { formatAddress, place, type Screen } from '../data/route.ts'
 import { access, isReader, isShut, session, signOut } from '../data/session.ts'
 import { theme, themes, zone } from '../data/settings.ts'
 import { countProblems, status } from '../data/status.ts'
-import { isHelpOpen } from '../dialogs/keyboard.ts'
+import { isHelpOpen, paletteKey } from '../dialogs/keyboard.ts'
 import { Alerts } from '../elements/alerts.tsx'
 import { Choice } from '../elements/choice.tsx'
 import { Icon } from '../elements/icons.tsx'
@@ -40,9 +40,11 @@ narrow.addEventListener('change', ({ matches }) => {
 })
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
+  // The screen asks for no data, so it does not learn whether the reader has access.
+  const isPlain = isShut.value || (place.value.screen === 'sign-in' && !isReader.value)
   return (
     <>
-      <div class={isShut.value ? 'shell shell-plain' : 'shell'}>
+      <div class={isPlain ? 'shell shell-plain' : 'shell'}>
         <a class="skip" href="#main">
           Skip to the content
         </a>
@@ -51,7 +53,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
             <img src={mark} alt="" width="28" height="28" />
             <span>paystile</span>
           </Link>
-          {(isNarrow.value || isShut.value) && <Settings />}
+          {(isNarrow.value || isPlain) && <Settings />}
         </header>
         {isReader.value && <Ways />}
         <main id="main" tabIndex={-1}>
@@ -75,7 +77,11 @@ function Ways() {
         ))}
         {isNarrow.value ? (
           <li>
-            <Menu icon={other?.[0] ?? 'more'} label={other?.[1] ?? 'More'} kind={other ? 'way is-current' : 'way'}>
+            <Menu
+              icon={other?.[0] ?? 'more'}
+              label={other ? <OpenEntry name={other[1]} /> : 'More'}
+              kind={other ? 'way is-current' : 'way'}
+            >
               <ul class="menu-list">
                 {otherEntries.map((entry) => (
                   <Way key={entry[0]} entry={entry} />
@@ -90,6 +96,17 @@ function Ways() {
         )}
       </ul>
     </nav>
+  )
+}
+
+/** The menu has the name of the open screen. A mark shows that it is still the menu. */
+function OpenEntry({ name }: { readonly name: string }) {
+  return (
+    <span class="way-open">
+      {name}
+      <span class="unseen">, menu of more screens</span>
+      <Icon name="up" />
+    </span>
   )
 }
 
@@ -156,7 +173,7 @@ function Settings({ kind = 'button' }: { readonly kind?: string }) {
                 isPaletteOpen.value = true
               }}
             >
-              Go to… <kbd>⌘K</kbd>
+              Go to… <kbd>{paletteKey}</kbd>
             </button>
           </li>
         )}
