@@ -1,18 +1,26 @@
 // `npm run check`: style, types and unused exports, beside each other.
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { build, compile, install, installPeers, root, say, tool } from './prepare.mjs'
+import { build, compile, digestOf, install, installPeers, listFiles, root, say, tool } from './prepare.mjs'
 
-/** Checks the style while the rest is prepared, and types as soon as it is. */
+const stamp = join(root, 'node_modules/.cache/checked')
+
+/** Checks the style while the rest is prepared, and types as soon as it is. Files that passed are not checked again. */
 export async function prepareAndCheck() {
-  say('Checking style, types and unused exports…')
-  const style = tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
+  const files = digestOf(listFiles('.'))
+  const isChecked = existsSync(stamp) && readFileSync(stamp, 'utf8') === files
+  if (!isChecked) say('Checking style, types and unused exports…')
+  const style = isChecked || tool('@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.')
   await Promise.all([installPeers(), build({ checksTypes: false })])
+  if (isChecked) return
   await Promise.all([
     style,
     ...['tsconfig.json', 'bench/tsconfig.json', 'tests/tsconfig.programs.json'].map(checkTypes),
     tool('knip/bin/knip.js', '--no-progress', '--cache'),
   ])
+  mkdirSync(dirname(stamp), { recursive: true })
+  writeFileSync(stamp, files)
 }
 
 /** Keeps the result below node_modules, so that the next run checks only the files that changed and those that use them. */

@@ -14,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -128,11 +128,8 @@ export function isOlder(path, than) {
   return !existsSync(full) || statSync(full).mtimeMs < statSync(join(root, than)).mtimeMs
 }
 
-/** Of names, times and sizes: a file that was removed changes it too. */
 function digestOfSources() {
-  const inside = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
-    .map((entry) => join(entry.parentPath, entry.name))
+  const inside = listFiles('src').filter((path) => !path.endsWith('.test.ts'))
   const others = [
     'scripts/pages.mjs',
     'scripts/vendor.mjs',
@@ -141,9 +138,25 @@ function digestOfSources() {
     'tsconfig.build.json',
     'package-lock.json',
   ]
-  const lines = [...inside, ...others.map((file) => join(root, file))].map((path) => {
-    const { mtimeMs, size } = statSync(path)
-    return `${relative(root, path)} ${mtimeMs} ${size}`
+  return digestOf([...inside, ...others])
+}
+
+const madeFolders = ['.git', 'node_modules', 'dist', 'build', '.paystile']
+
+/** The files below a folder of the project, except those that a tool made. */
+export function listFiles(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return madeFolders.includes(entry.name) ? [] : listFiles(path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+/** Of names, times and sizes: a file that was removed changes it too. */
+export function digestOf(paths) {
+  const lines = paths.map((path) => {
+    const { mtimeMs, size } = statSync(join(root, path))
+    return `${path} ${mtimeMs} ${size}`
   })
   return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
 }
