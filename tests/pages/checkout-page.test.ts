@@ -260,10 +260,16 @@ describe('time and trouble', () => {
     fixture.standing = { state: 'expired' }
     await expect.poll(() => heading(page)).toBe('This price has expired')
     expect(await page.locator('#notice').textContent()).toContain('Nothing was paid')
+    // The page of the old price gets no answer of the new one.
+    let release = () => {}
+    fixture.gate = new Promise((resolve) => {
+      release = resolve
+    })
     fixture.facts = factsOf()
     fixture.standing = { state: 'waiting' }
     await page.getByRole('link', { name: 'Get a new price' }).click()
     await expect.poll(() => offered(page)).toBe(true)
+    release()
     expect(await page.locator('#time').textContent()).toMatch(/price valid for 1[45]:\d\d/)
   })
 
