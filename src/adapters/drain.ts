@@ -28,7 +28,7 @@ export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecy
     throw new TypeError('drain: the first argument must be the server that app.listen() returns')
   if (!paywalls.every((paywall) => typeof paywall?.close === 'function'))
     throw new TypeError('drain: the arguments after the server must be paywalls: drain(server, paid)')
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  const closed = new Promise<void>((resolve) => stopListening(server, resolve))
   const http2 = findHttp2Connections(server)
   // Tells clients to send their next request over another connection. A listener would change a server of HTTP/2
   // streams.
@@ -50,6 +50,17 @@ export async function drain(server: Drainable, ...paywalls: readonly Pick<Lifecy
     clearInterval(sweep)
     clearTimeout(limit)
   }
+}
+
+/**
+ * `close` also ends idle connections. To Node 26, a connection is idle until its first request is read, so idle ones stay
+ * until the first sweep.
+ */
+function stopListening(server: Drainable, done: () => void): void {
+  const { closeIdleConnections } = server
+  if (closeIdleConnections) server.closeIdleConnections = () => {}
+  server.close(done)
+  if (closeIdleConnections) server.closeIdleConnections = closeIdleConnections
 }
 
 /** A paywall holds its ledger and nodes, and so keeps the process alive, although no request can reach it. */
