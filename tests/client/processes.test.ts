@@ -1,9 +1,9 @@
 /** 1K: agents as processes that share a wallet and a journal, and die suddenly. */
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { initAgentWallet } from '../../src/client/agent-wallet.ts'
 import type { FakeNode } from '../harness/fake-node.ts'
@@ -181,7 +181,21 @@ it('of downloads into one place that begin at once in several processes, one get
     String(Date.now() + 1_500),
     String(rounds),
   ]
-  const outputs = await Promise.all(Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args)))
-  const got = outputs.flatMap(({ stdout }) => stdout.trim().split('\n').filter(Boolean))
+  const children = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }),
+  )
+  const outputs = await Promise.all(
+    children.map(async ({ stdout }) => {
+      let text = ''
+      for await (const chunk of stdout) {
+        text += chunk
+        if (text.endsWith('through\n')) break
+      }
+      return text
+    }),
+  )
+  for (const { stdin } of children) stdin.end()
+  await Promise.all(children.map((child) => once(child, 'exit')))
+  const got = outputs.flatMap((text) => text.trim().split('\n').slice(0, -1))
   expect(got.sort()).toEqual(Array.from({ length: rounds }, (_, round) => String(round)).sort())
 })

@@ -126,10 +126,16 @@ function createPartFile(
   const note = () => writeNote(notePath, { ...createNote(), holder: ownName })
   const guard = <Result>(work: () => Promise<Result>): Promise<Result> =>
     work().catch((error: unknown) => Promise.reject(unwritable(path, error, part.bytes)))
+  const syncAndClose = async (): Promise<number> => {
+    try {
+      await handle.sync()
+      return (await handle.stat()).size
+    } finally {
+      await handle.close()
+    }
+  }
   const tidy = async (): Promise<void> => {
-    await handle.sync()
-    const { size: bytes } = await handle.stat()
-    await handle.close()
+    const bytes = await syncAndClose()
     if (isPlaced) return
     const left = isForeign ? before : createNote()
     if (bytes > 0 && left?.validator !== undefined) await writeNote(notePath, { ...left, holder: undefined })
