@@ -75,3 +75,23 @@ it('the lock file names no registry', () => {
   expect(read('.npmrc')).toContain('omit-lockfile-registry-resolved=true')
   expect(read('package-lock.json')).not.toMatch(/"resolved": "http/)
 })
+
+interface LockedPackage {
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+// A lock file that npm wrote on one machine can lack the builds for others.
+it.each(['.', 'tools/package', 'site'])('the lock file in %s names all optional packages', (folder) => {
+  const { packages } = JSON.parse(read(`${folder}/package-lock.json`)) as {
+    packages: Readonly<Record<string, LockedPackage>>
+  }
+  const isLocked = (from: string, name: string): boolean => {
+    if (packages[`${from && `${from}/`}node_modules/${name}`]) return true
+    return from !== '' && isLocked(from.slice(0, Math.max(0, from.lastIndexOf('node_modules/') - 1)), name)
+  }
+  const wanted = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+    Object.keys(optionalDependencies).map((name) => ({ path, name })),
+  )
+  expect(wanted.length).toBeGreaterThan(0)
+  expect(wanted.filter(({ path, name }) => !isLocked(path, name))).toEqual([])
+})
