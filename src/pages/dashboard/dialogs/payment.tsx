@@ -184,7 +184,7 @@ function shortTimeline({ timestamp, state, delivery }: PaymentDetail): readonly 
 function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   const tone = (event: string) =>
     event === 'delivered' || event === 'refunded'
-      ? 'good'
+      ? event
       : ['undelivered', 'reverted', 'late'].includes(event)
         ? 'warn'
         : 'plain'

@@ -21,6 +21,7 @@ export const refundWords: StateWords = {
   signed: 'On its way',
   landed: 'Refunded',
   dropped: 'Not sent',
+  isRefund: true,
 }
 /** A payment that can be refunded. */
 export interface RefundSubject {

@@ -6,6 +6,7 @@ import { formatExact, formatMoment, formatRelative } from '../../look/times.ts'
 import type { FeedRecord, State, Status } from '../data/answers.ts'
 import { filterAddress, formatAddress } from '../data/route.ts'
 import { tick, zone } from '../data/settings.ts'
+import { Icon } from './icons.tsx'
 import { Link } from './link.tsx'
 
 /** A time, relative or absolute, with the other form as its tooltip. */
@@ -103,18 +104,28 @@ export function isRefunded({ amount, refunded = '' }: Pick<FeedRecord, 'amount' 
 
 /** The status, and the state if it says more. */
 export function Standing({ record }: { readonly record: StatusFacts }) {
-  if (isRefunded(record))
-    return (
-      <span class="badge" title="The whole amount was refunded.">
-        Refunded
-      </span>
-    )
-  const { status, state } = record
+  if (isRefunded(record)) return <RefundedBadge title="The whole amount was refunded." />
+  const { status, state, refunded = '' } = record
   const isTelling = state !== 'finalized' && state !== 'confirmed'
   return (
     <span class={`badge ${state === 'reverted' ? 'bad' : tones[status]}`} title={stateWords[state]}>
       {status}
       {isTelling && <span class="badge-more">{state}</span>}
+      {compareDecimals(refunded, '0') > 0 && (
+        <span class="badge-more">
+          <Icon name="refund" /> part refunded
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** Differs from a delivered payment by its icon, also on paper and in the colours of the system. */
+export function RefundedBadge({ title }: { readonly title: string }) {
+  return (
+    <span class="badge refunded" title={title}>
+      <Icon name="refund" />
+      Refunded
     </span>
   )
 }

@@ -24,6 +24,7 @@ const paths = {
   up: 'M5 12l5-5 5 5',
   left: 'M12 5l-5 5 5 5',
   right: 'M8 5l5 5-5 5',
+  refund: 'M7.5 4.5 4 8l3.5 3.5M4 8h7.5a4 4 0 0 1 0 8H9',
 } as const
 
 export type IconName = keyof typeof paths

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Outgoing, OutState } from '../data/outgoing.ts'
 import { service } from '../data/session.ts'
-import { Count, Moment, Name } from './cells.tsx'
+import { Count, Moment, Name, RefundedBadge } from './cells.tsx'
 import { CopyButton, IdLine } from './copy.tsx'
 import { Fact } from './fact.tsx'
 import type { Column } from './table.tsx'
@@ -16,7 +16,7 @@ const means: Readonly<Record<OutState, string>> = {
 }
 
 /** The names of the states of a payout, a conversion or a refund. */
-export type StateWords = Readonly<Record<OutState, string>>
+export type StateWords = Readonly<Record<OutState, string>> & { readonly isRefund?: true }
 
 export function OutBadge({
   one,
@@ -26,6 +26,7 @@ export function OutBadge({
   readonly words: StateWords
 }) {
   const { state, why } = one
+  if (words.isRefund && state === 'landed') return <RefundedBadge title={means.landed} />
   return (
     <span class={`badge ${tones[state]}`} title={why === '' ? means[state] : `${means[state]} ${sentence(why)}`}>
       {words[state]}
