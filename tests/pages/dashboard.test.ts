@@ -68,12 +68,23 @@ describe('home', () => {
     await chart.waitFor()
     expect(await chart.locator('.plot-bar').count()).toBe(48)
     expect(await chart.locator('.plot-before').count()).toBe(1)
-    await page.getByText('Previous 2 days').waitFor()
+    await page.getByText('previous 2 days').waitFor()
     const box = await chart.boundingBox()
     await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 20, (box?.y ?? 0) + 100)
     await expect.poll(() => page.locator('.tip').textContent()).toMatch(/USDC.*UTC.*USDC, .*UTC/)
     await page.getByRole('button', { name: 'Show as a table' }).click()
     expect(await page.locator('.chart-table tbody tr').count()).toBe(48)
+  })
+
+  it.each([
+    ['7d', 'vs. previous 7 days'],
+    ['today', 'vs. same hours yesterday'],
+    ['month', 'vs. same days last month'],
+  ])('says what a figure of the period %s is compared with', async (period, words) => {
+    const { page } = await dashboard.visit(`?period=${period}`, { prepare: contractAnswers })
+    const trend = page.locator('.tile').filter({ hasText: 'Revenue' }).locator('.trend')
+    await trend.getByText(words, { exact: true }).waitFor()
+    await page.locator('.legend').getByText(words.replace('vs. ', ''), { exact: true }).waitFor()
   })
 
   it('names the test network, and the command to type before the first payment', async () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { dayOfHour, listEnds, listSteps, type Period, periodBefore, periodWords, readPeriod } from './periods.ts'
+import { dayOfHour, formatPeriodBefore, listEnds, listSteps, type Period, periodBefore, readPeriod } from './periods.ts'
 import { dayMs, hourMs, writeDay, type Zone } from './times.ts'
 
 const own = process.env['TZ']
@@ -74,16 +74,21 @@ describe('a period', () => {
     expect(periodBefore(read('period=all', '2026-03-31T12:34:56Z'), 'utc')).toBeUndefined()
   })
 
-  it('has a name, and steps that a service can give', () => {
+  it('is compared in words with what its figures are compared with', () => {
     const of = (days: number) => ({ name: 'custom', from: 0, to: days * dayMs }) as const
-    expect([of(1), of(3)].map(periodWords)).toEqual(['day', '3 days'])
-    const names = ['today', '7d', 'month', 'all'] as const
-    expect(names.map((name) => periodWords(read(`period=${name}`, '2026-01-31T12:34:56Z')))).toEqual([
-      'day',
-      '7 days',
-      'month',
-      'all time',
+    expect([of(1), of(3)].map(formatPeriodBefore)).toEqual(['previous day', 'previous 3 days'])
+    const names = ['today', '7d', '30d', 'month', 'all'] as const
+    expect(names.map((name) => formatPeriodBefore(read(`period=${name}`, '2026-01-31T12:34:56Z')))).toEqual([
+      'same hours yesterday',
+      'previous 7 days',
+      'previous 30 days',
+      'same days last month',
+      '',
     ])
+  })
+
+  it('has steps that a service can give', () => {
+    const of = (days: number) => ({ name: 'custom', from: 0, to: days * dayMs }) as const
     expect([of(1), of(2), of(7), of(90)].map(listSteps)).toEqual([['hour'], ['hour', 'day'], ['day', 'hour'], ['day']])
   })
 })

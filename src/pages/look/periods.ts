@@ -72,13 +72,13 @@ function countDays({ from, to }: { readonly from: number; readonly to: number })
   return Math.max(1, Math.round((to - from) / dayMs))
 }
 
-export function periodWords({ name, from, to }: Period): string {
-  if (name === 'today') return 'day'
-  if (name === 'month') return 'month'
-  if (name === '7d' || name === '30d') return `${days[name]} days`
-  if (from === undefined || to === undefined) return 'all time'
-  const count = countDays({ from, to })
-  return count === 1 ? 'day' : `${count} days`
+/** The result of `periodBefore` in words. Empty for all time, which is compared with nothing. */
+export function formatPeriodBefore({ name, from, to }: Period): string {
+  if (from === undefined || to === undefined) return ''
+  if (name === 'today') return 'same hours yesterday'
+  if (name === 'month') return 'same days last month'
+  const count = name === '7d' || name === '30d' ? days[name] : countDays({ from, to })
+  return count === 1 ? 'previous day' : `previous ${count} days`
 }
 
 export type Step = 'hour' | 'day'

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { formatAmount, formatCount, formatRounded } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { dayOfHour, listSteps, type Period, periodWords, type Step } from '../../look/periods.ts'
+import { dayOfHour, formatPeriodBefore, listSteps, type Period, type Step } from '../../look/periods.ts'
 import { dayMs, formatDay, formatExact, hourMs } from '../../look/times.ts'
 import type { Loaded } from '../data/answer.ts'
 import type { Charted, OverviewPoint, Revenue } from '../data/answers.ts'
@@ -99,7 +99,7 @@ export function RevenueChart({ period, loaded }: { readonly period: Period; read
             step={step}
             measure={measure.value}
             unit={charted.summary.revenueToken}
-            than={periodWords(period)}
+            than={formatPeriodBefore(period)}
             isTable={isTable.value}
             onTable={() => {
               isTable.value = !isTable.value
@@ -173,7 +173,7 @@ function Figure({ points, before, step, measure, unit, than, isTable, onTable }:
             {made !== undefined && ` · ${made}`}
           </span>
         </p>
-        {before.length > 0 && !isTable && <p class="legend muted">Previous {than}</p>}
+        {before.length > 0 && !isTable && <p class="legend muted">{than}</p>}
       </div>
       {isTable ? (
         <PointsTable

@@ -149,6 +149,7 @@ export function Delivery({ delivery }: { readonly delivery: FeedRecord['delivery
 
 interface TrendProps {
   readonly change: Change
+  /** The period of the previous value, as `previous 7 days`. */
   readonly than: string
   /** More is worse. */
   readonly isCost?: boolean
@@ -158,7 +159,7 @@ export function Trend({ change, than, isCost = false }: TrendProps) {
   if (change.kind === 'none') return <span class="trend muted">–</span>
   if (change.kind === 'new')
     return (
-      <span class="trend" title={`Nothing in the previous ${than}`}>
+      <span class="trend" title={`Nothing in the ${than}`}>
         <b class={isCost ? 'down' : 'up'}>New</b> <span class="muted">none before</span>
       </span>
     )
@@ -171,7 +172,7 @@ export function Trend({ change, than, isCost = false }: TrendProps) {
         <span class="unseen">{said} </span>
         {change.text}
       </b>{' '}
-      <span class="muted whole">vs. previous {than}</span>
+      <span class="muted whole">vs. {than}</span>
     </span>
   )
 }

@@ -1,7 +1,7 @@
 /** One endpoint: its price, its revenue over time, the requests that were paid, refused or free, and its payments. */
 import { compareAmounts, formatCount, formatShare } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { type Period, periodWords } from '../../look/periods.ts'
+import { formatPeriodBefore, type Period } from '../../look/periods.ts'
 import { UseBars } from '../charts/bars.tsx'
 import { computeConversion, Tile } from '../charts/tiles.tsx'
 import type { EndpointPage, Offer } from '../data/answers.ts'
@@ -60,7 +60,7 @@ function Totals({ summary, period }: { readonly summary: EndpointPage['summary']
         <span class="trend muted">of {formatCount(usage.challenged, locale)} requests for payment</span>
       </Tile>
       <Tile name="Refused proofs" value={formatCount(usage.refused, locale)}>
-        <Trend change={change} than={periodWords(period)} isCost />
+        <Trend change={change} than={formatPeriodBefore(period)} isCost />
       </Tile>
     </SalesTiles>
   )

@@ -1,6 +1,6 @@
 /** The overview: revenue, its sources, and payments as they arrive. One request loads it. */
 import { useEffect } from 'preact/hooks'
-import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
+import { formatPeriodBefore, type Period, periodBefore } from '../../look/periods.ts'
 import { FunnelBars, TokenBars } from '../charts/bars.tsx'
 import { RevenueChart } from '../charts/chart.tsx'
 import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
@@ -59,7 +59,7 @@ function Figures({ loaded, period }: { readonly loaded: Loaded<Overview>; readon
     <>
       <div class="framed figures">
         <When loaded={loaded} lines={2}>
-          {({ summary }) => <Tiles summary={summary} previous={summary.previous} than={periodWords(period)} />}
+          {({ summary }) => <Tiles summary={summary} previous={summary.previous} than={formatPeriodBefore(period)} />}
         </When>
       </div>
       <div class="grid">

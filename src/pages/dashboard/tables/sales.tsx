@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { compareAmounts, formatCount, formatRounded } from '../../look/amounts.ts'
 import { pageLocale } from '../../look/locale.ts'
-import { type Period, periodBefore, periodWords } from '../../look/periods.ts'
+import { formatPeriodBefore, type Period, periodBefore } from '../../look/periods.ts'
 import { TokenBars } from '../charts/bars.tsx'
 import { RevenueChart } from '../charts/chart.tsx'
 import { exactRevenue, refundNote } from '../charts/revenue.tsx'
@@ -94,7 +94,7 @@ interface SalesTilesProps {
 export function SalesTiles({ summary, period, children }: SalesTilesProps) {
   const locale = pageLocale()
   const { previous, payments, revenueToken: unit } = summary
-  const than = periodWords(period)
+  const than = formatPeriodBefore(period)
   return (
     <dl class="tiles card">
       <Tile
