@@ -172,7 +172,7 @@ export function Trend({ change, than, isCost = false }: TrendProps) {
         <span class="unseen">{said} </span>
         {change.text}
       </b>{' '}
-      <span class="muted whole">vs. {than}</span>
+      <span class="muted">vs. {than}</span>
     </span>
   )
 }
