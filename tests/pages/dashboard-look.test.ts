@@ -83,7 +83,7 @@ describe('the look', () => {
     }
     const { page } = await dashboard.visit('', { viewport: { width, height: 823 }, prepare })
     await page.locator('.plot').waitFor()
-    await page.getByRole('alert').getByText('The payout wallet is low.').waitFor()
+    await page.getByRole('alert').getByText('and 6 more').waitFor()
     const isWhole = await page.getByRole('alert').evaluate((strip) => {
       const { top, bottom } = strip.getBoundingClientRect()
       // Nine alerts leave most of the window to the screen.
@@ -280,7 +280,12 @@ describe('the frame', () => {
     const bar = page.getByRole('navigation', { name: 'Screens' })
     await expect.poll(() => bar.getByRole('link', { name: 'Problems' }).innerText()).toMatch(/Problems\s*6/)
     const alert = page.getByRole('alert')
-    await alert.getByText('The payout wallet is low.').waitFor()
+    // The strip leaves the window to the screen, so it counts the alerts beyond the worst.
+    await alert.getByText('The ledger does not respond.').waitFor()
+    expect(await alert.getByText('The payout wallet is low.').count()).toBe(0)
+    await alert.locator('li').filter({ hasText: 'and 6 more' }).getByRole('link', { name: 'Show all' }).click()
+    await page.getByRole('heading', { name: 'Problems' }).waitFor()
+    expect(await alert.locator('li').count()).toBe(9)
     await alert
       .locator('li')
       .filter({ hasText: 'The payout wallet is low.' })

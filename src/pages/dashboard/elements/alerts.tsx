@@ -1,4 +1,7 @@
-/** The strip at the lower edge: one sentence for each problem, with a link to the screen that explains it. */
+/**
+ * The strip at the lower edge: one sentence for each problem, with a link to the screen that explains it. The screen of
+ * problems shows all of them, other screens the first ones and the number of the others.
+ */
 import type { AlertKind } from '../data/answers.ts'
 import { isGone } from '../data/ask.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'
@@ -26,6 +29,9 @@ const words: Readonly<Record<AlertKind, Words>> = {
   not_converted: { title: 'No process converts the payments.', screen: 'settlement' },
 }
 
+/** The service lists the worst first. */
+const mostShown = 4
+
 export function Alerts() {
   const alerts = isGone.value ? [] : (status.value?.alerts ?? [])
   const gone = !isOnline.value
@@ -34,8 +40,11 @@ export function Alerts() {
       ? 'The server does not respond. The figures may be outdated. This page retries by itself.'
       : undefined
   if (alerts.length === 0 && gone === undefined) return null
+  const isWhole = place.value.screen === 'problems'
+  // The last line has the number of the others.
+  const shown = isWhole || alerts.length <= mostShown ? alerts : alerts.slice(0, mostShown - 1)
   return (
-    <div class="alerts" role="alert">
+    <div class={isWhole ? 'alerts alerts-whole' : 'alerts'} role="alert">
       <ul>
         {gone !== undefined && (
           <li class="alert alert-bad">
@@ -43,7 +52,7 @@ export function Alerts() {
             <span>{gone}</span>
           </li>
         )}
-        {alerts.map(({ kind, detail }) => {
+        {shown.map(({ kind, detail }) => {
           const { title, screen = 'service' }: Words = words[kind] ?? { title: kind }
           const isShown = screen === place.value.screen
           return (
@@ -56,6 +65,12 @@ export function Alerts() {
             </li>
           )
         })}
+        {shown.length < alerts.length && (
+          <li class="alert alert-more">
+            <span>and {alerts.length - shown.length} more</span>
+            <Link href={formatAddress('problems')}>Show all</Link>
+          </li>
+        )}
       </ul>
     </div>
   )
