@@ -312,13 +312,17 @@ describe('the frame', () => {
     ['Linux x86_64', {}, ['Ctrl K']],
     ['MacIntel', {}, ['⌘K']],
     ['iPhone', { hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } }, []],
-  ])('shows the keys of %s', async (platform, device, keys) => {
+  ])('shows only the keys of %s', async (platform, device, keys) => {
     const script = `Object.defineProperty(navigator, 'platform', { value: '${platform}' })`
     const { page } = await dashboard.visit('/payments', { ...device, script })
     await page.locator('tbody tr').first().waitFor()
     await page.locator('summary', { hasText: 'Settings' }).click()
     const shown = await page.getByRole('button', { name: 'Go to…' }).innerText()
     expect(shown.split('\n')).toEqual(['Go to…', ...keys])
+    await page.keyboard.press('?')
+    const help = page.getByRole('dialog', { name: 'Keys' }).locator('dl > div').filter({ hasText: 'Go to a screen' })
+    const palette = platform === 'Linux x86_64' ? 'Ctrl K' : '⌘K'
+    expect(await help.locator('kbd').allInnerTexts()).toEqual([palette])
   })
 
   it('says that a filter got no answer, and applies it when the service is back', async () => {

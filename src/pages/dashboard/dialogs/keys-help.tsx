@@ -1,6 +1,6 @@
 /** The list of the keys. */
 import { Dialog } from './dialog.tsx'
-import { isHelpOpen } from './keyboard.ts'
+import { isHelpOpen, paletteKey } from './keyboard.ts'
 
 const list = [
   [['j', '↓'], 'Next row, or next payment'],
@@ -8,7 +8,7 @@ const list = [
   [['Enter'], 'Open the payment'],
   [['Esc'], 'Close'],
   [['/'], 'Search payments'],
-  [['⌘K', 'Ctrl K'], 'Go to a screen, an endpoint or a payment'],
+  [[paletteKey], 'Go to a screen, an endpoint or a payment'],
   [['?'], 'These keys'],
 ] as const
 
