@@ -207,9 +207,12 @@ describe('the look', () => {
     const prepare = (asking: Page) => contractAnswers(asking, longName)
     const { page } = await dashboard.visit('/sign-in', { viewport: { width, height: 1016 }, prepare })
     await page.emulateMedia({ media: 'print' })
-    for (const screen of ['', '/endpoints', '/payers', '/settlement', '/webhooks', '/problems', '/payments']) {
+    const lists = ['', '/endpoints', '/payers', '/settlement', '/webhooks', '/problems', '/payments?token=SOL']
+    for (const screen of lists) {
       await goTo(page, screen)
       await page.locator('tbody tr').first().waitFor()
+      const controls = page.locator('button:not(.sort), .button, summary, input:not([type=radio])')
+      expect([screen, await controls.filter({ visible: true }).allInnerTexts()]).toEqual([screen, []])
       const wide = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       )
