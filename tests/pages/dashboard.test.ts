@@ -272,7 +272,7 @@ describe('the other screens', () => {
     await expect.poll(() => page.url()).toContain('sort=-payments')
   })
 
-  it('tell which payers are shown if there are more', async () => {
+  it('tell which payers are shown, and in which order, if there are more', async () => {
     const prepare = async (asking: Page) => {
       await contractAnswers(asking)
       await asking.route('**/analytics/payers?*', async (route) => {
@@ -288,17 +288,22 @@ describe('the other screens', () => {
     }
     const { page } = await dashboard.visit('/payers?sort=payments', { prepare })
     const totals = page.locator('.list-totals')
-    await expect.poll(() => totals.innerText()).toBe('Payers 1 to 25, more on the next page')
+    const said = () => totals.locator('> *').allInnerTexts()
+    const byRevenue = ['Sorted by revenue, the largest first.', 'Sort by last payment']
+    await expect.poll(said).toEqual(['Payers 1 to 25, more on the next page', ...byRevenue])
     const sortable = page.getByRole('columnheader').getByRole('button')
     expect(await sortable.allInnerTexts()).toEqual([
       expect.stringContaining('Revenue'),
       expect.stringContaining('Last'),
     ])
     await page.getByRole('button', { name: 'Older' }).click()
-    await expect.poll(() => totals.innerText()).toBe('Payers 26 to 28')
+    await expect.poll(said).toEqual(['Payers 26 to 28', ...byRevenue])
     await page.getByRole('button', { name: 'Last' }).click()
     await expect.poll(() => page.url()).toContain('sort=-last')
-    await expect.poll(() => totals.innerText()).toBe('Payers 1 to 25, more on the next page')
+    const byTime = ['Sorted by last payment, the latest first.', 'Sort by revenue']
+    await expect.poll(said).toEqual(['Payers 1 to 25, more on the next page', ...byTime])
+    await page.getByRole('link', { name: 'Sort by revenue' }).click()
+    await expect.poll(said).toEqual(['Payers 1 to 25, more on the next page', ...byRevenue])
   })
 
   it('lead from an endpoint to its page, to a payer, and to the payments of a status', async () => {

@@ -1,11 +1,15 @@
 /** Paging through a list. */
 import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 
 /** The visited pages. Another `shape` of the list starts again. */
 export function useTurning(shape = '') {
   const turned = useSignal<{ shape: string; list: readonly string[] }>({ shape, list: [] })
   const list = turned.value.shape === shape ? turned.value.list : []
+  useEffect(() => {
+    turned.value = { shape, list: [] }
+  }, [shape, turned])
   const turnTo = (next: readonly string[]) => {
     turned.value = { shape, list: next }
   }

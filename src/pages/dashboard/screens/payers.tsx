@@ -7,7 +7,7 @@ import { compareRevenue, readGross, readRefunded, revenueColumns, revenueKeys } 
 import { calmNews, useAnswer } from '../data/answer.ts'
 import type { Payer, Payers as PayersAnswer } from '../data/answers.ts'
 import { formatPath } from '../data/ask.ts'
-import { change, formatAddress, place } from '../data/route.ts'
+import { change, changeAddress, formatAddress, place } from '../data/route.ts'
 import { type Order, readOrder, sortRows, turnOrder, writeOrder } from '../data/sorting.ts'
 import { Count, Moment, Name } from '../elements/cells.tsx'
 import { CsvButton } from '../elements/export.tsx'
@@ -92,7 +92,13 @@ export function Payers() {
               <NoPayments title="No payers in this period" />
             ) : (
               <>
-                <PayersTotals {...extent.current} payers={payers} token={revenueToken} hasMore={next !== null} />
+                <PayersTotals
+                  {...extent.current}
+                  payers={payers}
+                  token={revenueToken}
+                  order={order}
+                  hasMore={next !== null}
+                />
                 <PayersTable payers={payers} token={revenueToken} order={order} isWhole={isWhole} />
                 <Pages {...pages(next)} />
               </>
@@ -112,17 +118,27 @@ function receivedWords({ received }: Payer): string {
 interface PayersTotalsProps extends Extent {
   readonly payers: readonly Payer[]
   readonly token: string
+  readonly order: Order<Key>
   readonly hasMore: boolean
 }
 
-function PayersTotals({ payers, token, first, isWhole, hasMore }: PayersTotalsProps) {
-  const part = `Payers ${first} to ${first + payers.length - 1}${hasMore ? ', more on the next page' : ''}`
+/** The sums of all payers. Of several pages the service has none, and it sorts them by two columns only. */
+function PayersTotals({ payers, token, order, first, isWhole, hasMore }: PayersTotalsProps) {
+  if (isWhole)
+    return <ListTotals lines={payers} token={token} title={<CountOf count={payers.length} one="payer" />} />
+  const [said, other, key] =
+    order.key === 'last'
+      ? (['last payment, the latest first', 'Sort by revenue', 'revenue'] as const)
+      : (['revenue, the largest first', 'Sort by last payment', 'last'] as const)
   return (
-    <ListTotals
-      lines={isWhole ? payers : undefined}
-      token={token}
-      title={isWhole ? <CountOf count={payers.length} one="payer" /> : part}
-    />
+    <p class="list-totals">
+      <b>
+        Payers {first} to {first + payers.length - 1}
+        {hasMore && ', more on the next page'}
+      </b>
+      <span class="muted">Sorted by {said}.</span>
+      <Link href={changeAddress({ sort: writeOrder({ key, isUp: false }), order: undefined })}>{other}</Link>
+    </p>
   )
 }
 
