@@ -146,6 +146,49 @@ describe('the list', () => {
     }
   })
 
+  it('goes by value, page by page, and in either order the payments without a value are last', async () => {
+    const { books, parts } = createFixture()
+    const unclaimed = { state: 'unclaimed', status: 'pending', worth: undefined } as const
+    const worth = (value: bigint) => ({ worth: value * 10n ** 12n })
+    // In the token of the values, an unclaimed payment has its amount as value. In SOL it has none.
+    books.payments.push(captureOf(1, worth(3n)), captureOf(2, worth(1n)), captureOf(3, { ...unclaimed, token: 'SOL' }))
+    books.payments.push(captureOf(4, worth(3n)), captureOf(5, { ...unclaimed, units: 2_000_000n }))
+    const read = async (order: 'largest' | 'smallest', onPage = () => {}) => {
+      const seen: string[] = []
+      let next: string | null | undefined
+      do {
+        const cursor = next ? cursors.read(next) : undefined
+        const page = await readAnalytics(parts, { order, limit: 2, ...(cursor && { cursor }) })
+        expect(page.isCut).toBe(false)
+        seen.push(...(page.records ?? []).map(({ requestId }) => requestId))
+        next = page.next
+        onPage()
+      } while (next)
+      return seen.map((name) => Number(name.replace('request-', '')))
+    }
+    expect(await read('largest')).toEqual([4, 1, 5, 2, 3])
+    expect(await read('smallest')).toEqual([2, 5, 4, 1, 3])
+    // A payment that arrives between two pages shifts nothing.
+    let number = 10
+    const pay = () => {
+      number += 1
+      books.payments.push(captureOf(number, worth(9n)))
+    }
+    expect(await read('largest', pay)).toEqual([4, 1, 5, 2, 3])
+  })
+
+  it('ranks the latest 2,000 payments by value, and says that there are more', async () => {
+    const { books, parts } = createFixture()
+    books.payments.push(captureOf(0, { worth: 10n ** 15n }))
+    for (let index = 1; index <= 2_000; index += 1) books.payments.push(captureOf(index))
+    const read = (more = {}) => readAnalytics(parts, { order: 'largest', limit: 1, view: ['records'], ...more })
+    expect(await read()).toMatchObject({ isCut: true, records: [{ requestId: 'request-2000' }] })
+    const narrow = await read({ to: noon + 2_000_000 })
+    expect(narrow).toMatchObject({ isCut: false, records: [{ requestId: 'request-0' }] })
+    expect(analyticsAnswers.analytics.parse(narrow)).toEqual(narrow)
+    expect(await readAnalytics(parts, list)).not.toHaveProperty('isCut')
+  })
+
   it('T135: names no transaction, not even in its cursors', async () => {
     const { books, parts } = createFixture()
     for (let index = 0; index < 9; index += 1) books.payments.push(captureOf(index))

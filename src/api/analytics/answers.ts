@@ -176,6 +176,9 @@ export const analytics = z
     ...period,
     records: z.array(feedRecord).optional(),
     next: z.string().nullable().optional().meta({ description: 'The cursor of the next page.' }),
+    isCut: z.boolean().optional().meta({
+      description: 'Of an order by value: whether there are more payments than the 2,000 that were ranked.',
+    }),
     usage: z.array(usageLine).optional(),
     revenue: z.array(revenueLine).optional(),
     tokens: z.array(tokenLine).optional(),

@@ -56,7 +56,7 @@ describe('the query of the list', () => {
       'endpoint must have 1 to 2048 characters, as shown in the list',
       "token must be one of NATIVE, USDC, SOL, or a code of the service's own tokens",
       'status must be one of pending, confirmed, expired, Pending, Verified, Expired',
-      'order must be one of latest, oldest',
+      'order must be one of latest, oldest, largest, smallest',
       'limit must be a whole number from 1 to 500',
       'cursor must be a cursor from this service; start again without it',
       'view must be some of records, usage, revenue, tokens, totals, names, separated by commas',

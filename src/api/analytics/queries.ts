@@ -84,7 +84,9 @@ export function pageQuery(readCursor: (text: string) => PaymentListMark | undefi
   return z
     .strictObject({
       ...filter,
-      order: z.enum(['latest', 'oldest']).default('latest'),
+      order: z.enum(['latest', 'oldest', 'largest', 'smallest']).default('latest').meta({
+        description: 'By time, or by value. An order by value ranks the latest 2,000 payments of the filter.',
+      }),
       q: z
         .string()
         .regex(searched, "must be an id, a transaction, a requestId or its hash, or a payer's pseudonym")

@@ -15,7 +15,7 @@ import type { Cursors } from './cursor.ts'
 import { readRevenueToken } from './format.ts'
 import type { PageQuery, SeriesQuery, View } from './queries.ts'
 import { formatFeedRecords, type RecordParts } from './records.ts'
-import { searchPayments, sumFound } from './search.ts'
+import { type ListedPayments, listInOrder, sumFound } from './search.ts'
 
 export interface BooksParts extends RecordParts {
   readonly books: Books
@@ -52,10 +52,10 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery, mayName
   const revenueToken = await readRevenueToken(books)
   const page = { from, to, endpoint, token, status, state, payer }
   const filter = Object.fromEntries(Object.entries(page).filter(([, value]) => value !== undefined))
-  const asked = { ...filter, ...(cursor && { after: cursor }), order, most: limit + 1 }
+  const asked = { ...filter, ...(cursor && { after: cursor }), order, most: limit + 1, q, revenueToken }
   const isListed = wants('records') || wants('totals')
-  const { payments, names } = isListed
-    ? await searchPayments(parts, asked, q, mayNameTransactions)
+  const { payments, names, isCut }: ListedPayments = isListed
+    ? await listInOrder(parts, asked, mayNameTransactions)
     : { payments: [], names: [] }
   const { shown, last } = cutPage(payments, limit)
   if (wants('usage')) await parts.flush()
@@ -64,7 +64,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery, mayName
     wants('usage') ? books.countUndelivered(period) : [],
     wants('usage') || wants('revenue') ? books.endpoints(period, mostEndpoints) : [],
     wants('tokens') ? books.sums(period) : [],
-    wants('totals') ? sumFound(books, { ...filter, order, most: mostSummed }, names) : [],
+    wants('totals') ? sumFound(books, { ...filter, order: 'latest', most: mostSummed }, names) : [],
     wants('names') ? readNames(books) : undefined,
   ])
   const lines = formatLines(endpoints, usage)
@@ -74,6 +74,7 @@ export async function readAnalytics(parts: BooksParts, query: PageQuery, mayName
     ...(wants('records') && {
       records: await formatFeedRecords(parts, shown, revenueToken),
       next: last ? parts.cursors.write(last) : null,
+      ...(isCut !== undefined && { isCut }),
     }),
     ...(wants('usage') && { usage: lines.slice(0, linesPerView).map((line) => usageLine(line, undelivered)) }),
     ...(wants('revenue') && {

@@ -1,9 +1,12 @@
-/** Finds payments by a name: complete, its first characters, or both of its ends. */
+/** Lists payments: those with a name, or its first characters, or both of its ends; and by time or by value. */
 import { decodeAddress, decodeSignature, encodeBase58, listSignatureRanges } from '../../core/encoding/base58.ts'
+import type { DecimalsOf, TokenCode } from '../../core/money/tokens.ts'
+import { worthDecimals } from '../../core/money/valuation.ts'
 import type { PaymentListItem } from '../../core/payment/history.ts'
 import type { Books, ListSum, PaymentListMark, PaymentListQuery } from '../../core/ports/reports.ts'
 import { openRequest } from '../../core/protocol/request-id.ts'
 import type { Cursors } from './cursor.ts'
+import type { PageQuery } from './queries.ts'
 
 export interface SearchParts {
   readonly books: Pick<Books, 'listPayments' | 'findPayers' | 'findPayment' | 'findTransactions'>
@@ -26,6 +29,67 @@ export interface Found {
   readonly payments: readonly PaymentListItem[]
   /** The payments have one of these names; without a search, one that admits all. */
   readonly names: readonly Names[]
+}
+
+/** The payments that an order by value compares. There is no index by value. */
+const mostRanked = 2_000
+
+interface ListParts extends SearchParts {
+  readonly decimalsOf: DecimalsOf
+}
+
+interface ListQuery extends Omit<PaymentListQuery, 'order'> {
+  readonly order: PageQuery['order']
+  readonly q: string | undefined
+  /** The token of the values. */
+  readonly revenueToken: TokenCode
+}
+
+export interface ListedPayments extends Found {
+  /** Whether there are payments that were not compared. Undefined for an order by time. */
+  readonly isCut?: boolean
+}
+
+/** The payments in the order of the query. An order by value ranks the latest ones. */
+export async function listInOrder(
+  parts: ListParts,
+  { order, q, revenueToken, ...query }: ListQuery,
+  mayNameTransactions: boolean,
+): Promise<ListedPayments> {
+  if (order === 'latest' || order === 'oldest')
+    return searchPayments(parts, { ...query, order }, q, mayNameTransactions)
+  const { after, most, ...filter } = query
+  const asked = { ...filter, order: 'latest', most: mostRanked + 1 } as const
+  const [{ payments, names }, last] = await Promise.all([
+    searchPayments(parts, asked, q, mayNameTransactions),
+    after && parts.books.findPayment(after.tx),
+  ])
+  const compare = compareByValue((payment) => computeValue(parts, payment, revenueToken), order)
+  const ranked = payments.slice(0, mostRanked).sort(compare)
+  // The place of a payment follows from its value, so new payments do not shift the next page.
+  const rest = after === undefined ? ranked : ranked.filter((one) => last !== undefined && compare(one, last) > 0)
+  return { payments: rest.slice(0, most), names, isCut: payments.length > mostRanked }
+}
+
+/** In units of 10⁻¹² of the revenue token. A payment in this token has a value before it has a rate. */
+function computeValue(
+  { decimalsOf }: Pick<ListParts, 'decimalsOf'>,
+  { token, units, worth }: PaymentListItem,
+  revenueToken: TokenCode,
+): bigint | undefined {
+  const decimals = token === revenueToken ? decimalsOf(token) : undefined
+  if (worth !== undefined || decimals === undefined) return worth
+  return (units * 10n ** BigInt(worthDecimals)) / 10n ** BigInt(decimals)
+}
+
+/** Payments without a value are last in both orders. Of equal ones, the latest is first. */
+function compareByValue(readValue: (payment: PaymentListItem) => bigint | undefined, order: 'largest' | 'smallest') {
+  return (one: PaymentListItem, other: PaymentListItem): number => {
+    const [left, right] = [readValue(one), readValue(other)]
+    if (left === right) return compareMarks(other, one)
+    if (left === undefined || right === undefined) return left === undefined ? 1 : -1
+    return left < right === (order === 'smallest') ? -1 : 1
+  }
 }
 
 /**
