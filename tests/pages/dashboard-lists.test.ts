@@ -1,4 +1,5 @@
 /** The lists of the dashboard in a real browser: what a row says, and the order of the rows. */
+import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { contractAnswers } from './contract.ts'
 import { type DashboardFixture, openDashboard } from './dashboard-fixture.ts'
@@ -10,6 +11,53 @@ beforeAll(async () => {
 afterAll(() => dashboard?.close())
 afterEach(async () => {
   expect(await dashboard.leave()).toEqual([])
+})
+
+describe('the list of payments', () => {
+  it('is sorted by value and by time with its headings, and keeps the order in its address', async () => {
+    const { page } = await dashboard.visit('/payments')
+    const values = async () => {
+      const cells = await page.locator('tbody td:nth-child(2)').allInnerTexts()
+      return cells.map(Number)
+    }
+    await expect.poll(async () => (await values()).length).toBe(3)
+    const heading = (name: RegExp) => page.getByRole('columnheader', { name })
+    expect(await heading(/^When/).getAttribute('aria-sort')).toBe('descending')
+    const sorted = (await values()).toSorted((one, other) => one - other)
+    await heading(/^Value/)
+      .getByRole('button')
+      .click()
+    await expect.poll(values).toEqual(sorted.toReversed())
+    expect([await heading(/^Value/).getAttribute('aria-sort'), page.url()]).toEqual([
+      'descending',
+      expect.stringContaining('sort=-value'),
+    ])
+    await heading(/^Value/)
+      .getByRole('button')
+      .click()
+    await expect.poll(values).toEqual(sorted)
+    await page.reload()
+    await expect.poll(values).toEqual(sorted)
+    await heading(/^When/).getByRole('button').click()
+    await expect.poll(() => page.url()).not.toContain('sort=')
+  })
+
+  it('has a choice of the order where its headings have no room, and says that not all are sorted', async () => {
+    const prepare = (asking: Page) =>
+      asking.route('**/analytics?*order=largest*', async (route) => {
+        const answer = (await (await route.fetch()).json()) as object
+        return route.fulfill({ json: { ...answer, isCut: true } })
+      })
+    const { page } = await dashboard.visit('/payments', { viewport: { width: 390, height: 844 }, prepare })
+    await page.getByLabel('Order').selectOption('Largest first')
+    await page.getByText('Only the latest 2,000 of these payments are sorted by value.').waitFor()
+    await page.getByRole('table', { name: 'Payments, largest first' }).waitFor()
+    await page.getByLabel('Order').selectOption('Newest first')
+    await expect.poll(() => page.getByText('are sorted by value').count()).toBe(0)
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await page.getByRole('columnheader', { name: /^Value/ }).waitFor()
+    expect(await page.getByLabel('Order').isVisible()).toBe(false)
+  })
 })
 
 describe('a refunded payment', () => {

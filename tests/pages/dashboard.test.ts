@@ -296,7 +296,7 @@ describe('the other screens', () => {
       expect.stringContaining('Revenue'),
       expect.stringContaining('Last'),
     ])
-    await page.getByRole('button', { name: 'Older' }).click()
+    await page.getByRole('button', { name: 'Next' }).click()
     await expect.poll(said).toEqual(['Payers 26 to 28', ...byRevenue])
     await page.getByRole('button', { name: 'Last' }).click()
     await expect.poll(() => page.url()).toContain('sort=-last')

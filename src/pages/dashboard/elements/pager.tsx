@@ -38,13 +38,13 @@ export function Pages({ number, onBefore, onNext }: PagesProps) {
     <nav class="pages" aria-label="Pages">
       <button type="button" class="button" disabled={!onBefore} onClick={onBefore}>
         <Icon name="left" />
-        Newer
+        Previous
       </button>
       <span class="muted" role="status">
         Page {number}
       </span>
       <button type="button" class="button" disabled={!onNext} onClick={onNext}>
-        Older
+        Next
         <Icon name="right" />
       </button>
     </nav>

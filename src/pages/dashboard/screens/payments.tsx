@@ -10,6 +10,7 @@ import { calmNews, useAnswer } from '../data/answer.ts'
 import { type Analytics, type FeedRecord, states, statuses } from '../data/answers.ts'
 import { ask, formatPath, type Outcome } from '../data/ask.ts'
 import { change, formatAddress, place } from '../data/route.ts'
+import { type Order, readOrder, turnOrder, writeOrder } from '../data/sorting.ts'
 import { giveSearch, searchId } from '../dialogs/keyboard.ts'
 import { Count, Name } from '../elements/cells.tsx'
 import { Pick } from '../elements/choice.tsx'
@@ -19,11 +20,30 @@ import { Link } from '../elements/link.tsx'
 import { Pages, useTurning } from '../elements/pager.tsx'
 import { PeriodBar, usePeriod } from '../elements/period.tsx'
 import { NoPayments, Notice, When } from '../elements/states.tsx'
-import { PaymentsTable } from '../tables/payments.tsx'
+import { type PaymentKey, PaymentsTable, paymentKeys } from '../tables/payments.tsx'
 import { SavedViews } from '../tables/saved-views.tsx'
 import { ScreenHead } from './shell.tsx'
 
 const pageSize = 25
+/** The first is the usual order. */
+const orders = [
+  { words: 'Newest first', key: 'time', isUp: false, asked: undefined },
+  { words: 'Oldest first', key: 'time', isUp: true, asked: 'oldest' },
+  { words: 'Largest first', key: 'value', isUp: false, asked: 'largest' },
+  { words: 'Smallest first', key: 'value', isUp: true, asked: 'smallest' },
+] as const
+type PaymentOrder = (typeof orders)[number]
+
+function findOrder(text: string | null): PaymentOrder {
+  const { key, isUp } = readOrder(text, paymentKeys, orders[0])
+  return orders.find((one) => one.key === key && one.isUp === isUp) ?? orders[0]
+}
+
+function changeOrder(order: Order<PaymentKey>): void {
+  const sort = writeOrder(order)
+  change({ sort: sort === writeOrder(orders[0]) ? undefined : sort }, { isReplacing: true })
+}
+
 const filterNames = ['q', 'endpoint', 'token', 'status', 'state', 'payer'] as const
 
 /** A service without search still finds a record by its id. Any other text has no result. */
@@ -44,7 +64,8 @@ export function Payments() {
   const { q = '', endpoint = '', token = '', status = '', state = '', payer = '' } = filters
   // A search by name covers all time.
   const time = q === '' ? { from: period.from, to: period.to } : {}
-  const asked = { ...time, ...filters }
+  const order = findOrder(query.get('sort'))
+  const asked = { ...time, ...filters, order: order.asked }
   const { cursor, pages } = useTurning(JSON.stringify(asked))
   const view = cursor === undefined ? 'records,totals,names' : 'records'
   const path = formatPath('/analytics', { view, limit: pageSize, ...asked, cursor })
@@ -83,6 +104,7 @@ export function Payments() {
               onChange={(value) => change({ [name]: value })}
             />
           ))}
+          <OrderPick order={order} />
           {payer !== '' && (
             <button type="button" class="chip" onClick={() => change({ payer: undefined })}>
               Payer <Name text={payer} /> <Icon name="close" />
@@ -95,13 +117,23 @@ export function Payments() {
           )}
         </div>
         <When loaded={loaded} lines={10}>
-          {({ records = [], next = null, totals, revenueToken }) =>
+          {({ records = [], next = null, totals, revenueToken, isCut = false }) =>
             records.length > 0 ? (
               <>
                 {totals && <ListTotals totals={totals} token={revenueToken} />}
+                {isCut && (
+                  <p class="list-totals" role="status">
+                    Only the latest 2,000 of these payments are sorted by value. Choose a shorter period or a filter to
+                    sort all.
+                  </p>
+                )}
                 <PaymentsTable
-                  caption="Payments, newest first"
+                  caption={`Payments, ${order.words.toLowerCase()}`}
                   records={records}
+                  sort={(key) => ({
+                    way: key !== order.key ? 'none' : order.isUp ? 'ascending' : 'descending',
+                    turn: () => changeOrder(turnOrder<PaymentKey>(order, key)),
+                  })}
                   isExact
                   isOpen={({ id }) => place.value.query.get('payment') === id}
                 />
@@ -122,6 +154,22 @@ export function Payments() {
         </When>
       </section>
     </>
+  )
+}
+
+/** Where the table has no room for the columns whose headings sort it. */
+function OrderPick({ order }: { readonly order: PaymentOrder }) {
+  const [usual, ...others] = orders
+  return (
+    <span class="order-pick">
+      <Pick
+        label="Order"
+        any={usual.words}
+        options={others.map(({ words }) => words)}
+        value={order === usual ? '' : order.words}
+        onChange={(words) => changeOrder(orders.find((one) => one.words === words) ?? usual)}
+      />
+    </span>
   )
 }
 

@@ -5,7 +5,7 @@ import type { FeedRecord } from '../data/answers.ts'
 import { changeAddress } from '../data/route.ts'
 import { Delivery, EndpointLink, Moment, PayerLink, StandingLink, TokenLink, Worth } from '../elements/cells.tsx'
 import { Link } from '../elements/link.tsx'
-import { type Column, Table } from '../elements/table.tsx'
+import { type Column, type Sorting, Table } from '../elements/table.tsx'
 
 export interface PaymentsTableProps {
   readonly caption: string
@@ -16,7 +16,13 @@ export interface PaymentsTableProps {
   readonly without?: 'endpoint' | 'payer'
   readonly isNew?: (record: FeedRecord) => boolean
   readonly isOpen?: (record: FeedRecord) => boolean
+  /** Undefined if the order is fixed. */
+  readonly sort?: (key: PaymentKey) => Sorting
 }
+
+/** The columns by which the service sorts payments. */
+export const paymentKeys = ['time', 'value'] as const
+export type PaymentKey = (typeof paymentKeys)[number]
 
 const endpointColumn: Column<FeedRecord> = {
   name: 'Endpoint',
@@ -31,7 +37,7 @@ const payerColumn: Column<FeedRecord> = {
   cell: ({ payer }) => <PayerLink payer={payer} />,
 }
 
-export function PaymentsTable({ caption, records, isExact = false, without, isNew, isOpen }: PaymentsTableProps) {
+export function PaymentsTable({ caption, records, isExact = false, without, isNew, isOpen, sort }: PaymentsTableProps) {
   const revenueToken = records[0]?.revenueToken
   const columns: readonly Column<FeedRecord>[] = [
     {
@@ -62,6 +68,7 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
     {
       name: revenueToken === undefined ? 'Value' : `Value, ${revenueToken}`,
       class: 'number wide',
+      sorting: sort?.('value'),
       cell: (record) => <Worth record={record} />,
     },
     {
@@ -82,6 +89,7 @@ export function PaymentsTable({ caption, records, isExact = false, without, isNe
     {
       name: 'When',
       class: 'when wide',
+      sorting: sort?.('time'),
       cell: (record) => (
         <>
           {isNew?.(record) && <span class="new-mark">New</span>}
