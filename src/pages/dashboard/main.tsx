@@ -6,7 +6,6 @@ import { pageLocale } from '../look/locale.ts'
 import { formatDay, formatExact, formatRelative } from '../look/times.ts'
 import { App } from './app.tsx'
 import { startRouting } from './data/route.ts'
-import { learnService, learnSession } from './data/session.ts'
 import { startSettings, zone } from './data/settings.ts'
 import { waitTurn } from './data/turns.ts'
 import { startKeys } from './dialogs/keyboard.ts'
@@ -14,8 +13,6 @@ import { startKeys } from './dialogs/keyboard.ts'
 startSettings()
 startRouting()
 startKeys()
-learnService().catch(() => {})
-learnSession().catch(() => {})
 
 // The document shows its frame meanwhile.
 waitTurn(() => {

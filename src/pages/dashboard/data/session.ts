@@ -8,8 +8,9 @@ export type Access = 'unknown' | 'granted' | 'signed-out' | 'not-owner'
 
 export const access = signal<Access>('unknown')
 const hadAccess = signal(recall('reader') === 'yes')
-export const session = signal<Session>({ signedIn: false })
-export const service = signal<WellKnown | undefined>(undefined)
+const session = signal<Session>({ signedIn: false })
+const service = signal<WellKnown | undefined>(undefined)
+let [isSessionAsked, isServiceAsked] = [false, false]
 /** Whether the menu is shown: the reader has access, or had it when this browser last asked. */
 export const isReader = computed(() => access.value === 'granted' || (access.value === 'unknown' && hadAccess.value))
 /** Whether the service has refused the reader. Until then the menu keeps its place, so that nothing moves later. */
@@ -26,13 +27,29 @@ export function noteAccess(outcome: Outcome<unknown>): void {
   keep('reader', hadAccess.value ? 'yes' : '')
 }
 
-export async function learnSession(): Promise<void> {
+/** Who is signed in. The first part of the page that reads it loads it, because home has no such part. */
+export function readSession(): Session {
+  if (!isSessionAsked) void learnSession()
+  return session.value
+}
+
+/** The public facts of the service. Loaded as the session is. */
+export function readService(): WellKnown | undefined {
+  if (!isServiceAsked) void learnService()
+  return service.value
+}
+
+async function learnSession(): Promise<void> {
+  isSessionAsked = true
   const outcome = await ask<Session>('/sign-in')
+  isSessionAsked = outcome.kind !== 'unreachable'
   if (outcome.kind === 'answer') session.value = outcome.value
 }
 
 export async function learnService(): Promise<void> {
+  isServiceAsked = true
   const outcome = await ask<WellKnown>('/.well-known/paystile')
+  isServiceAsked = outcome.kind !== 'unreachable'
   if (outcome.kind === 'answer') service.value = outcome.value
 }
 

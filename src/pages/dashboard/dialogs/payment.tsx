@@ -7,7 +7,7 @@ import type { CheckName, CheckResult, PaymentDetail, TimelineEntry } from '../da
 import { checkNames } from '../data/answers.ts'
 import { ask, formatPath } from '../data/ask.ts'
 import { formatAddress } from '../data/route.ts'
-import { session } from '../data/session.ts'
+import { readSession } from '../data/session.ts'
 import { Amount, Moment, PayerLink, Standing } from '../elements/cells.tsx'
 import { CopyButton, IdLine } from '../elements/copy.tsx'
 import { saveFile } from '../elements/export.tsx'
@@ -74,7 +74,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
         <dl class="facts">
           {payment.tx === undefined ? (
             <Fact name="Transaction">
-              <span class="muted">{session.value.owner ? 'not available' : 'visible to a signed-in owner'}</span>
+              <span class="muted">{readSession().owner ? 'not available' : 'visible to a signed-in owner'}</span>
             </Fact>
           ) : (
             <IdLine name="Transaction" text={payment.tx} />
@@ -91,7 +91,7 @@ function Facts({ payment }: { readonly payment: PaymentDetail }) {
           ))}
         </dl>
       </Part>
-      {session.value.owner === true && <ReceiptPart key={`receipt-${payment.id}`} payment={payment} />}
+      {readSession().owner === true && <ReceiptPart key={`receipt-${payment.id}`} payment={payment} />}
       <details class="detail-part raw">
         <summary>Raw JSON</summary>
         <div class="raw-tools">

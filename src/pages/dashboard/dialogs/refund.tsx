@@ -7,7 +7,7 @@ import type { ProblemRecord } from '../data/answers.ts'
 import { type Outcome, post } from '../data/ask.ts'
 import type { Refund, Refunds } from '../data/outgoing.ts'
 import { formatAddress } from '../data/route.ts'
-import { session } from '../data/session.ts'
+import { readSession } from '../data/session.ts'
 import { Card } from '../elements/card.tsx'
 import { Amount, Name } from '../elements/cells.tsx'
 import { Command } from '../elements/copy.tsx'
@@ -170,7 +170,7 @@ function ByHand({ one: { tx, refundable } }: { readonly one: RefundSubject }) {
       <Command
         text={`npx paystile refund ${tx ?? '<transaction>'}${refundable?.reason === 'delivered' ? ' --delivered' : ''}`}
       />
-      {tx === undefined && !session.value.owner && (
+      {tx === undefined && !readSession().owner && (
         <p class="muted">
           The transaction is shown to <Link href={formatAddress('sign-in')}>an owner who is signed in</Link>.
         </p>

@@ -1,7 +1,7 @@
 /** The common parts of outgoing transactions: the state, and the identifiers on chain. */
 import type { ComponentChildren } from 'preact'
 import type { Outgoing, OutState } from '../data/outgoing.ts'
-import { service } from '../data/session.ts'
+import { readService } from '../data/session.ts'
 import { Count, Moment, Name, RefundedBadge } from './cells.tsx'
 import { CopyButton, IdLine } from './copy.tsx'
 import { Fact } from './fact.tsx'
@@ -67,7 +67,7 @@ export const lastColumns: readonly Column<Outgoing>[] = [
 
 /** The address of a public explorer; undefined for a chain of this machine. */
 function findExplorer(tx: string): string | undefined {
-  const network = service.value?.network
+  const network = readService()?.network
   if (network !== 'mainnet' && network !== 'devnet') return undefined
   return `https://explorer.solana.com/tx/${tx}${network === 'devnet' ? '?cluster=devnet' : ''}`
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Loaded } from '../data/answer.ts'
 import type { Trouble } from '../data/ask.ts'
-import { service } from '../data/session.ts'
+import { readService } from '../data/session.ts'
 import { waitTurn } from '../data/turns.ts'
 import { Command } from './copy.tsx'
 
@@ -29,7 +29,7 @@ export function Notice({ title, children }: { readonly title: string; readonly c
 
 /** The command that makes the first payment. */
 export function firstCommand(): string {
-  const offer = service.value?.endpoints.find(({ path }) => path !== null)
+  const offer = readService()?.endpoints.find(({ path }) => path !== null)
   const path = offer?.path?.replace(/^[A-Z]+ /, '').replace(/\*+$/, '') ?? '/<resource>'
   return `npx paystile pay ${location.origin}${path}`
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Overview } from '../data/answers.ts'
 import { formatAddress } from '../data/route.ts'
-import { access, session } from '../data/session.ts'
+import { access, readSession } from '../data/session.ts'
 import { Card } from '../elements/card.tsx'
 import { Command } from '../elements/copy.tsx'
 import { Icon } from '../elements/icons.tsx'
@@ -32,7 +32,7 @@ function FirstStep({ title, isDone, children }: StepProps) {
 
 export function FirstSteps({ setup }: { readonly setup: Overview['setup'] }) {
   const { hasPayments, hasOwners, hasWebhooks, isLive } = setup
-  const { owner = false } = session.value
+  const { owner = false } = readSession()
   return (
     <Card id="first-steps" title="First steps">
       <ol class="first-steps">

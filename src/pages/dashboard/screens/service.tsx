@@ -5,7 +5,7 @@ import { useAnswer } from '../data/answer.ts'
 import type { PriceFile, ServicePage, WellKnown } from '../data/answers.ts'
 import { usePulse } from '../data/pulse.ts'
 import { formatAddress } from '../data/route.ts'
-import { learnService, service } from '../data/session.ts'
+import { learnService, readService } from '../data/session.ts'
 import { status, takeStatus } from '../data/status.ts'
 import { PricesDialog } from '../dialogs/prices.tsx'
 import { Card } from '../elements/card.tsx'
@@ -22,7 +22,7 @@ import { ScreenHead } from './shell.tsx'
 const everyMs = 15_000
 
 export function Service() {
-  const known = service.value
+  const known = readService()
   const loaded = useAnswer<ServicePage>('/api/service', { follows: usePulse(everyMs) })
   const { value, trouble, reload } = loaded
   useEffect(() => {

@@ -6,7 +6,7 @@ import { pageLocale } from '../../look/locale.ts'
 import mark from '../../look/mark.svg'
 import { isPaletteOpen } from '../data/palette.ts'
 import { formatAddress, place, type Screen } from '../data/route.ts'
-import { access, isReader, isShut, session, signOut } from '../data/session.ts'
+import { access, isReader, isShut, readSession, signOut } from '../data/session.ts'
 import { theme, themes, zone } from '../data/settings.ts'
 import { countProblems, status } from '../data/status.ts'
 import { isHelpOpen, paletteKey } from '../dialogs/keyboard.ts'
@@ -136,9 +136,18 @@ function Way({ entry: [one, name] }: { readonly entry: Entry }) {
 }
 
 function Settings({ kind = 'button' }: { readonly kind?: string }) {
-  const { signedIn, wallet = '' } = session.value
   return (
     <Menu icon="settings" label="Settings" kind={kind}>
+      <SettingsPanel />
+    </Menu>
+  )
+}
+
+/** Asks for the session when the menu is opened first. */
+function SettingsPanel() {
+  const { signedIn, wallet = '' } = readSession()
+  return (
+    <>
       <div class="setting">
         <span aria-hidden="true">Theme</span>
         <Choice
@@ -199,7 +208,7 @@ function Settings({ kind = 'button' }: { readonly kind?: string }) {
           )}
         </li>
       </ul>
-    </Menu>
+    </>
   )
 }
 

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { shorten } from '../../look/amounts.ts'
 import { formatAddress, go, place } from '../data/route.ts'
-import { access, renew, service, session, signOut } from '../data/session.ts'
+import { access, readService, readSession, renew, signOut } from '../data/session.ts'
 import type { Signer, SignInOutcome } from '../data/wallets.ts'
 import { fetchMessage, finishSignIn, signInWithWallet, watchWallets } from '../data/wallets.ts'
 import { Command } from '../elements/copy.tsx'
@@ -32,7 +32,7 @@ export function SignIn() {
     trouble.value = undefined
     await finish(wallet.name, await signInWithWallet(wallet))
   }
-  const { signedIn, wallet = '', owner = false } = session.value
+  const { signedIn, wallet = '', owner = false } = readSession()
   return (
     <div class="sign-in card">
       {signedIn && !owner ? (
@@ -121,7 +121,7 @@ interface ByHandProps {
 function ByHand({ finish, failure, isOpen }: ByHandProps) {
   const written = useSignal<string | undefined>(undefined)
   // The recipient is usually the reader.
-  const address = (written.value ?? service.value?.recipients[0] ?? '').trim()
+  const address = (written.value ?? readService()?.recipients[0] ?? '').trim()
   const message = useSignal('')
   const signature = useSignal('')
   const ask = async () => {
