@@ -4,6 +4,7 @@ import {
   compareShares,
   formatAmount,
   formatCount,
+  formatPercent,
   formatRounded,
   formatShare,
   shorten,
@@ -46,6 +47,15 @@ describe('amounts', () => {
     [14.2, '1,420%'],
   ])('a share of %s is %s', (share, shown) => {
     expect(formatShare(share, 'en-US')).toBe(shown)
+  })
+
+  it.each([
+    [0, 4, '0%'],
+    [0.005, 4, '0.5%'],
+    [0.001234, 2, '0.12%'],
+    [0.2, 2, '20%'],
+  ])('a percentage of %s with at most %i places is %s', (share, places, shown) => {
+    expect(formatPercent(share, 'en-US', places)).toBe(shown)
   })
 
   it('counts have groups', () => {

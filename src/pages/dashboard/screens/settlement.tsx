@@ -1,8 +1,7 @@
 /** The conversion of received tokens into the settlement token: balances against thresholds, and conversions. */
 import type { ComponentProps } from 'preact'
-import { formatAmount, formatPercent, formatRounded } from '../../look/amounts.ts'
+import { formatAmount, formatPercent, formatRounded, formatShare } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
-import { openNumberFormat } from '../../look/formats.ts'
 import { pageLocale } from '../../look/locale.ts'
 import { Bar } from '../charts/bars.tsx'
 import { useAnswer } from '../data/answer.ts'
@@ -171,7 +170,7 @@ function TokenBar({ one: { token, balance, kept, threshold }, isOpen }: TokenBar
       ? 'Progress is not available now'
       : isDue
         ? 'Conversion starts in a moment'
-        : `${openNumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 }).format(share)} of the way to the next conversion`
+        : `${formatShare(share, locale)} of the way to the next conversion`
   return (
     <li>
       <span class="bars-name">{token}</span>

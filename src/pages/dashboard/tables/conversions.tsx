@@ -1,7 +1,6 @@
 /** Conversions: the quoted, the minimum and the received amount. */
-import { formatAmount } from '../../look/amounts.ts'
+import { formatAmount, formatPercent } from '../../look/amounts.ts'
 import { compareDecimals, computeRatio, subtractDecimal } from '../../look/decimals.ts'
-import { openNumberFormat } from '../../look/formats.ts'
 import { pageLocale } from '../../look/locale.ts'
 import type { Conversion } from '../data/outgoing.ts'
 import { change, changeAddress, markOpen, place } from '../data/route.ts'
@@ -24,12 +23,11 @@ function computeSlippage({ quoted, received }: Conversion): number | undefined {
 function Slippage({ one }: { readonly one: Conversion }) {
   const share = computeSlippage(one)
   if (share === undefined) return <span class="muted">–</span>
-  const bound = openNumberFormat(pageLocale(), { style: 'percent', maximumSignificantDigits: 3 })
   if (Math.abs(share) < 0.000_05) return <span class="muted">as quoted</span>
   return (
-    <span
-      class={share > 0 ? 'warn-text' : 'good-text'}
-    >{`${bound.format(Math.abs(share))} ${share > 0 ? 'less' : 'more'}`}</span>
+    <span class={share > 0 ? 'warn-text' : 'good-text'}>
+      {formatPercent(Math.abs(share), pageLocale(), 2)} {share > 0 ? 'less' : 'more'}
+    </span>
   )
 }
 
