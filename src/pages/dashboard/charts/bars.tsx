@@ -77,6 +77,11 @@ export function UseBars({ usage, paid }: UseBarsProps) {
   )
 }
 
+/** The token with the most revenue first. */
+export function sortTokens(tokens: readonly TokenLine[]): readonly TokenLine[] {
+  return tokens.toSorted((one, other) => compareDecimals(other.revenue, one.revenue))
+}
+
 export function TokenBars({
   tokens,
   revenueToken,
@@ -85,10 +90,9 @@ export function TokenBars({
   readonly revenueToken: string
 }) {
   const locale = pageLocale()
-  const byValue = tokens.toSorted((one, other) => compareDecimals(other.revenue, one.revenue))
   return (
     <ul class="bars">
-      {byValue.map(({ token, payments, received, sentBack = '0', revenue, share }) => (
+      {sortTokens(tokens).map(({ token, payments, received, sentBack = '0', revenue, share }) => (
         <li key={token}>
           <span class="bars-name">
             <TokenLink token={token} />

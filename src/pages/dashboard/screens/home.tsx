@@ -1,7 +1,7 @@
 /** The overview: revenue, its sources, and payments as they arrive. One request loads it. */
 import { useEffect } from 'preact/hooks'
 import { formatPeriodBefore, type Period, periodBefore } from '../../look/periods.ts'
-import { FunnelBars, TokenBars } from '../charts/bars.tsx'
+import { FunnelBars, sortTokens, TokenBars } from '../charts/bars.tsx'
 import { RevenueChart } from '../charts/chart.tsx'
 import { readGross, readRefunded, revenueColumns } from '../charts/revenue.tsx'
 import { Tiles } from '../charts/tiles.tsx'
@@ -116,7 +116,7 @@ function endpointCells(summary: Summary | undefined): readonly (readonly string[
 }
 
 function tokenCells(overview: Overview | undefined): readonly (readonly string[])[] {
-  const lines = overview?.tokens ?? []
+  const lines = sortTokens(overview?.tokens ?? [])
   return [
     ['token', 'payments', 'received', 'revenue', 'revenueToken', 'share', 'sentBack', 'gross', 'refunded'],
     ...lines.map((one) => [
