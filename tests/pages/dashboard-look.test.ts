@@ -225,10 +225,14 @@ describe('the look', () => {
     await page.getByRole('cell', { name: 'Delivered' }).first().waitFor()
   })
 
-  it('has no fault that axe-core knows, on any screen', async () => {
-    const viewer = await dashboard.visit('', { prepare: contractAnswers })
+  it.each([
+    [1440, 0],
+    [768, 2],
+    [390, 4],
+  ])('has no fault that axe-core knows, on any screen (%i px)', async (width, first) => {
+    const viewer = await dashboard.visit('', { viewport: { width, height: 900 }, prepare: contractAnswers })
     const { page } = viewer
-    for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 3, 1)) {
+    for (const screen of cells([...screens, ...drawers, '/problems?kind=underpaid'], 6, first)) {
       await goTo(page, screen)
       await page
         .locator(screen === '/sign-in' ? '.sign-in' : 'tbody tr')
